@@ -1,0 +1,189 @@
+//! The one contract that every protocol machine answers to.
+//!
+//! A machine owns no socket, clock or thread. Its owner feeds it one thing at a time, a command
+//! ([`Protocol::open`], [`Protocol::send`], [`Protocol::close`]) or bytes that arrived
+//! ([`Protocol::receive`]), and is handed bytes to send (appended to `tx`) and [`Event`]s whose payloads borrow from
+//! the input wherever they can. Needing more bytes is an answer (`None`), not an error. A machine keeps back only what
+//! it cannot yet understand, at most the limits that its options name; a quiet connection holds no buffer.
+//!
+//! Left out: time. None of the protocols here has a timer of its own; time-outs belong to the owner. The first
+//! protocol that needs one adds `handle_timeout(now)`.
+
+use std::borrow::Cow;
+
+/// Which end of a connection a machine plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opened the connection.
+    Client,
+    /// Accepted it.
+    Server,
+}
+
+/// What a message holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any bytes.
+    Binary,
+    /// UTF-8.
+    Text,
+}
+
+/// One application message: what is sent, and what is echoed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// What the payload holds; protocols that do not tell the two apart say [`Kind::Binary`].
+    pub kind: Kind,
+    /// The payload alone, without any framing.
+    pub payload: &'a [u8],
+}
+
+/// What a machine understood from the bytes it was fed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The peer is done: no message follows, and none is accepted any more. What the protocol wants sent in answer is
+    /// in `tx`; once that is written the connection can be closed.
+    Closed(Closed<'a>),
+    /// A whole message.
+    Message(Message<'a>),
+    /// The opening handshake is complete; messages may be sent. Never comes from a protocol without one.
+    Open,
+    /// A ping of the peer; its answer is in `tx` already.
+    Ping(&'a [u8]),
+    /// A pong of the peer.
+    Pong(&'a [u8]),
+    /// The peer refused the message that is next in line and keeps the connection open (HTTP: the status was not 2xx).
+    Refused {
+        /// The protocol's code for it, e.g. the HTTP status.
+        code: u16,
+        /// What the peer said about it, unescaped.
+        body: &'a [u8],
+    },
+}
+
+/// How a peer ended the conversation, if it ended it properly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Closed<'a> {
+    /// The protocol's code for it, e.g. 1000 on WebSocket; `None` where the protocol has none or none was given.
+    pub code: Option<u16>,
+    /// What the peer said about it, unescaped; empty if it said nothing.
+    pub reason: Cow<'a, str>,
+}
+
+/// Whether a connection is ready for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// An opening handshake has to be completed first; [`Event::Open`] will say so.
+    Awaited,
+    /// Messages may be sent at once.
+    Done,
+}
+
+/// Bytes that arrived and were not looked at yet; what is understood is taken off the front.
+///
+/// The bytes are mutable because some protocols (WebSocket masking, later TLS) decode in place.
+#[derive(Debug)]
+pub struct Input<'b> {
+    bytes: &'b mut [u8],
+}
+
+impl<'b> Input<'b> {
+    /// Nothing of `bytes` has been looked at.
+    pub fn new(bytes: &'b mut [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Takes the first `len` bytes.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub fn take(&mut self, len: usize) -> &'b mut [u8] {
+        let (taken, rest) = std::mem::take(&mut self.bytes).split_at_mut(len);
+        self.bytes = rest;
+        taken
+    }
+
+    /// Takes all that is left.
+    pub fn take_all(&mut self) -> &'b mut [u8] {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Looks at what is left without taking it.
+    pub fn peek(&self) -> &[u8] {
+        self.bytes
+    }
+
+    /// How many bytes are left.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
+/// One end of one connection of some protocol.
+pub trait Protocol {
+    /// Starts the conversation: a client with an opening handshake appends it to `tx`. Called once, first.
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening;
+
+    /// Appends `message` to `tx`, framed.
+    ///
+    /// # Errors
+    ///
+    /// The connection is not open, or the message breaks a rule of the protocol; `tx` is unchanged.
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError>;
+
+    /// Understands one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed.
+    /// Call until it answers `None`, even when `input` is empty; answers of the protocol itself (pongs, close frames)
+    /// are appended to `tx`.
+    ///
+    /// # Errors
+    ///
+    /// The peer broke the protocol. What it should be told is in `tx`; the connection is to be closed after that, and
+    /// this machine is not to be used again.
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError>;
+
+    /// Starts a proper end: appends what the protocol wants said to `tx`. `true` if the peer owes an answer
+    /// ([`Event::Closed`] will come), `false` if the connection can be closed once `tx` is written.
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool;
+
+    /// The peer will send no more bytes. The answer tells a proper end from one in the middle of something.
+    ///
+    /// # Errors
+    ///
+    /// What was cut off: a handshake, a frame, a reply.
+    fn end(&mut self) -> Result<Event<'_>, PeerError>;
+}
+
+/// How a peer broke its protocol; each protocol has its own list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {}
+
+/// How a caller misused a machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MisuseError {
+    /// Messages cannot be sent before the opening handshake is complete, nor after the end began.
+    #[error("the connection is not open")]
+    NotOpen,
+    /// A text message must be UTF-8.
+    #[error("text message is not UTF-8")]
+    NotUtf8,
+    /// The message is longer than the protocol or our limit allows.
+    #[error("message of {len} bytes, limit is {max}")]
+    TooLong {
+        /// Its length in bytes.
+        len: u64,
+        /// The limit in bytes.
+        max: u64,
+    },
+}

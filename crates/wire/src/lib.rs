@@ -1,0 +1,17 @@
+//! Protocols as state machines, a module for each, all behind one contract.
+//!
+//! Start reading at [`contract`]: what a machine is fed and what it answers. [`Connection`] is the sum of all of
+//! them, so that the main path dispatches with one `match`.
+//!
+//! Left out: sockets, clocks, threads and whatever else is I/O (crate `engine`), and what a message means (crate
+//! `drive`).
+
+mod connection;
+pub mod contract;
+pub mod framed;
+pub mod http1;
+pub mod raw;
+pub mod websocket;
+
+pub use connection::Connection;
+pub use contract::{Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol, Role};
