@@ -1,1 +1,19 @@
-//! engine
+//! Moves bytes and keeps time: the only crate with a clock, a socket or `unsafe`.
+//!
+//! Start reading at [`Engine`]: operations are submitted, completions come back. [`epoll`] does it on this machine,
+//! [`sim`] in memory with a virtual clock, so that whatever is written against the interface runs unchanged in both.
+//! What runs on an engine is a [`Node`]: it is stepped whenever something may have happened, and never blocks.
+//!
+//! Left out: what the bytes mean (crate `wire`), and when to send which (crates `load` and `drive`).
+#![expect(
+    unsafe_code,
+    reason = "two system interfaces that rustix does not offer: see `clock` and `socket`"
+)]
+
+pub mod clock;
+mod contract;
+pub mod epoll;
+pub mod sim;
+mod socket;
+
+pub use contract::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step, run};

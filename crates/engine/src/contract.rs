@@ -1,0 +1,167 @@
+//! The interface of every engine: submit operations, take completions.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use units::Instant;
+
+/// Moves bytes over connections and keeps time.
+///
+/// Operations are submitted and never block; what became of them comes out of [`Engine::complete`], in the order in
+/// which it happened on each connection. Receiving is not asked for: it is armed from the first moment of a connection
+/// to its end, and bytes are read into a buffer that the caller owns, so an idle connection has none.
+pub trait Engine {
+    /// The instant now, counted from the engine's start.
+    fn now(&self) -> Instant;
+
+    /// Starts accepting connections at `address` and says which address it became (port 0 is chosen by the system).
+    ///
+    /// # Errors
+    ///
+    /// The address is taken, is not of this machine, or may not be used.
+    fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError>;
+
+    /// Starts connecting to `address`, from the source address `from` if one is given. [`Completion::Connected`] or
+    /// [`Completion::Failed`] follows.
+    fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId;
+
+    /// Sends `bytes`. What the kernel does not take at once is kept and sent as soon as it does; while more than
+    /// [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on the connection, so that a peer that does not read
+    /// cannot make us hold without bound what it makes us answer.
+    fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
+
+    /// Ends our sending side once all that was submitted is written. Receiving goes on.
+    fn shutdown(&mut self, connection: ConnectionId);
+
+    /// Forgets the connection at once; bytes that are still kept are dropped. No completion follows.
+    fn close(&mut self, connection: ConnectionId);
+
+    /// Sleeps until something happened or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
+    fn wait(&mut self, until: Instant);
+
+    /// The next thing that happened, without waiting; `None` when there is nothing more.
+    /// Bytes that arrived are in `rx[..len]`.
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
+}
+
+/// How many bytes that the kernel would not take are kept for a connection before receiving on it pauses.
+pub const UNSENT_LEN_MAX: usize = 1 << 20;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// A peer connected to an address that [`Engine::listen`] was called for.
+    Accepted(ConnectionId),
+    /// A connection that [`Engine::connect`] started is there.
+    Connected(ConnectionId),
+    /// The peer will send no more bytes. Sending may go on; the connection is to be closed.
+    Ended(ConnectionId),
+    /// The connection could not be made or was cut. It is closed already.
+    Failed(ConnectionId, ConnectionError),
+    /// `len` bytes arrived, never zero.
+    Received {
+        /// On which connection.
+        connection: ConnectionId,
+        /// How many.
+        len: usize,
+    },
+}
+
+/// Names a connection of an engine until it is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId {
+    index: u32,
+    generation: u32,
+}
+
+impl ConnectionId {
+    pub(crate) const fn new(index: u32, generation: u32) -> Self {
+        Self { index, generation }
+    }
+
+    /// A small number that no other open connection of the engine has, re-used after the close: callers keep what they
+    /// know of a connection in a `Vec` at this index. Completions never name a connection that is closed.
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+
+    pub(crate) const fn generation(self) -> u32 {
+        self.generation
+    }
+}
+
+/// Where to connect to, or to listen at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// An Internet address and port.
+    Tcp(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Why a connection could not be made, or was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The address to listen at is taken.
+    #[error("address already in use")]
+    AddressInUse,
+    /// No port is free for one more connection from this source address to this target, or the source address is not
+    /// of this machine.
+    #[error("no free port, or not an address of this machine")]
+    AddressNotAvailable,
+    /// The path of the Unix socket does not exist.
+    #[error("no such file")]
+    NotFound,
+    /// The system forbids it.
+    #[error("permission denied")]
+    PermissionDenied,
+    /// Nobody listens there, or (Unix sockets) the listener's backlog is full.
+    #[error("connection refused")]
+    Refused,
+    /// The peer cut the connection.
+    #[error("connection reset by peer")]
+    Reset,
+    /// The system gave up on the peer.
+    #[error("timed out")]
+    TimedOut,
+    /// This process or the system has no more open files.
+    #[error("too many open files")]
+    TooManyFiles,
+    /// There is no route to the address.
+    #[error("network unreachable")]
+    Unreachable,
+    /// Any other error, by its number (`errno`).
+    #[error("{}", std::io::Error::from_raw_os_error(*.0))]
+    Other(i32),
+}
+
+/// A program on an engine: reacts to what happened and says when it wants to be woken.
+pub trait Node<E> {
+    /// Takes all completions, does what is due, and says what to wait for. Never blocks.
+    fn step(&mut self, engine: &mut E) -> Step;
+}
+
+/// What a node wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is finished.
+    Done,
+    /// To be stepped again when something happens, at this instant at the latest ([`Instant::NEVER`]: no limit).
+    Wait(Instant),
+}
+
+/// Runs `node` on `engine` until it is done.
+pub fn run<E: Engine>(engine: &mut E, node: &mut impl Node<E>) {
+    while let Step::Wait(until) = node.step(engine) {
+        engine.wait(until);
+    }
+}

@@ -1,0 +1,151 @@
+//! Sockets that never block: making them, and what their errors mean.
+
+use crate::{Address, ConnectionError};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+/// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
+const BACKLOG: i32 = 65_535;
+
+/// A socket that listens at `address`, and the address it got.
+pub(crate) fn listen(address: &Address) -> Result<(OwnedFd, Address), Errno> {
+    match address {
+        Address::Tcp(wanted) => {
+            let socket = make(family(*wanted))?;
+            net::sockopt::set_socket_reuseaddr(&socket, true)?;
+            net::bind(&socket, wanted)?;
+            net::listen(&socket, BACKLOG)?;
+            let got =
+                SocketAddr::try_from(net::getsockname(&socket)?).map_err(|_| Errno::AFNOSUPPORT)?;
+            Ok((socket, Address::Tcp(got)))
+        }
+        Address::Unix(path) => {
+            let socket = make(AddressFamily::UNIX)?;
+            let name = SocketAddrUnix::new(path.as_path())?;
+            if net::bind(&socket, &name) == Err(Errno::ADDRINUSE) {
+                remove_if_nobody_listens(path)?;
+                net::bind(&socket, &name)?;
+            }
+            net::listen(&socket, BACKLOG)?;
+            Ok((socket, address.clone()))
+        }
+    }
+}
+
+/// A Unix socket that a server left behind when it was killed stands in the way of the next one.
+fn remove_if_nobody_listens(path: &Path) -> Result<(), Errno> {
+    match net::connect(make(AddressFamily::UNIX)?, &SocketAddrUnix::new(path)?) {
+        Err(Errno::CONNREFUSED) => rustix::fs::unlink(path),
+        _ => Err(Errno::ADDRINUSE),
+    }
+}
+
+/// One waiting connection of a listening socket.
+pub(crate) fn accept(listener: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let socket = net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+    send_at_once(&socket);
+    Ok(socket)
+}
+
+/// A socket that is connecting to `address`, or is connected already (`true`).
+pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedFd, bool), Errno> {
+    let (socket, result) = match address {
+        Address::Tcp(target) => {
+            let socket = make(family(*target))?;
+            send_at_once(&socket);
+            if let Some(source) = from {
+                bind_address_only(&socket, source)?;
+            }
+            let result = net::connect(&socket, target);
+            (socket, result)
+        }
+        Address::Unix(path) => {
+            let socket = make(AddressFamily::UNIX)?;
+            let result = net::connect(&socket, &SocketAddrUnix::new(path.as_path())?);
+            (socket, result)
+        }
+    };
+    match result {
+        Ok(()) => Ok((socket, true)),
+        Err(Errno::INPROGRESS) => Ok((socket, false)),
+        // A Unix listener with a full backlog.
+        Err(Errno::AGAIN) => Err(Errno::CONNREFUSED),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes what the kernel takes of `bytes`.
+#[inline]
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    net::send(socket, bytes, SendFlags::NOSIGNAL)
+}
+
+/// Reads what is there into `rx`; zero bytes are the peer's end.
+#[inline]
+pub(crate) fn receive(socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
+    net::recv(socket, rx, RecvFlags::empty()).map(|(len, _)| len)
+}
+
+/// Ends the sending side. The peer may be gone already; that shows when receiving.
+pub(crate) fn shutdown(socket: &OwnedFd) {
+    drop(net::shutdown(socket, net::Shutdown::Write));
+}
+
+/// What became of a connection attempt that was in progress.
+pub(crate) fn outcome(socket: &OwnedFd) -> Result<(), Errno> {
+    net::sockopt::socket_error(socket)?
+}
+
+fn make(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
+}
+
+fn family(address: SocketAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
+/// Switches Nagle's algorithm off. Unix sockets have none, so the error is not one.
+fn send_at_once(socket: &OwnedFd) {
+    drop(net::sockopt::set_tcp_nodelay(socket, true));
+}
+
+/// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
+fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option is an int, `on` is one, and its size is passed; the kernel only reads it.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if status != 0 {
+        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL));
+    }
+    net::bind(socket, &SocketAddr::new(source, 0))
+}
+
+impl From<Errno> for ConnectionError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::ACCESS | Errno::PERM => Self::PermissionDenied,
+            Errno::ADDRINUSE => Self::AddressInUse,
+            Errno::ADDRNOTAVAIL | Errno::AGAIN => Self::AddressNotAvailable,
+            Errno::CONNREFUSED => Self::Refused,
+            Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Self::Reset,
+            Errno::HOSTUNREACH | Errno::NETUNREACH => Self::Unreachable,
+            Errno::MFILE | Errno::NFILE => Self::TooManyFiles,
+            Errno::NOENT => Self::NotFound,
+            Errno::TIMEDOUT => Self::TimedOut,
+            other => Self::Other(other.raw_os_error()),
+        }
+    }
+}
