@@ -11,6 +11,7 @@ mod count;
 mod parse;
 mod random;
 mod rate;
+mod show;
 mod time;
 
 pub use bytes::Bytes;

@@ -1,8 +1,16 @@
 //! Time: how long ([`Nanos`]) and when ([`Instant`]).
 
+use crate::parse::{Reader, Units};
+use crate::{ParseError, show};
+use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
 
 /// A length of time in nanoseconds; up to about 584 years.
+///
+/// Read as `250ms`, `1.5s`, `100us`, `1m30s`; a number without a unit is an error. Shown with three significant
+/// digits (`12.3 us`) and, from a minute on, to the second (`1m30s`); `{:#}` shows every nanosecond
+/// (`12.345 us`) and reads back as it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
@@ -32,6 +40,79 @@ impl Nanos {
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+}
+
+impl FromStr for Nanos {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::read(&mut Reader::new(text, "250ms")?)
+    }
+}
+
+impl Nanos {
+    /// Takes all that is left of a text.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let mut total = 0_u64;
+        let mut previous = u64::MAX;
+        while !reader.is_empty() {
+            let number = reader.number()?;
+            let factor = Self::unit(reader, number.typed)?;
+            if factor >= previous {
+                return Err(
+                    reader.error("does not go from large units to small ones, as `1m30s` does")
+                );
+            }
+            previous = factor;
+            let part = reader.whole(number, factor, "nanoseconds")?;
+            total = total.checked_add(part).ok_or_else(|| reader.too_large())?;
+        }
+        Ok(Self(total))
+    }
+
+    /// Takes a unit and answers how many nanoseconds it is; `typed` is the number before it.
+    pub(crate) fn unit(reader: &mut Reader<'_>, typed: &str) -> Result<u64, ParseError> {
+        let unit = match reader.unit() {
+            "" if reader.is_all(typed) => {
+                return Err(reader.error(format_args!("has no unit; did you mean `{typed}s`?")));
+            }
+            "" => {
+                return Err(reader
+                    .error(format_args!("has no unit after `{typed}`; did you mean `{typed}s`?")));
+            }
+            "µs" | "μs" => "us",
+            "min" => "m",
+            unit => unit,
+        };
+        reader.factor(UNITS, typed, unit)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rounded = match (f.alternate(), show::three_digits(self.0)) {
+            (true, _) => self.0,
+            (false, short) if short < MINUTE => short,
+            (false, _) => self.0.saturating_add(SECOND / 2) / SECOND * SECOND,
+        };
+        if rounded >= MINUTE {
+            return f.pad(&minutes(rounded));
+        }
+        let (name, factor) =
+            UNITS.iter().rev().find(|(_, factor)| rounded >= *factor).unwrap_or(&("ns", 1));
+        f.pad(&format!("{} {name}", show::decimal(rounded, *factor)))
+    }
+}
+
+/// `nanos` as hours, minutes and seconds, those that are not zero: `1h30m`, `1m1.5s`.
+fn minutes(nanos: u64) -> String {
+    let parts = [
+        (nanos / HOUR > 0).then(|| format!("{}h", nanos / HOUR)),
+        (nanos % HOUR >= MINUTE).then(|| format!("{}m", nanos % HOUR / MINUTE)),
+        (!nanos.is_multiple_of(MINUTE))
+            .then(|| format!("{}s", show::decimal(nanos % MINUTE, SECOND))),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 impl From<Nanos> for std::time::Duration {
@@ -84,3 +165,9 @@ impl Sub<Nanos> for Instant {
         Self(self.0.saturating_sub(nanos.0))
     }
 }
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const UNITS: Units =
+    &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", SECOND), ("m", MINUTE), ("h", HOUR)];
