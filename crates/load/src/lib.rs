@@ -1,1 +1,208 @@
-//! load
+//! What is sent, and when: a workload is a product of independent parts.
+//!
+//! Each part is one type: [`Arrival`] (when a message is sent), [`Lifetime`] (how long a connection lives),
+//! [`Content`] (what a message holds), [`Expect`] (what the reply must be), [`Phases`] (warm-up, measurement, drain),
+//! [`Timeouts`]. They are combined in [`Workload`] and nowhere else.
+//!
+//! Left out: to whom it is sent (crate `drive`, `Target`) and how it is framed (crate `wire`).
+
+mod content;
+
+pub use content::{Content, Expect, Mismatch};
+
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Nanos, Rate};
+
+/// All that one worker is asked to do.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// How many connections are held at the same time.
+    pub connections: NonZeroU32,
+    /// How fast they are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
+    pub connect_rate: Option<Rate>,
+    /// How long each of them lives.
+    pub lifetime: Lifetime,
+    /// When messages are sent.
+    pub arrival: Arrival,
+    /// What they hold.
+    pub content: Content,
+    /// What each reply must be.
+    pub expect: Expect,
+    /// Warm-up, measurement, drain.
+    pub phases: Phases,
+    /// After how long a peer is given up.
+    pub timeouts: Timeouts,
+    /// Determines mask keys and handshake keys.
+    pub seed: u64,
+}
+
+/// How long a connection lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Through all phases. Connections are opened before the warm-up, and a connect is inside no round trip.
+    Long,
+    /// One short-lived client after the other: connect, so many round trips, close. Opening is part of what is
+    /// measured, timed apart.
+    RoundTrips(NonZeroU32),
+}
+
+/// When messages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A closed loop: the next message is sent as soon as a reply arrived. There is no schedule, hence no response
+    /// time, only round trips.
+    Closed {
+        /// How many messages are in flight on each connection.
+        in_flight: NonZeroU32,
+        /// How many are in flight on all connections together; the connections take turns. `None`: no such bound.
+        in_flight_max: Option<NonZeroU32>,
+    },
+}
+
+/// The phases of a run, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// How long messages are exchanged before any of them counts.
+    pub warm_up: Nanos,
+    /// How long is measured.
+    pub stop: Stop,
+    /// How long replies to messages of the measurement are waited for after its end.
+    pub drain: Nanos,
+}
+
+/// When the measurement ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// After a time.
+    After(Nanos),
+    /// When this many short-lived clients have ended (with [`Lifetime::RoundTrips`]).
+    Clients(NonZeroU64),
+    /// When this many messages have been sent and answered, failed or timed out.
+    Messages(NonZeroU64),
+}
+
+/// After how long a peer is given up, for each phase of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the start of the attempt to the established connection.
+    pub connect: Nanos,
+    /// From there to the completed opening handshake of the protocol.
+    pub handshake: Nanos,
+    /// From the sending of a message to its whole reply.
+    pub reply: Nanos,
+    /// From the start of a proper end to its completion.
+    pub close: Nanos,
+}
+
+impl Workload {
+    /// Divides the work among at most `workers`: connections, messages in flight, stop counts and connect rate add up
+    /// exactly to the whole. Fewer parts than workers where there is not that much to divide.
+    pub fn split(&self, workers: NonZeroU32) -> Vec<Self> {
+        let Arrival::Closed { in_flight, in_flight_max } = self.arrival;
+        let count_max = match self.phases.stop {
+            Stop::After(_) => u64::MAX,
+            Stop::Clients(count) | Stop::Messages(count) => count.get(),
+        };
+        let parts = workers.min(self.connections).min(in_flight_max.unwrap_or(NonZeroU32::MAX));
+        let parts = NonZeroU32::try_from(
+            NonZeroU64::from(parts).min(NonZeroU64::new(count_max).unwrap_or(NonZeroU64::MIN)),
+        )
+        .unwrap_or(parts);
+        let part = |index: u32| Self {
+            connections: share(self.connections, index, parts),
+            connect_rate: self.connect_rate.and_then(|rate| {
+                Rate::new(rate.count(), Nanos(rate.per().0.saturating_mul(parts.get().into())))
+            }),
+            arrival: Arrival::Closed {
+                in_flight,
+                in_flight_max: in_flight_max.map(|max| share(max, index, parts)),
+            },
+            phases: Phases {
+                stop: match self.phases.stop {
+                    Stop::After(time) => Stop::After(time),
+                    Stop::Clients(clients) => Stop::Clients(share_of_many(clients, index, parts)),
+                    Stop::Messages(messages) => {
+                        Stop::Messages(share_of_many(messages, index, parts))
+                    }
+                },
+                ..self.phases
+            },
+            seed: self.seed.wrapping_add(u64::from(index) << 32),
+            ..self.clone()
+        };
+        (0..parts.get()).map(part).collect()
+    }
+}
+
+/// The share of part `index` of `parts`, at most `total` of them.
+fn share_of_many(total: NonZeroU64, index: u32, parts: NonZeroU32) -> NonZeroU64 {
+    let (index, parts) = (u64::from(index), u64::from(parts.get()));
+    let share = total.get() / parts + u64::from(index < total.get() % parts);
+    NonZeroU64::new(share).expect("there are at most as many parts as there is to share")
+}
+
+fn share(total: NonZeroU32, index: u32, parts: NonZeroU32) -> NonZeroU32 {
+    NonZeroU32::try_from(share_of_many(total.into(), index, parts))
+        .expect("a share is at most the whole")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Bytes;
+
+    fn workload(connections: u32, messages: u64, in_flight_max: Option<u32>) -> Workload {
+        Workload {
+            connections: NonZeroU32::new(connections).unwrap(),
+            connect_rate: Some("10/s".parse().unwrap()),
+            lifetime: Lifetime::Long,
+            arrival: Arrival::Closed {
+                in_flight: NonZeroU32::MIN,
+                in_flight_max: in_flight_max.and_then(NonZeroU32::new),
+            },
+            content: Content::binary(Bytes(64), 7),
+            expect: Expect::Echo,
+            phases: Phases {
+                warm_up: Nanos::ZERO,
+                stop: Stop::Messages(NonZeroU64::new(messages).unwrap()),
+                drain: Nanos::from_secs(1),
+            },
+            timeouts: Timeouts {
+                connect: Nanos::from_secs(1),
+                handshake: Nanos::from_secs(1),
+                reply: Nanos::from_secs(1),
+                close: Nanos::from_secs(1),
+            },
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn the_parts_of_the_workers_add_up_to_the_whole() {
+        let parts = workload(10, 1001, Some(7)).split(NonZeroU32::new(3).unwrap());
+        let connections: Vec<u32> = parts.iter().map(|part| part.connections.get()).collect();
+        let stops: Vec<Stop> = parts.iter().map(|part| part.phases.stop).collect();
+        assert_eq!(connections, [4, 3, 3]);
+        assert_eq!(
+            stops,
+            [334, 334, 333].map(|count| Stop::Messages(NonZeroU64::new(count).unwrap()))
+        );
+        let maxima: Vec<_> = parts
+            .iter()
+            .map(|part| match part.arrival {
+                Arrival::Closed { in_flight_max, .. } => in_flight_max.map(NonZeroU32::get),
+            })
+            .collect();
+        assert_eq!(maxima, [Some(3), Some(2), Some(2)]);
+        assert_eq!(parts[0].connect_rate.map(|rate| rate.due(1)), Some(Nanos::from_millis(300)));
+        assert_ne!(parts[0].seed, parts[1].seed);
+    }
+
+    #[test]
+    fn there_are_no_more_parts_than_there_is_to_divide() {
+        let workers = NonZeroU32::new(8).unwrap();
+        assert_eq!(workload(2, 100, None).split(workers).len(), 2);
+        assert_eq!(workload(10, 3, None).split(workers).len(), 3);
+        assert_eq!(workload(10, 100, Some(1)).split(workers).len(), 1);
+    }
+}
