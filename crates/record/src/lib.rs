@@ -1,1 +1,33 @@
-//! record
+//! The record: all that a run leaves behind, as versioned JSON with a published schema (`docs/record.schema.json`).
+//!
+//! Everything that is shown of a run is worked out from its record, so a report can be drawn again from any old one.
+//! Three conventions hold throughout:
+//!
+//! - every number has its unit in its name (`p99_ns`, `size_bytes`, `messages_per_s`); one without is a count;
+//! - where a number could be missing it is `null`, and `missing` beside it has the reason under the field's name;
+//! - fields are added, never renamed or taken away. Readers ignore what they do not know, so additions leave
+//!   [`SCHEMA_VERSION`] as it is; only a change that an old reader would misread raises it.
+//!
+//! Left out: files (see `run`), rendering (see `report`), and the host's name.
+//!
+//! Start reading at [`RunRecord`].
+
+mod block;
+mod environment;
+mod json;
+mod plan;
+mod results;
+mod run_record;
+
+pub use block::{
+    Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Little, Phases,
+    Second, Summary, Wire,
+};
+pub use environment::{Container, Environment, Limits, SocketBuffer, TimerFloor};
+pub use json::{ReadError, schema};
+pub use plan::{Lifetime, Message, MessageKind, Pinning, Plan, Stop, TimeOuts, Verify, Workload};
+pub use results::{Comparison, Estimate, PerMetric, WorkloadResult};
+pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
+
+/// Why a number is `null`: the reason under the name of its field.
+pub type Missing = std::collections::BTreeMap<String, String>;

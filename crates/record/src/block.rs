@@ -1,0 +1,263 @@
+//! A block: some seconds of one workload, the unit of all statistics.
+
+use crate::Missing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Some seconds of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// The index of its workload in the plan.
+    pub workload: usize,
+    /// The round it belongs to, from 0.
+    pub round: usize,
+    /// When its measured window began, from the start of the run.
+    pub started_at_ns: u64,
+    /// How long its measured window was: after the warm-up, before the drain.
+    pub measured_ns: u64,
+    /// Why it counts for nothing, if so: the target could not be reached, or every message failed.
+    pub failed: Option<String>,
+    /// What became of its messages.
+    pub counts: Counts,
+    /// What became of its connections.
+    pub connections: Connections,
+    /// Errors and time-outs by class, the most frequent first.
+    pub errors: Vec<ErrorClass>,
+    /// How long the phases of connections took.
+    pub phases: Phases,
+    /// From handing a message's first byte to the kernel until its whole reply was decoded; in the measured window.
+    /// `null` if there was none.
+    pub round_trip: Option<Summary>,
+    /// Replies in the measured window, by its length.
+    pub messages_per_s: f64,
+    /// CPU time.
+    pub cpu: Cpu,
+    /// Bytes on the wire.
+    pub wire: Wire,
+    /// How often threads were taken off their CPU.
+    pub context_switches: ContextSwitches,
+    /// Whether Little's law holds.
+    pub little: Little,
+    /// The measured window second by second.
+    pub series: Vec<Second>,
+}
+
+/// What became of the messages of a block, warm-up and drain included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// That were to be sent.
+    pub planned: u64,
+    /// That were handed to the kernel, whole or in part.
+    pub sent: u64,
+    /// That were due and never sent.
+    pub unsent: u64,
+    /// That got the right reply in time.
+    pub ok: u64,
+    /// That got a wrong reply, or lost their connection.
+    pub error: u64,
+    /// That got no reply in time.
+    pub timed_out: u64,
+    /// That still waited for their reply when the drain was over.
+    pub in_flight_at_end: u64,
+}
+
+impl Counts {
+    /// That nothing was lost from sight: planned = sent + unsent, and sent = ok + error + timed out + in flight at
+    /// the end.
+    ///
+    /// # Errors
+    ///
+    /// The identity that does not hold, with its numbers.
+    pub fn check(&self) -> Result<(), CountError> {
+        let sum = |parts: &[u64]| parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
+        if sum(&[self.sent, self.unsent]) != Some(self.planned) {
+            return Err(CountError::Planned(*self));
+        }
+        if sum(&[self.ok, self.error, self.timed_out, self.in_flight_at_end]) != Some(self.sent) {
+            return Err(CountError::Sent(*self));
+        }
+        Ok(())
+    }
+}
+
+/// Which identity of the counts does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CountError {
+    /// Planned messages were neither sent nor counted as unsent, or some were counted twice.
+    #[error("planned {} is not sent {} + unsent {}", .0.planned, .0.sent, .0.unsent)]
+    Planned(Counts),
+    /// Sent messages have no outcome, or some have two.
+    #[error(
+        "sent {} is not ok {} + error {} + timed out {} + in flight at the end {}",
+        .0.sent, .0.ok, .0.error, .0.timed_out, .0.in_flight_at_end
+    )]
+    Sent(Counts),
+}
+
+/// What became of the connections of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connections {
+    /// That were to be opened.
+    pub asked: u64,
+    /// That were ready for messages.
+    pub opened: u64,
+    /// That never became ready.
+    pub failed: u64,
+    /// That were ready and ended before they should.
+    pub lost: u64,
+    /// That were opened again in place of a lost one.
+    pub reconnects: u64,
+}
+
+/// Errors of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorClass {
+    /// A stable name for programs, e.g. `connect_refused`.
+    pub class: String,
+    /// How many.
+    pub count: u64,
+    /// What the first one said, escaped and cut to a line.
+    pub example: String,
+}
+
+/// How long the phases of connections took; `null` where the transport has no such phase or none was completed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phases {
+    /// From the name to its addresses.
+    pub resolve: Option<Summary>,
+    /// From starting to connect until the connection was established.
+    pub connect: Option<Summary>,
+    /// From established until the opening handshake was complete.
+    pub handshake: Option<Summary>,
+    /// From handing the first message to the kernel until its reply was decoded.
+    pub first_reply: Option<Summary>,
+    /// From starting the proper end until it was complete.
+    pub close: Option<Summary>,
+    /// From starting to connect until the connection was gone.
+    pub life: Option<Summary>,
+}
+
+/// A distribution of times, of one sample at least.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// How many samples.
+    pub count: u64,
+    /// How many of them were above the histogram's bound of one hour and stand in it as that.
+    pub saturated: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// The standard deviation.
+    pub stddev_ns: f64,
+    /// What half stayed within.
+    pub p50_ns: Option<u64>,
+    /// What 90 % stayed within.
+    pub p90_ns: Option<u64>,
+    /// What 99 % stayed within.
+    pub p99_ns: Option<u64>,
+    /// What 99.9 % stayed within.
+    pub p99_9_ns: Option<u64>,
+    /// What 99.99 % stayed within.
+    pub p99_99_ns: Option<u64>,
+    /// Why a percentile is `null`.
+    #[serde(default)]
+    pub missing: Missing,
+    /// The whole distribution in nanoseconds: HdrHistogram V2, base64.
+    pub histogram: String,
+}
+
+/// CPU time of the measured window: user and system, from the processes' own accounting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Of the generator, for each reply.
+    pub generator_us_per_message: Option<f64>,
+    /// Of the server, for each reply.
+    pub server_us_per_message: Option<f64>,
+    /// How many cores the generator kept busy.
+    pub generator_cores_used: Option<f64>,
+    /// How many cores the server kept busy.
+    pub server_cores_used: Option<f64>,
+    /// Share of the machine's CPU time that nobody used, 0 to 1.
+    pub machine_idle_fraction: Option<f64>,
+    /// Why something is `null`.
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// Bytes that the generator wrote to and read from its sockets in the measured window: payload and framing, without
+/// what TCP and IP add.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wire {
+    /// Written.
+    pub sent_bytes: u64,
+    /// Read.
+    pub received_bytes: u64,
+    /// Written for each reply; `null` if there was none.
+    pub sent_bytes_per_message: Option<f64>,
+    /// Read for each reply; `null` if there was none.
+    pub received_bytes_per_message: Option<f64>,
+}
+
+/// How often threads were taken off their CPU in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextSwitches {
+    /// The generator waited.
+    pub generator_voluntary: Option<u64>,
+    /// The generator had to yield.
+    pub generator_involuntary: Option<u64>,
+    /// The server waited.
+    pub server_voluntary: Option<u64>,
+    /// The server had to yield.
+    pub server_involuntary: Option<u64>,
+    /// Why something is `null`.
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// Little's law on a closed loop: messages in flight = replies a second x mean round trip.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Little {
+    /// It was checked.
+    Checked {
+        /// What was asked: connections x messages in flight on each.
+        expected_in_flight: f64,
+        /// What the two measurements multiply to.
+        measured_in_flight: f64,
+        /// How far that is off, as a share of what was asked; negative if it is less.
+        deviation_fraction: f64,
+        /// Whether that is within the limit of 5 %.
+        holds: bool,
+    },
+    /// It was not.
+    NotChecked {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One second of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Second {
+    /// When it began, from the start of the measured window.
+    pub at_ns: u64,
+    /// How long it was: a second, or what was left of the window.
+    pub duration_ns: u64,
+    /// Messages sent in it.
+    pub sent: u64,
+    /// Right replies that came in it.
+    pub ok: u64,
+    /// Errors that came to light in it.
+    pub error: u64,
+    /// Messages whose time was over in it.
+    pub timed_out: u64,
+    /// The median round trip of its replies; `null` below 20 of them.
+    pub p50_ns: Option<u64>,
+    /// What 99 % of its round trips stayed within; `null` below 1000 of them.
+    pub p99_ns: Option<u64>,
+    /// Its longest round trip; `null` without one.
+    pub max_ns: Option<u64>,
+}

@@ -1,0 +1,142 @@
+//! What was to be done, every default resolved: enough to repeat it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was to be done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// What is measured; the other parts of the record point here by index, from 0.
+    pub workloads: Vec<Workload>,
+    /// The order of blocks: in each round the indexes of the workloads, in the order they run.
+    pub rounds: Vec<Vec<usize>>,
+    /// The index of the workload that the others are compared with.
+    pub baseline: Option<usize>,
+    /// What all random choices follow from: the order of blocks, payloads, intervals.
+    pub seed: u64,
+}
+
+/// One thing that is measured: a product of independent parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// Its name, unique in the plan.
+    pub name: String,
+    /// Where to, as a URL without user name and password.
+    pub target: String,
+    /// How: `tcp`, `tcp-framed`, `unix`, `ws`, `ws-text`, `http`, `http-new`.
+    pub transport: String,
+    /// How many connections are open at a time.
+    pub connections: u64,
+    /// How long each of them lives.
+    pub lifetime: Lifetime,
+    /// How many messages wait for their reply at a time, on each connection.
+    pub in_flight: u32,
+    /// What is sent.
+    pub message: Message,
+    /// When the measurement ends.
+    pub stop: Stop,
+    /// How long messages run before they are measured.
+    pub warm_up_ns: u64,
+    /// How long replies are awaited after the last message.
+    pub drain_ns: u64,
+    /// How long each phase may take.
+    pub time_outs: TimeOuts,
+    /// How many connections a second are opened at most; `null`: as fast as it goes.
+    pub connects_per_s: Option<f64>,
+    /// How many threads send.
+    pub threads: u32,
+    /// Local addresses that connections start from; empty: the kernel chooses.
+    #[serde(default)]
+    pub source_addresses: Vec<String>,
+    /// Names of the headers that are sent besides the protocol's own; values may be secrets and are left out.
+    #[serde(default)]
+    pub header_names: Vec<String>,
+    /// Subprotocols that are offered, in order of preference.
+    #[serde(default)]
+    pub subprotocols: Vec<String>,
+    /// How replies are checked.
+    pub verify: Verify,
+    /// What this workload's random choices follow from.
+    pub seed: u64,
+    /// Which CPUs the two sides are bound to.
+    pub pinning: Pinning,
+}
+
+/// How long a connection lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lifetime {
+    /// As long as the block.
+    Long,
+    /// So many round trips, then it is closed and a new one takes its place.
+    RoundTrips(u64),
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// What the payload holds.
+    pub kind: MessageKind,
+    /// The length of the payload.
+    pub size_bytes: u64,
+    /// Where the payload comes from, e.g. `random bytes of seed 7`.
+    pub source: String,
+}
+
+/// What a payload holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// Any bytes.
+    Binary,
+    /// UTF-8.
+    Text,
+}
+
+/// When the measurement ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After so much measured time.
+    DurationNs(u64),
+    /// After so many messages.
+    Messages(u64),
+    /// After so many clients have lived and ended.
+    Clients(u64),
+}
+
+/// How long each phase of a connection may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeOuts {
+    /// Turning a name into addresses.
+    pub resolve_ns: u64,
+    /// Connecting to one address.
+    pub connect_ns: u64,
+    /// The opening handshake.
+    pub handshake_ns: u64,
+    /// The reply to a message.
+    pub reply_ns: u64,
+    /// The proper end.
+    pub close_ns: u64,
+}
+
+/// How replies are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// Every byte against what was sent.
+    EveryByte,
+    /// The length alone.
+    Length,
+    /// Not at all.
+    Nothing,
+}
+
+/// Which CPUs the two sides are bound to; empty: not bound.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pinning {
+    /// Of the generator.
+    pub generator_cpus: Vec<u32>,
+    /// Of the server, if it is ours.
+    pub server_cpus: Vec<u32>,
+}

@@ -1,0 +1,85 @@
+//! What the blocks of a workload come to.
+
+use crate::Summary;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the blocks of one workload come to; failed blocks do not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadResult {
+    /// The index of the workload in the plan.
+    pub workload: usize,
+    /// How many blocks count.
+    pub blocks: usize,
+    /// How many failed.
+    pub blocks_failed: usize,
+    /// Medians of the blocks' values.
+    pub medians: PerMetric<Estimate>,
+    /// All round trips of all blocks, merged.
+    pub round_trip: Option<Summary>,
+    /// Against the baseline of the plan; `null` for the baseline itself and where there is none.
+    pub to_baseline: Option<PerMetric<Comparison>>,
+}
+
+/// Something for each metric that blocks are judged by; `null` where the blocks do not have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PerMetric<T> {
+    /// Replies a second.
+    pub messages_per_s: Option<T>,
+    /// The median round trip.
+    pub round_trip_p50_ns: Option<T>,
+    /// What 90 % of round trips stayed within.
+    pub round_trip_p90_ns: Option<T>,
+    /// What 99 % of round trips stayed within.
+    pub round_trip_p99_ns: Option<T>,
+    /// CPU time of the generator for each reply.
+    pub generator_cpu_us_per_message: Option<T>,
+    /// CPU time of the server for each reply.
+    pub server_cpu_us_per_message: Option<T>,
+    /// Bytes on the wire for each reply, both directions.
+    pub wire_bytes_per_message: Option<T>,
+}
+
+/// A median of blocks with its 95 % interval, in the unit of its metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The median.
+    pub value: f64,
+    /// The lower end of the interval; `null` with too few blocks for one.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// How a workload compares with the baseline in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Median of the workload's blocks by median of the baseline's.
+    pub ratio: f64,
+    /// The lower end of its 95 % interval; `null` with too few blocks for one.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// Hodges-Lehmann: the median of all differences between the two sides' blocks, in the unit of the metric.
+    pub shift: f64,
+    /// Mann-Whitney U, two-sided: how often equal sides would differ this much.
+    pub p_value: Option<f64>,
+    /// The same, corrected by Holm for the number of workloads compared.
+    pub p_value_holm: Option<f64>,
+    /// The smallest difference, as a share of the baseline, that blocks this noisy would have shown.
+    pub smallest_detectable_fraction: Option<f64>,
+}
+
+impl<T> Default for PerMetric<T> {
+    fn default() -> Self {
+        Self {
+            messages_per_s: None,
+            round_trip_p50_ns: None,
+            round_trip_p90_ns: None,
+            round_trip_p99_ns: None,
+            generator_cpu_us_per_message: None,
+            server_cpu_us_per_message: None,
+            wire_bytes_per_message: None,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The whole record.
+
+use crate::{Block, Environment, Plan, WorkloadResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All that a run leaves behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// The program that measured.
+    pub tool: Tool,
+    /// Its arguments, without the program's own name and without secrets: values of headers are cut out.
+    pub command_line: Vec<String>,
+    /// When the run began: RFC 3339, UTC.
+    pub started_at: String,
+    /// How long it took in all, from start to end of the program's work.
+    pub duration_ns: u64,
+    /// What was asked.
+    pub kind: Kind,
+    /// How it ended.
+    pub ended: Ended,
+    /// The machine.
+    pub environment: Environment,
+    /// What was to be done, every default resolved.
+    pub plan: Plan,
+    /// What was measured, in the order of time.
+    pub blocks: Vec<Block>,
+    /// What it comes to for each workload, across its blocks.
+    pub results: Vec<WorkloadResult>,
+    /// What makes the numbers doubtful.
+    pub warnings: Vec<Warning>,
+    /// The answer in one sentence, if there is one.
+    pub conclusion: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version, as in its package.
+    pub version: String,
+    /// The commit that it was built from, if known.
+    pub commit: Option<String>,
+}
+
+/// What was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The same echo over every transport, side by side.
+    Ladder,
+    /// One target.
+    Run,
+    /// Something that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ended {
+    /// As planned.
+    Completed,
+    /// By a signal; what was measured until then is here.
+    Interrupted {
+        /// Its number, e.g. 2 for SIGINT.
+        signal: i32,
+    },
+    /// Something was lost on the way.
+    Partial {
+        /// What.
+        reason: String,
+    },
+}
+
+/// Something that makes the numbers doubtful.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// A stable name for programs, e.g. `shared_cores`.
+    pub code: String,
+    /// What is wrong, for people.
+    pub message: String,
+    /// The numbers that show it.
+    pub evidence: String,
+    /// What to do next.
+    pub advice: String,
+}
+
+/// The version of the record's format. Additions do not raise it; what an old reader would misread does.
+pub const SCHEMA_VERSION: u32 = 1;
