@@ -1,1 +1,54 @@
-fn main() {}
+//! All automation of wirebench: `cargo xtask check` is the one gate, and `.ci/run` calls nothing else.
+//!
+//! Each subcommand is a module that reads as a list of steps. Nothing here ships to a user; what the modules share
+//! is [`shell`] (commands that can be repeated by hand) and [`packages`] (what a new machine lacks).
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people, not a library"
+)]
+
+mod check;
+mod fuzz;
+mod packages;
+mod shell;
+mod third_party;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// All automation of wirebench
+#[derive(Parser, Debug)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand, Debug)]
+enum Task {
+    Check(check::CheckArgs),
+    Fuzz(fuzz::FuzzArgs),
+    /// Install the servers that we did not write, for the integration tests
+    ThirdParty,
+    /// Check what rustfmt and clippy cannot: arrows between crates, purity, headers, links
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Check(arguments) => check::run(&arguments),
+        Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::ThirdParty => third_party::install().map(|folder| println!("{}", folder.display())),
+        Task::Tidy => tidy::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

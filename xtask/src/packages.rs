@@ -1,0 +1,101 @@
+//! What a new machine lacks: Debian packages, installed only when something is missing.
+
+use crate::shell;
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Something that a task needs from the machine.
+pub(crate) struct Need {
+    /// A program to be found on the path, or the path of a file.
+    pub(crate) probe: &'static str,
+    /// The Debian package that brings it.
+    pub(crate) package: &'static str,
+}
+
+/// Installs the packages of all `needs` that are not met; asks nothing and does nothing when all are.
+pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&str> =
+        needs.iter().filter(|need| !is_there(need.probe)).map(|need| need.package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut install = apt_get("install");
+    install.args(["-y", "--no-install-recommends"]).args(&missing);
+    if !am_root()? {
+        bail!("missing: {}; as root: {}", missing.join(", "), shell::shown(&install));
+    }
+    eprintln!("installing {}", missing.join(", "));
+    update()?;
+    shell::output(&mut install).map(drop)
+}
+
+/// Unpacks a package into `folder` without installing it, so that no daemon is started and nothing else changes.
+pub(crate) fn unpack(package: &str, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let download = || shell::output(apt_get("download").arg(package).current_dir(folder));
+    if download().is_err() {
+        if am_root()? {
+            update()?;
+        }
+        download()?;
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            shell::output(shell::command("dpkg").arg("-x").arg(&path).arg(folder))?;
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Fetches the lists of packages, once in the life of this process.
+fn update() -> Result<()> {
+    static UPDATED: OnceLock<()> = OnceLock::new();
+    if UPDATED.get().is_none() {
+        shell::output(&mut apt_get("update"))?;
+        UPDATED.get_or_init(|| ());
+    }
+    Ok(())
+}
+
+fn apt_get(task: &str) -> std::process::Command {
+    let mut command = shell::command("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").arg("-q").arg(task);
+    command
+}
+
+fn am_root() -> Result<bool> {
+    Ok(shell::output(shell::command("id").arg("-u"))?.trim() == "0")
+}
+
+fn is_there(probe: &str) -> bool {
+    if probe.contains('/') {
+        return Path::new(probe).exists();
+    }
+    on_path(probe).is_some()
+}
+
+/// Where the path of programs has `program`.
+pub(crate) fn on_path(program: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    // Debian keeps servers where only root looks.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_not_installed() {
+        ensure(&[
+            Need { probe: "sh", package: "no-such-package" },
+            Need { probe: "/dev/null", package: "none" },
+        ])
+        .unwrap();
+        assert_eq!(on_path("no-such-program"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Commands of other programs: run, and shown so that a person can repeat them.
+
+use anyhow::{Context as _, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The folder of the workspace, which is the working directory of every command.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
+
+/// The folder that cargo builds into, and that everything else is installed below.
+pub(crate) fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// `program` in the folder of the workspace, with nothing on its standard input.
+pub(crate) fn command(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// `cargo` with `arguments`, split at spaces.
+pub(crate) fn cargo(arguments: &str) -> Command {
+    let mut command = command("cargo");
+    command.args(arguments.split_whitespace());
+    command
+}
+
+/// Runs to the end; its output goes where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !status.success() {
+        bail!("`{}` failed: {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs to the end and gives back what it printed; its words only when it fails.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("`{}` failed: {}\n{}", shown(command), output.status, words.trim_end());
+    }
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` did not print UTF-8", shown(command)))
+}
+
+/// Whether the program starts and ends well; nothing of it is shown.
+pub(crate) fn works(command: &mut Command) -> bool {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The command as one would type it in the folder of the workspace.
+pub(crate) fn shown(command: &Command) -> String {
+    let mut words = Vec::new();
+    if let Some(folder) =
+        command.get_current_dir().and_then(|folder| folder.strip_prefix(root()).ok())
+        && folder != Path::new("")
+    {
+        words.push(format!("cd {} &&", folder.display()));
+    }
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            words.push(format!("{}={}", name.to_string_lossy(), quoted(&value.to_string_lossy())));
+        }
+    }
+    words.push(quoted(&command.get_program().to_string_lossy()));
+    words.extend(command.get_args().map(|argument| quoted(&argument.to_string_lossy())));
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        let mut doc = cargo("doc --no-deps");
+        doc.env("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(shown(&doc), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
+        let mut elsewhere = command("make");
+        elsewhere.current_dir(root().join("bench/floor")).arg("it's");
+        assert_eq!(shown(&elsewhere), r"cd bench/floor && make 'it'\''s'");
+    }
+
+    #[test]
+    fn a_failed_command_names_itself() {
+        let error = output(&mut command("false")).unwrap_err();
+        assert_eq!(error.to_string().trim_end(), "`false` failed: exit status: 1");
+        let error = run(&mut command("no-such-program")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot start `no-such-program`");
+    }
+}

@@ -1,0 +1,107 @@
+//! `cargo xtask tidy`: what a tool can check without judgement, and rustfmt and clippy do not.
+//!
+//! Every rule takes text and gives back [`Complaint`]s, so each is tested without a file. Only files that git knows
+//! are read.
+
+mod arrows;
+mod purity;
+mod text;
+
+use crate::shell;
+use anyhow::{Result, bail};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// A file of the repository.
+struct File {
+    /// Its path from the top of the repository, with `/`.
+    path: String,
+    text: String,
+}
+
+/// What is wrong, where, and what to do about it.
+#[derive(Debug, PartialEq, Eq)]
+struct Complaint {
+    path: String,
+    /// From 1; 0 means the whole file.
+    line: usize,
+    what: String,
+}
+
+/// Checks the repository and prints every complaint.
+pub(crate) fn run() -> Result<()> {
+    let complaints = complaints(&files()?);
+    for Complaint { path, line, what } in &complaints {
+        eprintln!("{path}:{line}: {what}");
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        count => bail!("{count} complaints"),
+    }
+}
+
+fn complaints(files: &[File]) -> Vec<Complaint> {
+    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let mut all = arrows::check(files);
+    for file in files {
+        all.extend(purity::check(file));
+        all.extend(text::check(file, &paths));
+    }
+    all
+}
+
+/// The files that git knows and that are text.
+fn files() -> Result<Vec<File>> {
+    let mut list = shell::command("git");
+    // A clone of another user, as in a container, is still ours to read.
+    list.args(["-c", "safe.directory=*", "ls-files", "-z"]);
+    let mut files = Vec::new();
+    for path in shell::output(&mut list)?.split_terminator('\0') {
+        // A file that was deleted but is not committed yet, or one that is no text, has nothing to be read.
+        if let Ok(text) = fs::read_to_string(shell::root().join(path)) {
+            files.push(File { path: path.to_owned(), text });
+        }
+    }
+    Ok(files)
+}
+
+impl File {
+    fn complain(&self, line: usize, what: impl Into<String>) -> Complaint {
+        Complaint { path: self.path.clone(), line, what: what.into() }
+    }
+
+    /// The name of the crate whose `src` holds this file.
+    fn source_of(&self) -> Option<&str> {
+        let (name, rest) = self.path.strip_prefix("crates/")?.split_once('/')?;
+        (rest.starts_with("src/") && self.is_rust()).then_some(name)
+    }
+
+    fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    fn is_markdown(&self) -> bool {
+        self.path.ends_with(".md")
+    }
+
+    /// The lines, from 1.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+}
+
+#[cfg(test)]
+fn file(path: &str, text: &str) -> File {
+    File { path: path.to_owned(), text: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let complaints = complaints(&files().unwrap());
+        assert!(complaints.is_empty(), "{complaints:#?}");
+    }
+}
