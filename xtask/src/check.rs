@@ -1,7 +1,7 @@
 //! `cargo xtask check`: the one gate.
 //!
 //! The steps run one after another and the first failure ends it, with the command that repeats it. Steps are told
-//! on the standard error stream; what the tools print themselves, the test results above all, goes where it always goes.
+//! on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::{shell, third_party, tidy};
 use anyhow::{Result, bail};

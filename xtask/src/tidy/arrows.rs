@@ -42,14 +42,20 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
             complaints.extend(check_manifest(name, file));
         }
     }
-    if let Some(architecture) = files.iter().find(|file| file.path == "ARCHITECTURE.md") {
-        let unnamed =
-            HOUSE.iter().filter(|room| !architecture.text.contains(&format!("`{}`", room.name)));
-        complaints.extend(
-            unnamed.map(|room| architecture.complain(0, format!("does not name `{}`", room.name))),
-        );
+    match files.iter().find(|file| file.path == "ARCHITECTURE.md") {
+        Some(architecture) => complaints.extend(check_architecture(architecture)),
+        None => complaints.push(Complaint {
+            path: "ARCHITECTURE.md".to_owned(),
+            line: 0,
+            what: "is missing".to_owned(),
+        }),
     }
     complaints
+}
+
+fn check_architecture(page: &File) -> Vec<Complaint> {
+    let unnamed = HOUSE.iter().filter(|room| !page.text.contains(&format!("`{}`", room.name)));
+    unnamed.map(|room| page.complain(0, format!("does not name `{}`", room.name))).collect()
 }
 
 fn check_manifest(name: &str, manifest: &File) -> Vec<Complaint> {
