@@ -24,26 +24,28 @@ pub trait Engine {
     /// [`Completion::Failed`] follows.
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId;
 
-    /// Sends `bytes`. What the kernel does not take at once is kept and sent as soon as it does; while more than
-    /// [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on the connection, so that a peer that does not read
-    /// cannot make us hold without bound what it makes us answer.
+    /// Sends `bytes`. What the kernel does not take at once, or not before the connection is there, is kept and sent as
+    /// soon as it does. While more than [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on a connection that was
+    /// accepted, so that a peer that does not read cannot make us hold without bound what it makes us answer. One that
+    /// we made goes on receiving: if both ends stopped reading until the other reads, neither would ever go on.
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
 
     /// Ends our sending side once all that was submitted is written. Receiving goes on.
     fn shutdown(&mut self, connection: ConnectionId);
 
-    /// Forgets the connection at once; bytes that are still kept are dropped. No completion follows.
+    /// Forgets the connection at once; bytes that are still kept are dropped. No completion follows. As always with
+    /// sockets, closing with bytes unread, or before those on their way arrive, resets the peer.
     fn close(&mut self, connection: ConnectionId);
 
     /// Sleeps until something happened or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
     fn wait(&mut self, until: Instant);
 
     /// The next thing that happened, without waiting; `None` when there is nothing more.
-    /// Bytes that arrived are in `rx[..len]`.
+    /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
 }
 
-/// How many bytes that the kernel would not take are kept for a connection before receiving on it pauses.
+/// How many bytes that the kernel would not take are kept for an accepted connection before receiving on it pauses.
 pub const UNSENT_LEN_MAX: usize = 1 << 20;
 
 /// Something that happened.

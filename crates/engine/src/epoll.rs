@@ -15,10 +15,9 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use units::Instant;
+use units::{Instant, Nanos};
 
 /// An engine over the sockets of this machine.
-#[derive(Debug)]
 pub struct Epoll {
     clock: Clock,
     epoll: OwnedFd,
@@ -34,33 +33,51 @@ pub struct Epoll {
     unread_later: VecDeque<ConnectionId>,
     /// Connection attempts that failed at once.
     failed: VecDeque<(ConnectionId, ConnectionError)>,
-    /// There were no open files left to accept with; a close makes room again.
-    full: bool,
+    /// There was nothing left to accept with, most likely open files: when to try again, unless a close makes room
+    /// before that.
+    full_until: Option<Instant>,
+    /// Buffers of connections that have nothing unsent any more.
+    #[expect(clippy::vec_box, reason = "a box moves from here to a slot and back, no allocation")]
+    spare: Vec<Box<Unsent>>,
 }
 
-#[derive(Debug)]
 struct Slot {
     generation: u32,
     socket: Option<OwnedFd>,
     connecting: bool,
-    /// An end or an error waits behind the data that is there.
-    ending: bool,
+    incoming: Incoming,
+    /// It is in one of the `unread` queues.
+    queued: bool,
     /// Receiving pauses while too much is unsent; data that arrives meanwhile is remembered here.
-    paused: Paused,
+    pause: Pause,
     shutdown: bool,
+    /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
+    broken: Option<Errno>,
     /// What the kernel did not take. Boxed, because most connections never have any.
     unsent: Option<Box<Unsent>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Unsent {
     bytes: Vec<u8>,
     /// How many of them have been written since.
     written: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paused {
+/// What is known of the peer's sending side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Incoming {
+    Open,
+    /// An end or an error waits behind the data that is there.
+    Ending,
+    /// The end has been reported.
+    Ended,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// We made the connection.
+    Never,
     No,
     Yes,
     WithData,
@@ -71,11 +88,14 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// The system has no more open files, or no epoll.
+    /// The system has no more open files, or no `epoll_pwait2` (Linux before 5.11).
     pub fn new(clock: Clock) -> Result<Self, ConnectionError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut nothing = Vec::with_capacity(1);
+        epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut nothing), Some(&timespec(0)))?;
         Ok(Self {
             clock,
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            epoll,
             listeners: Vec::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -83,8 +103,9 @@ impl Epoll {
             next: 0,
             unread: VecDeque::new(),
             unread_later: VecDeque::new(),
-            full: false,
             failed: VecDeque::new(),
+            full_until: None,
+            spare: Vec::new(),
         })
     }
 
@@ -108,6 +129,7 @@ impl Epoll {
         let slot = &mut self.slots[id.index()];
         slot.socket = Some(socket);
         slot.connecting = connecting;
+        slot.pause = if connecting { Pause::Never } else { Pause::No };
         Ok(())
     }
 
@@ -117,8 +139,8 @@ impl Epoll {
                 Ok(socket) => break socket,
                 // A connection that was cut before we came to it; there may be others behind it.
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
-                Err(Errno::MFILE | Errno::NFILE) => {
-                    self.full = true;
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.full_until = Some(self.now() + ACCEPT_AGAIN_AFTER);
                     self.listen_for(EventFlags::empty());
                     return None;
                 }
@@ -132,6 +154,19 @@ impl Epoll {
                 self.close(id);
                 None
             }
+        }
+    }
+
+    /// Listens again if it is time to. Says until when to wait: `until`, unless it becomes time before that.
+    fn accept_again(&mut self, until: Instant) -> Instant {
+        match self.full_until {
+            Some(again) if self.now() < again => until.min(again),
+            Some(_) => {
+                self.full_until = None;
+                self.listen_for(EventFlags::IN);
+                until
+            }
+            None => until,
         }
     }
 
@@ -158,18 +193,14 @@ impl Epoll {
         if slot.generation != id.generation() {
             return None; // Closed while the event was waiting.
         }
-        slot.ending |= flags.intersects(ENDS);
+        if slot.incoming == Incoming::Open && flags.intersects(ENDS) {
+            slot.incoming = Incoming::Ending;
+        }
         if slot.connecting {
-            if flags.intersects(EventFlags::IN) {
-                self.unread_later.push_back(id); // The peer spoke at once; the edge is used up.
-            }
             return self.connected(id, flags);
         }
-        if flags.intersects(EventFlags::OUT)
-            && slot.unsent.is_some()
-            && let Err(error) = self.flush(id)
-        {
-            return Some(self.fail(id, error));
+        if flags.intersects(WRITABLE) && slot.unsent.is_some() {
+            self.flush(id);
         }
         if flags.intersects(EventFlags::IN | ENDS) { self.receive(id, rx) } else { None }
     }
@@ -178,7 +209,7 @@ impl Epoll {
         let slot = &mut self.slots[id.index()];
         let socket = slot.socket.as_ref().expect("a connecting slot holds its socket");
         if flags.intersects(EventFlags::ERR | EventFlags::HUP)
-            && let Err(error) = socket::outcome(socket)
+            && let Some(error) = slot.broken.or_else(|| socket::outcome(socket).err())
         {
             return Some(self.fail(id, error));
         }
@@ -186,70 +217,120 @@ impl Epoll {
             return None;
         }
         slot.connecting = false;
+        // These edges are used up: for what was submitted meanwhile, and for a peer that spoke at once.
+        self.flush(id);
+        if flags.intersects(EventFlags::IN | ENDS) {
+            self.visit_later(id);
+        }
         Some(Completion::Connected(id))
     }
 
-    /// Reads once.
+    /// Has the connection read after the next wait.
+    fn visit_later(&mut self, id: ConnectionId) {
+        if !std::mem::replace(&mut self.slots[id.index()].queued, true) {
+            self.unread_later.push_back(id);
+        }
+    }
+
+    /// Reads once. A connection that has ended may still fail.
     #[inline]
     fn receive(&mut self, id: ConnectionId, rx: &mut [u8]) -> Option<Completion> {
         let slot = &mut self.slots[id.index()];
-        if slot.paused != Paused::No {
-            slot.paused = Paused::WithData;
+        if matches!(slot.pause, Pause::Yes | Pause::WithData) {
+            slot.pause = Pause::WithData;
             return None;
         }
-        let socket = slot.socket.as_ref()?;
-        match socket::receive(socket, rx) {
-            Ok(0) => Some(Completion::Ended(id)),
+        if slot.incoming == Incoming::Ended {
+            let broken = slot.broken.or_else(|| socket::outcome(slot.socket.as_ref()?).err());
+            return broken.map(|error| self.fail(id, error));
+        }
+        match socket::receive(slot.socket.as_ref()?, rx) {
+            Ok(0) => match slot.broken {
+                Some(error) => Some(self.fail(id, error)),
+                None => {
+                    slot.incoming = Incoming::Ended;
+                    Some(Completion::Ended(id))
+                }
+            },
             Ok(len) => {
-                if len == rx.len() || slot.ending {
-                    self.unread_later.push_back(id);
+                if len == rx.len() || slot.incoming == Incoming::Ending || slot.broken.is_some() {
+                    self.visit_later(id);
                 }
                 Some(Completion::Received { connection: id, len })
             }
-            Err(Errno::AGAIN) => None,
+            Err(Errno::AGAIN) => slot.broken.map(|error| self.fail(id, error)),
             Err(Errno::INTR) => {
-                self.unread_later.push_back(id);
+                self.visit_later(id);
                 None
             }
             Err(error) => Some(self.fail(id, error)),
         }
     }
 
-    /// Writes what is kept. Resumes receiving when little enough is left.
-    fn flush(&mut self, id: ConnectionId) -> Result<(), Errno> {
+    /// Writes what is kept, and the end after it if that was asked for. Resumes receiving when little enough is left.
+    fn flush(&mut self, id: ConnectionId) {
         let slot = &mut self.slots[id.index()];
-        let (Some(socket), Some(unsent)) = (&slot.socket, &mut slot.unsent) else { return Ok(()) };
-        while unsent.written < unsent.bytes.len() {
-            match socket::send(socket, &unsent.bytes[unsent.written..]) {
+        let Some(socket) = &slot.socket else { return };
+        let mut left = 0;
+        if let Some(unsent) = &mut slot.unsent {
+            match socket::send_all(socket, &unsent.bytes[unsent.written..]) {
                 Ok(len) => unsent.written += len,
-                Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
+                Err(error) => return self.break_off(id, error),
             }
+            left = unsent.bytes.len() - unsent.written;
         }
-        let left = unsent.bytes.len() - unsent.written;
+        if left == 0 && slot.shutdown {
+            socket::shutdown(socket);
+        }
         if left == 0 {
-            slot.unsent = None;
-            if slot.shutdown {
-                socket::shutdown(socket);
-            }
+            self.forget_unsent(id);
         }
         if left <= UNSENT_LEN_MAX {
-            if slot.paused == Paused::WithData {
-                self.unread_later.push_back(id);
-            }
-            slot.paused = Paused::No;
+            self.resume(id);
         }
-        Ok(())
     }
 
     /// Keeps `bytes` until the kernel takes them.
     fn keep(&mut self, id: ConnectionId, bytes: &[u8]) {
         let slot = &mut self.slots[id.index()];
-        let unsent = slot.unsent.get_or_insert_with(Box::default);
+        let unsent = slot.unsent.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
+        if unsent.written > unsent.bytes.len() / 2 {
+            unsent.bytes.drain(..unsent.written); // Else what was written stays for as long as anything is kept.
+            unsent.written = 0;
+        }
         unsent.bytes.extend_from_slice(bytes);
-        if unsent.bytes.len() - unsent.written > UNSENT_LEN_MAX && slot.paused == Paused::No {
-            slot.paused = Paused::Yes;
+        if unsent.bytes.len() - unsent.written > UNSENT_LEN_MAX && slot.pause == Pause::No {
+            slot.pause = Pause::Yes;
+        }
+    }
+
+    /// The connection cannot be written to any more: what is still to be read comes first, then the error.
+    fn break_off(&mut self, id: ConnectionId, error: Errno) {
+        self.slots[id.index()].broken = Some(error);
+        self.forget_unsent(id);
+        self.resume(id);
+        self.visit_later(id);
+    }
+
+    /// Drops what is kept and puts its buffer by.
+    fn forget_unsent(&mut self, id: ConnectionId) {
+        if let Some(mut unsent) = self.slots[id.index()].unsent.take()
+            && self.spare.len() < SPARE_COUNT_MAX
+            && unsent.bytes.capacity() <= SPARE_LEN_MAX
+        {
+            unsent.bytes.clear();
+            unsent.written = 0;
+            self.spare.push(unsent);
+        }
+    }
+
+    /// Receives again, if that was paused.
+    fn resume(&mut self, id: ConnectionId) {
+        let slot = &mut self.slots[id.index()];
+        match std::mem::replace(&mut slot.pause, Pause::No) {
+            Pause::Never => slot.pause = Pause::Never,
+            Pause::No | Pause::Yes => {}
+            Pause::WithData => self.visit_later(id),
         }
     }
 
@@ -286,19 +367,17 @@ impl Engine for Epoll {
     #[inline]
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]) {
         let slot = &self.slots[connection.index()];
-        if slot.generation != connection.generation() || slot.shutdown {
+        if slot.generation != connection.generation() || slot.shutdown || slot.broken.is_some() {
             return;
         }
         if slot.unsent.is_some() {
             return self.keep(connection, bytes);
         }
         let Some(socket) = &slot.socket else { return };
-        match socket::send(socket, bytes) {
+        match socket::send_all(socket, bytes) {
             Ok(len) if len == bytes.len() => {}
             Ok(len) => self.keep(connection, &bytes[len..]),
-            Err(Errno::AGAIN | Errno::INTR) => self.keep(connection, bytes),
-            // The connection is gone; the same error comes with the next receive, where it is reported.
-            Err(_) => {}
+            Err(error) => self.break_off(connection, error),
         }
     }
 
@@ -308,8 +387,9 @@ impl Engine for Epoll {
             return;
         }
         slot.shutdown = true;
-        if let (Some(socket), None) = (&slot.socket, &slot.unsent) {
-            socket::shutdown(socket);
+        // One that is not connected yet is told once it is: the kernel would give the attempt up.
+        if !slot.connecting && slot.unsent.is_none() {
+            self.flush(connection);
         }
     }
 
@@ -318,15 +398,20 @@ impl Engine for Epoll {
         if slot.generation != connection.generation() {
             return;
         }
-        *slot = Slot { generation: (slot.generation + 1) & GENERATION, ..Slot::EMPTY };
+        let next = Slot { generation: (slot.generation + 1) & GENERATION, ..Slot::EMPTY };
+        self.forget_unsent(connection);
+        self.slots[connection.index()] = next;
         self.free.push(u32::try_from(connection.index()).expect("it came from a u32"));
-        if self.full {
-            self.full = false;
+        if self.full_until.take().is_some() {
             self.listen_for(EventFlags::IN);
         }
     }
 
     fn wait(&mut self, until: Instant) {
+        if self.next < self.ready.len() {
+            return; // Not all was taken, and no edge tells it twice.
+        }
+        let until = self.accept_again(until);
         self.ready.clear();
         self.next = 0;
         self.unread.append(&mut self.unread_later);
@@ -358,12 +443,17 @@ impl Engine for Epoll {
             }
         }
         while let Some(id) = self.unread.pop_front() {
-            let slot = &self.slots[id.index()];
-            if slot.generation == id.generation() && !slot.connecting {
-                let completion = self.receive(id, rx);
-                if completion.is_some() {
-                    return completion;
-                }
+            let slot = &mut self.slots[id.index()];
+            if slot.generation != id.generation() {
+                continue;
+            }
+            slot.queued = false;
+            if slot.connecting {
+                continue; // Whether it fails or connects, its event leads back here.
+            }
+            let completion = self.receive(id, rx);
+            if completion.is_some() {
+                return completion;
             }
         }
         None
@@ -375,15 +465,27 @@ impl Slot {
         generation: 0,
         socket: None,
         connecting: false,
-        ending: false,
-        paused: Paused::No,
+        incoming: Incoming::Open,
+        queued: false,
+        pause: Pause::No,
         shutdown: false,
+        broken: None,
         unsent: None,
     };
 }
 
 /// The events after which nothing but the rest of the data and the end, or an error, is to be read.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
+
+/// The events after which writing goes on, or fails.
+const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
+
+/// How long after running out of open files accepting is tried again: others in this process may have closed some.
+const ACCEPT_AGAIN_AFTER: Nanos = Nanos::from_millis(10);
+
+/// How many buffers are kept for the next connection that the kernel does not take all from, and how long they may be.
+const SPARE_COUNT_MAX: usize = 16;
+const SPARE_LEN_MAX: usize = 4 * UNSENT_LEN_MAX;
 
 /// How many events one wait brings at most.
 const READY_MAX: usize = 1024;

@@ -16,4 +16,6 @@ pub mod epoll;
 pub mod sim;
 mod socket;
 
-pub use contract::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step, run};
+pub use contract::{
+    Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX, run,
+};

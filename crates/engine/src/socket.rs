@@ -2,6 +2,7 @@
 
 use crate::{Address, ConnectionError};
 use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
@@ -37,8 +38,13 @@ pub(crate) fn listen(address: &Address) -> Result<(OwnedFd, Address), Errno> {
     }
 }
 
-/// A Unix socket that a server left behind when it was killed stands in the way of the next one.
+/// A Unix socket that a server left behind when it was killed stands in the way of the next one. Anything else at the
+/// path is somebody's file: connecting is refused there too.
 fn remove_if_nobody_listens(path: &Path) -> Result<(), Errno> {
+    let found = FileType::from_raw_mode(rustix::fs::lstat(path)?.st_mode);
+    if found != FileType::Socket {
+        return Err(Errno::ADDRINUSE);
+    }
     match net::connect(make(AddressFamily::UNIX)?, &SocketAddrUnix::new(path)?) {
         Err(Errno::CONNREFUSED) => rustix::fs::unlink(path),
         _ => Err(Errno::ADDRINUSE),
@@ -62,6 +68,9 @@ pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedF
                 bind_address_only(&socket, source)?;
             }
             let result = net::connect(&socket, target);
+            if is_connected_to_itself(&socket, *target) {
+                return Err(Errno::CONNREFUSED);
+            }
             (socket, result)
         }
         Address::Unix(path) => {
@@ -79,10 +88,20 @@ pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedF
     }
 }
 
-/// Writes what the kernel takes of `bytes`.
+/// Writes what the kernel takes of `bytes` and says how much that was. If it is less than all, the kernel has been
+/// asked until it said no, so that an edge tells when it takes more.
 #[inline]
-pub(crate) fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    net::send(socket, bytes, SendFlags::NOSIGNAL)
+pub(crate) fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match net::send(socket, &bytes[written..], SendFlags::NOSIGNAL) {
+            Ok(len) => written += len,
+            Err(Errno::AGAIN) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(written)
 }
 
 /// Reads what is there into `rx`; zero bytes are the peer's end.
@@ -93,12 +112,21 @@ pub(crate) fn receive(socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
 
 /// Ends the sending side. The peer may be gone already; that shows when receiving.
 pub(crate) fn shutdown(socket: &OwnedFd) {
-    drop(net::shutdown(socket, net::Shutdown::Write));
+    net::shutdown(socket, net::Shutdown::Write).ok();
 }
 
 /// What became of a connection attempt that was in progress.
 pub(crate) fn outcome(socket: &OwnedFd) -> Result<(), Errno> {
     net::sockopt::socket_error(socket)?
+}
+
+/// Nobody listened at the target's port and the system chose that very port for our end: on one machine TCP then
+/// connects a socket to itself, which would answer as a perfect echo.
+fn is_connected_to_itself(socket: &OwnedFd, target: SocketAddr) -> bool {
+    let own = net::getsockname(socket).and_then(SocketAddr::try_from);
+    own.is_ok_and(|own| {
+        own.port() == target.port() && (own.ip() == target.ip() || target.ip().is_unspecified())
+    })
 }
 
 fn make(family: AddressFamily) -> Result<OwnedFd, Errno> {
@@ -111,12 +139,14 @@ fn family(address: SocketAddr) -> AddressFamily {
 
 /// Switches Nagle's algorithm off. Unix sockets have none, so the error is not one.
 fn send_at_once(socket: &OwnedFd) {
-    drop(net::sockopt::set_tcp_nodelay(socket, true));
+    net::sockopt::set_tcp_nodelay(socket, true).ok();
 }
 
 /// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
 fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     let on: libc::c_int = 1;
+    #[expect(clippy::cast_possible_truncation, reason = "an int has four bytes")]
+    let len = size_of_val(&on) as libc::socklen_t;
     // SAFETY: the option is an int, `on` is one, and its size is passed; the kernel only reads it.
     let status = unsafe {
         libc::setsockopt(
@@ -124,7 +154,7 @@ fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
             libc::IPPROTO_IP,
             libc::IP_BIND_ADDRESS_NO_PORT,
             (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
+            len,
         )
     };
     if status != 0 {
