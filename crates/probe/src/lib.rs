@@ -1,1 +1,31 @@
-//! probe
+//! What the machine is and what it did: facts for the record, counters while a run goes on, limits before it.
+//!
+//! The modules here hold the values and the arithmetic, which any operating system can fill; `linux` reads them from
+//! `/proc` and `/sys`. A further system is a further folder with the same names.
+//!
+//! Left out: clocks and the CPU time of processes, which belong to `engine`, and verdicts, which belong to `stats`.
+//!
+//! Start reading at [`machine`] for what is read once, at [`SystemSampler`] and [`ProcessSampler`] for what is read
+//! again and again, at [`capacity`] and [`place`] for what is decided before a run.
+
+mod capacity;
+mod cpus;
+mod error;
+#[cfg(target_os = "linux")]
+mod linux;
+mod process;
+mod system;
+mod tcp;
+mod timer;
+
+pub use capacity::{Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources, capacity};
+pub use cpus::{Cpu, Placement, Sharing, Topology, place};
+pub use error::{PinError, ReadError};
+#[cfg(target_os = "linux")]
+pub use linux::{
+    ProcessSampler, SystemSampler, TcpSampler, limits, machine, pin_current_thread, topology,
+};
+pub use process::{Footprint, ProcessSample, Switches};
+pub use system::{CpuTimes, SystemTimes};
+pub use tcp::TcpCounters;
+pub use timer::{CoarseTimers, timer_floor};

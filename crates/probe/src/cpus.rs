@@ -1,0 +1,181 @@
+//! Which CPU the server gets and which the generator.
+//!
+//! A pure function over a [`Topology`] that somebody else read. A *CPU* is what the kernel schedules on; a *core* is
+//! the hardware behind one or more of them (hyper-threads). Left out: memory nodes, cores of unequal speed, and CPU
+//! quotas.
+
+use std::num::NonZeroUsize;
+
+/// Chooses a CPU for the server and one for each of `threads` generator threads; `None` if `topology` has no CPU.
+///
+/// The server gets a core for itself, the first. Generator threads go to the other cores, one each before any core
+/// gets a second, those of the server's package first; threads beyond the CPUs there begin again at the front. The
+/// rest of the server's core stays idle: a hyper-thread next to the server would slow it down.
+pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
+    let threads = threads.get();
+    let (first, others) = topology.cores.split_first()?;
+    let (&server, siblings) = first.cpus.split_first()?;
+    let cpus = match others {
+        [] => siblings.to_vec(),
+        others => one_of_each_before_a_second(others),
+    };
+    let sharing = match (others, &cpus[..]) {
+        ([], []) => Sharing::Cpu,
+        ([], _) => Sharing::Core,
+        (_, cpus) if threads > cpus.len() => Sharing::Threads,
+        _ => Sharing::Nothing,
+    };
+    let cpus = if cpus.is_empty() { vec![server] } else { cpus };
+    let generator = cpus.into_iter().cycle().take(threads).collect();
+    Some(Placement { server, generator, sharing })
+}
+
+/// Where server and generator run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The server's CPU.
+    pub server: usize,
+    /// The CPU of each generator thread, in their order.
+    pub generator: Vec<usize>,
+    /// What the parties have to share, for want of cores.
+    pub sharing: Sharing,
+}
+
+impl Placement {
+    /// Whether server and generator run on the same core, so that each slows the other down.
+    pub fn shared(&self) -> bool {
+        matches!(self.sharing, Sharing::Core | Sharing::Cpu)
+    }
+}
+
+/// What has to be shared, from the least harmful to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sharing {
+    /// Everybody has a CPU, and the server a core.
+    Nothing,
+    /// Some generator threads share a CPU with each other.
+    Threads,
+    /// Generator and server are hyper-threads of the one core.
+    Core,
+    /// Generator and server share the one CPU.
+    Cpu,
+}
+
+/// The cores that this process may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// In the order of packages, then of CPU numbers; no core is without a CPU.
+    cores: Vec<Core>,
+}
+
+impl Topology {
+    /// The cores that `cpus` make up; `cpus` are those that may be used, in any order.
+    pub fn new(mut cpus: Vec<Cpu>) -> Self {
+        cpus.sort_by_key(|cpu| (cpu.package, cpu.id));
+        cpus.dedup_by_key(|cpu| cpu.id);
+        let mut cores: Vec<Core> = Vec::new();
+        for Cpu { id, core, .. } in cpus {
+            match cores.iter_mut().find(|known| known.first == core) {
+                Some(known) => known.cpus.push(id),
+                None => cores.push(Core { first: core, cpus: vec![id] }),
+            }
+        }
+        Self { cores }
+    }
+
+    /// How many CPUs there are.
+    pub fn cpu_count(&self) -> usize {
+        self.cores.iter().map(|core| core.cpus.len()).sum()
+    }
+
+    /// How many cores there are.
+    pub fn core_count(&self) -> usize {
+        self.cores.len()
+    }
+}
+
+/// One CPU and where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// The kernel's number for it.
+    pub id: usize,
+    /// Its core, named by the lowest number of the core's CPUs, whether or not that one may be used; its own number
+    /// where nothing is known.
+    pub core: usize,
+    /// The package (socket) that it is in; 0 where nothing is known.
+    pub package: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Core {
+    /// The core's name, see [`Cpu::core`].
+    first: usize,
+    cpus: Vec<usize>,
+}
+
+fn one_of_each_before_a_second(cores: &[Core]) -> Vec<usize> {
+    let widest = cores.iter().map(|core| core.cpus.len()).max().unwrap_or(0);
+    (0..widest)
+        .flat_map(|nth| cores.iter().filter_map(move |core| core.cpus.get(nth).copied()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CPUs as (number, core, package).
+    fn topology(cpus: &[(usize, usize, usize)]) -> Topology {
+        Topology::new(cpus.iter().map(|&(id, core, package)| Cpu { id, core, package }).collect())
+    }
+
+    #[test]
+    fn server_and_generator_keep_apart_as_far_as_cores_reach() {
+        let one = topology(&[(0, 0, 0)]);
+        let two = topology(&[(0, 0, 0), (1, 1, 0)]);
+        let odd = topology(&[(7, 7, 0), (3, 3, 0)]);
+        let hyper = topology(&[(0, 0, 0), (1, 0, 0)]);
+        let laptop = topology(&[(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]); // siblings 0+2, 1+3
+        let quad = topology(&[(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 3, 0)]);
+        // Siblings 0+1, 2+3, of which affinity leaves 1, 2 and 3.
+        let cut = topology(&[(1, 0, 0), (2, 2, 0), (3, 2, 0)]);
+        // Two sockets whose CPUs alternate.
+        let sockets = topology(&[(0, 0, 0), (1, 1, 1), (2, 2, 0), (3, 3, 1)]);
+        #[rustfmt::skip]
+        let table = [
+            // topology, threads, server, generator,        sharing
+            (&one,       1,       0,      vec![0],          Sharing::Cpu),
+            (&one,       2,       0,      vec![0, 0],       Sharing::Cpu),
+            (&two,       1,       0,      vec![1],          Sharing::Nothing),
+            (&two,       2,       0,      vec![1, 1],       Sharing::Threads),
+            (&odd,       1,       3,      vec![7],          Sharing::Nothing),
+            (&hyper,     1,       0,      vec![1],          Sharing::Core),
+            (&hyper,     2,       0,      vec![1, 1],       Sharing::Core),
+            (&laptop,    1,       0,      vec![1],          Sharing::Nothing),
+            (&laptop,    2,       0,      vec![1, 3],       Sharing::Nothing),
+            (&laptop,    3,       0,      vec![1, 3, 1],    Sharing::Threads),
+            (&quad,      3,       0,      vec![1, 2, 3],    Sharing::Nothing),
+            (&quad,      4,       0,      vec![1, 2, 3, 1], Sharing::Threads),
+            (&cut,       2,       1,      vec![2, 3],       Sharing::Nothing),
+            (&sockets,   2,       0,      vec![2, 1],       Sharing::Nothing),
+        ];
+        for row @ (topology, threads, server, generator, sharing) in &table {
+            let placement = place(topology, NonZeroUsize::new(*threads).unwrap()).unwrap();
+            let expected =
+                Placement { server: *server, generator: generator.clone(), sharing: *sharing };
+            assert_eq!(placement, expected, "{row:?}");
+            assert_eq!(placement.shared(), *sharing >= Sharing::Core, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_cpu_there_is_no_placement() {
+        assert_eq!(place(&Topology::default(), NonZeroUsize::MIN), None);
+    }
+
+    #[test]
+    fn a_cpu_named_twice_counts_once() {
+        let topology = topology(&[(1, 1, 0), (0, 0, 0), (1, 1, 0)]);
+        assert_eq!((topology.cpu_count(), topology.core_count()), (2, 2));
+    }
+}

@@ -1,0 +1,23 @@
+//! Linux: what `/proc` and `/sys` say.
+//!
+//! Parsers are functions on text; what reads the files is thin.
+
+mod cgroup;
+mod cpus;
+mod files;
+#[cfg(test)]
+mod fixture;
+mod hardware;
+mod limits;
+mod machine;
+mod process;
+mod system;
+mod tcp;
+mod text;
+
+pub use cpus::{pin_current_thread, topology};
+pub use limits::limits;
+pub use machine::machine;
+pub use process::ProcessSampler;
+pub use system::SystemSampler;
+pub use tcp::TcpSampler;
