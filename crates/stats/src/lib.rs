@@ -1,1 +1,29 @@
-//! stats
+//! What measurements come to: distributions of times, and comparisons that hold up.
+//!
+//! [`Histogram`] takes every single time, on the hot path, and gives percentiles. Everything else starts from
+//! *blocks*: some seconds of one workload come to one number, and only such numbers are compared, because messages of
+//! one block are not independent. Workloads that are compared run in *rounds*, each workload once in each round in
+//! random order, so that what drifts is shared by a round and cancels.
+//!
+//! [`Bootstrap`] gives medians and ratios with their 95 % interval, [`mann_whitney`] the probability that equal sides
+//! would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many comparisons, and
+//! [`smallest_detectable`] says what the noise would have hidden. [`little`] is the check of closed loops.
+//!
+//! Left out: time series, change points and verdicts.
+
+mod bootstrap;
+mod detectable;
+mod encoding;
+mod histogram;
+mod little;
+mod normal;
+mod ranks;
+mod sample;
+
+pub use bootstrap::{Bootstrap, Estimate, Ratio};
+pub use detectable::smallest_detectable;
+pub use encoding::{DecodeError, LogInterval, interval_log};
+pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
+pub use little::{ClosedLoop, Little, NotChecked, little};
+pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};
+pub use sample::{Pair, SampleError, Sides, median, quantile};

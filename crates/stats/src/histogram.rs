@@ -1,0 +1,142 @@
+//! The distribution of times of one kind.
+
+use units::Nanos;
+
+/// How often which time occurred: an HdrHistogram of nanoseconds with three significant digits.
+///
+/// From 1 ns to [`Histogram::MAX`], in 264 KiB that never grow; a value is at most 0.1 % off. Longer times are counted
+/// as that bound ([`Histogram::saturated`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    pub(crate) counts: hdrhistogram::Histogram<u64>,
+}
+
+impl Histogram {
+    /// The longest time that is told from longer ones: an hour.
+    pub const MAX: Nanos = Nanos::from_secs(3600);
+
+    /// An empty one.
+    pub fn new() -> Self {
+        let counts = hdrhistogram::Histogram::new_with_bounds(1, Self::MAX.0, DIGITS);
+        Self { counts: counts.expect("these bounds and digits are allowed") }
+    }
+
+    /// Counts `time`. Neither allocates nor fails; a few nanoseconds.
+    #[inline]
+    pub fn record(&mut self, time: Nanos) {
+        self.counts.saturating_record(time.0.min(Self::MAX.0));
+    }
+
+    /// Counts everything that `other` has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts).expect("all histograms have the same bounds");
+    }
+
+    /// Forgets everything; keeps the memory.
+    pub fn reset(&mut self) {
+        self.counts.reset();
+    }
+
+    /// How many times were counted.
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// How many were [`Histogram::MAX`] or longer, to the 0.1 % that the histogram resolves.
+    pub fn saturated(&self) -> u64 {
+        self.counts.count_at(Self::MAX.0)
+    }
+
+    /// The shortest; `None` if there is none.
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos(self.counts.min()))
+    }
+
+    /// The longest; `None` if there is none.
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| Nanos(self.counts.max()))
+    }
+
+    /// The mean in nanoseconds; `None` if there is nothing to take it of.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.counts.mean())
+    }
+
+    /// The standard deviation (of these times as a whole, not as a sample) in nanoseconds; `None` like the mean.
+    pub fn stddev_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.counts.stdev())
+    }
+
+    /// The time that the share `q` of all stayed within; `q` from 0 to 1.
+    ///
+    /// # Errors
+    ///
+    /// [`TooFewSamples`] below `10 / (1 - q)` times, where the answer would hang on a handful of them.
+    pub fn quantile(&self, q: f64) -> Result<Nanos, TooFewSamples> {
+        let needed = samples_min(q);
+        if self.count() < needed {
+            return Err(TooFewSamples { count: self.count(), needed });
+        }
+        Ok(Nanos(self.counts.value_at_quantile(q)))
+    }
+
+    /// The quantiles of [`PERCENTILES`], in that order.
+    pub fn percentiles(&self) -> [Result<Nanos, TooFewSamples>; PERCENTILES.len()] {
+        PERCENTILES.map(|(_, q)| self.quantile(q))
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why a quantile is not shown: too few samples lie beyond it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{count} samples, at least {needed} are needed")]
+pub struct TooFewSamples {
+    /// How many there are.
+    pub count: u64,
+    /// How many there must be.
+    pub needed: u64,
+}
+
+/// The percentiles that are shown, each with its name.
+pub const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+
+/// How many samples the quantile `q` needs: ten of them beyond it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and `q` <= 1"
+)]
+fn samples_min(q: f64) -> u64 {
+    // A millionth off, so that 0.9 needs 100 and not the 101 that its binary neighbour would.
+    (10.0 / (1.0 - q) - 1e-6).ceil() as u64
+}
+
+/// Significant digits.
+pub(crate) const DIGITS: u8 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_a_fixed_size_whatever_is_recorded() {
+        let mut histogram = Histogram::new();
+        let before = histogram.counts.distinct_values();
+        for time in [0, 1, 1_000_000, u64::MAX] {
+            histogram.record(Nanos(time));
+        }
+        assert_eq!((before, histogram.counts.distinct_values()), (33_792, 33_792));
+        assert!(!histogram.counts.is_auto_resize());
+    }
+}

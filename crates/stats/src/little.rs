@@ -1,0 +1,84 @@
+//! Little's law: in a closed loop, messages in flight = replies a second x mean round trip.
+//!
+//! It follows from counting alone, so a measurement that breaks it has lost or invented something: replies, time, or
+//! messages that were said to be in flight.
+
+use units::Nanos;
+
+/// What a closed loop measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClosedLoop {
+    /// How many messages were to be in flight at any time: connections x messages on each.
+    pub in_flight: u64,
+    /// How many replies came in the measured window.
+    pub replies: u64,
+    /// How long the window was.
+    pub measured: Nanos,
+    /// The mean of their round trips.
+    pub round_trip_mean_ns: f64,
+}
+
+/// Whether Little's law holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Little {
+    /// It was checked.
+    Checked {
+        /// What was asked to be in flight.
+        expected_in_flight: f64,
+        /// Replies a second x mean round trip.
+        measured_in_flight: f64,
+        /// How far that is off, as a share of what was asked; negative if it is less.
+        deviation: f64,
+        /// Whether that is within [`Little::DEVIATION_MAX`].
+        holds: bool,
+    },
+    /// It could not be.
+    NotChecked {
+        /// Why.
+        reason: NotChecked,
+    },
+}
+
+impl Little {
+    /// How far the two sides may be apart, as a share of what was asked.
+    pub const DEVIATION_MAX: f64 = 0.05;
+
+    /// So many replies for each message in flight are needed. The first and the last round trips lie only partly in
+    /// the window, which can move the product by up to one of them for each message in flight: 5 % of 20.
+    pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 20;
+}
+
+/// Why Little's law was not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotChecked {
+    /// Nothing was to be in flight, or no time was measured.
+    #[error("nothing was measured")]
+    Nothing,
+    /// The edges of the window would weigh too much.
+    #[error("{replies} replies, at least {needed} are needed")]
+    TooFewReplies {
+        /// How many there are.
+        replies: u64,
+        /// How many there must be.
+        needed: u64,
+    },
+}
+
+/// Checks Little's law on `closed`.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+pub fn little(closed: ClosedLoop) -> Little {
+    let ClosedLoop { in_flight, replies, measured, round_trip_mean_ns } = closed;
+    let needed = in_flight.saturating_mul(Little::REPLIES_PER_IN_FLIGHT_MIN);
+    if in_flight == 0 || measured == Nanos::ZERO {
+        return Little::NotChecked { reason: NotChecked::Nothing };
+    }
+    if replies < needed {
+        return Little::NotChecked { reason: NotChecked::TooFewReplies { replies, needed } };
+    }
+    let expected_in_flight = in_flight as f64;
+    let measured_in_flight = replies as f64 / measured.0 as f64 * round_trip_mean_ns;
+    let deviation = measured_in_flight / expected_in_flight - 1.0;
+    let holds = deviation.abs() <= Little::DEVIATION_MAX;
+    Little::Checked { expected_in_flight, measured_in_flight, deviation, holds }
+}

@@ -1,0 +1,107 @@
+//! Small samples: a number for each block.
+
+/// The median of `values`; the mean of the middle two if their number is even.
+///
+/// # Errors
+///
+/// No values, or one that is not finite.
+pub fn median(values: &[f64]) -> Result<f64, SampleError> {
+    quantile(values, 0.5)
+}
+
+/// The quantile `q` (0 to 1) of `values`, between two of them in proportion (type 7 of Hyndman and Fan, 1996: the
+/// default of R and NumPy).
+///
+/// # Errors
+///
+/// No values, or one that is not finite.
+pub fn quantile(values: &[f64], q: f64) -> Result<f64, SampleError> {
+    check(values, 1)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    Ok(quantile_of_sorted(&sorted, q))
+}
+
+/// The blocks of two workloads in the same round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// What is judged.
+    pub subject: f64,
+    /// What it is judged against.
+    pub baseline: f64,
+}
+
+/// The blocks of two workloads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sides<'a> {
+    /// What is judged.
+    pub subject: &'a [f64],
+    /// What it is judged against.
+    pub baseline: &'a [f64],
+}
+
+/// Why blocks cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SampleError {
+    /// A value is infinite or not a number.
+    #[error("value {value} is not finite")]
+    NotFinite {
+        /// The value.
+        value: f64,
+    },
+    /// A ratio needs values above zero.
+    #[error("value {value} is not above zero")]
+    NotPositive {
+        /// The value.
+        value: f64,
+    },
+    /// There are too few blocks.
+    #[error("{count} blocks, at least {min} are needed")]
+    TooFew {
+        /// How many there are.
+        count: usize,
+        /// How many there must be.
+        min: usize,
+    },
+}
+
+/// That there are `min` values at least, all finite.
+pub(crate) fn check(values: &[f64], min: usize) -> Result<(), SampleError> {
+    if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+        return Err(SampleError::NotFinite { value: *value });
+    }
+    if values.len() < min {
+        return Err(SampleError::TooFew { count: values.len(), min });
+    }
+    Ok(())
+}
+
+/// That there are `min` values at least, all finite and above zero.
+pub(crate) fn check_positive(values: &[f64], min: usize) -> Result<(), SampleError> {
+    check(values, min)?;
+    match values.iter().find(|value| **value <= 0.0) {
+        Some(value) => Err(SampleError::NotPositive { value: *value }),
+        None => Ok(()),
+    }
+}
+
+/// [`quantile`] of values that are sorted, finite and at least one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and the length"
+)]
+pub(crate) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let position = q.clamp(0.0, 1.0) * float(last);
+    let below = position.floor() as usize;
+    let (low, high) = (sorted[below], sorted[last.min(below + 1)]);
+    low + (high - low) * position.fract()
+}
+
+/// A count in a formula.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(crate) fn float(count: usize) -> f64 {
+    count as f64
+}
