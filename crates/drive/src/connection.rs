@@ -1,0 +1,65 @@
+//! What a worker knows of one of its connections.
+
+use engine::ConnectionId;
+use load::Timeouts;
+use std::collections::VecDeque;
+use units::{Instant, Nanos};
+
+/// One connection, from the connect to the close.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    pub(crate) machine: wire::Connection,
+    pub(crate) state: State,
+    /// When the current state began.
+    pub(crate) since: Instant,
+    /// When the connect began.
+    pub(crate) began: Instant,
+    /// When each message in flight was sent, oldest first: replies come in the order of their messages.
+    pub(crate) in_flight: VecDeque<Instant>,
+    /// How many messages it may still send.
+    pub(crate) quota: u32,
+    /// Whether a reply has come.
+    pub(crate) replied: bool,
+    /// Whether it stands in the queue of those that wait for their turn.
+    pub(crate) queued: bool,
+}
+
+/// What is awaited on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    AwaitConnect,
+    AwaitHandshake,
+    /// Messages flow.
+    Open,
+    /// Our proper end was sent.
+    AwaitClose,
+}
+
+impl Connection {
+    /// When its peer will be given up if nothing happens; [`Instant::NEVER`] if nothing is awaited.
+    pub(crate) fn deadline(&self, timeouts: &Timeouts) -> Instant {
+        match self.state {
+            State::AwaitConnect => self.since + timeouts.connect,
+            State::AwaitHandshake => self.since + timeouts.handshake,
+            State::Open => {
+                self.in_flight.front().map_or(Instant::NEVER, |sent| *sent + timeouts.reply)
+            }
+            State::AwaitClose => self.since + timeouts.close,
+        }
+    }
+}
+
+/// The connection that `id` names, if it still exists; another one may have its index.
+#[inline]
+pub(crate) fn find(
+    connections: &mut [Option<Connection>],
+    id: ConnectionId,
+) -> Option<&mut Connection> {
+    connections.get_mut(id.index())?.as_mut().filter(|connection| connection.id == id)
+}
+
+/// The shortest of them: no deadline that arises from now on is nearer.
+pub(crate) fn shortest(timeouts: &Timeouts) -> Nanos {
+    timeouts.connect.min(timeouts.handshake).min(timeouts.reply).min(timeouts.close)
+}

@@ -1,0 +1,353 @@
+//! What a worker writes down: counts, round trips and phase times; and how it hands them over.
+
+use stats::Histogram;
+use units::{Instant, Nanos};
+
+/// The phase that a worker is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Opening the connections that live through all phases.
+    Connect,
+    /// Waiting for the other workers.
+    AwaitStart,
+    /// Exchanging messages that do not count.
+    WarmUp,
+    /// Exchanging messages that count.
+    Measure,
+    /// Waiting for the last replies.
+    Drain,
+    /// Ending the connections properly.
+    Close,
+    /// Finished.
+    Done,
+}
+
+/// Messages, each counted once where it ended: `sent = ok + error + timed_out + in flight`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Handed to the engine.
+    pub sent: u64,
+    /// Answered as expected.
+    pub ok: u64,
+    /// Answered wrongly, or lost with their connection.
+    pub error: u64,
+    /// Not answered in time.
+    pub timed_out: u64,
+}
+
+impl Counts {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.error += other.error;
+        self.timed_out += other.timed_out;
+    }
+
+    /// Those whose end is not known (yet).
+    pub fn in_flight(self) -> u64 {
+        self.sent - self.ok - self.error - self.timed_out
+    }
+}
+
+/// What happened on one worker since it last handed over: a tenth of a second, less at the end of a phase.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// The phase in which all of it happened.
+    pub phase: Phase,
+    /// When it began.
+    pub start: Instant,
+    /// When it ended.
+    pub end: Instant,
+    /// Messages sent in it, and those that ended in it. During warm-up those of the warm-up; from the start of the
+    /// measurement on only those sent since then.
+    pub counts: Counts,
+    /// Replies that arrived in it, whenever their messages were sent.
+    pub replies: u64,
+    /// Bytes of the transport's stream, framing and handshakes included, submitted in it.
+    pub bytes_sent: u64,
+    /// Bytes of the transport's stream that arrived in it.
+    pub bytes_received: u64,
+    /// From sent to received, for the messages that `counts` has as ok.
+    pub round_trips: Histogram,
+}
+
+impl Interval {
+    /// An interval in which nothing has happened yet.
+    pub fn new() -> Self {
+        Self {
+            phase: Phase::Connect,
+            start: Instant::START,
+            end: Instant::START,
+            counts: Counts::default(),
+            replies: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            round_trips: Histogram::new(),
+        }
+    }
+
+    /// Makes it empty again, so that its memory can be used for another one.
+    pub fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.replies = 0;
+        self.bytes_sent = 0;
+        self.bytes_received = 0;
+        self.round_trips.reset();
+    }
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Is told what happens while it happens. Called ten times a second and at phase boundaries, never for a message.
+pub trait Observer {
+    /// Takes what is in `interval` and leaves an empty one in its place ([`Interval::clear`]).
+    fn interval(&mut self, interval: &mut Box<Interval>);
+
+    /// The measurement begins (`Measure`) or has ended (`Drain`) at `now`: the moment to read what counts time apart.
+    fn phase(&mut self, phase: Phase, now: Instant);
+}
+
+/// How long the phases of connections took: over all connections of a worker, or, where they are short-lived clients,
+/// over those that began in the measurement.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// From just before the connect to the established connection.
+    pub connect: Histogram,
+    /// From there to the completed opening handshake; empty for protocols without one.
+    pub handshake: Histogram,
+    /// From the sending of the first message to its whole reply.
+    pub first_reply: Histogram,
+    /// Short-lived clients: from just before the connect to the last whole reply.
+    pub life: Histogram,
+    /// Short-lived clients: from the last whole reply to the completed proper end.
+    pub close: Histogram,
+}
+
+/// Connections, each counted once where it ended, and again in `reopened` where another took its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// Attempts that were started.
+    pub started: u64,
+    /// Attempts that became open connections.
+    pub opened: u64,
+    /// Attempts that did not.
+    pub failed: u64,
+    /// Open connections that ended without our asking.
+    pub lost: u64,
+    /// Connections opened in the place of one that the protocol allowed the peer to end.
+    pub reopened: u64,
+}
+
+/// Why something went wrong, in classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorClass {
+    /// The proper end was not completed in time.
+    CloseTimedOut,
+    /// The peer ended the connection.
+    ClosedByPeer,
+    /// The connection could not be established.
+    ConnectFailed,
+    /// The connection was not established in time.
+    ConnectTimedOut,
+    /// The connection was cut.
+    Cut,
+    /// The opening handshake was not completed in time.
+    HandshakeTimedOut,
+    /// The peer broke its protocol.
+    Protocol,
+    /// The peer refused a message.
+    Refused,
+    /// No reply came in time.
+    ReplyTimedOut,
+    /// The reply was not the expected one.
+    WrongReply,
+}
+
+/// How often something of one class went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// What.
+    pub class: ErrorClass,
+    /// How often.
+    pub count: u64,
+    /// The first case, in words; bytes of the peer in it are escaped.
+    pub example: String,
+}
+
+/// All that a worker leaves behind besides its intervals.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Messages that the measurement was to send: the number asked for, or as many as were sent where it ran for a time.
+    pub planned: u64,
+    /// Messages sent in the measurement.
+    pub measured: Counts,
+    /// Messages sent before it.
+    pub warm_up: Counts,
+    /// Connections, from the first to the last.
+    pub connections: ConnectionCounts,
+    /// Short-lived clients that began in the measurement and had all their round trips.
+    pub clients_served: u64,
+    /// How long their phases took.
+    pub times: Times,
+    /// What went wrong, by class.
+    pub errors: Vec<Tally>,
+    /// The measurement: from the first message that counts may have been sent, to the instant that ended it.
+    /// `None` if it was never reached.
+    pub window: Option<(Instant, Instant)>,
+}
+
+/// Writes everything down.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    interval: Box<Interval>,
+    /// Messages sent from here on count.
+    measured_from: Instant,
+    /// Whether connections that began before that count too.
+    long_lived: bool,
+    pub(crate) measured: Counts,
+    pub(crate) warm_up: Counts,
+    pub(crate) connections: ConnectionCounts,
+    clients_served: u64,
+    times: Times,
+    pub(crate) errors: Vec<Tally>,
+}
+
+/// How a message ended, other than well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Error,
+    TimedOut,
+}
+
+impl Recorder {
+    pub(crate) fn new(long_lived: bool) -> Self {
+        Self {
+            interval: Box::default(),
+            measured_from: Instant::NEVER,
+            long_lived,
+            measured: Counts::default(),
+            warm_up: Counts::default(),
+            connections: ConnectionCounts::default(),
+            clients_served: 0,
+            times: Times::default(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// `count` messages were handed over at `sent`, in `bytes` bytes of the stream.
+    #[inline]
+    pub(crate) fn sent(&mut self, sent: Instant, count: u32, bytes: usize) {
+        self.interval.bytes_sent += bytes as u64;
+        if sent >= self.measured_from {
+            self.measured.sent += u64::from(count);
+        } else {
+            self.warm_up.sent += u64::from(count);
+        }
+        self.interval.counts.sent += u64::from(count);
+    }
+
+    /// The whole reply to the message of `sent` was decoded at `received`, and is what it should be.
+    #[inline]
+    pub(crate) fn reply(&mut self, sent: Instant, received: Instant) {
+        self.interval.replies += 1;
+        if sent >= self.measured_from {
+            self.measured.ok += 1;
+        } else {
+            self.warm_up.ok += 1;
+            if self.interval.phase > Phase::WarmUp {
+                return; // Sent in the warm-up: neither its round trip nor its end belongs to this phase.
+            }
+        }
+        self.interval.counts.ok += 1;
+        self.interval.round_trips.record(received.since(sent));
+    }
+
+    /// The message of `sent` ended badly.
+    pub(crate) fn failed(&mut self, sent: Instant, failure: Failure) {
+        let counts = if sent >= self.measured_from {
+            [Some(&mut self.measured), Some(&mut self.interval.counts)]
+        } else {
+            let in_warm_up = self.interval.phase <= Phase::WarmUp;
+            [Some(&mut self.warm_up), in_warm_up.then_some(&mut self.interval.counts)]
+        };
+        for counts in counts.into_iter().flatten() {
+            match failure {
+                Failure::Error => counts.error += 1,
+                Failure::TimedOut => counts.timed_out += 1,
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bytes_received(&mut self, len: usize) {
+        self.interval.bytes_received += len as u64;
+    }
+
+    /// Bytes that are not part of a message: handshakes, answers of the protocol itself.
+    pub(crate) fn bytes_sent(&mut self, len: usize) {
+        self.interval.bytes_sent += len as u64;
+    }
+
+    /// The phase times, if those of a connection that began at `began` count.
+    pub(crate) fn times(&mut self, began: Instant) -> Option<&mut Times> {
+        (self.long_lived || began >= self.measured_from).then_some(&mut self.times)
+    }
+
+    /// A short-lived client that began at `began` had the last of its round trips at `now`.
+    pub(crate) fn served(&mut self, began: Instant, now: Instant) {
+        if began >= self.measured_from {
+            self.clients_served += 1;
+            self.times.life.record(now.since(began));
+        }
+    }
+
+    /// What is left behind at the end.
+    pub(crate) fn finish(
+        self,
+        planned: Option<u64>,
+        window: Option<(Instant, Instant)>,
+    ) -> Outcome {
+        Outcome {
+            planned: planned.unwrap_or(self.measured.sent),
+            measured: self.measured,
+            warm_up: self.warm_up,
+            connections: self.connections,
+            clients_served: self.clients_served,
+            times: self.times,
+            errors: self.errors,
+            window,
+        }
+    }
+
+    /// Counts what went wrong; `example` is called for the first of its class only.
+    pub(crate) fn tally(&mut self, class: ErrorClass, example: impl FnOnce() -> String) {
+        match self.errors.iter_mut().find(|tally| tally.class == class) {
+            Some(tally) => tally.count += 1,
+            None => self.errors.push(Tally { class, count: 1, example: example() }),
+        }
+    }
+
+    /// Hands the interval over and begins the next one, in `phase`.
+    pub(crate) fn hand_over(&mut self, observer: &mut impl Observer, phase: Phase, now: Instant) {
+        self.interval.end = now;
+        observer.interval(&mut self.interval);
+        self.interval.phase = phase;
+        self.interval.start = now;
+        if phase == Phase::Measure && self.measured_from == Instant::NEVER {
+            self.measured_from = now;
+        }
+    }
+
+    /// When the current interval began.
+    pub(crate) fn interval_start(&self) -> Instant {
+        self.interval.start
+    }
+}
+
+/// How long an interval is.
+pub(crate) const INTERVAL: Nanos = Nanos::from_millis(100);
