@@ -30,6 +30,9 @@ pub trait Engine {
     /// we made goes on receiving: if both ends stopped reading until the other reads, neither would ever go on.
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
 
+    /// How many submitted bytes the kernel has not taken yet; zero for a connection that is closed.
+    fn unsent(&self, connection: ConnectionId) -> usize;
+
     /// Ends our sending side once all that was submitted is written. Receiving goes on.
     fn shutdown(&mut self, connection: ConnectionId);
 

@@ -381,6 +381,12 @@ impl Engine for Epoll {
         }
     }
 
+    fn unsent(&self, connection: ConnectionId) -> usize {
+        let slot = &self.slots[connection.index()];
+        let unsent = slot.unsent.as_ref().filter(|_| slot.generation == connection.generation());
+        unsent.map_or(0, |unsent| unsent.bytes.len() - unsent.written)
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         let slot = &mut self.slots[connection.index()];
         if slot.generation != connection.generation() {
