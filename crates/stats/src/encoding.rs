@@ -188,13 +188,14 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 
 /// The lowest value that is counted at `index`: the first 2048 one by one, then 1024 for each doubling.
 fn value_at(index: u64) -> Option<u64> {
-    let doublings = (index / HALF).saturating_sub(1);
-    let value = if index < HALF {
-        index
-    } else {
-        (index % HALF + HALF).checked_shl(u32::try_from(doublings).ok()?)?
+    let value = match index.checked_sub(HALF) {
+        None => index,
+        Some(above) => {
+            let doubled = 1_u64.checked_shl(u32::try_from(above / HALF).ok()?)?;
+            (HALF + above % HALF).checked_mul(doubled)?
+        }
     };
-    (doublings < 64 && value <= Histogram::MAX.0).then_some(value)
+    (value <= Histogram::MAX.0).then_some(value)
 }
 
 /// What follows cookie and length in the header: normalizing offset, digits, bounds, ratio of integers to doubles.

@@ -1,0 +1,7 @@
+//! Statistics against exact numbers, against SciPy, and against simulated experiments of known truth.
+
+mod encoding;
+mod histogram;
+mod little;
+mod scipy;
+mod simulation;
