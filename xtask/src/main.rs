@@ -9,6 +9,7 @@
     reason = "a program for people, not a library"
 )]
 
+mod bench;
 mod check;
 mod fuzz;
 mod packages;
@@ -29,6 +30,7 @@ struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Task {
+    Bench(bench::BenchArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
     /// Install the servers that we did not write, for the integration tests
@@ -39,6 +41,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
+        Task::Bench(arguments) => bench::run(&arguments),
         Task::Check(arguments) => check::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::ThirdParty => third_party::install().map(|folder| println!("{}", folder.display())),

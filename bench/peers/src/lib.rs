@@ -128,11 +128,9 @@ impl Reading {
         let seconds = (self.at - earlier.at).as_secs_f64();
         let mean_us =
             (self.round_trip_ns - earlier.round_trip_ns) as f64 / round_trips as f64 / 1e3;
-        format!(
-            "RESULT rts={round_trips} secs={seconds:.3} rate={:.0} mean_us={mean_us:.2} user_s={:.3} sys_s={:.3} errs=0",
-            round_trips as f64 / seconds,
-            self.user_s - earlier.user_s,
-            self.system_s - earlier.system_s,
-        )
+        let rate = round_trips as f64 / seconds;
+        let (user_s, sys_s) = (self.user_s - earlier.user_s, self.system_s - earlier.system_s);
+        format!("RESULT rts={round_trips} secs={seconds:.3} rate={rate:.0} mean_us={mean_us:.2} ")
+            + &format!("user_s={user_s:.3} sys_s={sys_s:.3} errs=0")
     }
 }

@@ -1,0 +1,150 @@
+//! A child process on a core of its own: started, watched through /proc, and gone when its value is.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often something is looked at that is waited for.
+const POLL: Duration = Duration::from_millis(5);
+
+/// A program at work.
+pub(super) struct Process {
+    name: String,
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Process {
+    /// Starts `command` on `core`; what it prints goes into files of `scratch`.
+    pub(super) fn start(
+        name: &str,
+        core: usize,
+        command: &Command,
+        scratch: &Path,
+    ) -> Result<Self> {
+        let stdout = scratch.join(format!("{name}.out"));
+        let stderr = scratch.join(format!("{name}.err"));
+        let mut pinned = crate::shell::command("taskset");
+        pinned
+            .arg("--cpu-list")
+            .arg(core.to_string())
+            .arg(command.get_program())
+            .args(command.get_args());
+        pinned.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+        let child = pinned.spawn().with_context(|| format!("cannot start {name}"))?;
+        Ok(Self { name: name.to_owned(), child, stdout, stderr })
+    }
+
+    /// Waits until `look` finds something, the process ends, or `patience` does.
+    pub(super) fn wait_for<T>(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        mut look: impl FnMut(&Self) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let start = Instant::now();
+        loop {
+            if let Some(found) = look(self)? {
+                return Ok(found);
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("{} ended ({status}) before {what}{}", self.name, self.last_words());
+            }
+            ensure!(
+                start.elapsed() < patience,
+                "{}: no {what} within {patience:?}{}",
+                self.name,
+                self.last_words()
+            );
+            sleep(POLL);
+        }
+    }
+
+    /// Waits for a proper end and gives back what it printed.
+    pub(super) fn finish(&mut self, patience: Duration) -> Result<String> {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            ensure!(start.elapsed() < patience, "{} did not end within {patience:?}", self.name);
+            sleep(POLL);
+        };
+        ensure!(status.success(), "{} failed ({status}){}", self.name, self.last_words());
+        Ok(self.printed())
+    }
+
+    /// What it has printed so far.
+    pub(super) fn printed(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// CPU time of all its threads since it started.
+    pub(super) fn cpu(&self) -> Result<Duration> {
+        let mut nanoseconds = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            let on_core = text.split(' ').next().unwrap_or_default();
+            nanoseconds +=
+                on_core.parse::<u64>().with_context(|| format!("schedstat says {text:?}"))?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Resident memory, in bytes.
+    pub(super) fn resident(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        resident(&status).with_context(|| format!("{} has no VmRSS", self.name))
+    }
+
+    /// How many files it has open.
+    pub(super) fn open_files(&self) -> Result<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
+    }
+
+    fn last_words(&self) -> String {
+        let words = fs::read_to_string(&self.stderr).unwrap_or_default();
+        let last: Vec<&str> = words.lines().rev().take(5).collect();
+        last.iter().rev().map(|line| format!("\n  {line}")).collect()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way nothing of it stays.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// `VmRSS:      1234 kB` of a /proc/PID/status, in bytes.
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_memory_is_read_in_bytes() {
+        assert_eq!(resident("Name:\tcat\nVmRSS:\t    1764 kB\nThreads:\t1\n"), Some(1_806_336));
+        assert_eq!(resident("Name:\tzombie\n"), None);
+    }
+
+    #[test]
+    fn who_ends_early_is_named_with_its_last_words() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo why >&2; exit 3"]);
+        let mut process = Process::start("early", 0, &command, scratch.path()).unwrap();
+        let error =
+            process.wait_for("anything", Duration::from_secs(60), |_| Ok(None::<()>)).unwrap_err();
+        assert_eq!(error.to_string(), "early ended (exit status: 3) before anything\n  why");
+    }
+}

@@ -1,0 +1,106 @@
+//! The programs of a benchmark: built or installed when a row needs them.
+
+use super::Row;
+use crate::packages::{self, Need};
+use crate::{shell, third_party};
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// k6 as the Go module proxy serves it.
+const K6: &str = "go.k6.io/k6@v1.8.1";
+
+/// Where the programs are.
+pub(super) struct Tools {
+    /// The folder of the floor programs.
+    pub(super) floor: PathBuf,
+    /// The folder of the Rust peers.
+    pub(super) peers: PathBuf,
+    /// `None` if it cannot be installed here.
+    pub(super) k6: Option<PathBuf>,
+    /// The third-party servers.
+    pub(super) third_party: PathBuf,
+    /// The release binary.
+    pub(super) wirebench: PathBuf,
+    /// The release example that records messages and does nothing else.
+    pub(super) record_messages: PathBuf,
+    /// Where contestants write what they print.
+    pub(super) scratch: PathBuf,
+}
+
+impl Tools {
+    /// Builds what `rows` need; quick when it is there.
+    pub(super) fn prepare(rows: &[Row]) -> Result<Self> {
+        let target = shell::target();
+        let mut tools = Self {
+            floor: target.join("floor"),
+            peers: target.join("bench/peers/release"),
+            k6: None,
+            third_party: target.join("third-party"),
+            wirebench: target.join("release/wirebench"),
+            record_messages: target.join("release/examples/record_messages"),
+            scratch: target.join("bench/output"),
+        };
+        std::fs::create_dir_all(&tools.scratch)?;
+        build_floor(&tools.floor)?;
+        if rows.iter().any(|row| ![Row::Same, Row::Uring].contains(row)) {
+            shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
+        }
+        if rows.contains(&Row::WsPeers) {
+            build_peers()?;
+        }
+        if rows.contains(&Row::WsPeers) || rows.contains(&Row::Churn) {
+            tools.k6 = install_k6();
+        }
+        if rows.contains(&Row::Http) {
+            packages::ensure(&[Need { probe: "wrk", package: "wrk" }])?;
+            third_party::install()?;
+        }
+        if rows.contains(&Row::Recording) {
+            packages::ensure(&[Need { probe: "valgrind", package: "valgrind" }])?;
+            shell::run(&mut shell::cargo(
+                "build --quiet --locked --release --package xtask --example record_messages",
+            ))?;
+        }
+        Ok(tools)
+    }
+
+    /// A floor program by its name.
+    pub(super) fn floor(&self, name: &str) -> PathBuf {
+        self.floor.join(name)
+    }
+}
+
+fn build_floor(folder: &std::path::Path) -> Result<()> {
+    packages::ensure(&[
+        Need { probe: "cc", package: "gcc" },
+        Need { probe: "make", package: "make" },
+        Need { probe: "/usr/include/stdio.h", package: "libc6-dev" },
+        Need { probe: "/usr/include/liburing.h", package: "liburing-dev" },
+    ])?;
+    let mut make = shell::command("make");
+    make.args(["--silent", "--directory", "bench/floor"]).arg(format!("OUT={}", folder.display()));
+    shell::run(&mut make)
+}
+
+fn build_peers() -> Result<()> {
+    let mut build = shell::cargo(
+        "build --quiet --locked --release --manifest-path bench/peers/Cargo.toml --target-dir",
+    );
+    shell::run(build.arg(shell::target().join("bench/peers")))
+}
+
+/// Installs k6 with Go; a machine without Go measures without it.
+fn install_k6() -> Option<PathBuf> {
+    let folder = shell::target().join("bench/bin");
+    let program = folder.join("k6");
+    if !program.exists() {
+        eprintln!("installing {K6}");
+        if let Err(error) =
+            shell::output(shell::command("go").args(["install", K6]).env("GOBIN", &folder))
+        {
+            eprintln!("without k6: {error:#}");
+            return None;
+        }
+    }
+    Some(program)
+}
