@@ -1,0 +1,92 @@
+//! The engine of one simulated process.
+
+use super::kernel::Kernel;
+use crate::{Address, Completion, ConnectionError, ConnectionId, Engine};
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use units::{Instant, Nanos};
+
+/// The engine of one process on a simulated [`Network`](super::Network).
+pub struct Sim {
+    pub(super) kernel: Rc<RefCell<Kernel>>,
+    pub(super) process: usize,
+}
+
+impl Sim {
+    pub(super) fn new(kernel: Rc<RefCell<Kernel>>) -> Self {
+        let process = kernel.borrow_mut().start_process();
+        Self { kernel, process }
+    }
+
+    /// Stops the process from one instant until another, as SIGSTOP and SIGCONT do: it is not stepped, and what arrives
+    /// piles up.
+    pub fn freeze(&mut self, from: Instant, until: Instant) {
+        self.kernel.borrow_mut().freeze(self.process, from, until);
+    }
+
+    /// Lets every completion cost so much time: a server of known capacity. The process is busy that long after taking
+    /// one, and what it sends meanwhile leaves at the end of it.
+    pub fn slow_down(&mut self, cost: Nanos) {
+        self.kernel.borrow_mut().slow_down(self.process, cost);
+    }
+}
+
+impl Engine for Sim {
+    fn now(&self) -> Instant {
+        self.kernel.borrow().now_in(self.process)
+    }
+
+    fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError> {
+        self.kernel.borrow_mut().listen(self.process, address)
+    }
+
+    /// The source address makes no difference.
+    fn connect(&mut self, address: &Address, _from: Option<IpAddr>) -> ConnectionId {
+        self.kernel.borrow_mut().connect(self.process, address)
+    }
+
+    fn send(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        self.kernel.borrow_mut().send(self.process, connection, bytes);
+    }
+
+    fn unsent(&self, connection: ConnectionId) -> usize {
+        self.kernel.borrow().unsent(self.process, connection)
+    }
+
+    fn shutdown(&mut self, connection: ConnectionId) {
+        self.kernel.borrow_mut().shutdown(self.process, connection);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.kernel.borrow_mut().close(self.process, connection);
+    }
+
+    /// Lets time pass for the whole network; other processes do not run meanwhile. Returns at `until` exactly, or when
+    /// there is a completion.
+    ///
+    /// # Panics
+    ///
+    /// If nothing can ever happen again and there is no limit: it would wait for good.
+    fn wait(&mut self, until: Instant) {
+        let mut kernel = self.kernel.borrow_mut();
+        while !kernel.is_to_run(self.process, until) {
+            let next = kernel.next_event().min(kernel.runs_at(self.process, until));
+            assert!(next != Instant::NEVER, "waiting without limit, and nothing can ever happen");
+            kernel.advance(next);
+        }
+    }
+
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        self.kernel.borrow_mut().complete(self.process, rx)
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        // The kernel is in use only if it panicked; then nobody will look at it again.
+        if let Ok(mut kernel) = self.kernel.try_borrow_mut() {
+            kernel.end_process(self.process);
+        }
+    }
+}

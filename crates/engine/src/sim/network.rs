@@ -1,0 +1,182 @@
+//! The network from outside: what it is like, who is on it, and letting it run.
+
+use super::Sim;
+use super::kernel::Kernel;
+use crate::{Node, Step};
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::{Instant, Nanos};
+
+/// A simulated network and its clock.
+pub struct Network {
+    kernel: Rc<RefCell<Kernel>>,
+}
+
+impl Network {
+    /// A network without processes, at [`Instant::START`]. `seed` decides everything that `conditions` leave to chance.
+    pub fn new(seed: u64, conditions: Conditions) -> Self {
+        Self { kernel: Rc::new(RefCell::new(Kernel::new(seed, conditions))) }
+    }
+
+    /// The engine of one more process. Dropping it ends the process: its connections are closed, its listeners are gone.
+    pub fn engine(&mut self) -> Sim {
+        Sim::new(Rc::clone(&self.kernel))
+    }
+
+    /// Steps every party at the start, and again whenever it has completions or the instant has come that it asked to
+    /// be woken at, in the order of `parties`; in between, time jumps to what happens next. Processes that are not
+    /// among `parties` do not run, and what is sent to them piles up.
+    ///
+    /// Ends when all that are awaited are done; if none is, when nothing can happen any more or it is `until`.
+    ///
+    /// Time stands still during a step, except for what [`Sim::slow_down`] asks. One that wants to be stepped again at
+    /// once gets its way a microsecond later, so that time passes for a process that never sleeps.
+    pub fn run(&mut self, parties: &mut [Party<'_>], until: Instant) -> Outcome {
+        let mut wakes = vec![Some(Instant::START); parties.len()];
+        loop {
+            for (party, wake) in parties.iter_mut().zip(&mut wakes) {
+                let process = party.engine.process;
+                if wake.is_some_and(|wake| self.kernel.borrow().is_to_run(process, wake)) {
+                    *wake = party.step();
+                }
+            }
+            let mut awaited =
+                parties.iter().zip(&wakes).filter(|(party, _)| party.awaited).peekable();
+            if awaited.peek().is_some() && awaited.all(|(_, wake)| wake.is_none()) {
+                return Outcome::Done;
+            }
+            let next = self.next(parties, &wakes);
+            let mut kernel = self.kernel.borrow_mut();
+            if next == Instant::NEVER {
+                return Outcome::Stuck;
+            }
+            kernel.advance(next.min(until));
+            if next > until {
+                return Outcome::TimeUp;
+            }
+        }
+    }
+
+    /// The instant now.
+    pub fn now(&self) -> Instant {
+        self.kernel.borrow().now()
+    }
+
+    /// When something happens next, or a party runs again.
+    fn next(&self, parties: &[Party<'_>], wakes: &[Option<Instant>]) -> Instant {
+        let kernel = self.kernel.borrow();
+        let runs = parties.iter().zip(wakes).filter_map(|(party, wake)| {
+            wake.map(|wake| kernel.runs_at(party.engine.process, wake))
+        });
+        runs.min().unwrap_or(Instant::NEVER).min(kernel.next_event())
+    }
+}
+
+/// A node on the engine of its process.
+pub struct Party<'a> {
+    engine: &'a mut Sim,
+    node: &'a mut dyn Node<Sim>,
+    awaited: bool,
+}
+
+impl<'a> Party<'a> {
+    /// The run goes on until this one is done.
+    pub fn awaited(engine: &'a mut Sim, node: &'a mut dyn Node<Sim>) -> Self {
+        Self { engine, node, awaited: true }
+    }
+
+    /// The run does not wait for this one; a server.
+    pub fn background(engine: &'a mut Sim, node: &'a mut dyn Node<Sim>) -> Self {
+        Self { engine, node, awaited: false }
+    }
+
+    /// When it wants to be woken; `None` if it is done.
+    fn step(&mut self) -> Option<Instant> {
+        let step = self.node.step(self.engine);
+        let Step::Wait(wake) = step else { return None };
+        self.engine.kernel.borrow_mut().stepped(self.engine.process, wake);
+        Some(wake)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// All parties that were awaited are done.
+    Done,
+    /// An awaited party is not done, and nothing can ever happen again.
+    Stuck,
+    /// The instant was reached until which to run.
+    TimeUp,
+}
+
+/// What the network is like. The default is a fast one without faults.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// How long everything takes from one end to the other, at least 1 ns: a connection is there after two of these.
+    pub delay: Nanos,
+    /// How much longer it may take, at random. Bytes of a connection keep their order all the same.
+    pub jitter: Nanos,
+    /// In which pieces bytes arrive.
+    pub split: Split,
+    /// Which connections are cut.
+    pub cuts: Cuts,
+    /// How many bytes the kernels at both ends hold for each direction of a connection, at least 1; what is beyond that
+    /// stays with the sending engine.
+    pub buffer_len_max: usize,
+    /// How many connections may wait to be accepted at a listener; more are refused.
+    pub backlog: usize,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            delay: Nanos::from_micros(10),
+            jitter: Nanos::ZERO,
+            split: Split::Never,
+            cuts: Cuts::Never,
+            buffer_len_max: 256 << 10,
+            backlog: 4096,
+        }
+    }
+}
+
+/// In which pieces bytes arrive. Each piece is received by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// All that has arrived is received at once, however it was sent.
+    Never,
+    /// Each byte is a piece.
+    ByteByByte,
+    /// Pieces have random lengths.
+    Random {
+        /// The longest, at least 1.
+        chunk_len_max: usize,
+    },
+}
+
+/// Which connections are cut. A cut resets both ends at once, and what is under way is lost.
+#[derive(Clone, Debug)]
+pub enum Cuts {
+    /// None.
+    Never,
+    /// Some, at a random time.
+    Random {
+        /// How likely a connection is to be cut, from 0 to 1.
+        probability: f64,
+        /// How long after it was made it is cut at the latest.
+        within: Nanos,
+    },
+    /// These.
+    Scheduled(Vec<Cut>),
+}
+
+/// One connection to cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Which: connections of the whole network are counted from 0 in the order in which they were begun.
+    pub connection: u64,
+    /// How long after it was made.
+    pub after: Nanos,
+}

@@ -1,0 +1,6 @@
+//! The engines from outside.
+
+mod contract;
+
+mod kinds;
+mod process;
