@@ -31,6 +31,9 @@ pub struct Workload {
     pub lifetime: Lifetime,
     /// How many messages wait for their reply at a time, on each connection.
     pub in_flight: u32,
+    /// How many on all connections together; `null`: no such bound.
+    #[serde(default)]
+    pub in_flight_max: Option<u32>,
     /// What is sent.
     pub message: Message,
     /// When the measurement ends.

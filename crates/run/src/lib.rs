@@ -1,11 +1,186 @@
 //! Executes a plan: servers up, verify, warm up, measure, drain, collect.
 //!
-//! Start reading at [`execute`].
+//! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is one of several,
+//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `collect` and `results`
+//! write down what came of it.
+//!
+//! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
+mod block;
+mod collect;
+mod error;
 mod plan;
 mod progress;
+mod reach;
+mod results;
+pub mod safety;
+mod servers;
+mod setup;
 pub mod url;
+mod watch;
+mod written;
 
+pub use error::RunError;
 pub use plan::{Measurement, Peer, Plan, Speech};
 pub use progress::{Live, News, Progress};
 pub use url::{Scheme, Url};
+
+use block::{Stage, Task};
+use collect::Place;
+use engine::clock::Clock;
+use record::{Block, Ended, RunRecord, SCHEMA_VERSION, Tool};
+use results::Kept;
+use setup::{Ready, SetUp};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use units::Instant;
+
+/// What the binary knows and a run needs.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Our own program, to start embedded servers with.
+    pub program: PathBuf,
+    /// A directory for the sockets of embedded servers.
+    pub scratch: PathBuf,
+    /// The arguments as they were typed, without secrets.
+    pub command_line: Vec<String>,
+    /// Now, as RFC 3339 in UTC.
+    pub started_at: String,
+    /// Who we are.
+    pub tool: Tool,
+    /// Whether this is a ladder or a single run.
+    pub kind: record::Kind,
+}
+
+/// Executes `plan` and answers with all that it left behind. `interrupt` holds the number of the signal that asks to
+/// stop, 0 while none does: the record is then a partial one, and says so.
+///
+/// # Errors
+///
+/// Nothing could be measured; see [`RunError`]. What goes wrong with one of several measurements is in the record.
+pub fn execute(
+    plan: &Plan,
+    host: &Host,
+    progress: &mut dyn Progress,
+    interrupt: &AtomicUsize,
+) -> Result<RunRecord, RunError> {
+    let clock = Clock::start();
+    let mut set_up = SetUp::new(plan, host, clock, progress)?;
+    progress.report(News::Begin { expected: set_up.expected });
+    let mut stage = Stage {
+        clock,
+        interrupt,
+        progress,
+        system: set_up.system.take(),
+        own_process: probe::ProcessSampler::open(std::process::id()).ok(),
+    };
+    let mut kept = Vec::new();
+    let order = plan.order();
+    let total = plan.measurements.len() * order.len();
+    for (round, workload) in order
+        .iter()
+        .enumerate()
+        .flat_map(|(round, order)| order.iter().map(move |workload| (round, *workload)))
+    {
+        if interrupt.load(Ordering::Relaxed) != 0 {
+            break;
+        }
+        let place = Place { workload, round };
+        let one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total))?;
+        let name = &plan.measurements[workload].name;
+        stage.progress.report(News::Block { name, block: &one.block, index: kept.len(), total });
+        kept.push(one);
+    }
+    let signal = interrupt.load(Ordering::Relaxed);
+    if kept.is_empty() {
+        return Err(RunError::Interrupted { signal: i32::try_from(signal).unwrap_or(0) });
+    }
+    let results = results::results(plan, &kept);
+    let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
+    let ended = ended(signal, &blocks);
+    let warnings = set_up.warnings(&blocks, stage.progress);
+    Ok(RunRecord {
+        schema_version: SCHEMA_VERSION,
+        tool: host.tool.clone(),
+        command_line: host.command_line.clone(),
+        started_at: host.started_at.clone(),
+        duration_ns: clock.now().since(Instant::START).0,
+        kind: host.kind,
+        ended,
+        environment: set_up.environment(),
+        plan: written::plan(plan, &order, &set_up),
+        blocks,
+        results,
+        warnings,
+        conclusion: None,
+    })
+}
+
+/// Runs one block, or says why it cannot be run.
+fn one_block(
+    stage: &mut Stage<'_>,
+    plan: &Plan,
+    set_up: &mut SetUp,
+    place: Place,
+    number: (usize, usize),
+) -> Result<Kept, RunError> {
+    let Place { workload, .. } = place;
+    let failed = |reason: String, now: Instant| Kept {
+        block: collect::failed(place, now, reason),
+        headline: stats::Histogram::new(),
+    };
+    if let Some(died) = set_up.server_died(workload) {
+        return Ok(failed(died, stage.clock.now()));
+    }
+    let Ready { target, resolve, .. } = match &set_up.ready[workload] {
+        Ok(ready) => ready,
+        Err(reason) => return Ok(failed(reason.clone(), stage.clock.now())),
+    };
+    let task = Task {
+        measurement: &plan.measurements[workload],
+        target,
+        server: set_up.server_pid(workload),
+        cpus: &set_up.generator_cpus,
+        number,
+    };
+    let measured = stage.run(&task).map_err(RunError::Engine)?;
+    let block = collect::block(place, &task, &measured, *resolve);
+    let life = measured.outcomes.iter().fold(stats::Histogram::new(), |mut all, outcome| {
+        all.add(&outcome.times.life);
+        all
+    });
+    let headline =
+        results::headline(task.measurement, &measured.collected.round_trips, &life).clone();
+    Ok(Kept { block, headline })
+}
+
+/// How the run ended: what was interrupted or lost makes the record a partial one.
+fn ended(signal: usize, blocks: &[Block]) -> Ended {
+    if signal != 0 {
+        return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };
+    }
+    let lost: u64 =
+        blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
+    let bad: u64 = blocks
+        .iter()
+        .map(|block| block.counts.error + block.counts.timed_out + block.counts.unsent)
+        .sum();
+    let unfinished: u64 = blocks.iter().map(|block| block.counts.in_flight_at_end).sum();
+    let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
+    let mut reasons = Vec::new();
+    for (count, what) in [
+        (lost, "connections failed or were lost"),
+        (bad, "messages failed, timed out or were not sent"),
+        (unfinished, "messages were still in flight at the end of the drain"),
+        (failed as u64, "blocks could not be run"),
+    ] {
+        if count > 0 {
+            reasons.push(format!("{count} {what}"));
+        }
+    }
+    if reasons.is_empty() {
+        Ended::Completed
+    } else {
+        Ended::Partial { reason: reasons.join(", ") }
+    }
+}

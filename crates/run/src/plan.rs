@@ -48,6 +48,8 @@ pub struct Measurement {
     pub speech: Speech,
     /// The whole load, before it is divided among threads.
     pub workload: Workload,
+    /// Where the payload came from, in words: `random`, `--payload "Ping"`, `--payload @FILE`.
+    pub content_source: String,
     /// How many threads generate it at most.
     pub threads: NonZeroU32,
     /// The source addresses that connections take turns with; none: the system chooses, and on loopback we spread by

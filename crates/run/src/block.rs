@@ -1,0 +1,324 @@
+//! One block: some seconds of one measurement, on all its workers.
+
+use crate::plan::Measurement;
+use crate::progress::{Live, News, Progress};
+use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
+use drive::{Control, Interval, Outcome, Phase, Target, Worker};
+use engine::clock::{Clock, sharpen_timers};
+use engine::epoll::Epoll;
+use engine::{ConnectionError, run};
+use load::Workload;
+use probe::{ProcessSampler, Switches, SystemSampler, SystemTimes, pin_current_thread};
+use record::Second;
+use stats::Histogram;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, ScopedJoinHandle};
+use units::{Instant, Nanos};
+
+/// What the blocks of a run have in common.
+pub(crate) struct Stage<'a> {
+    pub(crate) clock: Clock,
+    /// The number of the signal that asks to stop; 0 if none did.
+    pub(crate) interrupt: &'a AtomicUsize,
+    pub(crate) progress: &'a mut dyn Progress,
+    pub(crate) system: Option<SystemSampler>,
+    pub(crate) own_process: Option<ProcessSampler>,
+}
+
+/// Which block this is.
+pub(crate) struct Task<'a> {
+    pub(crate) measurement: &'a Measurement,
+    pub(crate) target: &'a Target,
+    /// The process of the server, if it is ours.
+    pub(crate) server: Option<u32>,
+    /// The CPU of each worker; empty: the system chooses.
+    pub(crate) cpus: &'a [usize],
+    /// Which of how many.
+    pub(crate) number: (usize, usize),
+}
+
+/// All that one block came to, before it is written down.
+pub(crate) struct Measured {
+    pub(crate) started: Instant,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) collected: Collected,
+    pub(crate) before: Option<Reading>,
+    pub(crate) after: Option<Reading>,
+}
+
+/// What workers handed over, added up.
+#[derive(Default)]
+pub(crate) struct Collected {
+    /// Round trips of the measurement, also of replies that came in the drain.
+    pub(crate) round_trips: Histogram,
+    /// Replies that arrived while it lasted, and bytes of the stream in the same time.
+    pub(crate) replies: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) series: Vec<Second>,
+}
+
+/// What was used up until a boundary of the measurement. CPU time is read by the worker at the boundary itself, the
+/// rest by the collector as soon as it hears of it, so that no message waits for it.
+pub(crate) struct Reading {
+    pub(crate) cpu: CpuReading,
+    pub(crate) system: Option<SystemTimes>,
+    pub(crate) generator: Option<Switches>,
+    pub(crate) server: Option<Switches>,
+}
+
+impl Stage<'_> {
+    /// Runs one block.
+    ///
+    /// # Errors
+    ///
+    /// The generator cannot be set up: no open files are left.
+    pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, ConnectionError> {
+        let parts = task.measurement.workload.split(task.measurement.threads);
+        let control = Arc::new(Control::new(u32::try_from(parts.len()).expect("threads are few")));
+        let (told, hears) = sync_channel(TOLD_MAX);
+        let started = self.clock.now();
+        let (mut watches, mut returns) = (Vec::new(), Vec::new());
+        for index in 0..parts.len() {
+            let (watch, back) = Watch::new(index, told.clone(), task.server);
+            watches.push(watch);
+            returns.push(back);
+        }
+        drop(told);
+        let clock = self.clock;
+        thread::scope(|scope| {
+            let workers: Vec<_> = parts
+                .into_iter()
+                .zip(watches)
+                .enumerate()
+                .map(|(index, (part, watch))| {
+                    let (target, control) = (task.target.clone(), Arc::clone(&control));
+                    let cpu = task.cpus.get(index).copied();
+                    scope.spawn(move || work(part, target, control, watch, clock, cpu))
+                })
+                .collect();
+            let mut collector = Collector::new(self, task, started, returns);
+            collector.collect(&hears, &control);
+            let Collector { collected, before, after, .. } = collector;
+            let outcomes = workers.into_iter().map(join).collect::<Result<_, _>>()?;
+            Ok(Measured { started, outcomes, collected: collected.finish(), before, after })
+        })
+    }
+}
+
+/// The life of one worker thread.
+fn work(
+    part: Workload,
+    target: Target,
+    control: Arc<Control>,
+    watch: Watch,
+    clock: Clock,
+    cpu: Option<usize>,
+) -> Result<Outcome, ConnectionError> {
+    if let Some(cpu) = cpu {
+        // Where it is refused the plan's pinning does not hold, which the record's environment shows.
+        drop(pin_current_thread(&[cpu]));
+    }
+    drop(sharpen_timers());
+    let mut worker = Worker::new(part, target, Arc::clone(&control), watch);
+    match Epoll::new(clock) {
+        Ok(mut engine) => run(&mut engine, &mut worker),
+        Err(error) => {
+            control.stop();
+            return Err(error);
+        }
+    }
+    Ok(worker.finish().0)
+}
+
+fn join<T>(worker: ScopedJoinHandle<'_, T>) -> T {
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Adds up what the workers of one block tell, and tells the progress on.
+struct Collector<'a, 'b> {
+    stage: &'a mut Stage<'b>,
+    task: &'a Task<'a>,
+    returns: Vec<Returns>,
+    server: Option<ProcessSampler>,
+    collected: Adding,
+    before: Option<Reading>,
+    after: Option<Reading>,
+    live: LiveCounts,
+}
+
+/// What came in since the last live report.
+#[derive(Default)]
+struct LiveCounts {
+    since: Instant,
+    replies: u64,
+    round_trips: Histogram,
+    failed: u64,
+}
+
+impl<'a, 'b> Collector<'a, 'b> {
+    fn new(
+        stage: &'a mut Stage<'b>,
+        task: &'a Task<'a>,
+        started: Instant,
+        returns: Vec<Returns>,
+    ) -> Self {
+        Self {
+            stage,
+            task,
+            returns,
+            server: task.server.and_then(|pid| ProcessSampler::open(pid).ok()),
+            collected: Adding::default(),
+            before: None,
+            after: None,
+            live: LiveCounts { since: started, ..LiveCounts::default() },
+        }
+    }
+
+    /// Listens until all workers are done.
+    fn collect(&mut self, hears: &Receiver<Told>, control: &Control) {
+        loop {
+            if self.stage.interrupt.load(Ordering::Relaxed) != 0 {
+                control.stop();
+            }
+            match hears.recv_timeout(LIVE_EVERY.into()) {
+                Ok(Told::Interval { worker, interval }) => self.interval(worker, interval),
+                Ok(Told::Boundary(phase, cpu)) => self.boundary(phase, cpu),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn boundary(&mut self, phase: Phase, cpu: CpuReading) {
+        let switches =
+            |sampler: &mut Option<ProcessSampler>| Some(sampler.as_mut()?.sample().ok()?.switches);
+        let reading = Reading {
+            cpu,
+            system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
+            generator: switches(&mut self.stage.own_process),
+            server: switches(&mut self.server),
+        };
+        if phase == Phase::Measure {
+            self.before = Some(reading)
+        } else {
+            self.after = Some(reading)
+        }
+    }
+
+    fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
+        self.collected.add(&interval);
+        self.live.replies += interval.replies;
+        self.live.round_trips.add(&interval.round_trips);
+        self.live.failed += interval.counts.error + interval.counts.timed_out;
+        self.show(&interval);
+        interval.clear();
+        // A worker that is done takes none back, and one that made new ones has enough.
+        drop(self.returns[worker].try_send(interval));
+    }
+
+    fn show(&mut self, interval: &Interval) {
+        let elapsed = interval.end.since(self.live.since);
+        if elapsed < LIVE_EVERY {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "replies of a moment")]
+        let messages_per_s = self.live.replies as f64 / elapsed.as_secs_f64();
+        self.stage.progress.report(News::Live(Live {
+            name: &self.task.measurement.name,
+            block: self.task.number,
+            phase: phase_name(interval.phase),
+            elapsed: interval.end.since(Instant::START),
+            messages_per_s,
+            p50: self.live.round_trips.quantile(0.5).ok(),
+            p99: self.live.round_trips.quantile(0.99).ok(),
+            failed: self.live.failed,
+        }));
+        self.live.since = interval.end;
+        self.live.replies = 0;
+        self.live.round_trips.reset();
+    }
+}
+
+/// Adds intervals up.
+#[derive(Default)]
+struct Adding {
+    sum: Collected,
+    measured_from: Option<Instant>,
+    /// The last seconds, whose intervals may still come from some worker.
+    seconds: VecDeque<(u64, Second, Histogram)>,
+}
+
+impl Adding {
+    fn add(&mut self, interval: &Interval) {
+        if interval.phase == Phase::Drain {
+            self.sum.round_trips.add(&interval.round_trips);
+        }
+        if interval.phase != Phase::Measure {
+            return;
+        }
+        self.sum.round_trips.add(&interval.round_trips);
+        self.sum.replies += interval.replies;
+        self.sum.bytes_sent += interval.bytes_sent;
+        self.sum.bytes_received += interval.bytes_received;
+        let from = *self.measured_from.get_or_insert(interval.start);
+        self.add_to_series(interval, interval.start.since(from));
+    }
+
+    fn add_to_series(&mut self, interval: &Interval, at: Nanos) {
+        let index = at.0 / SECOND.0;
+        if !self.seconds.iter().any(|(known, ..)| *known == index) {
+            let second = Second { at_ns: index * SECOND.0, ..Second::default() };
+            self.seconds.push_back((index, second, Histogram::new()));
+            if self.seconds.len() > SECONDS_OPEN {
+                self.close_second();
+            }
+        }
+        let found = self.seconds.iter_mut().find(|(known, ..)| *known == index);
+        let Some((_, second, round_trips)) = found else { return };
+        second.duration_ns =
+            second.duration_ns.max((at + interval.end.since(interval.start)).0 - second.at_ns);
+        second.sent += interval.counts.sent;
+        second.ok += interval.counts.ok;
+        second.error += interval.counts.error;
+        second.timed_out += interval.counts.timed_out;
+        round_trips.add(&interval.round_trips);
+    }
+
+    fn close_second(&mut self) {
+        if let Some((_, mut second, round_trips)) = self.seconds.pop_front() {
+            second.p50_ns = round_trips.quantile(0.5).ok().map(|time| time.0);
+            second.p99_ns = round_trips.quantile(0.99).ok().map(|time| time.0);
+            second.max_ns = round_trips.max().map(|time| time.0);
+            self.sum.series.push(second);
+        }
+    }
+
+    fn finish(mut self) -> Collected {
+        while !self.seconds.is_empty() {
+            self.close_second();
+        }
+        self.sum
+    }
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Connect | Phase::AwaitStart => "connect",
+        Phase::WarmUp => "warm-up",
+        Phase::Measure => "measure",
+        Phase::Drain => "drain",
+        Phase::Close | Phase::Done => "close",
+    }
+}
+
+/// How often the progress is told.
+const LIVE_EVERY: Nanos = Nanos::from_millis(100);
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// For how many seconds at once intervals are taken; workers are never that far apart.
+const SECONDS_OPEN: usize = 3;

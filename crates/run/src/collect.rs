@@ -1,0 +1,305 @@
+//! From what a block measured to the block of the record.
+
+use crate::block::{Measured, Reading, Task};
+use crate::plan::Peer;
+use drive::{ErrorClass, Outcome};
+use load::{Arrival, Lifetime};
+use record::{
+    Block, Connections, ContextSwitches, Counts, Cpu, Little, Missing, Phases, Summary, Wire,
+};
+use stats::{ClosedLoop, Histogram};
+use units::{Instant, Nanos};
+
+/// Where in the plan a block belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) workload: usize,
+    pub(crate) round: usize,
+}
+
+/// Writes a block down. `resolve`: how long the name took to be resolved, once for all blocks.
+pub(crate) fn block(
+    place: Place,
+    task: &Task<'_>,
+    measured: &Measured,
+    resolve: Option<Nanos>,
+) -> Block {
+    let outcomes = &measured.outcomes;
+    let measured_time = window(outcomes);
+    let collected = &measured.collected;
+    let times = |of: fn(&Outcome) -> &Histogram| {
+        let mut all = Histogram::new();
+        outcomes.iter().for_each(|outcome| all.add(of(outcome)));
+        all
+    };
+    let (close, life) =
+        (times(|outcome| &outcome.times.close), times(|outcome| &outcome.times.life));
+    let connections = connections(task, outcomes);
+    Block {
+        workload: place.workload,
+        round: place.round,
+        started_at_ns: measured.started.0,
+        measured_ns: measured_time.0,
+        failed: None,
+        counts: counts(outcomes),
+        connections,
+        errors: errors(outcomes),
+        round_trip: Summary::of(&collected.round_trips),
+        messages_per_s: per_second(collected.replies, measured_time),
+        cpu: cpu(task, measured),
+        wire: wire(measured),
+        context_switches: context_switches(measured),
+        little: little(task, measured, measured_time, (&life, &close), connections),
+        series: collected.series.clone(),
+        phases: Phases {
+            resolve: resolve.and_then(|took| {
+                let mut once = Histogram::new();
+                once.record(took);
+                Summary::of(&once)
+            }),
+            connect: Summary::of(&times(|outcome| &outcome.times.connect)),
+            handshake: Summary::of(&times(|outcome| &outcome.times.handshake)),
+            first_reply: Summary::of(&times(|outcome| &outcome.times.first_reply)),
+            close: Summary::of(&close),
+            life: Summary::of(&life),
+        },
+    }
+}
+
+/// From the first worker's begin to the last one's end.
+fn window(outcomes: &[Outcome]) -> Nanos {
+    let windows: Vec<(Instant, Instant)> =
+        outcomes.iter().filter_map(|outcome| outcome.window).collect();
+    let begin = windows.iter().map(|(begin, _)| *begin).min();
+    let end = windows.iter().map(|(_, end)| *end).max();
+    end.zip(begin).map_or(Nanos::ZERO, |(end, begin)| end.since(begin))
+}
+
+fn counts(outcomes: &[Outcome]) -> Counts {
+    let mut all = Counts::default();
+    for outcome in outcomes {
+        let measured = outcome.measured;
+        all.planned += outcome.planned;
+        all.sent += measured.sent;
+        all.unsent += outcome.planned - measured.sent;
+        all.ok += measured.ok;
+        all.error += measured.error;
+        all.timed_out += measured.timed_out;
+        all.in_flight_at_end += measured.in_flight();
+    }
+    all
+}
+
+fn connections(task: &Task<'_>, outcomes: &[Outcome]) -> Connections {
+    let mut all = Connections::default();
+    for counts in outcomes.iter().map(|outcome| outcome.connections) {
+        all.asked += counts.started;
+        all.opened += counts.opened;
+        all.failed += counts.failed;
+        all.lost += counts.lost;
+        all.reconnects += counts.reopened;
+    }
+    if task.measurement.workload.lifetime == Lifetime::Long {
+        all.asked = u64::from(task.measurement.workload.connections.get());
+    }
+    all
+}
+
+fn errors(outcomes: &[Outcome]) -> Vec<record::ErrorClass> {
+    let mut all: Vec<record::ErrorClass> = Vec::new();
+    for tally in outcomes.iter().flat_map(|outcome| &outcome.errors) {
+        let class = class_name(tally.class);
+        match all.iter_mut().find(|known| known.class == class) {
+            Some(known) => known.count += tally.count,
+            None => all.push(record::ErrorClass {
+                class: class.to_owned(),
+                count: tally.count,
+                example: tally.example.clone(),
+            }),
+        }
+    }
+    all
+}
+
+fn class_name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::CloseTimedOut => "close timed out",
+        ErrorClass::ClosedByPeer => "closed by peer",
+        ErrorClass::ConnectFailed => "connect failed",
+        ErrorClass::ConnectTimedOut => "connect timed out",
+        ErrorClass::Cut => "connection cut",
+        ErrorClass::HandshakeTimedOut => "handshake timed out",
+        ErrorClass::Protocol => "protocol broken",
+        ErrorClass::Refused => "refused",
+        ErrorClass::ReplyTimedOut => "reply timed out",
+        ErrorClass::WrongReply => "wrong reply",
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn per_second(count: u64, time: Nanos) -> f64 {
+    if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn per_message(total: u64, messages: u64) -> Option<f64> {
+    (messages > 0).then(|| total as f64 / messages as f64)
+}
+
+/// Between the boundaries of the measurement; the reason where it could not be read.
+fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
+    let mut cpu = Cpu::default();
+    let Some((before, after)) = measured.before.as_ref().zip(measured.after.as_ref()) else {
+        missing(&mut cpu.missing, &CPU_FIELDS, "the measurement did not reach its end");
+        return cpu;
+    };
+    let replies = measured.collected.replies;
+    let time = after.cpu.at.since(before.cpu.at);
+    let micros_per_message =
+        |used: Nanos| per_message(used.0, replies).map(|nanos_per_message| nanos_per_message / 1e3);
+    let cores = |used: Nanos| (time > Nanos::ZERO).then(|| used.as_secs_f64() / time.as_secs_f64());
+    let generator = Nanos(after.cpu.generator.0 - before.cpu.generator.0);
+    cpu.generator_us_per_message = micros_per_message(generator);
+    cpu.generator_cores_used = cores(generator);
+    if replies == 0 {
+        missing(&mut cpu.missing, &CPU_FIELDS[..2], "no reply arrived");
+    }
+    match after.cpu.server.zip(before.cpu.server) {
+        Some((after, before)) => {
+            let server = Nanos(after.0.saturating_sub(before.0));
+            cpu.server_us_per_message = micros_per_message(server);
+            cpu.server_cores_used = cores(server);
+        }
+        None => {
+            let reason = match task.measurement.peer {
+                Peer::Given(_) => "the server is not ours to look into",
+                Peer::Embedded(_) => "the server's process has ended",
+            };
+            missing(&mut cpu.missing, &CPU_FIELDS[1..3], reason);
+        }
+    }
+    let system = |reading: &Reading| reading.system.clone();
+    cpu.machine_idle_fraction = system(after)
+        .zip(system(before))
+        .and_then(|(after, before)| after.since(&before).machine.idle_fraction());
+    if cpu.machine_idle_fraction.is_none() {
+        missing(
+            &mut cpu.missing,
+            &CPU_FIELDS[3..],
+            "the kernel's counters did not move, or are not there",
+        );
+    }
+    cpu
+}
+
+const CPU_FIELDS: [&str; 4] = [
+    "generator_us_per_message",
+    "server_us_per_message",
+    "server_cores_used",
+    "machine_idle_fraction",
+];
+
+fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
+    for field in fields {
+        reasons.insert((*field).to_owned(), reason.to_owned());
+    }
+}
+
+fn wire(measured: &Measured) -> Wire {
+    let collected = &measured.collected;
+    Wire {
+        sent_bytes: collected.bytes_sent,
+        received_bytes: collected.bytes_received,
+        sent_bytes_per_message: per_message(collected.bytes_sent, collected.replies),
+        received_bytes_per_message: per_message(collected.bytes_received, collected.replies),
+    }
+}
+
+fn context_switches(measured: &Measured) -> ContextSwitches {
+    let mut switches = ContextSwitches::default();
+    let between = |of: fn(&Reading) -> Option<probe::Switches>| {
+        let (before, after) = (measured.before.as_ref()?, measured.after.as_ref()?);
+        Some(of(after)?.since(of(before)?))
+    };
+    if let Some(generator) = between(|reading| reading.generator) {
+        switches.generator_voluntary = Some(generator.voluntary);
+        switches.generator_involuntary = Some(generator.involuntary);
+    } else {
+        missing(&mut switches.missing, &["generator_voluntary", "generator_involuntary"], NOT_READ);
+    }
+    if let Some(server) = between(|reading| reading.server) {
+        switches.server_voluntary = Some(server.voluntary);
+        switches.server_involuntary = Some(server.involuntary);
+    } else {
+        missing(&mut switches.missing, &["server_voluntary", "server_involuntary"], NOT_READ);
+    }
+    switches
+}
+
+const NOT_READ: &str = "could not be read at both ends of the measurement";
+
+/// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close.
+fn little(
+    task: &Task<'_>,
+    measured: &Measured,
+    time: Nanos,
+    (life, close): (&Histogram, &Histogram),
+    connections: Connections,
+) -> Little {
+    let workload = &task.measurement.workload;
+    if connections.failed + connections.lost > 0 {
+        return Little::NotChecked { reason: "connections failed or were lost".to_owned() };
+    }
+    let Arrival::Closed { in_flight, in_flight_max } = workload.arrival;
+    let connections = u64::from(workload.connections.get());
+    let closed = match workload.lifetime {
+        Lifetime::Long => {
+            let all = connections * u64::from(in_flight.get());
+            ClosedLoop {
+                in_flight: in_flight_max.map_or(all, |max| all.min(max.get().into())),
+                replies: measured.collected.replies,
+                measured: time,
+                round_trip_mean_ns: measured.collected.round_trips.mean_ns().unwrap_or(0.0),
+            }
+        }
+        Lifetime::RoundTrips(_) => ClosedLoop {
+            in_flight: connections,
+            replies: measured.outcomes.iter().map(|outcome| outcome.clients_served).sum(),
+            measured: time,
+            round_trip_mean_ns: life.mean_ns().unwrap_or(0.0) + close.mean_ns().unwrap_or(0.0),
+        },
+    };
+    match stats::little(closed) {
+        stats::Little::Checked { expected_in_flight, measured_in_flight, deviation, holds } => {
+            Little::Checked {
+                expected_in_flight,
+                measured_in_flight,
+                deviation_fraction: deviation,
+                holds,
+            }
+        }
+        stats::Little::NotChecked { reason } => Little::NotChecked { reason: reason.to_string() },
+    }
+}
+
+/// A block that could not be run.
+pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
+    Block {
+        workload: place.workload,
+        round: place.round,
+        started_at_ns: started.0,
+        measured_ns: 0,
+        failed: Some(reason),
+        counts: Counts::default(),
+        connections: Connections::default(),
+        errors: Vec::new(),
+        phases: Phases::default(),
+        round_trip: None,
+        messages_per_s: 0.0,
+        cpu: Cpu::default(),
+        wire: Wire::default(),
+        context_switches: ContextSwitches::default(),
+        little: Little::NotChecked { reason: "the block did not run".to_owned() },
+        series: Vec::new(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Why a run could not be carried out. What went wrong inside of blocks is in the record instead.
+
+use engine::{Address, ConnectionError};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use units::Nanos;
+
+/// Why nothing could be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// An embedded server did not come up.
+    #[error("the embedded {name} server did not start: {reason}")]
+    EmbeddedServer {
+        /// Which.
+        name: &'static str,
+        /// What it said, or what happened instead.
+        reason: String,
+    },
+    /// The system refused something that the generator needs for itself.
+    #[error("cannot set up the generator: {0}")]
+    Engine(ConnectionError),
+    /// A part of the request cannot be said in the protocol.
+    #[error("{0}")]
+    InvalidRequest(String),
+    /// A stop signal came before anything was measured.
+    #[error("stopped by signal {signal} before anything was measured")]
+    Interrupted {
+        /// Its number.
+        signal: i32,
+    },
+    /// The target is a public address, and nobody said that it may be loaded.
+    #[error("{address} is a public address; pass --i-may-load-this-target if it is yours to load")]
+    PublicTarget {
+        /// It.
+        address: IpAddr,
+    },
+    /// The machine does not allow that many connections.
+    #[error("{0}")]
+    Shortage(#[from] probe::Shortage),
+    /// Nobody answers, at none of the addresses.
+    #[error("cannot reach {target}: {}", attempts_text(attempts))]
+    Unreachable {
+        /// The URL.
+        target: String,
+        /// Each address that was tried, and what happened.
+        attempts: Vec<(Address, String)>,
+    },
+    /// The name has no address.
+    #[error("cannot resolve `{name}`: {reason}")]
+    Unresolved {
+        /// The name.
+        name: String,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// The resolver did not answer.
+    #[error("cannot resolve `{name}`: no answer within {timeout}")]
+    ResolveTimedOut {
+        /// The name.
+        name: String,
+        /// How long was waited.
+        timeout: Nanos,
+    },
+    /// The socket of an embedded server has to lie somewhere.
+    #[error("cannot use {path} for a Unix socket: {reason}")]
+    Scratch {
+        /// Where it should lie.
+        path: PathBuf,
+        /// Why not.
+        reason: std::io::Error,
+    },
+    /// It answers, but not as it should. Nothing was timed.
+    #[error("{target} does not answer as expected: {reason}")]
+    WrongAnswer {
+        /// The URL.
+        target: String,
+        /// What it does instead.
+        reason: String,
+    },
+}
+
+fn attempts_text(attempts: &[(Address, String)]) -> String {
+    let texts: Vec<String> =
+        attempts.iter().map(|(address, what)| format!("{address}: {what}")).collect();
+    texts.join("; ")
+}

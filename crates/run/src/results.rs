@@ -1,0 +1,191 @@
+//! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
+
+use crate::plan::{Measurement, Plan};
+use load::Lifetime;
+use record::{Block, Comparison, Estimate, PerMetric, Summary, WorkloadResult};
+use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
+
+/// The block of one workload in one round, with the distribution that its summary was made of.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) block: Block,
+    pub(crate) headline: Histogram,
+}
+
+/// A number of a block.
+#[derive(Clone, Copy, Debug)]
+enum Metric {
+    MessagesPerSecond,
+    RoundTripP50,
+    RoundTripP90,
+    RoundTripP99,
+    GeneratorCpu,
+    ServerCpu,
+    WireBytes,
+}
+
+const METRICS: [Metric; 7] = [
+    Metric::MessagesPerSecond,
+    Metric::RoundTripP50,
+    Metric::RoundTripP90,
+    Metric::RoundTripP99,
+    Metric::GeneratorCpu,
+    Metric::ServerCpu,
+    Metric::WireBytes,
+];
+
+impl Metric {
+    /// The number of one block; `None` where it is not known.
+    fn of(self, kept: &Kept) -> Option<f64> {
+        let block = &kept.block;
+        match self {
+            Self::MessagesPerSecond => Some(block.messages_per_s),
+            Self::RoundTripP50 => time(&kept.headline, 0.5),
+            Self::RoundTripP90 => time(&kept.headline, 0.9),
+            Self::RoundTripP99 => time(&kept.headline, 0.99),
+            Self::GeneratorCpu => block.cpu.generator_us_per_message,
+            Self::ServerCpu => block.cpu.server_us_per_message,
+            Self::WireBytes => {
+                Some(block.wire.sent_bytes_per_message? + block.wire.received_bytes_per_message?)
+            }
+        }
+    }
+
+    /// Where it belongs among the results.
+    fn place<T>(self, results: &mut PerMetric<T>) -> &mut Option<T> {
+        match self {
+            Self::MessagesPerSecond => &mut results.messages_per_s,
+            Self::RoundTripP50 => &mut results.round_trip_p50_ns,
+            Self::RoundTripP90 => &mut results.round_trip_p90_ns,
+            Self::RoundTripP99 => &mut results.round_trip_p99_ns,
+            Self::GeneratorCpu => &mut results.generator_cpu_us_per_message,
+            Self::ServerCpu => &mut results.server_cpu_us_per_message,
+            Self::WireBytes => &mut results.wire_bytes_per_message,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times below 2^53 ns, which is 104 days")]
+fn time(headline: &Histogram, q: f64) -> Option<f64> {
+    headline.quantile(q).ok().map(|time| time.0 as f64)
+}
+
+/// What a message's time is in tables: the round trip; for short-lived clients their whole life.
+pub(crate) fn headline<'a>(
+    measurement: &Measurement,
+    round_trip: &'a Histogram,
+    life: &'a Histogram,
+) -> &'a Histogram {
+    match measurement.workload.lifetime {
+        Lifetime::Long => round_trip,
+        Lifetime::RoundTrips(_) => life,
+    }
+}
+
+/// What all blocks come to, for each measurement of the plan.
+pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
+    let mut results: Vec<WorkloadResult> =
+        (0..plan.measurements.len()).map(|workload| one(plan, kept, workload)).collect();
+    if let Some(baseline) = plan.baseline {
+        for workload in (0..results.len()).filter(|workload| *workload != baseline) {
+            results[workload].to_baseline = compare(plan, kept, workload, baseline);
+        }
+        correct(&mut results);
+    }
+    results
+}
+
+fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
+    let blocks: Vec<&Kept> = kept.iter().filter(|kept| kept.block.workload == workload).collect();
+    let good: Vec<&Kept> =
+        blocks.iter().copied().filter(|kept| kept.block.failed.is_none()).collect();
+    let mut merged = Histogram::new();
+    good.iter().for_each(|kept| merged.add(&kept.headline));
+    let mut medians = PerMetric::default();
+    for metric in METRICS {
+        let values: Vec<f64> = good.iter().filter_map(|kept| metric.of(kept)).collect();
+        *metric.place(&mut medians) = estimate(plan, &values);
+    }
+    WorkloadResult {
+        workload,
+        blocks: good.len(),
+        blocks_failed: blocks.len() - good.len(),
+        medians,
+        round_trip: Summary::of(&merged),
+        to_baseline: None,
+    }
+}
+
+/// The median, with its interval where there are enough blocks for one.
+fn estimate(plan: &Plan, values: &[f64]) -> Option<Estimate> {
+    if let Ok(estimate) = Bootstrap::new(plan.seed).median(values) {
+        return Some(Estimate {
+            value: estimate.value,
+            low: Some(estimate.low),
+            high: Some(estimate.high),
+        });
+    }
+    let value = stats::median(values).ok()?;
+    Some(Estimate { value, low: None, high: None })
+}
+
+fn compare(
+    plan: &Plan,
+    kept: &[Kept],
+    workload: usize,
+    baseline: usize,
+) -> Option<PerMetric<Comparison>> {
+    let mut comparisons = PerMetric::default();
+    for metric in METRICS {
+        *metric.place(&mut comparisons) =
+            comparison(plan, &pairs(kept, metric, workload, baseline));
+    }
+    Some(comparisons)
+}
+
+/// The rounds in which both have the number.
+fn pairs(kept: &[Kept], metric: Metric, workload: usize, baseline: usize) -> Vec<Pair> {
+    let number = |kept: &Kept| metric.of(kept).filter(|_| kept.block.failed.is_none());
+    let of = |workload: usize| kept.iter().filter(move |kept| kept.block.workload == workload);
+    of(workload)
+        .filter_map(|subject| {
+            let same_round = of(baseline).find(|base| base.block.round == subject.block.round)?;
+            Some(Pair { subject: number(subject)?, baseline: number(same_round)? })
+        })
+        .collect()
+}
+
+fn comparison(plan: &Plan, pairs: &[Pair]) -> Option<Comparison> {
+    let subject: Vec<f64> = pairs.iter().map(|pair| pair.subject).collect();
+    let baseline: Vec<f64> = pairs.iter().map(|pair| pair.baseline).collect();
+    let sides = Sides { subject: &subject, baseline: &baseline };
+    let (ratio, low, high) = match Bootstrap::new(plan.seed).ratio(pairs) {
+        Ok(ratio) => (ratio.value, Some(ratio.low), Some(ratio.high)),
+        Err(_) => (stats::median(&subject).ok()? / stats::median(&baseline).ok()?, None, None),
+    };
+    ratio.is_finite().then(|| Comparison {
+        ratio,
+        low,
+        high,
+        shift: stats::hodges_lehmann(sides).unwrap_or(0.0),
+        p_value: mann_whitney(sides).ok().map(|test| test.p_value),
+        p_value_holm: None,
+        smallest_detectable_fraction: stats::smallest_detectable(pairs).ok(),
+    })
+}
+
+/// Corrects the p values of each metric for the number of comparisons made with it (Holm).
+fn correct(results: &mut [WorkloadResult]) {
+    for metric in METRICS {
+        let mut compared: Vec<&mut Comparison> = results
+            .iter_mut()
+            .filter_map(|result| metric.place(result.to_baseline.as_mut()?).as_mut())
+            .filter(|comparison| comparison.p_value.is_some())
+            .collect();
+        let p_values: Vec<f64> =
+            compared.iter().filter_map(|comparison| comparison.p_value).collect();
+        for (comparison, corrected) in compared.iter_mut().zip(holm(&p_values)) {
+            comparison.p_value_holm = Some(corrected);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The embedded servers, started as child processes, so that their CPU, memory and sockets are their own.
+
+use crate::{RunError, Scheme, Url};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use units::Nanos;
+
+/// A server of ours that listens. Ended when dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) url: Url,
+    socket: Option<PathBuf>,
+}
+
+/// How servers are started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
+    /// Our own program.
+    pub(crate) program: &'a Path,
+    /// Where Unix sockets may be put.
+    pub(crate) scratch: &'a Path,
+    /// The CPU that they are kept on.
+    pub(crate) cpu: Option<usize>,
+}
+
+impl Server {
+    /// Starts the server for `scheme` and waits until it says that it listens.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::EmbeddedServer`] with what it said on its standard error.
+    pub(crate) fn start(scheme: Scheme, launch: Launch<'_>) -> Result<Self, RunError> {
+        let failed = |reason: String| RunError::EmbeddedServer { name: scheme.name(), reason };
+        let socket = (scheme == Scheme::Unix)
+            .then(|| launch.scratch.join(format!("wirebench-{}.sock", std::process::id())));
+        let listen = match &socket {
+            Some(path) => path.display().to_string(),
+            None => "127.0.0.1:0".to_owned(),
+        };
+        let mut command = Command::new(launch.program);
+        command.args(["serve", scheme.name(), "--listen", &listen, "--die-with-parent", "--quiet"]);
+        if let Some(cpu) = launch.cpu {
+            command.args(["--cpu", &cpu.to_string()]);
+        }
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("{}: {error}", launch.program.display())))?;
+        let url = match first_line(&mut child) {
+            Ok(line) => {
+                line.strip_prefix("ready ").and_then(|url| url.trim().parse().ok()).ok_or(line)
+            }
+            Err(reason) => Err(reason),
+        };
+        match url {
+            Ok(url) => Ok(Self { child, url, socket }),
+            Err(said) => {
+                let mut words = String::new();
+                drop(child.kill());
+                if let Some(mut stderr) = child.stderr.take() {
+                    drop(stderr.read_to_string(&mut words));
+                }
+                drop(child.wait());
+                let words = if words.trim().is_empty() { said } else { words.trim().to_owned() };
+                Err(failed(words))
+            }
+        }
+    }
+
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What became of it, if it is not running any more.
+    pub(crate) fn died(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
+            kill_process(pid, Signal::TERM).ok();
+        }
+        for _ in 0..END_POLLS {
+            if self.died().is_some() {
+                break;
+            }
+            engine::clock::sleep(END_POLL);
+        }
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if let Some(path) = &self.socket {
+            drop(std::fs::remove_file(path));
+        }
+    }
+}
+
+/// The first line that the child prints, read on a thread of its own because a pipe has no time-out.
+fn first_line(child: &mut Child) -> Result<String, String> {
+    let stdout = child.stdout.take().expect("it was piped");
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let mut stdout = BufReader::new(stdout);
+        let read = stdout.read_line(&mut line);
+        drop(sender.send(read.map(|_| line)));
+        // The totals that it prints at its end must not find the pipe closed.
+        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
+    });
+    match receiver.recv_timeout(READY_TIMEOUT.into()) {
+        Ok(Ok(line)) => Ok(line),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(format!("it did not say `ready` within {READY_TIMEOUT}"))
+        }
+        Err(RecvTimeoutError::Disconnected) => Err("it ended without a word".to_owned()),
+    }
+}
+
+/// How long a server may take to listen.
+const READY_TIMEOUT: Nanos = Nanos::from_secs(10);
+
+/// How often, and how many times, the end of a server is looked for before it is killed: for a second.
+const END_POLL: Nanos = Nanos::from_millis(5);
+const END_POLLS: u32 = 200;

@@ -1,0 +1,333 @@
+//! Everything that has to stand before the first block: the machine known, servers up, targets verified.
+
+use crate::plan::{Measurement, Peer, Plan};
+use crate::reach::{Reached, check_public, resolve, transport, verify};
+use crate::servers::{Launch, Server};
+use crate::url::Scheme;
+use crate::{Host, News, Progress, RunError, Url};
+use drive::Target;
+use engine::clock::{Clock, sharpen_timers};
+use engine::epoll::Epoll;
+use engine::{Address, Engine};
+use load::{Lifetime, Stop};
+use probe::{Limits, Placement, Sharing, Sources, SystemSampler, SystemTimes};
+use record::{Block, Environment, Little, Warning};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroUsize;
+use units::Nanos;
+
+/// What stands.
+pub(crate) struct SetUp {
+    environment: Environment,
+    /// To sample the machine with, and what it had done before the first block.
+    pub(crate) system: Option<SystemSampler>,
+    system_before: Option<SystemTimes>,
+    /// Where everybody runs; `None` where that was left to the system.
+    pub(crate) placement: Option<Placement>,
+    pub(crate) generator_cpus: Vec<usize>,
+    servers: BTreeMap<Scheme, Server>,
+    schemes: Vec<Option<Scheme>>,
+    /// For each measurement its target, or why there is none.
+    pub(crate) ready: Vec<Result<Ready, String>>,
+    warnings: Vec<Warning>,
+    /// How long all blocks will take.
+    pub(crate) expected: Nanos,
+}
+
+/// A target that answered as it should.
+pub(crate) struct Ready {
+    pub(crate) url: Url,
+    pub(crate) target: Target,
+    /// How long its name took to be resolved.
+    pub(crate) resolve: Option<Nanos>,
+}
+
+impl SetUp {
+    /// Makes everything stand.
+    ///
+    /// # Errors
+    ///
+    /// What forbids the whole run: a limit of the machine, the safety rail; and, where there is only one measurement,
+    /// whatever is wrong with its target.
+    pub(crate) fn new(
+        plan: &Plan,
+        host: &Host,
+        clock: Clock,
+        progress: &mut dyn Progress,
+    ) -> Result<Self, RunError> {
+        drop(sharpen_timers());
+        let topology = probe::topology();
+        let mut environment = probe::machine();
+        measure_timer_floor(&mut environment, clock);
+        let mut system = SystemSampler::open().ok();
+        let system_before = system.as_mut().and_then(|system| system.sample().ok());
+        progress.report(News::Machine(&environment));
+
+        let ours = plan
+            .measurements
+            .iter()
+            .any(|measurement| matches!(measurement.peer, Peer::Embedded(_)));
+        let threads = plan
+            .measurements
+            .iter()
+            .map(|measurement| measurement.threads.get())
+            .max()
+            .unwrap_or(1);
+        let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
+        let placement = if ours { probe::place(&topology, threads) } else { None };
+        let mut set_up = Self {
+            environment,
+            system,
+            system_before,
+            generator_cpus: placement
+                .as_ref()
+                .map_or_else(Vec::new, |placement| placement.generator.clone()),
+            placement,
+            servers: BTreeMap::new(),
+            schemes: Vec::new(),
+            ready: Vec::new(),
+            warnings: Vec::new(),
+            expected: plan
+                .measurements
+                .iter()
+                .map(expected)
+                .fold(Nanos::ZERO, |sum, one| Nanos(sum.0 + one.0 * u64::from(plan.rounds))),
+        };
+        set_up.warn_of_sharing();
+        for measurement in &plan.measurements {
+            let ready = set_up.prepare(plan, measurement, host, clock);
+            set_up.schemes.push(match &measurement.peer {
+                Peer::Embedded(scheme) => Some(*scheme),
+                Peer::Given(_) => None,
+            });
+            match ready {
+                Err(error) if plan.measurements.len() == 1 || !is_local(&error) => {
+                    return Err(error);
+                }
+                ready => set_up.ready.push(ready.map_err(|error| error.to_string())),
+            }
+        }
+        for warning in &set_up.warnings {
+            progress.report(News::Warning(warning));
+        }
+        Ok(set_up)
+    }
+
+    fn prepare(
+        &mut self,
+        plan: &Plan,
+        measurement: &Measurement,
+        host: &Host,
+        clock: Clock,
+    ) -> Result<Ready, RunError> {
+        let url = match &measurement.peer {
+            Peer::Given(url) => url.clone(),
+            Peer::Embedded(scheme) => self.server(*scheme, host)?.url.clone(),
+        };
+        let resolved = resolve(&url, measurement.resolve_timeout, clock)?;
+        check_public(&resolved.addresses, plan.public_allowed)?;
+        let sources = sources(measurement, &resolved.addresses)?;
+        let transport = transport(&url, &measurement.speech, &measurement.workload)?;
+        let Reached { mut target, failed } =
+            verify(&url, &resolved.addresses, measurement, &transport, clock)?;
+        target.sources = sources;
+        if let Some((address, what)) = failed.first() {
+            self.warnings.push(Warning {
+                code: "address-fallback".to_owned(),
+                message: format!("{url} resolves first to an address that does not answer"),
+                evidence: format!("{address}: {what}; {} answers", target.address),
+                advice: format!(
+                    "name the address in the URL, or let the server listen at {address} too"
+                ),
+            });
+        }
+        Ok(Ready { url, target, resolve: resolved.took })
+    }
+
+    fn server(&mut self, scheme: Scheme, host: &Host) -> Result<&Server, RunError> {
+        if !self.servers.contains_key(&scheme) {
+            let cpu = self.placement.as_ref().map(|placement| placement.server);
+            let launch = Launch { program: &host.program, scratch: &host.scratch, cpu };
+            self.servers.insert(scheme, Server::start(scheme, launch)?);
+        }
+        Ok(&self.servers[&scheme])
+    }
+
+    /// The process of a measurement's server, if it is ours.
+    pub(crate) fn server_pid(&self, workload: usize) -> Option<u32> {
+        Some(self.servers.get(&self.schemes[workload]?)?.pid())
+    }
+
+    /// What became of a measurement's server, if it is ours and has ended.
+    pub(crate) fn server_died(&mut self, workload: usize) -> Option<String> {
+        let scheme = self.schemes[workload]?;
+        let status = self.servers.get_mut(&scheme)?.died()?;
+        Some(format!("the embedded {} server has ended: {status}", scheme.name()))
+    }
+
+    fn warn_of_sharing(&mut self) {
+        let Some(placement) = &self.placement else { return };
+        let evidence = match placement.sharing {
+            Sharing::Nothing => return,
+            Sharing::Threads => "there are more generator threads than CPUs left for them",
+            Sharing::Core => "generator and server are hyper-threads of the only core",
+            Sharing::Cpu => "generator and server share the only CPU",
+        };
+        self.warnings.push(Warning {
+            code: "shared-cores".to_owned(),
+            message: "the parties share cores, so each slows the other down".to_owned(),
+            evidence: evidence.to_owned(),
+            advice: "allow this process more CPUs, or ask for fewer --threads".to_owned(),
+        });
+    }
+
+    /// All warnings, those about `blocks` included.
+    pub(crate) fn warnings(
+        &mut self,
+        blocks: &[Block],
+        progress: &mut dyn Progress,
+    ) -> Vec<Warning> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let known = warnings.len();
+        let broken = blocks.iter().filter_map(|block| block.counts.check().err()).next();
+        warnings.extend(broken.map(|error| Warning {
+            code: "counts".to_owned(),
+            message: "the counts do not add up: wirebench has a bug".to_owned(),
+            evidence: error.to_string(),
+            advice: "do not believe this run; report it with its record".to_owned(),
+        }));
+        let (mut checked, mut worst) = (0, 0.0_f64);
+        let mut failing = 0;
+        for block in blocks {
+            if let Little::Checked { deviation_fraction, holds, .. } = block.little {
+                checked += 1;
+                failing += usize::from(!holds);
+                worst =
+                    if deviation_fraction.abs() > worst.abs() { deviation_fraction } else { worst };
+            }
+        }
+        if failing > 0 {
+            warnings.push(Warning {
+                code: "littles-law".to_owned(),
+                message: "Little's law does not hold: messages, time or replies were lost"
+                    .to_owned(),
+                evidence: format!(
+                    "on {failing} of {checked} blocks, by up to {:.1} %",
+                    worst * 100.0
+                ),
+                advice: "run longer blocks on a quieter machine; do not believe these".to_owned(),
+            });
+        }
+        for warning in &warnings[known..] {
+            progress.report(News::Warning(warning));
+        }
+        warnings
+    }
+
+    /// The machine, with what it did since the set-up.
+    pub(crate) fn environment(&mut self) -> Environment {
+        let mut environment = std::mem::take(&mut self.environment);
+        let after = SystemSampler::open().ok().and_then(|mut system| system.sample().ok());
+        if let (Some(before), Some(after)) = (&self.system_before, after) {
+            environment.steal_before_fraction = before.machine.steal_fraction();
+            environment.steal_during_fraction = after.since(before).machine.steal_fraction();
+        }
+        environment
+    }
+}
+
+/// Whether the error is about one target only, so that others can still be measured.
+fn is_local(error: &RunError) -> bool {
+    match error {
+        RunError::EmbeddedServer { .. }
+        | RunError::InvalidRequest(_)
+        | RunError::ResolveTimedOut { .. }
+        | RunError::Scratch { .. }
+        | RunError::Unreachable { .. }
+        | RunError::Unresolved { .. }
+        | RunError::WrongAnswer { .. } => true,
+        RunError::Engine(_)
+        | RunError::Interrupted { .. }
+        | RunError::PublicTarget { .. }
+        | RunError::Shortage(_) => false,
+    }
+}
+
+/// How long one block of a measurement takes, if its end is a time.
+fn expected(measurement: &Measurement) -> Nanos {
+    let phases = measurement.workload.phases;
+    match phases.stop {
+        Stop::After(time) => phases.warm_up + time,
+        Stop::Clients(_) | Stop::Messages(_) => phases.warm_up,
+    }
+}
+
+fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
+    let mut engine = match Epoll::new(clock) {
+        Ok(engine) => engine,
+        Err(error) => {
+            environment.missing.insert("timer_floor".to_owned(), error.to_string());
+            return;
+        }
+    };
+    let floor = probe::timer_floor(|length| {
+        let began = engine.now();
+        engine.wait(began + length);
+        engine.now().since(began)
+    });
+    match floor {
+        Ok(floor) => environment.timer_floor = Some(floor),
+        Err(error) => {
+            environment.missing.insert("timer_floor".to_owned(), error.to_string());
+        }
+    }
+}
+
+/// The source addresses of a measurement: those asked for, or as many of loopback as its ports make necessary.
+///
+/// # Errors
+///
+/// [`RunError::Shortage`] with the number and the cure.
+fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAddr>, RunError> {
+    let connections = u64::from(measurement.workload.connections.get());
+    let mut limits: Limits = probe::limits();
+    if matches!(measurement.peer, Peer::Embedded(_)) {
+        limits.server_open_files = Some(limits.open_files);
+    }
+    let target = addresses.iter().find_map(|address| match address {
+        Address::Tcp(address) => Some(address.ip()),
+        Address::Unix(_) => None,
+    });
+    let asked = &measurement.sources;
+    let loopback_v4 = matches!(target, Some(IpAddr::V4(target)) if target.is_loopback());
+    let kind = match target {
+        None => Sources::NotNeeded,
+        Some(_) if asked.is_empty() && loopback_v4 => Sources::Automatic,
+        Some(_) => Sources::Fixed {
+            count: asked.len().max(1) as u64,
+            loopback: asked.iter().all(IpAddr::is_loopback) && loopback_v4,
+        },
+    };
+    probe::capacity(&limits, connections, kind)?;
+    if kind != Sources::Automatic {
+        return Ok(asked.clone());
+    }
+    // Ports of short-lived clients stay taken for a while after the close.
+    let clients = match (measurement.workload.lifetime, measurement.workload.phases.stop) {
+        (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
+        (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) | (Lifetime::Long, _) => {
+            connections
+        }
+    };
+    let needed = limits.ports.addresses_for(clients.max(connections)).min(LOOPBACK_SOURCES_MAX);
+    if needed <= 1 {
+        return Ok(Vec::new());
+    }
+    let first = u32::from(Ipv4Addr::LOCALHOST);
+    let count = u32::try_from(needed).expect("bounded above");
+    Ok((first..first + count).map(|address| IpAddr::V4(Ipv4Addr::from(address))).collect())
+}
+
+/// How many loopback addresses are taken at most: with some 28 000 ports each, more than open files allow for.
+const LOOPBACK_SOURCES_MAX: u64 = 254;

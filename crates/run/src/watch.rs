@@ -1,0 +1,93 @@
+//! From the workers to the one who collects: intervals and the instants at which CPU time is read.
+
+use drive::{Interval, Observer, Phase};
+use engine::clock::{own_cpu, process_cpu};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use units::{Instant, Nanos};
+
+/// What a worker tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// A tenth of a second of work.
+    Interval {
+        /// Its index: whom the interval goes back to.
+        worker: usize,
+        interval: Box<Interval>,
+    },
+    /// The measurement begins, or has ended, on the first worker.
+    Boundary(Phase, CpuReading),
+}
+
+/// CPU time used so far, read by a worker at the very boundary of the measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuReading {
+    pub(crate) at: Instant,
+    pub(crate) generator: Nanos,
+    pub(crate) server: Option<Nanos>,
+}
+
+/// Passes on what one worker hands over. Intervals come back empty and are used again.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    worker: usize,
+    told: SyncSender<Told>,
+    returned: Receiver<Box<Interval>>,
+    /// The process of the server, if it is ours.
+    server: Option<u32>,
+}
+
+/// The collecting end of one worker's [`Watch`]: where its intervals go back to.
+pub(crate) type Returns = SyncSender<Box<Interval>>;
+
+impl Watch {
+    /// The watch of worker number `worker`, which tells `told`; the first worker reads the CPU time for all.
+    pub(crate) fn new(
+        worker: usize,
+        told: SyncSender<Told>,
+        server: Option<u32>,
+    ) -> (Self, Returns) {
+        let (returns, returned) = sync_channel(INTERVALS_KEPT);
+        for _ in 0..INTERVALS_KEPT {
+            drop(returns.try_send(Box::default()));
+        }
+        (Self { worker, told, returned, server }, returns)
+    }
+}
+
+impl Observer for Watch {
+    fn interval(&mut self, interval: &mut Box<Interval>) {
+        // When the collector is late there is none left, and a new one is made.
+        let empty = self.returned.try_recv().unwrap_or_default();
+        let full = std::mem::replace(interval, empty);
+        drop(self.told.send(Told::Interval { worker: self.worker, interval: full }));
+    }
+
+    fn phase(&mut self, phase: Phase, now: Instant) {
+        if self.worker == 0 {
+            let reading = CpuReading {
+                at: now,
+                generator: own_cpu(),
+                server: self.server.and_then(process_cpu),
+            };
+            drop(self.told.send(Told::Boundary(phase, reading)));
+        }
+    }
+}
+
+/// Watches nothing: for the message that only has to be answered.
+#[derive(Debug)]
+pub(crate) struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, interval: &mut Box<Interval>) {
+        interval.clear();
+    }
+
+    fn phase(&mut self, _: Phase, _: Instant) {}
+}
+
+/// How many intervals of each worker are in use; the collector returns them within a tenth of a second.
+const INTERVALS_KEPT: usize = 4;
+
+/// How many things may be told and not yet looked at: some seconds' worth.
+pub(crate) const TOLD_MAX: usize = 1024;

@@ -1,0 +1,85 @@
+//! The plan as the record has it.
+
+use crate::plan::{Measurement, Peer, Plan};
+use crate::setup::SetUp;
+use load::{Arrival, Expect, Lifetime, Stop};
+use record::{Message, MessageKind, Pinning, TimeOuts, Verify, Workload};
+
+/// Writes the plan down, with the order in which its blocks ran.
+pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record::Plan {
+    record::Plan {
+        workloads: plan
+            .measurements
+            .iter()
+            .enumerate()
+            .map(|(index, measurement)| workload(measurement, index, set_up))
+            .collect(),
+        rounds: order.to_vec(),
+        baseline: plan.baseline,
+        seed: plan.seed,
+    }
+}
+
+fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload {
+    let load = &measurement.workload;
+    let Arrival::Closed { in_flight, in_flight_max } = load.arrival;
+    let ready = set_up.ready.get(index).and_then(|ready| ready.as_ref().ok());
+    let (scheme, target) = match (&measurement.peer, ready) {
+        (Peer::Given(url), _) => (url.scheme, url.to_string()),
+        (Peer::Embedded(scheme), Some(ready)) => (*scheme, ready.url.to_string()),
+        (Peer::Embedded(scheme), None) => (*scheme, format!("embedded {}", scheme.name())),
+    };
+    let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
+    Workload {
+        name: measurement.name.clone(),
+        target,
+        transport: scheme.name().to_owned(),
+        connections: load.connections.get().into(),
+        lifetime: match load.lifetime {
+            Lifetime::Long => record::Lifetime::Long,
+            Lifetime::RoundTrips(each) => record::Lifetime::RoundTrips(each.get().into()),
+        },
+        in_flight: in_flight.get(),
+        in_flight_max: in_flight_max.map(std::num::NonZeroU32::get),
+        message: Message {
+            kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
+            size_bytes: load.content.payload().len() as u64,
+            source: measurement.content_source.clone(),
+        },
+        stop: match load.phases.stop {
+            Stop::After(time) => record::Stop::DurationNs(time.0),
+            Stop::Clients(clients) => record::Stop::Clients(clients.get()),
+            Stop::Messages(messages) => record::Stop::Messages(messages.get()),
+        },
+        warm_up_ns: load.phases.warm_up.0,
+        drain_ns: load.phases.drain.0,
+        time_outs: TimeOuts {
+            resolve_ns: measurement.resolve_timeout.0,
+            connect_ns: load.timeouts.connect.0,
+            handshake_ns: load.timeouts.handshake.0,
+            reply_ns: load.timeouts.reply.0,
+            close_ns: load.timeouts.close.0,
+        },
+        connects_per_s: load.connect_rate.map(units::Rate::per_second),
+        threads: measurement.threads.get(),
+        source_addresses: sources.iter().map(ToString::to_string).collect(),
+        header_names: measurement.speech.headers.iter().map(|(name, _)| name.clone()).collect(),
+        subprotocols: measurement.speech.subprotocols.clone(),
+        verify: match load.expect {
+            Expect::Anything => Verify::Nothing,
+            Expect::Echo | Expect::Exactly(_) => Verify::EveryByte,
+        },
+        seed: load.seed,
+        pinning: Pinning {
+            generator_cpus: set_up.generator_cpus.iter().map(|cpu| number(*cpu)).collect(),
+            server_cpus: match (&set_up.placement, &measurement.peer) {
+                (Some(placement), Peer::Embedded(_)) => vec![number(placement.server)],
+                _ => Vec::new(),
+            },
+        },
+    }
+}
+
+fn number(cpu: usize) -> u32 {
+    u32::try_from(cpu).unwrap_or(u32::MAX)
+}

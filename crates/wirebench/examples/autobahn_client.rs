@@ -1,0 +1,162 @@
+//! Walks through the cases of an Autobahn fuzzing server with wirebench's own WebSocket client.
+//!
+//! ```text
+//! cargo run --release --example autobahn_client -- [ws://127.0.0.1:9001] [AGENT]
+//! ```
+//!
+//! Asks `/getCaseCount`, echoes every message of `/runCase?case=N&agent=AGENT` until the server closes, for each case,
+//! and then has the reports written with `/updateReports?agent=AGENT`.
+
+use engine::clock::Clock;
+use engine::epoll::Epoll;
+use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
+use run::url::Place;
+use run::{Scheme, Url};
+use std::net::ToSocketAddrs;
+use std::process::ExitCode;
+use std::sync::Arc;
+use units::{Instant, Nanos};
+use wire::websocket::{Limits, WebSocket, handshake::Request};
+use wire::{Event, Input, Message, Protocol};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let url = args.next().unwrap_or_else(|| "ws://127.0.0.1:9001".to_owned());
+    let agent = args.next().unwrap_or_else(|| "wirebench".to_owned());
+    match walk(&url, &agent) {
+        Ok(cases) => {
+            println!("walked through {cases} cases as {agent}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("autobahn_client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn walk(url: &str, agent: &str) -> Result<u32, String> {
+    let url: Url = url.parse().map_err(|error| format!("{error}"))?;
+    let mut count = String::new();
+    Session::run(&url, "/getCaseCount", |message| {
+        count = String::from_utf8_lossy(message.payload).into_owned();
+        false
+    })?;
+    let cases: u32 = count.parse().map_err(|_| format!("`{}` is not a number of cases", count.escape_debug()))?;
+    for case in 1..=cases {
+        // How a case ends is the server's to judge.
+        if let Err(error) = Session::run(&url, &format!("/runCase?case={case}&agent={agent}"), |_| true) {
+            eprintln!("case {case}: {error}");
+        }
+    }
+    Session::run(&url, &format!("/updateReports?agent={agent}"), |_| false)?;
+    Ok(cases)
+}
+
+/// One connection, from the connect to its end.
+struct Session<F> {
+    id: ConnectionId,
+    machine: WebSocket,
+    /// Is shown each message, and says whether to echo it.
+    on_message: F,
+    outcome: Option<Result<(), String>>,
+    ending: bool,
+    deadline: Instant,
+    rx: Vec<u8>,
+    tx: Vec<u8>,
+}
+
+impl<F: FnMut(Message<'_>) -> bool> Session<F> {
+    fn run(url: &Url, target: &str, on_message: F) -> Result<(), String> {
+        let Url { scheme: Scheme::WebSocket, place: Place::Host { name, port }, .. } = url else {
+            return Err(format!("{url} is not a ws:// URL"));
+        };
+        let address = (name.as_str(), *port)
+            .to_socket_addrs()
+            .map_err(|error| format!("{name}: {error}"))?
+            .next()
+            .ok_or_else(|| format!("{name} has no address"))?;
+        let request = Request {
+            host: url.authority(),
+            target: target.to_owned(),
+            subprotocols: Vec::new(),
+            headers: Vec::new(),
+        };
+        let limits = Limits { frame_len_max: MESSAGE_MAX, message_len_max: MESSAGE_MAX, ..Limits::default() };
+        let mut engine = Epoll::new(Clock::start()).map_err(|error| error.to_string())?;
+        let mut session = Self {
+            id: engine.connect(&Address::Tcp(address), None),
+            machine: WebSocket::client(Arc::new(request), limits, 7),
+            on_message,
+            outcome: None,
+            ending: false,
+            deadline: Instant::START + CASE_MAX,
+            rx: vec![0; 1 << 18],
+            tx: Vec::new(),
+        };
+        engine::run(&mut engine, &mut session);
+        session.outcome.unwrap_or_else(|| Err("it did not end".to_owned()))
+    }
+
+    fn received(&mut self, engine: &mut impl Engine, len: usize) {
+        let mut input = Input::new(&mut self.rx[..len]);
+        while !self.ending {
+            match self.machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break,
+                Ok(Some(Event::Message(message))) => {
+                    if (self.on_message)(message) {
+                        let (kind, payload) = (message.kind, message.payload.to_vec());
+                        drop(self.machine.send(Message { kind, payload: &payload }, &mut self.tx));
+                    }
+                }
+                Ok(Some(Event::Closed(_))) | Err(_) => self.ending = true,
+                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {}
+            }
+        }
+        engine.send(self.id, &self.tx);
+        self.tx.clear();
+        if self.ending {
+            // The server closes first (RFC 6455 §7.1.1); until then we only listen.
+            engine.shutdown(self.id);
+        }
+    }
+}
+
+impl<E: Engine, F: FnMut(Message<'_>) -> bool> Node<E> for Session<F> {
+    fn step(&mut self, engine: &mut E) -> Step {
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            match completion {
+                Completion::Connected(id) => {
+                    self.machine.open(&mut self.tx);
+                    engine.send(id, &self.tx);
+                    self.tx.clear();
+                }
+                Completion::Received { len, .. } => self.received(engine, len),
+                Completion::Ended(id) => {
+                    engine.close(id);
+                    self.outcome = Some(Ok(()));
+                }
+                Completion::Failed(_, error) if self.ending => {
+                    drop(error);
+                    self.outcome = Some(Ok(()));
+                }
+                Completion::Failed(_, error) => self.outcome = Some(Err(error.to_string())),
+                Completion::Accepted(id) => engine.close(id),
+            }
+        }
+        if self.outcome.is_some() {
+            return Step::Done;
+        }
+        if engine.now() >= self.deadline {
+            self.outcome = Some(Err(format!("it did not end within {CASE_MAX}")));
+            return Step::Done;
+        }
+        Step::Wait(self.deadline)
+    }
+}
+
+/// The largest message of the suite.
+const MESSAGE_MAX: usize = 16 << 20;
+
+/// The longest case takes less.
+const CASE_MAX: Nanos = Nanos::from_secs(120);
