@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::Missing;
+use crate::{Missing, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,8 @@ pub struct Block {
     pub series: Vec<Second>,
 }
 
-/// What became of the messages of a block, warm-up and drain included.
+/// What became of the messages of the measured window: those of the warm-up do not count, and the drain decides what
+/// became of the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// That were to be sent.
@@ -135,38 +136,6 @@ pub struct Phases {
     pub close: Option<Summary>,
     /// From starting to connect until the connection was gone.
     pub life: Option<Summary>,
-}
-
-/// A distribution of times, of one sample at least.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
-    /// How many samples.
-    pub count: u64,
-    /// How many of them were above the histogram's bound of one hour and stand in it as that.
-    pub saturated: u64,
-    /// The shortest.
-    pub min_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-    /// The mean.
-    pub mean_ns: f64,
-    /// The standard deviation.
-    pub stddev_ns: f64,
-    /// What half stayed within.
-    pub p50_ns: Option<u64>,
-    /// What 90 % stayed within.
-    pub p90_ns: Option<u64>,
-    /// What 99 % stayed within.
-    pub p99_ns: Option<u64>,
-    /// What 99.9 % stayed within.
-    pub p99_9_ns: Option<u64>,
-    /// What 99.99 % stayed within.
-    pub p99_99_ns: Option<u64>,
-    /// Why a percentile is `null`.
-    #[serde(default)]
-    pub missing: Missing,
-    /// The whole distribution in nanoseconds: HdrHistogram V2, base64.
-    pub histogram: String,
 }
 
 /// CPU time of the measured window: user and system, from the processes' own accounting.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The machine, as far as it changes numbers; its name is not recorded.
 ///
-/// Everything that could not be read is `null`, with the reason in [`Environment::missing`].
+/// Everything that could not be read is `null`, with the reason in `missing`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The operating system and its release, e.g. `Debian GNU/Linux 12`.

@@ -9,14 +9,16 @@ impl RunRecord {
     /// # Errors
     ///
     /// [`ReadError::Newer`] for a newer version; [`ReadError::Invalid`] for what is not JSON, is cut off, or is not a
-    /// record.
+    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan.
     pub fn from_json(json: &str) -> Result<Self, ReadError> {
         // The version first: a newer record need not have the shape of ours.
         let Versioned { schema_version } = serde_json::from_str(json)?;
         if schema_version > SCHEMA_VERSION {
             return Err(ReadError::Newer { version: schema_version });
         }
-        Ok(serde_json::from_str(json)?)
+        let record: Self = serde_json::from_str(json)?;
+        record.check_indexes()?;
+        Ok(record)
     }
 
     /// The record as JSON for people and programs, with a newline at the end.
@@ -27,6 +29,26 @@ impl RunRecord {
             serde_json::to_string_pretty(self).expect("all keys of the record are texts");
         json.push('\n');
         json
+    }
+
+    /// That all indexes of workloads point into the plan.
+    fn check_indexes(&self) -> Result<(), ReadError> {
+        let count = self.plan.workloads.len();
+        let blocks = self.blocks.iter().map(|block| block.workload);
+        let results = self.results.iter().map(|result| result.workload);
+        let mut all = self
+            .plan
+            .rounds
+            .iter()
+            .flatten()
+            .copied()
+            .chain(self.plan.baseline)
+            .chain(blocks)
+            .chain(results);
+        match all.find(|index| *index >= count) {
+            Some(index) => Err(ReadError::NoSuchWorkload { index, count }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -44,6 +66,14 @@ pub enum ReadError {
     /// It is not JSON, is cut off, or is not a record; the message says where.
     #[error("not a record: {0}")]
     Invalid(#[from] serde_json::Error),
+    /// Something in it belongs to a workload that its plan does not have.
+    #[error("workload {index} is named, the plan has {count} (counted from 0)")]
+    NoSuchWorkload {
+        /// The index it names.
+        index: usize,
+        /// How many workloads there are.
+        count: usize,
+    },
     /// It was written by a newer program, in a format that may mean something else.
     #[error(
         "record of schema version {version}, this program reads up to {SCHEMA_VERSION}; use a newer one"

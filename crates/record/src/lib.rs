@@ -18,16 +18,20 @@ mod json;
 mod plan;
 mod results;
 mod run_record;
+mod secrets;
+mod summary;
 
 pub use block::{
     Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Little, Phases,
-    Second, Summary, Wire,
+    Second, Wire,
 };
 pub use environment::{Container, Environment, Limits, SocketBuffer, TimerFloor};
 pub use json::{ReadError, schema};
 pub use plan::{Lifetime, Message, MessageKind, Pinning, Plan, Stop, TimeOuts, Verify, Workload};
 pub use results::{Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
+pub use secrets::{url_without_secrets, without_secrets};
+pub use summary::Summary;
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

@@ -1,0 +1,79 @@
+//! A distribution of times.
+
+use crate::Missing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::{DecodeError, Histogram};
+
+/// A distribution of times, of one sample at least.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// How many samples.
+    pub count: u64,
+    /// How many of them were above the histogram's bound of one hour and stand in it as that.
+    pub saturated: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// The standard deviation.
+    pub stddev_ns: f64,
+    /// What half stayed within.
+    pub p50_ns: Option<u64>,
+    /// What 90 % stayed within.
+    pub p90_ns: Option<u64>,
+    /// What 99 % stayed within.
+    pub p99_ns: Option<u64>,
+    /// What 99.9 % stayed within.
+    pub p99_9_ns: Option<u64>,
+    /// What 99.99 % stayed within.
+    pub p99_99_ns: Option<u64>,
+    /// Why a percentile is `null`.
+    #[serde(default)]
+    pub missing: Missing,
+    /// The whole distribution in nanoseconds: HdrHistogram V2, uncompressed, base64.
+    pub histogram: String,
+}
+
+impl Summary {
+    /// What `histogram` comes to; `None` if it is empty.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        let mut missing = Missing::new();
+        let [p50_ns, p90_ns, p99_ns, p99_9_ns, p99_99_ns] = std::array::from_fn(|index| {
+            let (name, q) = stats::PERCENTILES[index];
+            match histogram.quantile(q) {
+                Ok(time) => Some(time.0),
+                Err(too_few) => {
+                    missing.insert(format!("{}_ns", name.replace('.', "_")), too_few.to_string());
+                    None
+                }
+            }
+        });
+        Some(Self {
+            count: histogram.count(),
+            saturated: histogram.saturated(),
+            min_ns: histogram.min()?.0,
+            max_ns: histogram.max()?.0,
+            mean_ns: histogram.mean_ns()?,
+            stddev_ns: histogram.stddev_ns()?,
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p99_9_ns,
+            p99_99_ns,
+            missing,
+            histogram: histogram.to_base64(),
+        })
+    }
+
+    /// The whole distribution.
+    ///
+    /// # Errors
+    ///
+    /// The record was changed by hand: its text is no histogram of ours.
+    pub fn histogram(&self) -> Result<Histogram, DecodeError> {
+        Histogram::from_base64(&self.histogram)
+    }
+}

@@ -1,0 +1,253 @@
+//! A record in which everything is filled in.
+
+use record::{
+    Block, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
+    ErrorClass, Estimate, Kind, Lifetime, Limits, Little, Message, MessageKind, PerMetric, Phases,
+    Pinning, Plan, RunRecord, SCHEMA_VERSION, Second, SocketBuffer, Stop, Summary, TimeOuts,
+    TimerFloor, Tool, Verify, Warning, Wire, Workload, WorkloadResult,
+};
+use stats::Histogram;
+use units::Nanos;
+
+pub(crate) fn record() -> RunRecord {
+    RunRecord {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool {
+            name: "wirebench".into(),
+            version: "0.1.0".into(),
+            commit: Some("9f1795b".into()),
+        },
+        command_line: vec!["run".into(), "ws://127.0.0.1:8080".into()],
+        started_at: "2026-11-08T10:20:30Z".into(),
+        duration_ns: 12_345_678_901,
+        kind: Kind::Run,
+        ended: Ended::Interrupted { signal: 2 },
+        environment: environment(),
+        plan: Plan {
+            workloads: vec![
+                workload("tcp", Lifetime::Long),
+                workload("ws", Lifetime::RoundTrips(5)),
+            ],
+            rounds: vec![vec![0, 1], vec![1, 0]],
+            baseline: Some(0),
+            seed: 7,
+        },
+        blocks: vec![block(0), block(1), failed_block(0)],
+        results: vec![result(0, None), result(1, Some(per_metric(comparison())))],
+        warnings: vec![Warning {
+            code: "shared_cores".into(),
+            message: "generator and server share a core".into(),
+            evidence: "1 CPU allowed".into(),
+            advice: "run on a machine with two cores".into(),
+        }],
+        conclusion: Some("On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP.".into()),
+    }
+}
+
+/// A thousand round trips of 1 to 20 us: enough for p99, too few for p99.9.
+pub(crate) fn histogram() -> Histogram {
+    let mut histogram = Histogram::new();
+    (0..1000).for_each(|index| histogram.record(Nanos::from_micros(1 + index % 20)));
+    histogram
+}
+
+fn environment() -> Environment {
+    let buffer =
+        Some(SocketBuffer { min_bytes: 4096, default_bytes: 131_072, max_bytes: 6_291_456 });
+    Environment {
+        os: Some("Debian GNU/Linux 12".into()),
+        kernel: Some("6.1.0".into()),
+        cpu_model: Some("A processor".into()),
+        cpus_online: Some(2),
+        cpus_allowed: vec![0, 1],
+        smt: Some(false),
+        governor: None,
+        hypervisor: Some("KVM".into()),
+        mitigations: vec!["spectre_v2".into()],
+        clock_source: Some("tsc".into()),
+        timer_tick_hz: Some(250),
+        timer_slack_ns: Some(1),
+        timer_floor: Some(TimerFloor {
+            asked_ns: 100_000,
+            overshoot_p50_ns: 16_000,
+            overshoot_p99_ns: 70_000,
+        }),
+        congestion_control: Some("bbr".into()),
+        limits: Limits {
+            open_files_soft: Some(20_000),
+            open_files_hard: Some(20_000),
+            somaxconn: Some(4096),
+            port_first: Some(32_768),
+            port_last: Some(60_999),
+            tcp_tw_reuse: Some(2),
+            receive_buffer: buffer,
+            send_buffer: buffer,
+        },
+        memory_total_bytes: Some(8 << 30),
+        memory_available_bytes: Some(6 << 30),
+        container: Some(Container {
+            kind: Some("docker".into()),
+            cpu_cores_max: Some(1.5),
+            memory_max_bytes: Some(2 << 30),
+        }),
+        steal_before_fraction: Some(0.002),
+        steal_during_fraction: Some(0.003),
+        versions: [("rustc".to_owned(), "1.95.0".to_owned())].into(),
+        missing: [("governor".to_owned(), "no cpufreq on this machine".to_owned())].into(),
+    }
+}
+
+fn workload(name: &str, lifetime: Lifetime) -> Workload {
+    Workload {
+        name: name.into(),
+        target: "ws://127.0.0.1:8080/echo".into(),
+        transport: name.into(),
+        connections: 50,
+        lifetime,
+        in_flight: 1,
+        in_flight_max: Some(40),
+        message: Message {
+            kind: MessageKind::Binary,
+            size_bytes: 64,
+            source: "random bytes of seed 7".into(),
+        },
+        stop: Stop::DurationNs(1_000_000_000),
+        warm_up_ns: 200_000_000,
+        drain_ns: 1_000_000_000,
+        time_outs: TimeOuts {
+            resolve_ns: 1,
+            connect_ns: 2,
+            handshake_ns: 3,
+            reply_ns: 4,
+            close_ns: 5,
+        },
+        connects_per_s: Some(500.0),
+        threads: 1,
+        source_addresses: vec!["127.0.0.2".into()],
+        header_names: vec!["Authorization".into()],
+        subprotocols: vec!["chat".into()],
+        verify: Verify::EveryByte,
+        seed: 7,
+        pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
+    }
+}
+
+fn block(workload: usize) -> Block {
+    let times = Summary::of(&histogram());
+    Block {
+        workload,
+        round: 0,
+        started_at_ns: 1_500_000_000,
+        measured_ns: 1_000_000_000,
+        failed: None,
+        counts: Counts {
+            planned: 1010,
+            sent: 1005,
+            unsent: 5,
+            ok: 1000,
+            error: 2,
+            timed_out: 2,
+            in_flight_at_end: 1,
+        },
+        connections: Connections { asked: 50, opened: 49, failed: 1, lost: 1, reconnects: 1 },
+        errors: vec![ErrorClass {
+            class: "connect_refused".into(),
+            count: 1,
+            example: "connection refused".into(),
+        }],
+        phases: Phases {
+            resolve: times.clone(),
+            connect: times.clone(),
+            handshake: times.clone(),
+            first_reply: times.clone(),
+            close: times.clone(),
+            life: times.clone(),
+        },
+        round_trip: times,
+        messages_per_s: 1000.0,
+        cpu: Cpu {
+            generator_us_per_message: Some(5.1),
+            server_us_per_message: None,
+            generator_cores_used: Some(0.98),
+            server_cores_used: None,
+            machine_idle_fraction: Some(0.01),
+            missing: [("server_us_per_message".to_owned(), "the server is not ours".to_owned())]
+                .into(),
+        },
+        wire: Wire {
+            sent_bytes: 70_000,
+            received_bytes: 66_000,
+            sent_bytes_per_message: Some(70.0),
+            received_bytes_per_message: Some(66.0),
+        },
+        context_switches: ContextSwitches {
+            generator_voluntary: Some(9),
+            generator_involuntary: Some(2),
+            server_voluntary: None,
+            server_involuntary: None,
+            missing: [("server_voluntary".to_owned(), "the server is not ours".to_owned())].into(),
+        },
+        little: Little::Checked {
+            expected_in_flight: 50.0,
+            measured_in_flight: 49.5,
+            deviation_fraction: -0.01,
+            holds: true,
+        },
+        series: vec![Second {
+            at_ns: 0,
+            duration_ns: 1_000_000_000,
+            sent: 1005,
+            ok: 1000,
+            error: 2,
+            timed_out: 2,
+            p50_ns: Some(500_000),
+            p99_ns: Some(990_000),
+            max_ns: Some(1_000_000),
+        }],
+    }
+}
+
+fn failed_block(workload: usize) -> Block {
+    Block {
+        round: 1,
+        failed: Some("connection refused".into()),
+        round_trip: None,
+        little: Little::NotChecked { reason: "nothing was measured".into() },
+        ..block(workload)
+    }
+}
+
+fn result(workload: usize, to_baseline: Option<PerMetric<Comparison>>) -> WorkloadResult {
+    WorkloadResult {
+        workload,
+        blocks: 1,
+        blocks_failed: 1 - workload,
+        medians: per_metric(Estimate { value: 5.5, low: Some(5.25), high: None }),
+        round_trip: Summary::of(&histogram()),
+        to_baseline,
+    }
+}
+
+fn comparison() -> Comparison {
+    Comparison {
+        ratio: 1.06,
+        low: Some(1.04),
+        high: Some(1.08),
+        shift: 3.25,
+        p_value: Some(0.001),
+        p_value_holm: Some(0.006),
+        smallest_detectable_fraction: Some(0.02),
+    }
+}
+
+fn per_metric<T: Clone>(value: T) -> PerMetric<T> {
+    PerMetric {
+        messages_per_s: Some(value.clone()),
+        round_trip_p50_ns: Some(value.clone()),
+        round_trip_p90_ns: Some(value.clone()),
+        round_trip_p99_ns: Some(value.clone()),
+        generator_cpu_us_per_message: Some(value.clone()),
+        server_cpu_us_per_message: Some(value.clone()),
+        wire_bytes_per_message: Some(value),
+    }
+}

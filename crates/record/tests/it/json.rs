@@ -1,0 +1,100 @@
+//! Written and read back, whatever the file has been through.
+
+use crate::example;
+use record::{Kind, ReadError, RunRecord};
+use serde_json::{Value, json};
+
+#[test]
+fn a_full_record_reads_back_as_it_was() {
+    let record = example::record();
+    assert_eq!(RunRecord::from_json(&record.to_json()).unwrap(), record);
+}
+
+#[test]
+fn a_record_of_the_first_version_is_read_for_ever_and_nothing_of_it_is_lost() {
+    // Written when the format was first published; never to be written anew.
+    let json = include_str!("version_1.json");
+    let read = RunRecord::from_json(json).unwrap();
+    let (then, now) = (serde_json::from_str(json).unwrap(), serde_json::to_value(&read).unwrap());
+    assert_contains(&now, &then, "");
+}
+
+#[test]
+fn what_is_not_known_is_ignored() {
+    let mut value = serde_json::to_value(example::record()).unwrap();
+    value["of_a_later_version"] = json!({"p50_parsecs": 3});
+    value["blocks"][0]["counts"]["lost_in_space"] = json!(1);
+    assert_eq!(read(&value).unwrap(), example::record());
+    value["kind"] = json!("sweep");
+    assert_eq!(read(&value).unwrap().kind, Kind::Other);
+}
+
+#[test]
+fn a_newer_version_is_refused_whatever_its_shape() {
+    let error = read(&json!({"schema_version": 2, "everything": "else"})).unwrap_err();
+    assert!(matches!(error, ReadError::Newer { version: 2 }));
+    assert_eq!(
+        error.to_string(),
+        "record of schema version 2, this program reads up to 1; use a newer one"
+    );
+}
+
+#[test]
+fn what_is_not_a_record_says_where() {
+    let check = |json: &str, expected: &str| {
+        assert_eq!(RunRecord::from_json(json).unwrap_err().to_string(), expected, "{json}");
+    };
+    check("", "not a record: EOF while parsing a value at line 1 column 0");
+    check("{}", "not a record: missing field `schema_version` at line 1 column 2");
+    check("{\n  \"schema_version\": 1,,", "not a record: key must be a string at line 2 column 23");
+    check("{\"schema_version\": 1}", "not a record: missing field `tool` at line 1 column 21");
+    check(
+        "{\"schema_version\": -1}",
+        "not a record: invalid value: integer `-1`, expected u32 at line 1 column 21",
+    );
+    check("[1, 2]", "not a record: trailing characters at line 1 column 5");
+}
+
+#[test]
+fn a_record_cut_anywhere_is_refused() {
+    let json = example::record().to_json();
+    for len in (0..json.trim_end().len()).step_by(97) {
+        let error = RunRecord::from_json(&json[..len]).unwrap_err();
+        assert!(matches!(error, ReadError::Invalid(_)), "cut at {len}: {error}");
+    }
+}
+
+#[test]
+fn indexes_must_point_into_the_plan() {
+    for at in ["/plan/rounds/1/0", "/plan/baseline", "/blocks/2/workload", "/results/0/workload"] {
+        let mut value = serde_json::to_value(example::record()).unwrap();
+        *value.pointer_mut(at).unwrap() = json!(2);
+        let error = read(&value).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "workload 2 is named, the plan has 2 (counted from 0)",
+            "{at}"
+        );
+    }
+}
+
+fn read(value: &Value) -> Result<RunRecord, ReadError> {
+    RunRecord::from_json(&value.to_string())
+}
+
+/// That `now` has everything that `then` has.
+fn assert_contains(now: &Value, then: &Value, at: &str) {
+    match (now, then) {
+        (Value::Object(now), Value::Object(then)) => {
+            for (key, then) in then {
+                assert!(now.contains_key(key), "{at}/{key}");
+                assert_contains(&now[key], then, &format!("{at}/{key}"));
+            }
+        }
+        (Value::Array(now), Value::Array(then)) => {
+            assert_eq!(now.len(), then.len(), "{at}");
+            now.iter().zip(then).for_each(|(now, then)| assert_contains(now, then, at));
+        }
+        _ => assert_eq!(now, then, "{at}"),
+    }
+}

@@ -1,0 +1,8 @@
+//! The record: written, read back, held against its schema, refused where it cannot be read.
+
+mod counts;
+mod example;
+mod json;
+mod schema;
+mod secrets;
+mod summary;
