@@ -526,3 +526,33 @@ fn timespec(nanos: u64) -> Timespec {
         tv_nsec: i64::try_from(nanos).unwrap_or(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_not_kept_though_something_always_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = Address::Unix(folder.path().join("socket"));
+        let mut server = Epoll::new(Clock::start()).unwrap();
+        server.listen(&address).unwrap();
+        let mut client = Epoll::new(Clock::start()).unwrap();
+        client.connect(&address, None);
+        server.wait(Instant::NEVER);
+        let Some(Completion::Accepted(here)) = server.complete(&mut [0]) else { panic!("accepts") };
+
+        let mut rx = vec![0; 1 << 16];
+        for _ in 0..100 {
+            while server.unsent(here) < UNSENT_LEN_MAX {
+                server.send(here, &[7; 1 << 16]);
+            }
+            client.wait(Instant::START);
+            while client.complete(&mut rx).is_some() {}
+            server.wait(Instant::START);
+            while server.complete(&mut rx).is_some() {}
+            let unsent = server.slots[here.index()].unsent.as_ref().expect("much is unsent");
+            assert!(unsent.bytes.len() <= 4 * UNSENT_LEN_MAX, "{}", unsent.bytes.len());
+        }
+    }
+}

@@ -179,3 +179,22 @@ impl From<Errno> for ConnectionError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_is_connected_to_itself_is_told_from_others() {
+        let own = make(AddressFamily::INET).unwrap();
+        net::bind(&own, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = SocketAddr::try_from(net::getsockname(&own).unwrap()).unwrap();
+        net::connect(&own, &address).ok(); // Nobody listens there, and yet it comes about.
+        assert_eq!(outcome(&own), Ok(()));
+        assert!(is_connected_to_itself(&own, address));
+
+        let other = make(AddressFamily::INET).unwrap();
+        net::connect(&other, &address).ok();
+        assert!(!is_connected_to_itself(&other, address));
+    }
+}

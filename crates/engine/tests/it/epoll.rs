@@ -1,0 +1,85 @@
+//! What the system adds to the contract: files, and running out of them.
+
+use crate::kinds::{Kind, Tcp, Unix};
+use crate::process::Process;
+use engine::Completion::{Accepted, Connected, Failed};
+use engine::{Address, ConnectionError, Engine};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::process::Command;
+
+#[test]
+fn a_socket_that_a_dead_server_left_behind_is_replaced() {
+    let mut kind = Unix::new();
+    let address = kind.address();
+    drop(kind.engine().listen(&address));
+    let mut server = kind.engine();
+    assert_eq!(server.listen(&address), Ok(address.clone()));
+    let mut client = Process::new(kind.engine());
+    let there = client.engine.connect(&address, None);
+    assert_eq!(client.next(), Connected(there));
+}
+
+#[test]
+fn a_file_in_the_place_of_a_socket_is_left_alone() {
+    let mut kind = Unix::new();
+    let address = kind.address();
+    let Address::Unix(path) = &address else { panic!("{address}") };
+    std::fs::write(path, "precious").unwrap();
+    assert_eq!(kind.engine().listen(&address), Err(ConnectionError::AddressInUse));
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "precious");
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_not_found() {
+    let mut kind = Unix::new();
+    let mut client = Process::new(kind.engine());
+    let there = client.engine.connect(&kind.address(), None);
+    assert_eq!(client.next(), Failed(there, ConnectionError::NotFound));
+}
+
+#[test]
+fn the_source_address_is_the_one_asked_for() {
+    let mut kind = Tcp::new();
+    let mut server = Process::new(kind.engine());
+    let address = server.engine.listen(&kind.address()).unwrap();
+    let mut client = Process::new(kind.engine());
+    let there = client.engine.connect(&address, Some([127, 1, 2, 3].into()));
+    assert_eq!(client.next(), Connected(there));
+    let elsewhere = client.engine.connect(&address, Some([192, 0, 2, 1].into()));
+    assert_eq!(client.next(), Failed(elsewhere, ConnectionError::AddressNotAvailable));
+}
+
+/// The limit of open files is one for the whole process, so the test has a process of its own.
+#[test]
+fn running_out_of_open_files_is_survived() {
+    let tests = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "epoll::with_few_open_files", "--ignored"];
+    let output = Command::new(tests).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "lowers a limit of the whole process: `running_out_of_open_files_is_survived` runs it"]
+fn with_few_open_files() {
+    let mut kind = Tcp::new();
+    let mut server = Process::new(kind.engine());
+    let address = server.engine.listen(&kind.address()).unwrap();
+    let mut client = Process::new(kind.engine());
+    for _ in 0..5 {
+        let there = client.engine.connect(&address, None);
+        assert_eq!(client.next(), Connected(there));
+    }
+    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let files: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    server.is_quiet();
+    let one_more = client.engine.connect(&address, None);
+    assert_eq!(client.next(), Failed(one_more, ConnectionError::TooManyFiles));
+
+    drop(files); // Elsewhere in the process: no close of this engine makes room.
+    for _ in 0..5 {
+        assert!(matches!(server.next(), Accepted(_)));
+    }
+}
