@@ -85,7 +85,8 @@ pub struct Limits {
     pub port_first: Option<u16>,
     /// The highest one.
     pub port_last: Option<u16>,
-    /// Whether ports of finished connections are taken again early: 0 no, 1 yes, 2 on loopback (`net.ipv4.tcp_tw_reuse`).
+    /// Whether ports of finished connections are taken again early: 0 no, 1 yes, 2 on loopback
+    /// (`net.ipv4.tcp_tw_reuse`).
     pub tcp_tw_reuse: Option<u32>,
     /// Receive buffer of a TCP socket (`net.ipv4.tcp_rmem`).
     pub receive_buffer: Option<SocketBuffer>,

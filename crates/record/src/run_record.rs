@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 /// All that a run leaves behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
-    /// The version of this format that the program spoke which wrote it; additions do not raise it.
+    /// The version of the format; only a change that an old reader would misread raises it.
     pub schema_version: u32,
     /// The program that measured.
     pub tool: Tool,
-    /// Its arguments, without the program's own name and without secrets: values of headers and passwords of URLs are cut out.
+    /// Its arguments, without the program's own name and without secrets: values of headers and passwords of URLs are
+    /// cut out.
     pub command_line: Vec<String>,
     /// When the run began: RFC 3339, UTC.
     pub started_at: String,

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use units::{Bytes, Count, Nanos, Rate};
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(same_each_time())]
 
     #[test]
     fn exact_texts_read_back(value in spread()) {
@@ -51,4 +51,12 @@ fn spread() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0..64_u32).prop_map(|(bits, shift)| bits >> shift),
         (0..1000_u64, 0..16_u32).prop_map(|(digits, zeros)| digits * 10_u64.pow(zeros)),
     ]
+}
+
+fn same_each_time() -> ProptestConfig {
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(7),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
