@@ -1,1 +1,97 @@
-//! Stub of the sum of all protocols.
+//! The sum of all protocols.
+
+use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
+use crate::framed::Framed;
+use crate::http1::Http1;
+use crate::raw::Raw;
+use crate::websocket::WebSocket;
+
+/// One end of a connection of any protocol, for those who hold many and learn at run time of which kind.
+#[derive(Debug)]
+pub enum Connection {
+    /// A length before each message.
+    Framed(Framed),
+    /// HTTP/1.1.
+    Http1(Http1),
+    /// No framing.
+    Raw(Raw),
+    /// WebSocket.
+    WebSocket(WebSocket),
+}
+
+/// Calls the same method on whichever protocol it is.
+macro_rules! each {
+    ($connection:expr, $protocol:ident => $call:expr) => {
+        match $connection {
+            Connection::Framed($protocol) => $call,
+            Connection::Http1($protocol) => $call,
+            Connection::Raw($protocol) => $call,
+            Connection::WebSocket($protocol) => $call,
+        }
+    };
+}
+
+impl Protocol for Connection {
+    #[inline]
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        each!(self, protocol => protocol.open(tx))
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        each!(self, protocol => protocol.send(message, tx))
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        each!(self, protocol => protocol.receive(input, tx))
+    }
+
+    #[inline]
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        each!(self, protocol => protocol.close(tx))
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        each!(self, protocol => protocol.end())
+    }
+}
+
+impl From<Framed> for Connection {
+    fn from(protocol: Framed) -> Self {
+        Self::Framed(protocol)
+    }
+}
+
+impl From<Http1> for Connection {
+    fn from(protocol: Http1) -> Self {
+        Self::Http1(protocol)
+    }
+}
+
+impl From<Raw> for Connection {
+    fn from(protocol: Raw) -> Self {
+        Self::Raw(protocol)
+    }
+}
+
+impl From<WebSocket> for Connection {
+    fn from(protocol: WebSocket) -> Self {
+        Self::WebSocket(protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+
+    #[test]
+    fn an_idle_connection_is_small() {
+        assert!(size_of::<Connection>() <= 128, "{} bytes", size_of::<Connection>());
+    }
+}

@@ -166,7 +166,20 @@ pub trait Protocol {
 /// How a peer broke its protocol; each protocol has its own list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PeerError {}
+pub enum PeerError {
+    /// Of the length before each message.
+    #[error(transparent)]
+    Framed(#[from] crate::framed::PeerError),
+    /// Of HTTP/1.1.
+    #[error(transparent)]
+    Http1(#[from] crate::http1::PeerError),
+    /// Of no framing at all.
+    #[error(transparent)]
+    Raw(#[from] crate::raw::PeerError),
+    /// Of WebSocket.
+    #[error(transparent)]
+    WebSocket(#[from] crate::websocket::PeerError),
+}
 
 /// How a caller misused a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

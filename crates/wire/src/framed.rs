@@ -1,1 +1,188 @@
-//! Stub.
+//! The simplest framing: each message behind its length.
+//!
+//! A frame is a 32-bit big-endian length, which does not count itself, and that many bytes. Both roles are the same.
+
+use crate::contract::{
+    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
+};
+use crate::pieces::Pieces;
+
+/// One end of a connection with a length before each message.
+#[derive(Debug)]
+pub struct Framed {
+    closed: bool,
+    limits: Limits,
+    pieces: Pieces,
+}
+
+/// What is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message in bytes, its length field not counted; sent and received.
+    pub frame_len_max: u32,
+}
+
+impl Framed {
+    /// Either end of a connection.
+    pub fn new(limits: Limits) -> Self {
+        Self { closed: false, limits, pieces: Pieces::default() }
+    }
+
+    /// The length field of the next frame, which lies at the front of `input` or waits in `pieces`.
+    #[inline]
+    fn header(&mut self, input: &mut Input<'_>) -> Option<[u8; HEADER_LEN]> {
+        if self.pieces.bytes().is_empty()
+            && let Some(header) = input.peek().first_chunk()
+        {
+            return Some(*header);
+        }
+        self.pieces.fill(HEADER_LEN, input);
+        self.pieces.bytes().first_chunk().copied()
+    }
+
+    /// The length of the whole frame that `header` begins, itself included.
+    fn frame_len(&self, header: [u8; HEADER_LEN]) -> Result<usize, PeerError> {
+        let len = u32::from_be_bytes(header);
+        if len > self.limits.frame_len_max {
+            return Err(PeerError::OverLimit { len, max: self.limits.frame_len_max });
+        }
+        Ok(HEADER_LEN + len as usize)
+    }
+}
+
+impl Default for Limits {
+    /// 16 MiB.
+    fn default() -> Self {
+        Self { frame_len_max: 16 << 20 }
+    }
+}
+
+impl Protocol for Framed {
+    fn open(&mut self, _tx: &mut Vec<u8>) -> Opening {
+        Opening::Done
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.closed {
+            return Err(MisuseError::NotOpen);
+        }
+        let max = u64::from(self.limits.frame_len_max);
+        let len = message.payload.len() as u64;
+        let len = u32::try_from(len)
+            .ok()
+            .filter(|_| len <= max)
+            .ok_or(MisuseError::TooLong { len, max })?;
+        tx.extend_from_slice(&len.to_be_bytes());
+        tx.extend_from_slice(message.payload);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        _tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, AnyPeerError> {
+        self.pieces.release();
+        if self.closed {
+            input.take_all();
+        }
+        let Some(header) = self.header(input) else { return Ok(None) };
+        let len = self.frame_len(header)?;
+        Ok(self.pieces.take(len, input).map(|frame| {
+            Event::Message(Message { kind: Kind::Binary, payload: &frame[HEADER_LEN..] })
+        }))
+    }
+
+    fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
+        self.closed = true;
+        false
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, AnyPeerError> {
+        self.pieces.release();
+        self.closed = true;
+        match self.pieces.bytes().len() {
+            0 => Ok(Event::Closed(Closed::default())),
+            len => Err(PeerError::FrameCutOff { len }.into()),
+        }
+    }
+}
+
+/// How a peer can break the framing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The connection ended inside a frame.
+    #[error("the connection ended {len} bytes into a frame")]
+    FrameCutOff {
+        /// How many bytes of it came, its length field included.
+        len: usize,
+    },
+    /// A frame is longer than [`Limits::frame_len_max`].
+    #[error("frame of {len} bytes, limit is {max}")]
+    OverLimit {
+        /// The length it announced.
+        len: u32,
+        /// The limit.
+        max: u32,
+    },
+}
+
+const HEADER_LEN: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzz::check_splits;
+
+    #[test]
+    fn frames_are_understood_however_they_are_split() {
+        #[rustfmt::skip]
+        let table: [(&[u8], &[&str]); _] = [
+            (b"", &["end: closed None \"\""]),
+            (b"\0\0\0\0", &["Binary \"\"", "end: closed None \"\""]),
+            (b"\0\0\0\x03abc\0\0\0\x01d", &["Binary \"abc\"", "Binary \"d\"", "end: closed None \"\""]),
+            (b"\0\0\0\x04abcd", &["Binary \"abcd\"", "end: closed None \"\""]),
+            (b"\0\0\0\x05abcde", &["error: frame of 5 bytes, limit is 4"]),
+            (b"\xff\xff\xff\xff", &["error: frame of 4294967295 bytes, limit is 4"]),
+            (b"\0\0", &["end: error: the connection ended 2 bytes into a frame"]),
+            (b"\0\0\0\x02a", &["end: error: the connection ended 5 bytes into a frame"]),
+        ];
+        for (input, events) in table {
+            let transcript = check_splits(input, &|| Framed::new(Limits { frame_len_max: 4 }));
+            assert_eq!(transcript.events, events, "{input:?}");
+            assert!(
+                input.starts_with(&transcript.tx),
+                "the echo of {input:?} is {:?}",
+                transcript.tx
+            );
+        }
+    }
+
+    #[test]
+    fn what_arrives_whole_is_handed_out_from_where_it_lies() {
+        let mut bytes = *b"\0\0\0\x01a";
+        let range = bytes.as_ptr_range();
+        let mut framed = Framed::new(Limits::default());
+        let event = framed.receive(&mut Input::new(&mut bytes), &mut Vec::new()).unwrap().unwrap();
+        let Event::Message(Message { payload, .. }) = event else { panic!("{event:?}") };
+        assert!(range.contains(&payload.as_ptr()));
+    }
+
+    #[test]
+    fn messages_beyond_the_limit_are_not_sent() {
+        let mut framed = Framed::new(Limits { frame_len_max: 2 });
+        let mut tx = Vec::new();
+        framed.send(Message { kind: Kind::Binary, payload: b"ab" }, &mut tx).unwrap();
+        let sent = framed.send(Message { kind: Kind::Binary, payload: b"abc" }, &mut tx);
+        assert_eq!(sent, Err(MisuseError::TooLong { len: 3, max: 2 }));
+        framed.close(&mut tx);
+        assert_eq!(
+            framed.send(Message { kind: Kind::Binary, payload: b"" }, &mut tx),
+            Err(MisuseError::NotOpen)
+        );
+        assert_eq!(tx, b"\0\0\0\x02ab");
+    }
+}

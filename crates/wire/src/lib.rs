@@ -8,10 +8,17 @@
 
 mod connection;
 pub mod contract;
+mod excerpt;
 pub mod framed;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod http1;
+mod pieces;
 pub mod raw;
 pub mod websocket;
 
 pub use connection::Connection;
-pub use contract::{Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol, Role};
+pub use contract::{
+    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol, Role,
+};
+pub use excerpt::Excerpt;

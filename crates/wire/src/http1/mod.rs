@@ -1,1 +1,29 @@
-//! Stub.
+//! HTTP/1.1 as an echo protocol (RFC 9110, RFC 9112): one message is the body of a request, and comes back as the body
+//! of the response.
+//!
+//! [`Http1`] is the machine of either role; the client's half is in `client`, the server's in `server`. Both read heads
+//! with `head`, take from `fields` what these say about the body and the connection, and let `reader` put the body
+//! together, with `chunked` where it has no length. `websocket::handshake` shares `head`.
+//!
+//! Left out: content codings, ranges, caches, cookies, `CONNECT` and upgrades (the WebSocket handshake is a machine of
+//! its own), and the `Date` field, which asks for a clock.
+
+mod chunked;
+mod client;
+mod error;
+mod fields;
+pub(crate) mod grammar;
+pub(crate) mod head;
+mod limits;
+mod machine;
+mod reader;
+pub(crate) mod request;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use error::{ChunkPart, PeerError};
+pub use head::HeadError;
+pub use limits::Limits;
+pub use machine::Http1;
+pub use request::{InvalidRequest, Request, RequestParts};

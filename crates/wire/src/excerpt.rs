@@ -1,0 +1,36 @@
+//! A few bytes of what a peer said, for an error to carry.
+
+use std::fmt;
+
+/// The first bytes of something that a peer said: at most [`Excerpt::LEN_MAX`], whatever its length was.
+///
+/// Kept as bytes; shown in quotes, with everything but printable ASCII escaped, so that it cannot reach a terminal.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Excerpt(Box<[u8]>);
+
+impl Excerpt {
+    /// No excerpt is longer.
+    pub const LEN_MAX: usize = 64;
+
+    /// The first bytes of `said`.
+    pub fn new(said: &[u8]) -> Self {
+        Self(said[..said.len().min(Self::LEN_MAX)].into())
+    }
+
+    /// The bytes as they came, unescaped.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl fmt::Debug for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,312 @@
+//! What must hold for any bytes at all: functions for the targets in `fuzz/`, and for tests.
+//!
+//! Every machine must answer the same however its input is split, and whatever it answers must not be a panic. The
+//! corpora are replayed, and mutated, by the tests at the end.
+
+use crate::contract::{Event, Input, Kind, Message, Protocol};
+use crate::framed::{self, Framed};
+use crate::http1::{self, Http1};
+use crate::websocket::handshake::{
+    self, Accepted, ClientHandshake, HandshakeError, ServerHandshake, ServerOptions,
+};
+use std::sync::Arc;
+use units::Random;
+
+/// The length before each message.
+pub fn framed(bytes: &[u8]) {
+    check_splits(bytes, &|| Framed::new(framed::Limits { frame_len_max: 1 << 10 }));
+}
+
+/// A server of HTTP/1.1 that echoes.
+pub fn http1_request(bytes: &[u8]) {
+    check_splits(bytes, &|| Http1::server(HTTP_LIMITS));
+}
+
+/// A client of HTTP/1.1 with three requests in flight, once `POST` and once `HEAD`.
+pub fn http1_response(bytes: &[u8]) {
+    for method in ["POST", "HEAD"] {
+        check_splits_of_replies(bytes, &|| http1_client(method, 3, HTTP_LIMITS));
+    }
+}
+
+/// Frames of WebSocket, both roles.
+pub fn websocket_frames(bytes: &[u8]) {
+    crate::websocket::fuzz_websocket(bytes);
+}
+
+/// The opening handshake of WebSocket, both roles. The client's seed is 1.
+pub fn websocket_handshake(bytes: &[u8]) {
+    let server = ServerHandshake::new(Arc::new(ServerOptions { subprotocols: subprotocols() }));
+    check_handshake(bytes, |seen, _tx| client_handshake().read(seen));
+    check_handshake(bytes, |seen, tx| server.clone().read(seen, tx));
+}
+
+/// A client whose seed is 1.
+fn client_handshake() -> ClientHandshake {
+    let request = handshake::Request {
+        host: "h".to_owned(),
+        target: "/".to_owned(),
+        subprotocols: subprotocols(),
+        headers: Vec::new(),
+    };
+    ClientHandshake::new(Arc::new(request), 1)
+}
+
+fn subprotocols() -> Vec<String> {
+    vec!["a".to_owned(), "b".to_owned()]
+}
+
+/// A handshake answers the same once it has seen enough, and nothing before.
+fn check_handshake(
+    bytes: &[u8],
+    read: impl Fn(&[u8], &mut Vec<u8>) -> Result<Option<Accepted>, HandshakeError>,
+) {
+    let read = |len: usize| {
+        let mut tx = Vec::new();
+        (read(&bytes[..len], &mut tx), tx)
+    };
+    let whole = read(bytes.len());
+    let mut needs_more = true;
+    for len in cuts(bytes) {
+        let part = read(len);
+        needs_more &= part == (Ok(None), Vec::new());
+        assert!(needs_more || part == whole, "{part:?} after {len} bytes, {whole:?} after all");
+    }
+}
+
+/// A client that has sent `requests` empty messages.
+pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits) -> Http1 {
+    let parts = http1::RequestParts {
+        method: method.to_owned(),
+        target: "/".to_owned(),
+        host: "h".to_owned(),
+        headers: Vec::new(),
+    };
+    let request = http1::Request::new(&parts).expect("the parts are well-formed");
+    let mut client = Http1::client(Arc::new(request), limits);
+    let mut tx = Vec::new();
+    for _ in 0..requests {
+        client
+            .send(Message { kind: Kind::Binary, payload: b"" }, &mut tx)
+            .expect("the connection is open");
+    }
+    client
+}
+
+/// All that a machine answered to some bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Transcript {
+    /// Its events, its error if there was one, and what it said to the end of the connection.
+    pub(crate) events: Vec<String>,
+    /// What it sent.
+    pub(crate) tx: Vec<u8>,
+}
+
+impl Transcript {
+    /// Feeds a machine `pieces` and then the end of the connection. Messages are sent back, if it lets them.
+    pub(crate) fn of<'p, P: Protocol>(
+        machine: P,
+        pieces: impl IntoIterator<Item = &'p [u8]>,
+    ) -> Self {
+        Self::record(machine, true, pieces)
+    }
+
+    fn record<'p, P: Protocol>(
+        mut machine: P,
+        echo: bool,
+        pieces: impl IntoIterator<Item = &'p [u8]>,
+    ) -> Self {
+        let mut transcript = Self { events: Vec::new(), tx: Vec::new() };
+        for piece in pieces {
+            if !transcript.feed(&mut machine, echo, piece) {
+                return transcript;
+            }
+        }
+        transcript.events.push(match machine.end() {
+            Ok(event) => format!("end: {}", describe(&event)),
+            Err(error) => format!("end: error: {error}"),
+        });
+        transcript
+    }
+
+    /// Whether the machine may be fed more.
+    fn feed<P: Protocol>(&mut self, machine: &mut P, echo: bool, piece: &[u8]) -> bool {
+        let mut bytes = piece.to_vec();
+        let mut input = Input::new(&mut bytes);
+        loop {
+            let message = match machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break,
+                Ok(Some(event)) => {
+                    self.events.push(describe(&event));
+                    if let Event::Message(message) = event
+                        && echo
+                    {
+                        Some((message.kind, message.payload.to_vec()))
+                    } else {
+                        None
+                    }
+                }
+                Err(error) => {
+                    self.events.push(format!("error: {error}"));
+                    return false;
+                }
+            };
+            if let Some((kind, payload)) = message
+                && machine.send(Message { kind, payload: &payload }, &mut self.tx).is_err()
+            {
+                self.events.push("not sent".to_owned());
+            }
+        }
+        assert!(input.is_empty(), "a machine that needs more has taken all");
+        true
+    }
+}
+
+/// Feeds machines `bytes` whole, byte by byte, and cut in two, which all have to give the same; what they gave.
+/// Messages are sent back.
+pub(crate) fn check_splits<P: Protocol>(bytes: &[u8], machine: &dyn Fn() -> P) -> Transcript {
+    check_all_splits(bytes, true, machine)
+}
+
+/// The same, but messages are replies: nothing is sent back.
+pub(crate) fn check_splits_of_replies<P: Protocol>(
+    bytes: &[u8],
+    machine: &dyn Fn() -> P,
+) -> Transcript {
+    check_all_splits(bytes, false, machine)
+}
+
+fn check_all_splits<P: Protocol>(bytes: &[u8], echo: bool, machine: &dyn Fn() -> P) -> Transcript {
+    let whole = Transcript::record(machine(), echo, [bytes]);
+    assert_eq!(Transcript::record(machine(), echo, bytes.chunks(1)), whole, "byte by byte");
+    for cut in cuts(bytes) {
+        let (left, right) = bytes.split_at(cut);
+        assert_eq!(Transcript::record(machine(), echo, [left, right]), whole, "cut at {cut}");
+    }
+    whole
+}
+
+/// Where to cut `bytes`: everywhere if they are short, else at places that depend on them alone; in order.
+fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
+    let len = bytes.len();
+    let mut cuts: Vec<_> = (0..len.min(CUTS_MAX)).collect();
+    if len > CUTS_MAX {
+        let seed = bytes
+            .iter()
+            .fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+        let mut random = Random::new(seed);
+        cuts.fill_with(|| random.below(len));
+        cuts.sort_unstable();
+    }
+    cuts.into_iter()
+}
+
+/// An event in a line of text.
+fn describe(event: &Event<'_>) -> String {
+    match event {
+        Event::Closed(closed) => format!("closed {:?} {:?}", closed.code, closed.reason),
+        Event::Message(message) => {
+            format!("{:?} \"{}\"", message.kind, message.payload.escape_ascii())
+        }
+        Event::Open => "open".to_owned(),
+        Event::Ping(payload) => format!("ping \"{}\"", payload.escape_ascii()),
+        Event::Pong(payload) => format!("pong \"{}\"", payload.escape_ascii()),
+        Event::Refused { code, body } => format!("refused {code} \"{}\"", body.escape_ascii()),
+    }
+}
+
+/// Small, so that inputs of a few hundred bytes reach them.
+pub(crate) const HTTP_LIMITS: http1::Limits = http1::Limits {
+    body_len_max: 64,
+    chunk_extensions_len_max: 16,
+    head_len_max: 256,
+    headers_max: 8,
+    trailers_len_max: 32,
+};
+
+/// No input is cut in more places.
+const CUTS_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    type Check = fn(&[u8]);
+
+    const TARGETS: [(&str, Check); 5] = [
+        ("framed", framed),
+        ("http1_request", http1_request),
+        ("http1_response", http1_response),
+        ("websocket_frames", websocket_frames),
+        ("websocket_handshake", websocket_handshake),
+    ];
+
+    #[test]
+    fn every_input_of_the_corpora_holds() {
+        for (target, check) in TARGETS {
+            let corpus = corpus(target);
+            assert!(!corpus.is_empty(), "{target} has no corpus");
+            for (_, input) in corpus {
+                check(&input);
+            }
+        }
+    }
+
+    #[test]
+    fn the_corpora_reach_a_completed_handshake() {
+        let corpus = corpus("websocket_handshake");
+        let accepted = corpus
+            .iter()
+            .filter(|(_, input)| client_handshake().read(input).is_ok_and(|read| read.is_some()));
+        let names: Vec<_> = accepted.map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["answer", "answer_after_interim", "answer_and_frame", "answer_subprotocol"]
+        );
+    }
+
+    #[test]
+    fn mutations_of_the_corpora_hold() {
+        let mut random = Random::new(7);
+        for (target, check) in TARGETS {
+            let corpus = corpus(target);
+            for _ in 0..MUTATIONS {
+                let (_, mut input) = corpus[random.below(corpus.len())].clone();
+                mutate(&mut input, &corpus[random.below(corpus.len())].1, &mut random);
+                check(&input);
+            }
+        }
+    }
+
+    /// Changes, cuts out, doubles or joins a few bytes.
+    fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+        for _ in 0..=random.below(3) {
+            let at = random.below(input.len() + 1);
+            let end = (at + 1 + random.below(8)).min(input.len());
+            match random.below(5) {
+                0 => input.truncate(at),
+                1 => drop(input.drain(at..end)),
+                2 => input.extend_from_within(at..end),
+                3 => input.extend_from_slice(&other[random.below(other.len() + 1)..]),
+                _ => input[at..end].iter_mut().for_each(|byte| *byte ^= 1 << random.below(8)),
+            }
+        }
+    }
+
+    /// The inputs of a target with their names, in the order of these.
+    fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+        let mut files: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// For each target; enough to find shallow faults, few enough for every run of the tests.
+    const MUTATIONS: usize = 300;
+}

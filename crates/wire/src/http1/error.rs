@@ -1,0 +1,135 @@
+//! How a peer can break HTTP, and what it is told.
+
+use super::head::HeadError;
+use crate::excerpt::Excerpt;
+
+/// How a peer broke HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The connection ended inside a body of known length, or inside a chunked one.
+    #[error("the connection ended {len} bytes into a body")]
+    BodyCutOff {
+        /// How many bytes of it came, decoded.
+        len: usize,
+    },
+    /// A body is longer than [`super::Limits::body_len_max`].
+    #[error("body of {len} bytes, limit is {max}")]
+    BodyOverLimit {
+        /// Its length as far as it was announced; one more than the limit if it was not.
+        len: u64,
+        /// The limit.
+        max: usize,
+    },
+    /// A message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.1): two readers may disagree about its
+    /// end.
+    #[error("both Content-Length and Transfer-Encoding")]
+    BothLengths,
+    /// A chunked body is malformed (RFC 9112 §7.1).
+    #[error("byte {byte:#04x} in {part} of a chunked body")]
+    Chunk {
+        /// The first byte that cannot be.
+        byte: u8,
+        /// Where it stands.
+        part: ChunkPart,
+    },
+    /// The extensions of the chunks are longer than [`super::Limits::chunk_extensions_len_max`].
+    #[error("chunk extensions of more than {max} bytes")]
+    ChunkExtensionsOverLimit {
+        /// The limit.
+        max: usize,
+    },
+    /// `Content-Length` is not one number.
+    #[error("Content-Length {value} is not one number")]
+    ContentLength {
+        /// What it is; the value that differs if there are several.
+        value: Excerpt,
+    },
+    /// There is no head of HTTP.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// A request of HTTP/1.1 does not have exactly one `Host` (RFC 9112 §3.2).
+    #[error("{count} Host fields in a request, not one")]
+    Host {
+        /// How many there are.
+        count: usize,
+    },
+    /// More requests came than can wait for their answers at once.
+    #[error("more than {max} requests without an answer")]
+    Pipelined {
+        /// The limit.
+        max: u32,
+    },
+    /// The server changed to another protocol, which was not asked for.
+    #[error("the server switched to another protocol unasked")]
+    SwitchedProtocols,
+    /// The trailer section is longer than [`super::Limits::trailers_len_max`].
+    #[error("trailers of more than {max} bytes")]
+    TrailersOverLimit {
+        /// The limit.
+        max: usize,
+    },
+    /// The body is coded in a way that is not `chunked` alone, or HTTP/1.0 says that it is coded at all.
+    #[error("Transfer-Encoding {value} is not understood")]
+    TransferEncoding {
+        /// What it is.
+        value: Excerpt,
+    },
+    /// The connection ended while requests waited for their answers.
+    #[error("the connection ended with {count} requests unanswered")]
+    Unanswered {
+        /// How many.
+        count: u32,
+    },
+    /// The server sent something that answers no request.
+    #[error("bytes that answer no request")]
+    Unsolicited,
+}
+
+/// A part of a chunked body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkPart {
+    /// The end of a line or of a chunk.
+    End,
+    /// The extension after a size.
+    Extension,
+    /// The size of a chunk.
+    Size,
+    /// The fields after the last chunk.
+    Trailer,
+}
+
+impl std::fmt::Display for ChunkPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::End => "the end of a line",
+            Self::Extension => "an extension",
+            Self::Size => "a size",
+            Self::Trailer => "a trailer",
+        })
+    }
+}
+
+impl PeerError {
+    /// The status with which a server answers.
+    pub(super) fn status(&self) -> &'static str {
+        match self {
+            Self::BodyOverLimit { .. } => "413 Content Too Large",
+            Self::Head(HeadError::OverLimit { .. } | HeadError::TooManyHeaders { .. })
+            | Self::TrailersOverLimit { .. } => "431 Request Header Fields Too Large",
+            Self::Head(HeadError::Version) => "505 HTTP Version Not Supported",
+            Self::BodyCutOff { .. }
+            | Self::BothLengths
+            | Self::Chunk { .. }
+            | Self::ChunkExtensionsOverLimit { .. }
+            | Self::ContentLength { .. }
+            | Self::Head(_)
+            | Self::Host { .. }
+            | Self::Pipelined { .. }
+            | Self::SwitchedProtocols
+            | Self::TransferEncoding { .. }
+            | Self::Unanswered { .. }
+            | Self::Unsolicited => "400 Bad Request",
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The machine of either role.
+
+use super::client::Client;
+use super::limits::Limits;
+use super::request::Request;
+use super::server::Server;
+use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
+use std::sync::Arc;
+
+/// One end of a connection that speaks HTTP/1.1.
+///
+/// **Client**: a message becomes a request with that body. The body of its response is a message if the status is 2xx,
+/// and [`Event::Refused`] otherwise; they come in the order of the requests. After a response that ends the connection
+/// (RFC 9112 §9.3) comes [`Event::Closed`]. A body that only the end of the connection ends is the answer of
+/// [`Protocol::end`].
+///
+/// **Server**: the body of every request, of whatever method and target, is a message, and the message that is sent
+/// next answers it. Nothing can be sent before there is a request. After the answer to the last request comes
+/// [`Event::Closed`]. A request that is malformed or beyond the limits is refused with its status.
+#[derive(Debug)]
+pub struct Http1(Role);
+
+#[derive(Debug)]
+enum Role {
+    Client(Client),
+    Server(Server),
+}
+
+impl Http1 {
+    /// A client that sends `request` with every message as its body.
+    pub fn client(request: Arc<Request>, limits: Limits) -> Self {
+        Self(Role::Client(Client::new(request, limits)))
+    }
+
+    /// A server.
+    pub fn server(limits: Limits) -> Self {
+        Self(Role::Server(Server::new(limits)))
+    }
+}
+
+impl Protocol for Http1 {
+    fn open(&mut self, _tx: &mut Vec<u8>) -> Opening {
+        Opening::Done
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        match &mut self.0 {
+            Role::Client(client) => client.send(message, tx),
+            Role::Server(server) => server.send(message, tx),
+        }
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        match &mut self.0 {
+            Role::Client(client) => Ok(client.receive(input)?),
+            Role::Server(server) => Ok(server.receive(input, tx)?),
+        }
+    }
+
+    fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
+        match &mut self.0 {
+            Role::Client(client) => client.close(),
+            Role::Server(server) => server.close(),
+        }
+        false
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        match &mut self.0 {
+            Role::Client(client) => Ok(client.end()?),
+            Role::Server(server) => Ok(server.end()?),
+        }
+    }
+}

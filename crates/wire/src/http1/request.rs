@@ -1,0 +1,180 @@
+//! What a client sends: everything but the body, the same for each message.
+
+use super::grammar::{is_text_byte, is_token};
+use super::head::has_member;
+
+/// A request without its body, written once and then sent with every message; shared by all connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Whether it says `Connection: close`.
+    pub(super) closes: bool,
+    /// The start line and all fields but the length of the body, and then the name of that field.
+    head: Vec<u8>,
+    method: Method,
+}
+
+/// What a [`Request`] is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestParts {
+    /// E.g. `POST`.
+    pub method: String,
+    /// The path and query, e.g. `/echo?size=1`.
+    pub target: String,
+    /// The value of the `Host` field.
+    pub host: String,
+    /// Further fields.
+    pub headers: Vec<(String, String)>,
+}
+
+/// What has to be known of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Get,
+    Head,
+    Other,
+}
+
+impl Request {
+    /// Writes the request down.
+    ///
+    /// # Errors
+    ///
+    /// A part of it has characters that HTTP does not allow there, a field is one that is written for each message, or
+    /// the method is `CONNECT`.
+    pub fn new(parts: &RequestParts) -> Result<Self, InvalidRequest> {
+        let method = match &*parts.method {
+            "GET" => Method::Get,
+            "HEAD" => Method::Head,
+            other if is_token(other) && other != "CONNECT" => Method::Other,
+            other => return Err(InvalidRequest::Method(other.to_owned())),
+        };
+        check_target(&parts.target)?;
+        check_host(&parts.host)?;
+        check_fields(&parts.headers, &RESERVED)?;
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: {}\r\n", parts.method, parts.target, parts.host);
+        for (name, value) in &parts.headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        head.push_str(CONTENT_LENGTH);
+        let closes = parts.headers.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("connection") && has_member(value.as_bytes(), "close")
+        });
+        Ok(Self { closes, head: head.into_bytes(), method })
+    }
+
+    /// Appends the request with `body` to `tx`. A `GET` or `HEAD` without a body does not mention one.
+    #[inline]
+    pub(super) fn write(&self, body: &[u8], tx: &mut Vec<u8>) {
+        if body.is_empty() && self.method != Method::Other {
+            tx.extend_from_slice(&self.head[..self.head.len() - CONTENT_LENGTH.len()]);
+            tx.extend_from_slice(b"\r\n");
+            return;
+        }
+        tx.reserve(self.head.len() + DECIMAL_LEN_MAX + HEAD_END.len() + body.len());
+        tx.extend_from_slice(&self.head);
+        append_decimal(body.len(), tx);
+        tx.extend_from_slice(HEAD_END);
+        tx.extend_from_slice(body);
+    }
+
+    /// Whether the response has no body, whatever its head says (RFC 9112 §6.3).
+    pub(super) fn is_head(&self) -> bool {
+        self.method == Method::Head
+    }
+}
+
+/// Appends `number` in digits.
+#[inline]
+pub(super) fn append_decimal(mut number: usize, tx: &mut Vec<u8>) {
+    let mut digits = [b'0'; DECIMAL_LEN_MAX];
+    let mut start = DECIMAL_LEN_MAX;
+    loop {
+        start -= 1;
+        digits[start] += u8::try_from(number % 10).expect("a digit is below 10");
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    tx.extend_from_slice(&digits[start..]);
+}
+
+/// Refuses what cannot be a `Host` field: a comma would make two of it, a slash belongs to the target.
+pub(crate) fn check_host(host: &str) -> Result<(), InvalidRequest> {
+    let fine = |byte: u8| byte.is_ascii_graphic() && !b",/?#@\\".contains(&byte);
+    if host.bytes().all(fine) { Ok(()) } else { Err(InvalidRequest::Host(host.to_owned())) }
+}
+
+/// Refuses what cannot be a target: it begins with a slash or is a whole URL or `*`, and has neither spaces nor
+/// control characters.
+pub(crate) fn check_target(target: &str) -> Result<(), InvalidRequest> {
+    let begins = target.starts_with('/') || target == "*" || target.contains("://");
+    if begins && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+        Ok(())
+    } else {
+        Err(InvalidRequest::Target(target.to_owned()))
+    }
+}
+
+/// Refuses fields that cannot be written, and those whose lower-case names are among `reserved`.
+pub(crate) fn check_fields(
+    fields: &[(String, String)],
+    reserved: &[&str],
+) -> Result<(), InvalidRequest> {
+    for (name, value) in fields {
+        if !is_token(name) {
+            return Err(InvalidRequest::FieldName(name.clone()));
+        }
+        if !value.bytes().all(is_text_byte) {
+            return Err(InvalidRequest::FieldValue { name: name.clone(), value: value.clone() });
+        }
+        if reserved.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+            return Err(InvalidRequest::Reserved(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Why a request cannot be written. The texts are the caller's own and are shown escaped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidRequest {
+    /// The name of a field is not a token.
+    #[error("{0:?} is not the name of a header field")]
+    FieldName(String),
+    /// The value of a field has a control character.
+    #[error("the header field {name} cannot be {value:?}")]
+    FieldValue {
+        /// The field.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// The host has characters that do not belong there.
+    #[error("{0:?} is not a host")]
+    Host(String),
+    /// The method is not a token, or is `CONNECT`.
+    #[error("{0:?} is not a method that carries messages")]
+    Method(String),
+    /// The field is one that the protocol writes itself.
+    #[error("the header field {0} is written by the protocol itself")]
+    Reserved(String),
+    /// The subprotocol is not a token.
+    #[error("{0:?} is not the name of a subprotocol")]
+    Subprotocol(String),
+    /// The target is not a path.
+    #[error("{0:?} is not a path")]
+    Target(String),
+}
+
+/// Fields that are written for each message, or that say where the request ends.
+const RESERVED: [&str; 5] = ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
+
+/// Stands at the end of the constant part of a head.
+const CONTENT_LENGTH: &str = "Content-Length: ";
+
+const HEAD_END: &[u8] = b"\r\n\r\n";
+
+/// The digits of the largest `usize`.
+const DECIMAL_LEN_MAX: usize = 20;

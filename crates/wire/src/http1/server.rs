@@ -1,0 +1,242 @@
+//! The server's half: takes the bodies of requests for messages, and answers each with one.
+
+use super::error::PeerError;
+use super::fields::Fields;
+use super::head;
+use super::limits::Limits;
+use super::reader::{Body, Head, Reader};
+use super::request::append_decimal;
+use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
+
+/// The server's end of a connection.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// Whether the client of the request that is being read has yet to be asked for its body.
+    owes_continue: bool,
+    reader: Reader,
+    state: State,
+    unanswered: Unanswered,
+    /// Whether the client must be told that the connection stays open, because it speaks HTTP/1.0.
+    tells_keep_alive: bool,
+}
+
+/// What is awaited next.
+#[derive(Debug)]
+enum State {
+    AwaitHead,
+    AwaitBody(Head<Request>),
+    /// The last request was handed out; once it is answered that has yet to be said.
+    AwaitAnswer,
+    Over,
+}
+
+/// What the head of a request said.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// Whether the client waits for a 100 before it sends the body.
+    expects_continue: bool,
+    /// Whether the answer has no body, whatever its head says.
+    is_head: bool,
+    minor_version: u8,
+    /// Whether the connection stays open after the answer.
+    persists: bool,
+}
+
+/// The requests that were handed out and not answered yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unanswered {
+    count: u32,
+    /// Which of them are `HEAD`, the next in line in the lowest bit.
+    heads: u64,
+}
+
+impl Server {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            owes_continue: false,
+            reader: Reader::new(limits),
+            state: State::AwaitHead,
+            unanswered: Unanswered::default(),
+            tells_keep_alive: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        message: Message<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<(), MisuseError> {
+        if self.unanswered.count == 0 {
+            return Err(MisuseError::NotOpen);
+        }
+        let is_head = self.unanswered.pop();
+        tx.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: ");
+        append_decimal(message.payload.len(), tx);
+        tx.extend_from_slice(b"\r\nContent-Type: application/octet-stream\r\n");
+        if matches!(self.state, State::AwaitAnswer) && self.unanswered.count == 0 {
+            tx.extend_from_slice(b"Connection: close\r\n");
+        } else if self.tells_keep_alive {
+            tx.extend_from_slice(b"Connection: keep-alive\r\n");
+        }
+        tx.extend_from_slice(b"\r\n");
+        if !is_head {
+            tx.extend_from_slice(message.payload);
+        }
+        self.tell_continue(tx);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        self.reader.release();
+        let may_refuse = self.unanswered.count == 0;
+        let result = self.understand(input, tx);
+        if let Err(error) = &result
+            && may_refuse
+        {
+            // Before the answer to an earlier request it would be taken for that one.
+            refuse(error, tx);
+        }
+        result
+    }
+
+    pub(super) fn close(&mut self) {
+        self.state = State::Over;
+    }
+
+    pub(super) fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        self.reader.release();
+        let unfinished = self.reader.unfinished();
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::AwaitHead if !head::without_empty_lines(unfinished).is_empty() => {
+                Err(head::HeadError::CutOff { len: unfinished.len() }.into())
+            }
+            State::AwaitBody(..) => Err(PeerError::BodyCutOff { len: unfinished.len() }),
+            State::AwaitHead | State::AwaitAnswer | State::Over => {
+                Ok(Event::Closed(Closed::default()))
+            }
+        }
+    }
+
+    #[inline]
+    fn understand<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        if matches!(self.state, State::AwaitHead) {
+            self.head(input, tx)?;
+        }
+        match &mut self.state {
+            State::AwaitHead => Ok(None),
+            State::AwaitBody(head) => {
+                let request = head.says;
+                let Some(payload) = self.reader.body(&mut head.body, input)? else {
+                    return Ok(None);
+                };
+                self.unanswered.push(request.is_head)?;
+                self.state = if request.persists { State::AwaitHead } else { State::AwaitAnswer };
+                Ok(Some(Event::Message(Message { kind: Kind::Binary, payload })))
+            }
+            State::AwaitAnswer => {
+                // RFC 9112 §9.6: nothing that follows the last request is looked at.
+                input.take_all();
+                if self.unanswered.count > 0 {
+                    return Ok(None);
+                }
+                self.state = State::Over;
+                Ok(Some(Event::Closed(Closed::default())))
+            }
+            State::Over => {
+                input.take_all();
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads the next head, if all of it is there.
+    #[inline]
+    fn head(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
+        let Some(head) = self.reader.head(input, Request::read)? else { return Ok(()) };
+        self.tells_keep_alive = head.says.minor_version == 0;
+        self.owes_continue = head.says.expects_continue;
+        self.state = State::AwaitBody(head);
+        self.tell_continue(tx);
+        Ok(())
+    }
+
+    /// Asks for the body that the client holds back (RFC 9110 §10.1.1), once all earlier requests are answered.
+    #[inline]
+    fn tell_continue(&mut self, tx: &mut Vec<u8>) {
+        if self.owes_continue
+            && self.unanswered.count == 0
+            && matches!(self.state, State::AwaitBody(..))
+        {
+            self.owes_continue = false;
+            tx.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+}
+
+impl Request {
+    /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
+    /// RFC 9112 §6.3, the rules for requests.
+    #[inline]
+    fn read(bytes: &[u8], limits: &Limits) -> Result<Option<Head<Self>>, PeerError> {
+        let mut slots = head::slots();
+        let Some(head) = head::request(bytes, &mut slots, limits.head())? else { return Ok(None) };
+        let minor_version = head.minor_version;
+        let fields = Fields::read(head.headers, minor_version)?;
+        if fields.hosts > 1 || (fields.hosts == 0 && minor_version >= 1) {
+            return Err(PeerError::Host { count: fields.hosts });
+        }
+        let body = Body::announced(&fields, limits)?.unwrap_or(Body::Sized(0));
+        let says = Self {
+            expects_continue: fields.expects_continue
+                && minor_version >= 1
+                && !matches!(body, Body::Sized(0)),
+            is_head: head.method == "HEAD",
+            minor_version,
+            persists: fields.persists(minor_version),
+        };
+        Ok(Some(Head { body, len: head.len, says }))
+    }
+}
+
+impl Unanswered {
+    /// One more was handed out.
+    #[inline]
+    fn push(&mut self, is_head: bool) -> Result<(), PeerError> {
+        if self.count == PIPELINED_MAX {
+            return Err(PeerError::Pipelined { max: PIPELINED_MAX });
+        }
+        self.heads |= u64::from(is_head) << self.count;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The next in line is answered; whether it is a `HEAD`.
+    #[inline]
+    fn pop(&mut self) -> bool {
+        let is_head = self.heads & 1 == 1;
+        self.heads >>= 1;
+        self.count -= 1;
+        is_head
+    }
+}
+
+/// Tells the client what it did wrong, and that the connection ends.
+#[cold]
+fn refuse(error: &PeerError, tx: &mut Vec<u8>) {
+    tx.extend_from_slice(b"HTTP/1.1 ");
+    tx.extend_from_slice(error.status().as_bytes());
+    tx.extend_from_slice(b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+}
+
+/// The most requests that may wait for their answers at once: as many as the bits of [`Unanswered::heads`].
+const PIPELINED_MAX: u32 = u64::BITS;

@@ -1,0 +1,68 @@
+//! Putting together what arrives in pieces; shared by all protocols that announce a length.
+
+use crate::contract::Input;
+
+/// Bytes that wait for the rest of something. Holds no memory unless it waits.
+///
+/// What was handed out borrows from here, so it is freed by the next [`Pieces::release`].
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    bytes: Vec<u8>,
+    handed_out: bool,
+}
+
+impl Pieces {
+    /// Frees what was handed out before. Called first, on every input.
+    #[inline]
+    pub(crate) fn release(&mut self) {
+        if self.handed_out {
+            self.clear();
+        }
+    }
+
+    /// Exactly `len` bytes: straight from `input` if all of them are there and nothing waits, else put together here.
+    /// `None`, and all of `input` taken, if there are fewer.
+    #[inline]
+    pub(crate) fn take<'a, 'b: 'a>(
+        &'a mut self,
+        len: usize,
+        input: &mut Input<'b>,
+    ) -> Option<&'a [u8]> {
+        if self.bytes.is_empty() && input.len() >= len {
+            return Some(input.take(len));
+        }
+        if self.fill(len, input) { Some(self.hand_out()) } else { None }
+    }
+
+    /// Takes from `input` until `len` bytes wait here; whether they do.
+    pub(crate) fn fill(&mut self, len: usize, input: &mut Input<'_>) -> bool {
+        let missing = len.saturating_sub(self.bytes.len());
+        let arrived = missing.min(input.len());
+        if arrived > 0 {
+            self.bytes.reserve_exact(missing);
+            self.bytes.extend_from_slice(input.take(arrived));
+        }
+        arrived == missing
+    }
+
+    /// Lets `more` wait here too.
+    pub(crate) fn extend(&mut self, more: &[u8]) {
+        self.bytes.extend_from_slice(more);
+    }
+
+    /// Hands out all that waits here.
+    pub(crate) fn hand_out(&mut self) -> &[u8] {
+        self.handed_out = true;
+        &self.bytes
+    }
+
+    /// Frees everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What waits here.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}

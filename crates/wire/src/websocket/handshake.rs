@@ -1,0 +1,448 @@
+//! The opening handshake of WebSocket (RFC 6455 §4), both roles: an HTTP/1.1 request to upgrade and its answer.
+//!
+//! All bytes that arrived so far are passed to [`ClientHandshake::read`] and [`ServerHandshake::read`] until one
+//! answers how many of them the handshake took; the frames follow after those.
+//!
+//! Left out: extensions, of which none is offered or accepted; redirects, cookies and authentication, which are named
+//! and not followed.
+
+use crate::excerpt::Excerpt;
+use crate::http1::grammar::is_token;
+use crate::http1::head::{self, HeadError, HeadLimits, RequestHead, ResponseHead};
+use crate::http1::request::{InvalidRequest, check_fields, check_host, check_target};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use httparse::Header;
+use sha1::{Digest, Sha1};
+use std::sync::Arc;
+use units::Random;
+
+/// What a client asks for; shared by all connections that ask for the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The value of the `Host` field.
+    pub host: String,
+    /// The path and query, e.g. `/echo?size=1`.
+    pub target: String,
+    /// The subprotocols to offer, the best first.
+    pub subprotocols: Vec<String>,
+    /// Further fields.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Request {
+    /// Checks that the request can be written as HTTP.
+    ///
+    /// # Errors
+    ///
+    /// A part of it has characters that HTTP does not allow there, or a field is one that the handshake writes itself.
+    pub fn check(&self) -> Result<(), InvalidRequest> {
+        check_host(&self.host)?;
+        check_target(&self.target)?;
+        check_fields(&self.headers, &RESERVED)?;
+        match self.subprotocols.iter().find(|name| !is_token(name)) {
+            Some(name) => Err(InvalidRequest::Subprotocol(name.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a server agrees to; shared by all its connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// The subprotocols that it speaks; the first that the client offers and that is among them is chosen.
+    pub subprotocols: Vec<String>,
+}
+
+/// A completed handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// How many of the bytes were the handshake; frames follow.
+    pub head_len: usize,
+    /// The subprotocol that both agreed on.
+    pub subprotocol: Option<String>,
+}
+
+/// The client's side: asks, and checks the answer (RFC 6455 §4.1).
+#[derive(Clone, Debug)]
+pub struct ClientHandshake {
+    request: Arc<Request>,
+    seed: u64,
+}
+
+impl ClientHandshake {
+    /// A handshake whose key is made from `seed`; no two connections should share one.
+    pub fn new(request: Arc<Request>, seed: u64) -> Self {
+        Self { request, seed }
+    }
+
+    /// Appends the request to `tx`.
+    pub fn write(&self, tx: &mut Vec<u8>) {
+        let request = &*self.request;
+        append(tx, &["GET ", &request.target, " HTTP/1.1\r\nHost: ", &request.host]);
+        append(tx, &["\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "]);
+        tx.extend_from_slice(&key(self.seed));
+        append(tx, &["\r\nSec-WebSocket-Version: 13\r\n"]);
+        for (index, name) in request.subprotocols.iter().enumerate() {
+            append(tx, &[if index == 0 { "Sec-WebSocket-Protocol: " } else { ", " }, name]);
+        }
+        if !request.subprotocols.is_empty() {
+            append(tx, &["\r\n"]);
+        }
+        for (name, value) in &request.headers {
+            append(tx, &[name, ": ", value, "\r\n"]);
+        }
+        append(tx, &["\r\n"]);
+    }
+
+    /// Reads the answer, of which `bytes` is all that came so far; `None` if it goes on after them.
+    ///
+    /// # Errors
+    ///
+    /// The answer is not what RFC 6455 §4.1 asks for; [`HandshakeError::Status`] if it is an ordinary answer of HTTP.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Option<Accepted>, HandshakeError> {
+        let mut head_len = 0;
+        loop {
+            let mut slots = head::slots();
+            let Some(head) = head::response(&bytes[head_len..], &mut slots, HEAD_LIMITS)? else {
+                return Ok(None);
+            };
+            head_len += head.len;
+            // Interim answers may come before the one that counts (RFC 9110 §15.2).
+            if head.status == 101 || !(100..200).contains(&head.status) {
+                let subprotocol = self.check(&head)?;
+                return Ok(Some(Accepted { head_len, subprotocol }));
+            }
+        }
+    }
+
+    /// What to say when the connection ends after `bytes`, inside the handshake.
+    pub fn cut_off(&self, bytes: &[u8]) -> HandshakeError {
+        head::cut_off_response(bytes).into()
+    }
+
+    /// The steps of RFC 6455 §4.1, from "Once the client's opening handshake has been sent".
+    fn check(&self, head: &ResponseHead<'_, '_>) -> Result<Option<String>, HandshakeError> {
+        let headers = head.headers;
+        if head.status != 101 {
+            let location = values(headers, "location").next().map(Excerpt::new);
+            return Err(HandshakeError::Status { code: head.status, location });
+        }
+        let mut upgrades = values(headers, "upgrade").flat_map(head::members).peekable();
+        if upgrades.peek().is_none()
+            || !upgrades.all(|name| name.eq_ignore_ascii_case(b"websocket"))
+        {
+            return Err(HandshakeError::Upgrade);
+        }
+        check_connection(headers)?;
+        let accept = only(headers, "sec-websocket-accept")?;
+        if head::trim(accept) != accept_of(&key(self.seed)) {
+            return Err(HandshakeError::Accept { value: Excerpt::new(accept) });
+        }
+        if let Some(extension) =
+            values(headers, "sec-websocket-extensions").flat_map(head::members).next()
+        {
+            return Err(HandshakeError::Extension { value: Excerpt::new(extension) });
+        }
+        let Some(chosen) = at_most_one(headers, "sec-websocket-protocol")? else { return Ok(None) };
+        match self.request.subprotocols.iter().find(|name| name.as_bytes() == chosen) {
+            Some(name) => Ok(Some(name.clone())),
+            None => Err(HandshakeError::Subprotocol { value: Excerpt::new(chosen) }),
+        }
+    }
+}
+
+/// The server's side: checks the request and answers it (RFC 6455 §4.2).
+#[derive(Clone, Debug)]
+pub struct ServerHandshake {
+    options: Arc<ServerOptions>,
+}
+
+impl ServerHandshake {
+    /// A handshake that agrees to what `options` say.
+    pub fn new(options: Arc<ServerOptions>) -> Self {
+        Self { options }
+    }
+
+    /// Reads the request, of which `bytes` is all that came so far, and appends the answer to `tx`; `None` if it goes
+    /// on after them.
+    ///
+    /// # Errors
+    ///
+    /// The request is not what RFC 6455 §4.2.1 asks for. A refusal (400, 426, 431) is in `tx`.
+    pub fn read(
+        &mut self,
+        bytes: &[u8],
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Accepted>, HandshakeError> {
+        self.answer(bytes, tx)
+            .inspect_err(|error| append(tx, &["HTTP/1.1 ", error.refusal(), REFUSAL_END]))
+    }
+
+    /// What to say when the connection ends after `bytes`, inside the handshake.
+    pub fn cut_off(&self, bytes: &[u8]) -> HandshakeError {
+        HeadError::CutOff { len: bytes.len() }.into()
+    }
+
+    fn answer(&self, bytes: &[u8], tx: &mut Vec<u8>) -> Result<Option<Accepted>, HandshakeError> {
+        let mut slots = head::slots();
+        let Some(head) = head::request(bytes, &mut slots, HEAD_LIMITS)? else { return Ok(None) };
+        let key = check_request(&head)?;
+        // The client's order says what it would like best.
+        let subprotocol =
+            values(head.headers, "sec-websocket-protocol").flat_map(head::members).find_map(
+                |offer| self.options.subprotocols.iter().find(|name| name.as_bytes() == offer),
+            );
+        append(
+            tx,
+            &["HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"],
+        );
+        append(tx, &["Sec-WebSocket-Accept: "]);
+        tx.extend_from_slice(&accept_of(key));
+        if let Some(name) = subprotocol {
+            append(tx, &["\r\nSec-WebSocket-Protocol: ", name]);
+        }
+        append(tx, &["\r\n\r\n"]);
+        Ok(Some(Accepted { head_len: head.len, subprotocol: subprotocol.cloned() }))
+    }
+}
+
+/// The list of RFC 6455 §4.2.1; the key if nothing is missing.
+fn check_request<'b>(head: &RequestHead<'_, 'b>) -> Result<&'b [u8], HandshakeError> {
+    let headers = head.headers;
+    if head.method != "GET" {
+        return Err(HandshakeError::Method { value: Excerpt::new(head.method.as_bytes()) });
+    }
+    if head.minor_version == 0 {
+        return Err(HandshakeError::HttpVersion);
+    }
+    if !["/", "http://", "https://"].iter().any(|start| head.target.starts_with(start)) {
+        return Err(HandshakeError::Target { value: Excerpt::new(head.target.as_bytes()) });
+    }
+    only(headers, "host")?;
+    if !values(headers, "upgrade").any(|value| head::has_member(value, "websocket")) {
+        return Err(HandshakeError::Upgrade);
+    }
+    check_connection(headers)?;
+    let key = only(headers, "sec-websocket-key")?;
+    if !STANDARD.decode_slice(key, &mut [0; 18]).is_ok_and(|len| len == 16) {
+        return Err(HandshakeError::Key { value: Excerpt::new(key) });
+    }
+    match at_most_one(headers, "sec-websocket-version")?.unwrap_or_default() {
+        b"13" => Ok(key),
+        value => Err(HandshakeError::Version { value: Excerpt::new(value) }),
+    }
+}
+
+fn check_connection(headers: &[Header<'_>]) -> Result<(), HandshakeError> {
+    if values(headers, "connection").any(|value| head::has_member(value, "upgrade")) {
+        Ok(())
+    } else {
+        Err(HandshakeError::Connection)
+    }
+}
+
+/// The values of all fields called `name`, which is in lower case.
+fn values<'h, 'b>(
+    headers: &'h [Header<'b>],
+    name: &'static str,
+) -> impl Iterator<Item = &'b [u8]> + use<'h, 'b> {
+    headers
+        .iter()
+        .filter(|header| header.name.eq_ignore_ascii_case(name))
+        .map(|header| header.value)
+}
+
+fn at_most_one<'b>(
+    headers: &[Header<'b>],
+    name: &'static str,
+) -> Result<Option<&'b [u8]>, HandshakeError> {
+    let mut values = values(headers, name);
+    let first = values.next();
+    if values.next().is_some() { Err(HandshakeError::Duplicate { name }) } else { Ok(first) }
+}
+
+fn only<'b>(headers: &[Header<'b>], name: &'static str) -> Result<&'b [u8], HandshakeError> {
+    at_most_one(headers, name)?.ok_or(HandshakeError::Missing { name })
+}
+
+/// The key that the client of `seed` sends: 16 random bytes in base64.
+fn key(seed: u64) -> [u8; 24] {
+    let mut nonce = [0; 16];
+    Random::new(seed).fill(&mut nonce);
+    let mut key = [0; 24];
+    STANDARD.encode_slice(nonce, &mut key).expect("16 bytes are 24 characters of base64");
+    key
+}
+
+/// The answer that proves that the server read `key` as WebSocket (RFC 6455 §4.2.2, step 5.4).
+fn accept_of(key: &[u8]) -> [u8; 28] {
+    let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
+    let mut accept = [0; 28];
+    STANDARD.encode_slice(hash, &mut accept).expect("20 bytes are 28 characters of base64");
+    accept
+}
+
+fn append(tx: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        tx.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// Why an opening handshake failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandshakeError {
+    /// The server's answer is for another key, or it does not know WebSocket.
+    #[error("Sec-WebSocket-Accept is {value}, which does not answer our key")]
+    Accept {
+        /// What it sent.
+        value: Excerpt,
+    },
+    /// The `Connection` field does not say `Upgrade`.
+    #[error("the Connection field does not say Upgrade")]
+    Connection,
+    /// A field that may come once came more often.
+    #[error("more than one field {name}")]
+    Duplicate {
+        /// The field.
+        name: &'static str,
+    },
+    /// The server uses an extension that was not asked for.
+    #[error("the server uses the extension {value}, which was not asked for")]
+    Extension {
+        /// The extension.
+        value: Excerpt,
+    },
+    /// There is no head of HTTP.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// The request is not HTTP/1.1.
+    #[error("the request is older than HTTP/1.1")]
+    HttpVersion,
+    /// The key is not the base64 of 16 bytes.
+    #[error("Sec-WebSocket-Key is {value}, not 16 bytes in base64")]
+    Key {
+        /// What the client sent.
+        value: Excerpt,
+    },
+    /// The request is not a `GET`.
+    #[error("the method is {value}, not GET")]
+    Method {
+        /// What it is.
+        value: Excerpt,
+    },
+    /// A field that must be there is not.
+    #[error("no field {name}")]
+    Missing {
+        /// The field.
+        name: &'static str,
+    },
+    /// The server gave an ordinary answer instead of an upgrade.
+    #[error("status {code} instead of an upgrade: {}{}", meaning(*code), to(location.as_ref()))]
+    Status {
+        /// The status.
+        code: u16,
+        /// Where it points to, if it does.
+        location: Option<Excerpt>,
+    },
+    /// The server chose a subprotocol that was not offered.
+    #[error("the server chose the subprotocol {value}, which was not offered")]
+    Subprotocol {
+        /// What it chose.
+        value: Excerpt,
+    },
+    /// The target of the request is neither a path nor a URL.
+    #[error("the target is {value}, not a path")]
+    Target {
+        /// What it is.
+        value: Excerpt,
+    },
+    /// The `Upgrade` field does not say `websocket`.
+    #[error("the Upgrade field does not say websocket")]
+    Upgrade,
+    /// The client speaks another version of WebSocket.
+    #[error("Sec-WebSocket-Version is {value}, not \"13\"")]
+    Version {
+        /// What it asks for, empty if it does not say.
+        value: Excerpt,
+    },
+}
+
+impl HandshakeError {
+    /// The status line and the fields with which a server refuses.
+    fn refusal(&self) -> &'static str {
+        match self {
+            Self::Head(HeadError::OverLimit { .. } | HeadError::TooManyHeaders { .. }) => {
+                "431 Request Header Fields Too Large"
+            }
+            Self::Version { .. } => VERSION_REFUSAL,
+            Self::Accept { .. }
+            | Self::Connection
+            | Self::Duplicate { .. }
+            | Self::Extension { .. }
+            | Self::Head(_)
+            | Self::HttpVersion
+            | Self::Key { .. }
+            | Self::Method { .. }
+            | Self::Missing { .. }
+            | Self::Status { .. }
+            | Self::Subprotocol { .. }
+            | Self::Target { .. }
+            | Self::Upgrade => "400 Bad Request",
+        }
+    }
+}
+
+/// What a status says about an upgrade, in a few words.
+fn meaning(code: u16) -> &'static str {
+    match code {
+        200..=299 => "an ordinary page is there, no WebSocket",
+        300..=399 => "it is somewhere else",
+        401 | 407 => "a login is needed",
+        403 => "access is denied",
+        404 | 410 => "nothing is there",
+        426 => "another version or protocol is asked for",
+        429 => "too many requests",
+        400..=499 => "the server does not accept the request",
+        500..=599 => "the server failed",
+        _ => "no answer to an upgrade",
+    }
+}
+
+fn to(location: Option<&Excerpt>) -> String {
+    location.map(|location| format!(", at {location}")).unwrap_or_default()
+}
+
+/// Says which version would be right (RFC 6455 §4.4).
+const VERSION_REFUSAL: &str = "426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\nConnection: Upgrade";
+
+/// Between what a refusal says and its end.
+const REFUSAL_END: &str = "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Appended to the key before it is hashed (RFC 6455 §1.3).
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Limits of the heads of both sides: [`HEAD_LEN_MAX`] and the most field lines that can be read.
+const HEAD_LIMITS: HeadLimits =
+    HeadLimits { head_len_max: HEAD_LEN_MAX, headers_max: head::HEADERS_MAX };
+
+/// The longest request and the longest answer in bytes.
+pub const HEAD_LEN_MAX: usize = 16 << 10;
+
+/// Fields that the handshake writes itself.
+const RESERVED: [&str; 10] = [
+    "connection",
+    "content-length",
+    "host",
+    "sec-websocket-accept",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "transfer-encoding",
+    "upgrade",
+];
+
+#[cfg(test)]
+mod tests;

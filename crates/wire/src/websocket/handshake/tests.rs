@@ -1,0 +1,339 @@
+//! A table for each list of RFC 6455 §4. Every input is read after each of its bytes, as it would arrive.
+
+use super::{
+    Accepted, ClientHandshake, HEAD_LEN_MAX, HandshakeError, Request, ServerHandshake,
+    ServerOptions,
+};
+use std::sync::Arc;
+
+#[test]
+fn the_example_of_the_rfc_is_answered_as_in_the_rfc() {
+    let request = "GET /chat HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://example.com\r\n\
+        Sec-WebSocket-Protocol: chat, superchat\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n";
+    check_server(request, "accepted chat", answer);
+}
+
+#[test]
+fn a_request_is_written_as_the_rfc_asks() {
+    let headers = vec![("Origin".to_owned(), "http://o".to_owned())];
+    let request = Request { subprotocols: names(&["a", "b"]), headers, ..request() };
+    let mut tx = Vec::new();
+    ClientHandshake::new(Arc::new(request), SEED).write(&mut tx);
+    let expected = format!(
+        "GET /t HTTP/1.1\r\nHost: h:80\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: a, b\r\nOrigin: http://o\r\n\r\n",
+        key_text()
+    );
+    assert_eq!(String::from_utf8(tx).unwrap(), expected);
+    assert_ne!(super::key(SEED), super::key(SEED + 1), "each connection has a key of its own");
+}
+
+#[test]
+fn both_sides_agree() {
+    for (offered, spoken, chosen) in [
+        (&["a", "b"][..], &["b", "c"][..], Some("b")),
+        (&["a", "b"], &["b", "a"], Some("a")),
+        (&["a"], &[], None),
+        (&[], &["a"], None),
+    ] {
+        let request = Arc::new(Request { subprotocols: names(offered), ..request() });
+        let mut client = ClientHandshake::new(request, SEED);
+        let mut server =
+            ServerHandshake::new(Arc::new(ServerOptions { subprotocols: names(spoken) }));
+        let (mut there, mut back) = (Vec::new(), Vec::new());
+        client.write(&mut there);
+        let accepted = server.read(&there, &mut back).unwrap().unwrap();
+        assert_eq!((accepted.head_len, accepted.subprotocol.as_deref()), (there.len(), chosen));
+        let head_len = back.len();
+        back.extend_from_slice(b"frames");
+        let accepted = client.read(&back).unwrap().unwrap();
+        assert_eq!((accepted.head_len, accepted.subprotocol.as_deref()), (head_len, chosen));
+    }
+}
+
+#[test]
+fn answers_that_the_rfc_allows_are_accepted() {
+    #[rustfmt::skip]
+    let table = [
+        // status line, upgrade, connection, further fields, outcome
+        ("HTTP/1.1 101 x", "WebSocket", "upgrade", "", "accepted"),
+        ("HTTP/1.1 101", "websocket", "keep-alive, UPGRADE", "", "accepted"),
+        ("HTTP/1.1 101 x", "websocket", "Upgrade", "Sec-WebSocket-Protocol: a\r\n", "accepted a"),
+        ("HTTP/1.1 101 x", "websocket", "Upgrade", "Sec-WebSocket-Extensions:\r\n", "accepted"),
+        ("HTTP/1.1 100 x\r\n\r\nHTTP/1.1 103 y\r\nA: b\r\n\r\nHTTP/1.1 101 x", "websocket", "Upgrade", "", "accepted"),
+    ];
+    for (line, upgrade, connection, further, outcome) in table {
+        let accept = format!("Sec-WebSocket-Accept: \t {} \t", accept_text());
+        let answer = format!(
+            "{line}\r\nUpgrade: {upgrade}\r\nConnection: {connection}\r\n{accept}\r\n{further}\r\n"
+        );
+        check_client(&answer, outcome);
+    }
+}
+
+#[test]
+fn answers_that_the_rfc_forbids_are_named() {
+    let accept = accept_text();
+    let accept = accept.as_str();
+    let good = |left_out: &str| {
+        [
+            "Upgrade: websocket\r\n",
+            "Connection: Upgrade\r\n",
+            &format!("Sec-WebSocket-Accept: {accept}\r\n"),
+        ]
+        .into_iter()
+        .filter(|field| left_out.is_empty() || !field.starts_with(left_out))
+        .collect::<String>()
+    };
+    let wrong_case = accept.to_ascii_lowercase();
+    #[rustfmt::skip]
+    let table = [
+        // RFC 6455 §4.1, item 2: Upgrade
+        (good("Upgrade"), "the Upgrade field does not say websocket".to_owned()),
+        (good("Upgrade") + "Upgrade: h2c\r\n", "the Upgrade field does not say websocket".to_owned()),
+        (good("") + "Upgrade: h2c\r\n", "the Upgrade field does not say websocket".to_owned()),
+        // item 3: Connection
+        (good("Connection"), "the Connection field does not say Upgrade".to_owned()),
+        (good("Connection") + "Connection: close\r\n", "the Connection field does not say Upgrade".to_owned()),
+        (good("Connection") + "Connection: upgraded\r\n", "the Connection field does not say Upgrade".to_owned()),
+        // item 4: Sec-WebSocket-Accept
+        (good("Sec"), "no field sec-websocket-accept".to_owned()),
+        (good("Sec") + "Sec-WebSocket-Accept:\r\n", "Sec-WebSocket-Accept is \"\", which does not answer our key".to_owned()),
+        (good("Sec") + &format!("Sec-WebSocket-Accept: {wrong_case}\r\n"), format!("Sec-WebSocket-Accept is \"{wrong_case}\", which does not answer our key")),
+        (good("Sec") + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n", "Sec-WebSocket-Accept is \"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\", which does not answer our key".to_owned()),
+        (good("") + &format!("Sec-WebSocket-Accept: {accept}\r\n"), "more than one field sec-websocket-accept".to_owned()),
+        // item 5: extensions, none of which we ask for
+        (good("") + "Sec-WebSocket-Extensions: permessage-deflate; x\r\n", "the server uses the extension \"permessage-deflate; x\", which was not asked for".to_owned()),
+        // item 6: the subprotocol, `a` or `b`
+        (good("") + "Sec-WebSocket-Protocol: A\r\n", "the server chose the subprotocol \"A\", which was not offered".to_owned()),
+        (good("") + "Sec-WebSocket-Protocol: a, b\r\n", "the server chose the subprotocol \"a, b\", which was not offered".to_owned()),
+        (good("") + "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n", "more than one field sec-websocket-protocol".to_owned()),
+    ];
+    for (fields, error) in table {
+        check_client(&format!("HTTP/1.1 101 Switching Protocols\r\n{fields}\r\n"), &error);
+    }
+}
+
+#[test]
+fn other_answers_are_named_for_what_they_are() {
+    #[rustfmt::skip]
+    let table = [
+        // item 1: the status
+        ("HTTP/1.1 200 OK\r\n\r\n<html>", "status 200 instead of an upgrade: an ordinary page is there, no WebSocket"),
+        ("HTTP/1.1 301 x\r\nLocation: wss://e\r\n\r\n", "status 301 instead of an upgrade: it is somewhere else, at \"wss://e\""),
+        ("HTTP/1.1 302 x\r\nLocation: \x1b[2J\r\n\r\n", "malformed head: invalid header value"),
+        ("HTTP/1.1 308 x\r\n\r\n", "status 308 instead of an upgrade: it is somewhere else"),
+        ("HTTP/1.1 401 x\r\n\r\n", "status 401 instead of an upgrade: a login is needed"),
+        ("HTTP/1.1 403 x\r\n\r\n", "status 403 instead of an upgrade: access is denied"),
+        ("HTTP/1.1 404 x\r\n\r\n", "status 404 instead of an upgrade: nothing is there"),
+        ("HTTP/1.1 405 x\r\n\r\n", "status 405 instead of an upgrade: the server does not accept the request"),
+        ("HTTP/1.1 426 x\r\n\r\n", "status 426 instead of an upgrade: another version or protocol is asked for"),
+        ("HTTP/1.1 429 x\r\n\r\n", "status 429 instead of an upgrade: too many requests"),
+        ("HTTP/1.0 503 x\r\n\r\n", "status 503 instead of an upgrade: the server failed"),
+        ("HTTP/1.1 999 x\r\n\r\n", "status 999 instead of an upgrade: no answer to an upgrade"),
+        // what is not HTTP
+        ("-ERR unknown command\r\n", "the peer does not speak HTTP, it said \"-ERR unknown command\""),
+        ("\x15\x03\x03\0\x02\x02F", "cut off: the peer does not speak HTTP, it said \"\\x15\\x03\\x03\\x00\\x02\\x02F\""),
+        ("HTTP/1.1 10", "cut off: the connection ended 11 bytes into a head"),
+        ("HTTP/1.1 101 x\nUpgrade: websocket\r\n\r\n", "a line of the head ends without a carriage return"),
+        ("", "cut off: the connection ended 0 bytes into a head"),
+    ];
+    for (answer, outcome) in table {
+        check_client(answer, outcome);
+    }
+}
+
+#[test]
+fn requests_that_the_rfc_allows_are_accepted() {
+    #[rustfmt::skip]
+    let table = [
+        // target, what to replace, by what
+        ("/", "", ""),
+        ("http://e/p", "", ""),
+        ("/", "Upgrade: websocket", "Upgrade: h2c, WebSocket"),
+        ("/", "Connection: Upgrade", "Connection: keep-alive, upgrade"),
+        ("/", "Connection: Upgrade", "Connection: keep-alive\r\nConnection: upgrade"),
+        ("/", "Sec-WebSocket-Version", "sec-websocket-version"),
+        ("/", "\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate; x=1\r\nSec-WebSocket-Extensions: foo\r\n\r\n"),
+        ("/", "\r\n\r\n", "\r\nSec-WebSocket-Protocol: x, y\r\n\r\n"),
+        ("/", "\r\n\r\n", "\r\nOrigin: null\r\n\r\n"),
+    ];
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+    for (target, from, to) in table {
+        let request = REQUEST.replacen("GET /", &format!("GET {target}"), 1);
+        let request = if from.is_empty() { request } else { request.replacen(from, to, 1) };
+        check_server(&request, "accepted", answer);
+    }
+}
+
+#[test]
+fn requests_that_the_rfc_forbids_are_refused() {
+    #[rustfmt::skip]
+    let table = [
+        // RFC 6455 §4.2.1, item 1: the request line
+        ("GET /", "POST /", "400", "the method is \"POST\", not GET"),
+        ("HTTP/1.1", "HTTP/1.0", "400", "the request is older than HTTP/1.1"),
+        ("HTTP/1.1", "HTTP/2.0", "400", "unsupported version of HTTP"),
+        ("GET /", "GET *", "400", "the target is \"*\", not a path"),
+        ("GET /", "GET ftp://e/", "400", "the target is \"ftp://e/\", not a path"),
+        // item 2: Host
+        ("Host: h\r\n", "", "400", "no field host"),
+        ("Host: h\r\n", "Host: h\r\nHost: h\r\n", "400", "more than one field host"),
+        // item 3: Upgrade
+        ("Upgrade: websocket\r\n", "", "400", "the Upgrade field does not say websocket"),
+        ("Upgrade: websocket\r\n", "Upgrade: websockets\r\n", "400", "the Upgrade field does not say websocket"),
+        // item 4: Connection
+        ("Connection: Upgrade\r\n", "", "400", "the Connection field does not say Upgrade"),
+        ("Connection: Upgrade\r\n", "Connection: keep-alive\r\n", "400", "the Connection field does not say Upgrade"),
+        // item 5: Sec-WebSocket-Key
+        ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "", "400", "no field sec-websocket-key"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "", "400", "Sec-WebSocket-Key is \"\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZTE=", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZTE=\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZQ", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZQ\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j!Q==", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j!Q==\", not 16 bytes in base64"),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", "400", "more than one field sec-websocket-key"),
+        // item 6: Sec-WebSocket-Version
+        ("Sec-WebSocket-Version: 13\r\n", "", "426", "Sec-WebSocket-Version is \"\", not \"13\""),
+        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 8\r\n", "426", "Sec-WebSocket-Version is \"8\", not \"13\""),
+        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 13, 8\r\n", "426", "Sec-WebSocket-Version is \"13, 8\", not \"13\""),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Version: 13\r\n\r\n", "400", "more than one field sec-websocket-version"),
+        // what is not HTTP
+        ("GET /", "\x16\x03\x01", "400", "malformed head: invalid token"),
+        ("Host: h\r\n", "Host: h\n", "400", "a line of the head ends without a carriage return"),
+        ("Host: h\r\n", "Host: h\r\n b\r\n", "400", "malformed head: invalid header name"),
+    ];
+    for (from, to, status, error) in table {
+        assert!(REQUEST.contains(from), "{from:?}");
+        check_server(&REQUEST.replacen(from, to, 1), error, refusal(status));
+    }
+}
+
+#[test]
+fn a_head_has_a_limit() {
+    let request = |len: usize| {
+        let padding = format!("\r\nA: {}\r\n\r\n", "a".repeat(len - REQUEST.len() - 5));
+        REQUEST.replacen("\r\n\r\n", &padding, 1)
+    };
+    let mut server = server();
+    let mut tx = Vec::new();
+    assert!(server.read(request(HEAD_LEN_MAX).as_bytes(), &mut tx).unwrap().is_some());
+    tx.clear();
+    let error = server.read(request(HEAD_LEN_MAX + 1).as_bytes(), &mut tx).unwrap_err();
+    assert_eq!(error.to_string(), "head of more than 16384 bytes");
+    assert_eq!(String::from_utf8(tx).unwrap(), refusal("431"));
+
+    let endless = format!("HTTP/1.1 101 {}", "x".repeat(HEAD_LEN_MAX));
+    let error = client().read(endless.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "head of more than 16384 bytes");
+}
+
+#[test]
+fn requests_that_cannot_be_written_are_refused() {
+    let header = |name: &str| vec![(name.to_owned(), "x".to_owned())];
+    #[rustfmt::skip]
+    let table = [
+        (Request { host: "a b".to_owned(), ..request() }, "\"a b\" is not a host"),
+        (Request { target: "t".to_owned(), ..request() }, "\"t\" is not a path"),
+        (Request { subprotocols: names(&["a", "b c"]), ..request() }, "\"b c\" is not the name of a subprotocol"),
+        (Request { headers: header("A:"), ..request() }, "\"A:\" is not the name of a header field"),
+        (Request { headers: header("Sec-Websocket-Key"), ..request() }, "the header field Sec-Websocket-Key is written by the protocol itself"),
+    ];
+    for (request, error) in table {
+        assert_eq!(request.check().unwrap_err().to_string(), error);
+    }
+    assert_eq!(Request { headers: header("Origin"), ..request() }.check(), Ok(()));
+}
+
+/// Reads `answer` as it arrives, with the subprotocols `a` and `b` offered.
+#[track_caller]
+fn check_client(answer: &str, outcome: &str) {
+    let mut client = client();
+    let read = (0..=answer.len())
+        .map(|len| client.read(&answer.as_bytes()[..len]))
+        .find(|read| *read != Ok(None));
+    let described = match read {
+        Some(read) => describe(read),
+        None => format!("cut off: {}", client.cut_off(answer.as_bytes())),
+    };
+    assert_eq!(described, outcome, "{answer:?}");
+    assert_eq!(
+        client.read(answer.as_bytes()).is_err(),
+        !outcome.starts_with("accepted") && !outcome.starts_with("cut off"),
+        "{answer:?}"
+    );
+}
+
+/// Reads `request` as it arrives, where the subprotocols `superchat` and `chat` are spoken.
+#[track_caller]
+fn check_server(request: &str, outcome: &str, answer: &str) {
+    let mut tx = Vec::new();
+    let mut server = server();
+    let read = (0..=request.len())
+        .map(|len| server.read(&request.as_bytes()[..len], &mut tx))
+        .find(|read| *read != Ok(None))
+        .unwrap();
+    assert_eq!(describe(read), outcome, "{request:?}");
+    assert_eq!(String::from_utf8(tx).unwrap(), answer, "{request:?}");
+}
+
+fn describe(read: Result<Option<Accepted>, HandshakeError>) -> String {
+    match read {
+        Ok(None) => "needs more".to_owned(),
+        Ok(Some(Accepted { subprotocol: None, .. })) => "accepted".to_owned(),
+        Ok(Some(Accepted { subprotocol: Some(name), .. })) => format!("accepted {name}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn refusal(status: &str) -> &'static str {
+    match status {
+        "400" => "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        "426" => {
+            "HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n\
+             Connection: Upgrade\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        }
+        _ => {
+            "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        }
+    }
+}
+
+fn client() -> ClientHandshake {
+    ClientHandshake::new(Arc::new(Request { subprotocols: names(&["a", "b"]), ..request() }), SEED)
+}
+
+fn server() -> ServerHandshake {
+    ServerHandshake::new(Arc::new(ServerOptions { subprotocols: names(&["superchat", "chat"]) }))
+}
+
+fn request() -> Request {
+    Request {
+        host: "h:80".to_owned(),
+        target: "/t".to_owned(),
+        subprotocols: Vec::new(),
+        headers: Vec::new(),
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn key_text() -> String {
+    String::from_utf8(super::key(SEED).to_vec()).unwrap()
+}
+
+fn accept_text() -> String {
+    String::from_utf8(super::accept_of(&super::key(SEED)).to_vec()).unwrap()
+}
+
+/// A request as it should be, with the key of RFC 6455 §1.3.
+const REQUEST: &str = "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+const SEED: u64 = 1;
