@@ -1,0 +1,5 @@
+//! The integration tests of `wire`: protocols seen from outside, a module for each.
+
+mod conversations;
+mod pair;
+mod websocket;
