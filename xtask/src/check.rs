@@ -3,6 +3,7 @@
 //! The steps run one after another and the first failure ends it, with the command that repeats it. Steps are told
 //! on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
+use crate::packages::{self, Need};
 use crate::{shell, third_party, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
@@ -36,6 +37,8 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let mut doc = shell::cargo("doc --locked --workspace --no-deps");
     gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     gate.command("release build", &mut shell::cargo("build --locked --release"))?;
+    // libFuzzer is C++.
+    packages::ensure(&[Need { probe: "c++", package: "g++" }])?;
     for apart in ["fuzz", "bench/peers"] {
         gate.command(&format!("{apart} compiles"), &mut check_apart(apart))?;
         let mut format = shell::cargo("fmt --all --check --manifest-path");

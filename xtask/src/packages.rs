@@ -17,15 +17,17 @@ pub(crate) struct Need {
 pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
     let missing: Vec<&str> =
         needs.iter().filter(|need| !is_there(need.probe)).map(|need| need.package).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
+}
+
+/// Installs packages, which takes root.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let mut install = apt_get("install");
-    install.args(["-y", "--no-install-recommends"]).args(&missing);
+    install.args(["-y", "--no-install-recommends"]).args(packages);
     if !am_root()? {
-        bail!("missing: {}; as root: {}", missing.join(", "), shell::shown(&install));
+        bail!("missing: {}; as root: {}", packages.join(", "), shell::shown(&install));
     }
-    eprintln!("installing {}", missing.join(", "));
+    eprintln!("installing {}", packages.join(", "));
     update()?;
     shell::output(&mut install).map(drop)
 }
