@@ -36,25 +36,16 @@ fn node_ws(folder: &Path) -> Result<()> {
 
 fn python_websockets(folder: &Path) -> Result<()> {
     let venv = folder.join("venv");
-    let make_with =
-        |python: &str| shell::output(shell::command(python).args(["-m", "venv"]).arg(&venv));
+    let make_with = |python: &str| {
+        shell::output(shell::command(python).args(["-m", "venv", "--clear"]).arg(&venv))
+    };
     if make_with("python3").is_err() {
         // Debian ships Python without what makes environments.
-        packages::ensure(&[Need {
-            probe: "/usr/share/doc/python3-venv",
-            package: "python3-venv",
-        }])?;
+        packages::install(&["python3-venv"])?;
         make_with("/usr/bin/python3")?;
     }
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-r",
-        "requirements.txt",
-    ];
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let install = install.iter().chain(&["-r", "requirements.txt"]);
     shell::output(shell::command(venv.join("bin/python")).args(install).current_dir(folder))
         .map(drop)
 }

@@ -76,7 +76,9 @@ fn closed_window(
     sleep(timing.warm_up);
     let opened = Reading::take(generator, server)?;
     sleep(timing.measured);
-    Ok((opened, Reading::take(generator, server)?))
+    let closed = Reading::take(generator, server)?;
+    generator.check_at_work()?;
+    Ok((opened, closed))
 }
 
 /// Opens when a tenth of the clients have come and closes when nine tenths have: start and end stay outside.

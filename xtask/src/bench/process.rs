@@ -78,6 +78,14 @@ impl Process {
         Ok(self.printed())
     }
 
+    /// That it has not ended yet.
+    pub(super) fn check_at_work(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!("{} ended too early ({status}){}", self.name, self.last_words()),
+        }
+    }
+
     /// What it has printed so far.
     pub(super) fn printed(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
