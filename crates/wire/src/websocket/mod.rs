@@ -1,1 +1,28 @@
-//! Stub.
+//! WebSocket (RFC 6455), both roles, without extensions.
+//!
+//! [`WebSocket`] is the machine: the opening handshake, then messages both ways, pings answered, and a close that both
+//! sides know of. It accepts nothing that the RFC forbids, and nothing above its [`Limits`].
+//!
+//! Start reading at `machine`, which says what each frame means. `frame` has the bit layout, `mask` the XOR, `held`
+//! what waits for its rest, `close` the codes, `utf8` the checks of text, [`handshake`] the HTTP part.
+//!
+//! Left out: extensions (permessage-deflate), and fragmenting what is sent: a message is one frame.
+
+mod close;
+mod error;
+mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
+pub mod handshake;
+mod held;
+mod limits;
+mod machine;
+mod mask;
+mod opening;
+mod utf8;
+
+pub use error::PeerError;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use fuzz::fuzz_websocket;
+pub use limits::Limits;
+pub use machine::WebSocket;

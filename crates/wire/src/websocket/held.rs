@@ -1,0 +1,118 @@
+//! What is held back of a connection: the parts of a message and of a control frame that came in earlier reads.
+
+use super::utf8;
+use super::{Limits, PeerError};
+use crate::contract::{Kind, Message};
+
+/// Parts that wait for the rest. Exists only while there are any.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// The payload of the control frame that is arriving, or of the last one.
+    pub(super) control: Vec<u8>,
+    /// The message that is arriving.
+    pub(super) message: Option<Partial>,
+}
+
+impl Held {
+    /// Drops what was handed out by the call before, between frames; `true` if nothing is left.
+    pub(super) fn release(&mut self) -> bool {
+        self.control.clear();
+        self.message.take_if(|message| message.is_complete);
+        self.message.is_none()
+    }
+
+    /// The message that a fragment belongs to.
+    ///
+    /// # Errors
+    ///
+    /// `LoneContinuation`: there is none.
+    pub(super) fn message_mut(&mut self) -> Result<&mut Partial, PeerError> {
+        self.message.as_mut().ok_or(PeerError::LoneContinuation)
+    }
+}
+
+/// A message of which not everything has arrived in one piece.
+#[derive(Debug)]
+pub(super) struct Partial {
+    bytes: Vec<u8>,
+    /// How many frames it came in so far, the arriving one included.
+    fragments: u32,
+    /// Whether everything has arrived: it has been handed out.
+    is_complete: bool,
+    kind: Kind,
+    utf8: utf8::Progress,
+}
+
+impl Partial {
+    /// A message whose first frame has `frame_len` bytes.
+    pub(super) fn new(kind: Kind, frame_len: u64) -> Self {
+        let capacity = usize::try_from(frame_len).map_or(CAPACITY_MAX, |len| len.min(CAPACITY_MAX));
+        Self {
+            bytes: Vec::with_capacity(capacity),
+            fragments: 1,
+            is_complete: false,
+            kind,
+            utf8: utf8::Progress::default(),
+        }
+    }
+
+    /// Admits one more fragment of `frame_len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// `LongFrame`, `LongMessage` or `TooManyFragments`.
+    pub(super) fn admit(&mut self, frame_len: u64, limits: &Limits) -> Result<(), PeerError> {
+        self.fragments = self.fragments.saturating_add(1);
+        if self.fragments > limits.fragments_max {
+            return Err(PeerError::TooManyFragments {
+                fragments: self.fragments,
+                max: limits.fragments_max,
+            });
+        }
+        limits.admit(frame_len, self.bytes.len() as u64)
+    }
+
+    /// Appends what has arrived.
+    ///
+    /// # Errors
+    ///
+    /// `NotUtf8`.
+    pub(super) fn append(&mut self, part: &[u8]) -> Result<(), PeerError> {
+        self.bytes.extend_from_slice(part);
+        match self.kind {
+            Kind::Binary => Ok(()),
+            Kind::Text => self.utf8.advance(&self.bytes),
+        }
+    }
+
+    /// Everything has arrived.
+    ///
+    /// # Errors
+    ///
+    /// `NotUtf8`: the text ends in the middle of a character.
+    pub(super) fn complete(&mut self) -> Result<(), PeerError> {
+        self.is_complete = true;
+        match self.kind {
+            Kind::Binary => Ok(()),
+            Kind::Text => self.utf8.finish(&self.bytes),
+        }
+    }
+
+    /// How many frames it came in so far.
+    pub(super) const fn fragments(&self) -> u32 {
+        self.fragments
+    }
+
+    /// Whether everything has arrived.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// What has arrived, as a message.
+    pub(super) fn message(&self) -> Message<'_> {
+        Message { kind: self.kind, payload: &self.bytes }
+    }
+}
+
+/// How much room a message is given before its bytes arrive: a header alone must not cost much memory.
+const CAPACITY_MAX: usize = 64 << 10;

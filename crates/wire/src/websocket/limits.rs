@@ -1,0 +1,43 @@
+//! How much of a peer's data is accepted and held back.
+
+use super::PeerError;
+
+/// What one connection accepts at most; each limit is the largest value that passes.
+///
+/// They bound what an open connection holds back: one message, and one control frame of 125 bytes. The head of the
+/// opening handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). What is sent has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many frames one message may come in.
+    pub fragments_max: u32,
+    /// The longest payload of one data frame in bytes.
+    pub frame_len_max: usize,
+    /// The longest payload of one message in bytes, all its fragments together.
+    pub message_len_max: usize,
+}
+
+impl Default for Limits {
+    /// Frames and messages of 1 MiB, in 131 072 fragments: those of 8 bytes, or many empty ones.
+    fn default() -> Self {
+        Self { fragments_max: 1 << 17, frame_len_max: 1 << 20, message_len_max: 1 << 20 }
+    }
+}
+
+impl Limits {
+    /// Admits a data frame of `frame_len` bytes to a message of which `held_len` bytes came before.
+    ///
+    /// # Errors
+    ///
+    /// `LongFrame` or `LongMessage`.
+    #[inline]
+    pub(super) fn admit(&self, frame_len: u64, held_len: u64) -> Result<(), PeerError> {
+        let message_len = frame_len.saturating_add(held_len);
+        if frame_len > self.frame_len_max as u64 {
+            return Err(PeerError::LongFrame { len: frame_len, max: self.frame_len_max });
+        }
+        if message_len > self.message_len_max as u64 {
+            return Err(PeerError::LongMessage { len: message_len, max: self.message_len_max });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,437 @@
+//! The machine: what frames mean one after the other, for both roles.
+//!
+//! ```text
+//!   client, server                 established
+//!        |                              |
+//!   AwaitHandshake --- complete ----> Open --- close() ----> AwaitClose
+//!        |                              |                         |
+//!        | close()                      | Close of the peer       | Close of the peer
+//!        +--------------------------> Closed <--------------------+
+//!
+//!   from each of the first three: an error of the peer ----> Failed
+//! ```
+//!
+//! `Open` and `AwaitClose` understand frames alike; in `AwaitClose` no message can be sent any more. `Closed` and
+//! `Failed` throw away whatever still arrives (§5.5.1, §7.1.7).
+//!
+//! Frames are read where they lie: a whole frame is unmasked in `input` and its payload handed out from there. What
+//! does not arrive in one piece is collected in [`Held`], which exists only as long as it is needed; the start of a
+//! header waits in 14 bytes of our own.
+
+use super::frame::{self, Control, Frame, HeaderReader, Opcode};
+use super::handshake::{Request, ServerOptions};
+use super::held::{Held, Partial};
+use super::mask::{Key, Keys};
+use super::opening::Handshake;
+use super::{Limits, PeerError, close, utf8};
+use crate::contract::{
+    self, Closed, Event, Input, Kind, Message, MisuseError, Opening, Protocol, Role,
+};
+use std::sync::Arc;
+
+/// One end of a WebSocket connection (RFC 6455).
+///
+/// A quiet open connection is this struct and nothing on the heap.
+#[derive(Debug)]
+pub struct WebSocket {
+    /// What does not lie in one piece in the input; `None` between messages.
+    held: Option<Box<Held>>,
+    /// The mask keys of a client; a server has no use for them.
+    keys: Keys,
+    limits: Limits,
+    /// Whose frames are read; ours is the other role.
+    peer: Role,
+    reading: Reading,
+    state: State,
+}
+
+/// How far the connection is.
+#[derive(Debug)]
+enum State {
+    /// Our Close is sent, the peer's is awaited.
+    AwaitClose,
+    /// The handshake is awaited from the peer.
+    AwaitHandshake(Box<Handshake>),
+    /// The peer sent its Close; nothing is awaited any more.
+    Closed,
+    /// The peer broke the protocol; nothing is awaited any more.
+    Failed,
+    /// Messages go both ways.
+    Open,
+}
+
+/// What the next byte of the peer belongs to.
+#[derive(Debug)]
+enum Reading {
+    /// The header of a frame.
+    Header(HeaderReader),
+    /// The payload of this frame; its `len` is what is still to come.
+    Payload(Frame),
+}
+
+/// What was read in parts, without the payload: only [`WebSocket::receive`] borrows from the machine.
+enum Found {
+    /// The peer's Close.
+    Closed(Closed<'static>),
+    /// A message, in [`Held::message`].
+    Message,
+    /// The end of the opening handshake.
+    Open,
+    /// A ping, with its payload in [`Held::control`].
+    Ping,
+    /// A pong, likewise.
+    Pong,
+}
+
+impl WebSocket {
+    /// The client's end: sends `request`, then awaits the response. Its key and all mask keys come from `seed`.
+    pub fn client(request: Arc<Request>, limits: Limits, seed: u64) -> Self {
+        let handshake = Handshake::client(request, seed);
+        Self::new(Role::Client, limits, seed, State::AwaitHandshake(Box::new(handshake)))
+    }
+
+    /// The server's end: awaits a request. Speaks no subprotocol.
+    pub fn server(limits: Limits) -> Self {
+        Self::server_with(Arc::default(), limits)
+    }
+
+    /// The server's end: awaits a request, and agrees to what `options` say.
+    pub fn server_with(options: Arc<ServerOptions>, limits: Limits) -> Self {
+        let handshake = Handshake::server(options);
+        Self::new(Role::Server, limits, 0, State::AwaitHandshake(Box::new(handshake)))
+    }
+
+    /// Either end of a connection whose opening handshake was made elsewhere: it is open at once. The mask keys of a
+    /// client come from `seed`.
+    pub fn established(role: Role, limits: Limits, seed: u64) -> Self {
+        Self::new(role, limits, seed, State::Open)
+    }
+
+    fn new(role: Role, limits: Limits, seed: u64, state: State) -> Self {
+        let peer = match role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        };
+        Self { held: None, keys: Keys::new(seed), limits, peer, reading: Reading::default(), state }
+    }
+}
+
+impl Protocol for WebSocket {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        match &self.state {
+            State::AwaitHandshake(handshake) => {
+                handshake.write(tx);
+                Opening::Awaited
+            }
+            State::AwaitClose | State::Closed | State::Failed | State::Open => Opening::Done,
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if !matches!(self.state, State::Open) {
+            return Err(MisuseError::NotOpen);
+        }
+        if message.kind == Kind::Text && utf8::check(message.payload).is_err() {
+            return Err(MisuseError::NotUtf8);
+        }
+        frame::write(Opcode::Message(message.kind), self.fresh_key(), message.payload, tx);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        if self.held.is_some() {
+            self.release();
+        }
+        if self.is_between_messages() {
+            match self.read_whole_message(input) {
+                Ok(Some(message)) => return Ok(Some(Event::Message(message))),
+                Ok(None) if input.is_empty() => return Ok(None),
+                Ok(None) => {}
+                Err(error) => return Err(self.fail(error, tx).into()),
+            }
+        }
+        self.receive_in_parts(input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        match self.state {
+            State::AwaitClose => true,
+            State::AwaitHandshake(_) => {
+                self.state = State::Closed;
+                false
+            }
+            State::Closed | State::Failed => false,
+            State::Open => {
+                frame::write(CLOSE, self.fresh_key(), &close::NORMAL.to_be_bytes(), tx);
+                self.state = State::AwaitClose;
+                true
+            }
+        }
+    }
+
+    /// The peer will send no more bytes. That is a proper end only after its Close frame, whose code and reason were
+    /// in [`Event::Closed`] already and are not repeated.
+    ///
+    /// # Errors
+    ///
+    /// `CutFrame`, `CutMessage` or `Handshake`, whatever was cut off; `NoClose` if it was nothing but the conversation
+    /// (§7.1.5).
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        match &self.state {
+            State::AwaitClose | State::Open => Err(self.cut_off().into()),
+            State::AwaitHandshake(handshake) => Err(PeerError::from(handshake.cut_off()).into()),
+            State::Closed => Ok(Event::Closed(Closed::default())),
+            State::Failed => Err(PeerError::NoClose.into()),
+        }
+    }
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self::Header(HeaderReader::default())
+    }
+}
+
+/// Reading whole messages: by far the most common input, so in as few instructions as it takes.
+impl WebSocket {
+    /// Whether the next byte begins a frame, and nothing is held of a message before it.
+    #[inline]
+    fn is_between_messages(&self) -> bool {
+        matches!(self.state, State::AwaitClose | State::Open)
+            && self.held.is_none()
+            && matches!(&self.reading, Reading::Header(reader) if !reader.is_within())
+    }
+
+    /// Takes a message off the front of `input` that lies there as one frame, and unmasks it in place. `None`, and
+    /// nothing taken, if something else is there: [`Self::read_parts`] finds out what.
+    #[inline]
+    fn read_whole_message<'b>(
+        &self,
+        input: &mut Input<'b>,
+    ) -> Result<Option<Message<'b>>, PeerError> {
+        let Ok(Some((frame, header_len))) = Frame::read(input.peek(), self.peer) else {
+            return Ok(None);
+        };
+        let Opcode::Message(kind) = frame.opcode else { return Ok(None) };
+        let Ok(len) = usize::try_from(frame.len) else { return Ok(None) };
+        if !frame.is_final
+            || len > input.len() - header_len
+            || self.limits.admit(frame.len, 0).is_err()
+        {
+            return Ok(None);
+        }
+        input.take(header_len);
+        let payload = input.take(len);
+        if let Some(key) = frame.key {
+            key.apply(payload);
+        }
+        if kind == Kind::Text {
+            utf8::check(payload)?;
+        }
+        Ok(Some(Message { kind, payload }))
+    }
+}
+
+/// Reading everything else, in whatever parts it comes.
+impl WebSocket {
+    #[inline(never)]
+    fn receive_in_parts<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        let found = match &mut self.state {
+            State::AwaitClose | State::Open => self.read_parts(input, tx),
+            State::AwaitHandshake(handshake) => match handshake.read(input, tx) {
+                Ok(true) => {
+                    self.state = State::Open;
+                    Ok(Some(Found::Open))
+                }
+                Ok(false) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            State::Closed | State::Failed => {
+                input.take_all();
+                Ok(None)
+            }
+        };
+        match found {
+            Ok(Some(Found::Closed(closed))) => Ok(Some(Event::Closed(closed))),
+            Ok(Some(Found::Message)) => Ok(self.held_message().map(Event::Message)),
+            Ok(Some(Found::Open)) => Ok(Some(Event::Open)),
+            Ok(Some(Found::Ping)) => Ok(Some(Event::Ping(self.held_control()))),
+            Ok(Some(Found::Pong)) => Ok(Some(Event::Pong(self.held_control()))),
+            Ok(None) => Ok(None),
+            Err(error) => Err(self.fail(error, tx).into()),
+        }
+    }
+
+    /// Reads frames, or parts of them, until they give an event or all of `input` is taken.
+    fn read_parts(
+        &mut self,
+        input: &mut Input<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Found>, PeerError> {
+        loop {
+            let mut frame = match &mut self.reading {
+                Reading::Header(reader) => {
+                    let Some(frame) = reader.read(input, self.peer)? else { return Ok(None) };
+                    self.begin(frame)?;
+                    frame
+                }
+                Reading::Payload(frame) => *frame,
+            };
+            self.collect(&mut frame, input)?;
+            if frame.len > 0 {
+                self.reading = Reading::Payload(frame);
+                return Ok(None);
+            }
+            self.reading = Reading::default();
+            if let Some(found) = self.finish(frame, tx)? {
+                return Ok(Some(found));
+            }
+        }
+    }
+
+    /// Checks a new frame against the message that it belongs to, and against our limits; makes room for it.
+    fn begin(&mut self, frame: Frame) -> Result<(), PeerError> {
+        let held = self.held.get_or_insert_default();
+        match (frame.opcode, &mut held.message) {
+            (Opcode::Continuation, None) => Err(PeerError::LoneContinuation),
+            (Opcode::Continuation, Some(message)) => message.admit(frame.len, &self.limits),
+            (Opcode::Control(_), _) => Ok(()),
+            (Opcode::Message(kind), message @ None) => {
+                self.limits.admit(frame.len, 0)?;
+                *message = Some(Partial::new(kind, frame.len));
+                Ok(())
+            }
+            (Opcode::Message(_), Some(message)) => {
+                Err(PeerError::InterruptedMessage { fragments: message.fragments() })
+            }
+        }
+    }
+
+    /// Takes what there is of the payload of `frame` off the front of `input`; its `len` is what is still to come.
+    fn collect(&mut self, frame: &mut Frame, input: &mut Input<'_>) -> Result<(), PeerError> {
+        let part =
+            input.take(usize::try_from(frame.len).map_or(input.len(), |len| len.min(input.len())));
+        if let Some(key) = &mut frame.key {
+            key.apply(part);
+            *key = key.after(part.len());
+        }
+        frame.len -= part.len() as u64;
+        let held = self.held.get_or_insert_default();
+        match frame.opcode {
+            Opcode::Continuation | Opcode::Message(_) => held.message_mut()?.append(part),
+            Opcode::Control(_) => {
+                held.control.extend_from_slice(part);
+                Ok(())
+            }
+        }
+    }
+
+    /// Understands a frame whose payload is complete; a fragment that is not the last gives nothing.
+    fn finish(&mut self, frame: Frame, tx: &mut Vec<u8>) -> Result<Option<Found>, PeerError> {
+        match frame.opcode {
+            Opcode::Continuation | Opcode::Message(_) if !frame.is_final => Ok(None),
+            Opcode::Continuation | Opcode::Message(_) => {
+                self.held.get_or_insert_default().message_mut()?.complete()?;
+                Ok(Some(Found::Message))
+            }
+            Opcode::Control(Control::Close) => Ok(Some(Found::Closed(self.answer_close(tx)?))),
+            Opcode::Control(Control::Ping) => {
+                let key = self.fresh_key();
+                frame::write(PONG, key, self.held_control(), tx);
+                Ok(Some(Found::Ping))
+            }
+            Opcode::Control(Control::Pong) => Ok(Some(Found::Pong)),
+        }
+    }
+
+    /// The peer's Close; it is answered with its own code, unless it is the answer to ours (§5.5.1).
+    fn answer_close(&mut self, tx: &mut Vec<u8>) -> Result<Closed<'static>, PeerError> {
+        let Closed { code, reason } = close::read(self.held_control())?;
+        let closed = Closed { code, reason: reason.into_owned().into() };
+        if matches!(self.state, State::Open) {
+            let code = closed.code.map(u16::to_be_bytes);
+            frame::write(CLOSE, self.fresh_key(), code.as_slice().as_flattened(), tx);
+        }
+        self.state = State::Closed;
+        self.forget();
+        Ok(closed)
+    }
+
+    /// The peer broke the protocol: tells it, unless our Close is sent already (§7.1.7).
+    #[cold]
+    fn fail(&mut self, error: PeerError, tx: &mut Vec<u8>) -> PeerError {
+        if let (State::Open, Some(code)) = (&self.state, error.close_code()) {
+            frame::write(CLOSE, self.fresh_key(), &code.to_be_bytes(), tx);
+        }
+        self.state = State::Failed;
+        self.forget();
+        error
+    }
+
+    /// What the end of the connection cuts off, when it is not closed.
+    fn cut_off(&self) -> PeerError {
+        let message = self.held.as_ref().and_then(|held| held.message.as_ref());
+        match (&self.reading, message.filter(|message| !message.is_complete())) {
+            (Reading::Payload(frame), _) => PeerError::CutFrame { missing: frame.len },
+            (Reading::Header(reader), _) if reader.is_within() => {
+                PeerError::CutFrame { missing: 1 }
+            }
+            (Reading::Header(_), Some(message)) => {
+                PeerError::CutMessage { fragments: message.fragments() }
+            }
+            (Reading::Header(_), None) => PeerError::NoClose,
+        }
+    }
+
+    /// Frees what was handed out by the call before.
+    #[cold]
+    fn release(&mut self) {
+        if matches!(self.reading, Reading::Header(_))
+            && self.held.as_mut().is_some_and(|held| held.release())
+        {
+            self.held = None;
+        }
+    }
+
+    /// Nothing that was collected is needed any more.
+    fn forget(&mut self) {
+        self.held = None;
+        self.reading = Reading::default();
+    }
+
+    fn held_message(&self) -> Option<Message<'_>> {
+        self.held.as_ref()?.message.as_ref().map(Partial::message)
+    }
+
+    fn held_control(&self) -> &[u8] {
+        self.held.as_ref().map_or(&[], |held| &held.control)
+    }
+}
+
+/// Writing.
+impl WebSocket {
+    /// The key of the next frame that we write.
+    #[inline]
+    const fn fresh_key(&mut self) -> Option<Key> {
+        match self.peer {
+            Role::Client => None,
+            Role::Server => Some(self.keys.next()),
+        }
+    }
+}
+
+const CLOSE: Opcode = Opcode::Control(Control::Close);
+const PONG: Opcode = Opcode::Control(Control::Pong);
+
+#[cfg(test)]
+mod tests;
