@@ -376,7 +376,7 @@ impl Kernel {
             }
             return;
         }
-        let room = self.wire.conditions.buffer_len_max.saturating_sub(peer.inbox.len());
+        let room = self.wire.conditions.buffer_len_max.max(1).saturating_sub(peer.inbox.len());
         let mut left = room.min(end.unsent.len());
         while left > 0 {
             let len = self.wire.piece_len(left);

@@ -4,6 +4,7 @@ use crate::kinds::{Kind, Tcp, Unix};
 use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Failed};
 use engine::{Address, ConnectionError, Engine};
+use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::process::Command;
@@ -48,6 +49,24 @@ fn the_source_address_is_the_one_asked_for() {
     assert_eq!(client.next(), Connected(there));
     let elsewhere = client.engine.connect(&address, Some([192, 0, 2, 1].into()));
     assert_eq!(client.next(), Failed(elsewhere, ConnectionError::AddressNotAvailable));
+}
+
+#[test]
+fn a_shutdown_does_not_give_up_an_attempt_that_is_under_way() {
+    let mut kind = Tcp::new();
+    let Address::Tcp(any_port) = kind.address() else { panic!("TCP it is") };
+    let listener = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    net::bind(&listener, &any_port).unwrap();
+    net::listen(&listener, 0).unwrap(); // One waits to be accepted; the next gets no answer.
+    let address = net::getsockname(&listener).unwrap().try_into().map(Address::Tcp).unwrap();
+
+    let mut client = Process::new(kind.engine());
+    let first = client.engine.connect(&address, None);
+    assert_eq!(client.next(), Connected(first));
+    let second = client.engine.connect(&address, None);
+    client.is_quiet();
+    client.engine.shutdown(second);
+    client.is_quiet();
 }
 
 /// The limit of open files is one for the whole process, so the test has a process of its own.
