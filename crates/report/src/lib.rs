@@ -1,1 +1,24 @@
-//! report
+//! Shows a record to people: strings out, for a terminal of 80 columns. Nothing is measured, read or printed here.
+//!
+//! [`ladder`] is the table of the ladder, [`run`] a single run, [`live_line`] what moves while either goes on.
+//! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
+//! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
+//!
+//! Left out: where pages go, whether a terminal wants colours, and formats for programs (`record` has JSON).
+//!
+//! Start reading at [`ladder`].
+
+mod escape;
+mod ladder;
+mod live;
+mod notes;
+mod number;
+mod page;
+mod run;
+mod words;
+
+pub use escape::escape;
+pub use ladder::{conclusion, ladder};
+pub use live::{Live, live_line, machine_line};
+pub use page::Style;
+pub use run::run;

@@ -1,0 +1,328 @@
+//! A single run: everything that was measured of one target.
+
+use crate::number::{self, MISSING};
+use crate::page::{Page, Style, Tone};
+use crate::{notes, words};
+use record::{
+    Block, Connections, Counts, ErrorClass, Estimate, Lifetime, Little, Phases, RunRecord, Summary,
+    Workload, WorkloadResult,
+};
+
+/// What a single run came to: round trips, throughput, counts, connections and their phases, cost, errors, checks.
+///
+/// Works for any record; one with several workloads gets a section for each.
+pub fn run(record: &RunRecord, style: &Style) -> String {
+    let mut page = Page::new(style);
+    notes::ended(&mut page, record);
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        page.blank();
+        section(&mut page, &Measured::of(record, index, workload));
+    }
+    page.blank();
+    if record.blocks.len() > 1 {
+        notes::checks(&mut page, record);
+    }
+    notes::warnings(&mut page, record);
+    page.finish()
+}
+
+/// A workload with all that was measured of it.
+struct Measured<'a> {
+    workload: &'a Workload,
+    blocks: Vec<&'a Block>,
+    result: Option<&'a WorkloadResult>,
+}
+
+impl<'a> Measured<'a> {
+    fn of(record: &'a RunRecord, index: usize, workload: &'a Workload) -> Self {
+        Self {
+            workload,
+            blocks: record.blocks.iter().filter(|block| block.workload == index).collect(),
+            result: record.results.iter().find(|result| result.workload == index),
+        }
+    }
+
+    /// Its only block, if it has no other.
+    fn only_block(&self) -> Option<&'a Block> {
+        match self.blocks[..] {
+            [block] => Some(block),
+            _ => None,
+        }
+    }
+
+    /// What the result merges of all blocks: round trips, or the lives of short-lived clients.
+    fn merged(&self) -> Option<&'a Summary> {
+        self.result?.round_trip.as_ref()
+    }
+
+    fn is_short_lived(&self) -> bool {
+        matches!(self.workload.lifetime, Lifetime::RoundTrips(_))
+    }
+
+    /// How long was measured in all.
+    fn measured_ns(&self) -> u64 {
+        self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.measured_ns))
+    }
+}
+
+fn section(page: &mut Page, measured: &Measured<'_>) {
+    let workload = measured.workload;
+    page.line(Tone::Strong, &workload.target);
+    let threads = match workload.threads {
+        1 => "1 thread".to_owned(),
+        count => format!("{count} threads"),
+    };
+    page.prose(
+        Tone::Plain,
+        &format!(
+            "{}, {}, {threads}, {} measured",
+            words::message(workload),
+            words::load(workload),
+            number::nanos(measured.measured_ns())
+        ),
+    );
+    for block in &measured.blocks {
+        if let Some(reason) = &block.failed {
+            page.remark(Tone::Failed, "failed:", reason);
+        }
+    }
+    page.blank();
+    headline(page, measured);
+    throughput(page, measured);
+    counts(page, measured);
+    connections(page, measured);
+    phases(page, measured);
+    cost(page, measured);
+    errors(page, measured);
+    if let Some(block) = measured.only_block() {
+        little(page, block);
+    }
+}
+
+/// Round trips; for short-lived clients their lives too.
+fn headline(page: &mut Page, measured: &Measured<'_>) {
+    let of_block = measured.only_block().and_then(|block| block.round_trip.as_ref());
+    if measured.is_short_lived() {
+        percentiles(page, "life", measured.merged());
+        percentiles(page, "round trip", of_block);
+    } else {
+        percentiles(page, "round trip", measured.merged().or(of_block));
+    }
+}
+
+/// Percentiles, each with the reason if it is missing.
+fn percentiles(page: &mut Page, mut label: &str, summary: Option<&Summary>) {
+    let Some(summary) = summary else { return page.pair(label, "no reply was measured") };
+    let percentiles = [
+        ("p50", "p50_ns", summary.p50_ns),
+        ("p90", "p90_ns", summary.p90_ns),
+        ("p99", "p99_ns", summary.p99_ns),
+        ("p99.9", "p99_9_ns", summary.p99_9_ns),
+    ];
+    for (name, field, value) in percentiles {
+        let value = match (value, summary.missing.get(field)) {
+            (Some(value), _) => number::nanos(value),
+            (None, Some(reason)) => format!("{MISSING}  {reason}"),
+            (None, None) => format!("{MISSING}  too few messages"),
+        };
+        page.pair(label, &format!("{name:<6} {value}"));
+        label = "";
+    }
+    page.pair("", &format!("{:<6} {}", "max", number::nanos(summary.max_ns)));
+    if summary.saturated > 0 {
+        page.pair("", &format!("{} of them above one hour, shown as that", summary.saturated));
+    }
+}
+
+fn throughput(page: &mut Page, measured: &Measured<'_>) {
+    let median = measured.result.and_then(|result| result.medians.messages_per_s);
+    let only = || measured.only_block().map(|block| number::per_second(block.messages_per_s));
+    if let Some(rate) = median.map(|estimate| shown(estimate, number::per_second)).or_else(only) {
+        page.pair("throughput", &rate);
+    }
+    if measured.is_short_lived() {
+        let lives = measured.blocks.iter().filter_map(|block| block.phases.life.as_ref());
+        let clients = lives.fold(0_u64, |sum, life| sum.saturating_add(life.count));
+        let rate = number::float(clients) * 1e9 / number::float(measured.measured_ns());
+        page.pair("clients", &format!("{} ({clients} served)", number::per_second(rate)));
+    }
+}
+
+/// Two sums that add up, or that they do not.
+fn counts(page: &mut Page, measured: &Measured<'_>) {
+    let mut sum = Counts::default();
+    for Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end } in
+        measured.blocks.iter().map(|block| block.counts)
+    {
+        for (total, part) in [
+            (&mut sum.planned, planned),
+            (&mut sum.sent, sent),
+            (&mut sum.unsent, unsent),
+            (&mut sum.ok, ok),
+            (&mut sum.error, error),
+            (&mut sum.timed_out, timed_out),
+            (&mut sum.in_flight_at_end, in_flight_at_end),
+        ] {
+            *total = total.saturating_add(part);
+        }
+    }
+    let Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end } = sum;
+    page.pair("messages", &format!("planned {planned} = sent {sent} + unsent {unsent}"));
+    page.pair(
+        "",
+        &format!("sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight_at_end}"),
+    );
+    if let Some(error) = measured.blocks.iter().find_map(|block| block.counts.check().err()) {
+        page.remark(Tone::Failed, "error:", &format!("the counts do not add up: {error}"));
+    }
+}
+
+fn connections(page: &mut Page, measured: &Measured<'_>) {
+    let mut sum = Connections::default();
+    for Connections { asked, opened, failed, lost, reconnects } in
+        measured.blocks.iter().map(|block| block.connections)
+    {
+        for (total, part) in [
+            (&mut sum.asked, asked),
+            (&mut sum.opened, opened),
+            (&mut sum.failed, failed),
+            (&mut sum.lost, lost),
+            (&mut sum.reconnects, reconnects),
+        ] {
+            *total = total.saturating_add(part);
+        }
+    }
+    let Connections { asked, opened, failed, lost, reconnects } = sum;
+    let text = format!(
+        "asked {asked}, opened {opened}, failed {failed}, lost {lost}, opened again {reconnects}"
+    );
+    page.pair("connections", &text);
+}
+
+/// The phases of connections that were measured, over all blocks.
+fn phases(page: &mut Page, measured: &Measured<'_>) {
+    let mut label = "phases";
+    for (index, name) in PHASES.into_iter().enumerate() {
+        let of_blocks = measured.blocks.iter().filter_map(|block| in_order(&block.phases)[index]);
+        let summaries: Vec<&Summary> = of_blocks.collect();
+        let Some(whole) = Spread::of(&summaries) else { continue };
+        if !label.is_empty() {
+            page.pair(
+                label,
+                &format!("{:<11} {:>9} {:>9} {:>9}  {:>8}", "", "min", "mean", "max", "count"),
+            );
+            label = "";
+        }
+        let times =
+            [number::nanos(whole.min_ns), number::time(whole.mean_ns), number::nanos(whole.max_ns)];
+        let [min, mean, max] = times;
+        page.pair("", &format!("{name:<11} {min:>9} {mean:>9} {max:>9}  {:>8}", whole.count));
+    }
+}
+
+const PHASES: [&str; 6] = ["resolve", "connect", "handshake", "first reply", "close", "life"];
+
+fn in_order(phases: &Phases) -> [Option<&Summary>; PHASES.len()] {
+    let Phases { resolve, connect, handshake, first_reply, close, life } = phases;
+    [resolve, connect, handshake, first_reply, close, life].map(Option::as_ref)
+}
+
+/// What can be said of several distributions together without merging them.
+struct Spread {
+    count: u64,
+    min_ns: u64,
+    mean_ns: f64,
+    max_ns: u64,
+}
+
+impl Spread {
+    /// `None` if there is no sample.
+    fn of(summaries: &[&Summary]) -> Option<Self> {
+        let count = summaries.iter().fold(0_u64, |sum, summary| sum.saturating_add(summary.count));
+        let weighted = |summary: &&Summary| summary.mean_ns * number::float(summary.count);
+        let total: f64 = summaries.iter().map(weighted).sum();
+        Some(Self {
+            count,
+            min_ns: summaries.iter().map(|summary| summary.min_ns).min()?,
+            mean_ns: total / number::float(count),
+            max_ns: summaries.iter().map(|summary| summary.max_ns).max()?,
+        })
+    }
+}
+
+/// CPU time and bytes for each message.
+fn cost(page: &mut Page, measured: &Measured<'_>) {
+    let medians = measured.result.map(|result| &result.medians);
+    let missing = |field: &str| {
+        let reason = measured.blocks.iter().find_map(|block| block.cpu.missing.get(field));
+        reason.map_or_else(|| MISSING.to_owned(), |reason| format!("{MISSING} ({reason})"))
+    };
+    let generator = medians.and_then(|medians| medians.generator_cpu_us_per_message);
+    let server = medians.and_then(|medians| medians.server_cpu_us_per_message);
+    let generator = generator
+        .map_or_else(|| missing("generator_us_per_message"), |cpu| shown(cpu, number::micros));
+    let server =
+        server.map_or_else(|| missing("server_us_per_message"), |cpu| shown(cpu, number::micros));
+    page.pair("CPU/message", &format!("generator {generator}, server {server}"));
+
+    let both = medians
+        .and_then(|medians| medians.wire_bytes_per_message)
+        .map(|both| shown(both, number::bytes));
+    let wire = measured.only_block().map(|block| block.wire);
+    let each =
+        wire.and_then(|wire| wire.sent_bytes_per_message.zip(wire.received_bytes_per_message));
+    let each = each.map(|(sent, received)| {
+        format!("sent {}, received {}", number::bytes(sent), number::bytes(received))
+    });
+    match each.or(both) {
+        Some(bytes) => {
+            page.pair("bytes/message", &format!("{bytes}; payload and framing, without TCP and IP"))
+        }
+        None => page.pair("bytes/message", &format!("{MISSING} (no reply was measured)")),
+    }
+}
+
+/// Errors by class, the most frequent first.
+fn errors(page: &mut Page, measured: &Measured<'_>) {
+    let mut classes: Vec<ErrorClass> = Vec::new();
+    for error in measured.blocks.iter().flat_map(|block| &block.errors) {
+        match classes.iter_mut().find(|class| class.class == error.class) {
+            Some(class) => class.count = class.count.saturating_add(error.count),
+            None => classes.push(error.clone()),
+        }
+    }
+    classes.sort_by(|one, other| {
+        other.count.cmp(&one.count).then_with(|| one.class.cmp(&other.class))
+    });
+    let mut label = "errors";
+    for ErrorClass { class, count, example } in &classes {
+        page.pair(label, &format!("{count} x {class}, first: {example}"));
+        label = "";
+    }
+}
+
+fn little(page: &mut Page, block: &Block) {
+    match &block.little {
+        Little::Checked { expected_in_flight, measured_in_flight, deviation_fraction, holds } => {
+            let holds = if *holds { "holds" } else { "BROKEN" };
+            let expected = number::three(*expected_in_flight);
+            let measured = number::three(*measured_in_flight);
+            let off = number::percent(*deviation_fraction);
+            let text =
+                format!("{holds}: {expected} in flight expected, {measured} measured ({off})");
+            page.pair("Little's law", &text);
+        }
+        Little::NotChecked { reason } => {
+            page.pair("Little's law", &format!("not checked: {reason}"));
+        }
+    }
+}
+
+/// `191 k/s [189 k/s, 193 k/s]`: a median, with its 95 % interval if it has one.
+fn shown(estimate: Estimate, show: fn(f64) -> String) -> String {
+    let value = show(estimate.value);
+    match estimate.low.zip(estimate.high) {
+        Some((low, high)) => format!("{value} [{}, {}]", show(low), show(high)),
+        None => value,
+    }
+}

@@ -1,0 +1,64 @@
+//! What workloads are called in sentences.
+
+use crate::number;
+use record::{Lifetime, MessageKind, Workload};
+
+/// What its transport is called in a sentence.
+pub(crate) fn transport(workload: &Workload) -> &str {
+    match workload.transport.as_str() {
+        "tcp" => "bare TCP",
+        "tcp-framed" => "length-framed TCP",
+        "unix" => "a Unix socket",
+        "ws" => "WebSocket",
+        "ws-text" => "WebSocket text",
+        "http" => "HTTP",
+        "http-new" => "HTTP with a connection for each request",
+        _ => &workload.name,
+    }
+}
+
+/// `64 B`.
+pub(crate) fn size(workload: &Workload) -> String {
+    number::bytes(number::float(workload.message.size_bytes))
+}
+
+/// `64 B binary`.
+pub(crate) fn message(workload: &Workload) -> String {
+    let kind = match workload.message.kind {
+        MessageKind::Binary => "binary",
+        MessageKind::Text => "text",
+    };
+    format!("{} {kind}", size(workload))
+}
+
+/// `50 connections, one message in flight on each`.
+pub(crate) fn load(workload: &Workload) -> String {
+    let flight = in_flight(workload);
+    let bound =
+        workload.in_flight_max.map_or_else(String::new, |max| format!(", {max} on all at most"));
+    match (workload.lifetime, workload.connections) {
+        (Lifetime::Long, 1) => format!("1 connection, {flight}{bound}"),
+        (Lifetime::Long, connections) => {
+            format!("{connections} connections, {flight} on each{bound}")
+        }
+        (Lifetime::RoundTrips(1), connections) => {
+            format!("{connections} clients at a time, 1 round trip each")
+        }
+        (Lifetime::RoundTrips(each), connections) => {
+            format!("{connections} clients at a time, {each} round trips each")
+        }
+    }
+}
+
+/// `one message in flight`.
+fn in_flight(workload: &Workload) -> String {
+    match workload.in_flight {
+        1 => "one message in flight".to_owned(),
+        count => format!("{count} messages in flight"),
+    }
+}
+
+/// `50 connections, one message in flight`: what numbers of a comparison hold for.
+pub(crate) fn condition(workload: &Workload) -> String {
+    load(workload).replacen(" on each", "", 1)
+}

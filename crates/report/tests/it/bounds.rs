@@ -1,0 +1,237 @@
+//! No record makes a page wider than 80 columns, or lets a peer's bytes reach a terminal.
+
+use crate::records;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use record::{
+    Comparison, Connections, Counts, Ended, ErrorClass, Estimate, Lifetime, Little, Phases,
+    RunRecord, Stop, Summary, Warning,
+};
+use report::{Live, Style};
+use unicode_width::UnicodeWidthStr;
+use units::{Nanos, Random};
+
+proptest! {
+    #![proptest_config(same_each_time())]
+
+    #[test]
+    fn pages_stay_within_80_columns_and_plain_text(seed: u64, width in 0..200_usize) {
+        let record = any_record(&mut Random::new(seed));
+        for page in pages(&record, &Style { width, color: false }) {
+            for line in page.lines() {
+                prop_assert!(line.width() <= 80, "{} columns: {line}", line.width());
+            }
+            prop_assert!(page.chars().all(|letter| letter == '\n' || !letter.is_control()), "{page:?}");
+            prop_assert!(!page.contains(['\u{202e}', '\u{5d0}', '\u{301}']), "{page:?}");
+        }
+    }
+
+    #[test]
+    fn colours_add_nothing_to_the_words(seed: u64) {
+        let record = any_record(&mut Random::new(seed));
+        let plain = pages(&record, &Style::default());
+        let coloured = pages(&record, &Style { color: true, ..Style::default() });
+        for (plain, coloured) in plain.iter().zip(coloured) {
+            let stripped = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[33m"]
+                .iter()
+                .fold(coloured, |text, code| text.replace(code, ""));
+            prop_assert_eq!(plain, &stripped);
+        }
+    }
+
+    #[test]
+    fn live_lines_stay_within_their_width(seed: u64, width in 0..200_usize) {
+        let mut random = Random::new(seed);
+        let (name, phase) = (any_text(&mut random), any_text(&mut random));
+        let live = Live {
+            name: &name,
+            block: (random.below(usize::MAX), random.below(usize::MAX)),
+            phase: &phase,
+            elapsed: Nanos(any_count(&mut random)),
+            messages_per_s: any_number(&mut random),
+            p50: Some(Nanos(any_count(&mut random))),
+            p99: None,
+            failed: any_count(&mut random),
+        };
+        let line = report::live_line(&live, width);
+        prop_assert!(line.width() <= width, "{line}");
+        prop_assert!(!line.contains(char::is_control), "{line:?}");
+    }
+}
+
+fn same_each_time() -> ProptestConfig {
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(7),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn pages(record: &RunRecord, style: &Style) -> [String; 2] {
+    [report::ladder(record, style), report::run(record, style)]
+}
+
+/// A record of the right shape with anything in its numbers and texts.
+fn any_record(random: &mut Random) -> RunRecord {
+    let mut record = records::ladder(&["tcp", "ws", "http-new"]);
+    for workload in &mut record.plan.workloads {
+        workload.name = any_text(random);
+        workload.target = any_text(random);
+        if random.below(2) == 0 {
+            workload.transport = any_text(random);
+        }
+        workload.connections = any_count(random);
+        workload.in_flight = random.next_u32();
+        workload.threads = random.next_u32();
+        workload.message.size_bytes = any_count(random);
+        workload.stop = Stop::DurationNs(any_count(random));
+        if random.below(2) == 0 {
+            workload.lifetime = Lifetime::RoundTrips(any_count(random));
+        }
+    }
+    record.plan.seed = random.next_u64();
+    record.plan.baseline = [None, Some(0), Some(2), Some(9)][random.below(4)];
+    record.ended = match random.below(3) {
+        0 => Ended::Completed,
+        1 => Ended::Interrupted { signal: 9 },
+        _ => Ended::Partial { reason: any_text(random) },
+    };
+    record.warnings = vec![Warning {
+        code: any_text(random),
+        message: any_text(random),
+        evidence: any_text(random),
+        advice: any_text(random),
+    }];
+    record.blocks.truncate(random.below(7));
+    for block in &mut record.blocks {
+        block.workload = random.below(4);
+        block.round = random.below(usize::MAX);
+        block.measured_ns = any_count(random);
+        block.failed = (random.below(3) == 0).then(|| any_text(random));
+        block.counts = Counts {
+            planned: any_count(random),
+            sent: any_count(random),
+            unsent: any_count(random),
+            ok: any_count(random),
+            error: any_count(random),
+            timed_out: any_count(random),
+            in_flight_at_end: any_count(random),
+        };
+        block.connections = Connections {
+            asked: any_count(random),
+            opened: any_count(random),
+            failed: any_count(random),
+            lost: any_count(random),
+            reconnects: any_count(random),
+        };
+        block.errors = vec![ErrorClass {
+            class: any_text(random),
+            count: any_count(random),
+            example: any_text(random),
+        }];
+        block.phases = Phases {
+            life: Some(any_summary(random)),
+            connect: Some(any_summary(random)),
+            ..Phases::default()
+        };
+        block.round_trip = (random.below(2) == 0).then(|| any_summary(random));
+        block.messages_per_s = any_number(random);
+        block.cpu.missing = [("server_us_per_message".to_owned(), any_text(random))].into();
+        block.little = match random.below(2) {
+            0 => Little::NotChecked { reason: any_text(random) },
+            _ => Little::Checked {
+                expected_in_flight: any_number(random),
+                measured_in_flight: any_number(random),
+                deviation_fraction: any_number(random),
+                holds: random.below(2) == 0,
+            },
+        };
+    }
+    record.results.truncate(random.below(4));
+    for result in &mut record.results {
+        result.workload = random.below(4);
+        result.blocks = random.below(3);
+        let medians = &mut result.medians;
+        for estimate in [
+            &mut medians.messages_per_s,
+            &mut medians.round_trip_p50_ns,
+            &mut medians.round_trip_p90_ns,
+            &mut medians.round_trip_p99_ns,
+            &mut medians.generator_cpu_us_per_message,
+            &mut medians.server_cpu_us_per_message,
+            &mut medians.wire_bytes_per_message,
+        ] {
+            let (value, low, high) = (any_number(random), any_number(random), any_number(random));
+            *estimate = (random.below(4) > 0).then_some(Estimate {
+                value,
+                low: Some(low),
+                high: Some(high),
+            });
+        }
+        if let Some(comparison) =
+            result.to_baseline.as_mut().and_then(|all| all.round_trip_p50_ns.as_mut())
+        {
+            *comparison = Comparison {
+                ratio: any_number(random),
+                low: (random.below(4) > 0).then(|| any_number(random)),
+                high: Some(any_number(random)),
+                smallest_detectable_fraction: Some(any_number(random)),
+                ..comparison.clone()
+            };
+        }
+    }
+    record
+}
+
+fn any_summary(random: &mut Random) -> Summary {
+    Summary {
+        count: any_count(random),
+        saturated: any_count(random),
+        min_ns: any_count(random),
+        max_ns: any_count(random),
+        mean_ns: any_number(random),
+        p50_ns: Some(any_count(random)),
+        p90_ns: None,
+        missing: [("p90_ns".to_owned(), any_text(random))].into(),
+        ..records::summary(1, 1)
+    }
+}
+
+/// Of any magnitude.
+fn any_count(random: &mut Random) -> u64 {
+    random.next_u64() >> random.below(64)
+}
+
+/// Of any magnitude, negative now and then, sometimes none at all.
+fn any_number(random: &mut Random) -> f64 {
+    match random.below(16) {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2 => f64::MAX,
+        3 => -1.0,
+        4 => 0.0,
+        _ => (0..random.below(30)).fold(random.unit_f64() / 1e10, |number, _| number * 10.0),
+    }
+}
+
+/// What a hostile peer might say, up to some hundred letters.
+fn any_text(random: &mut Random) -> String {
+    const PIECES: [&str; 14] = [
+        "a",
+        "word ",
+        " ",
+        "refused: ",
+        "\x1b[31m",
+        "\r\n",
+        "\0",
+        "\u{9b}2J",
+        "\u{202e}",
+        "\u{5d0}",
+        "漢字",
+        "e\u{301}",
+        "😀",
+        "unbroken-unbroken-unbroken-unbroken-unbroken-",
+    ];
+    let pieces = random.below(40);
+    (0..pieces).map(|_| PIECES[random.below(PIECES.len())]).collect()
+}

@@ -1,0 +1,268 @@
+//! The table of the ladder.
+
+use crate::records;
+use expect_test::{Expect, expect};
+use record::{Ended, Estimate, Little, RunRecord, Warning};
+use report::Style;
+
+#[test]
+fn every_rung_stands_beside_the_floor() {
+    let record =
+        records::ladder(&["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"]);
+    check(
+        &record,
+        &expect![[r#"
+        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+        for each rung, in random order (seed 7).
+
+                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+        rung         p50   p90   p99     /s generator server message  [95 % interval]
+        tcp          254   301   412  191 k      5.10   5.00     128  baseline
+        tcp-framed   270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
+        unix         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
+        ws           300   355   486  162 k      6.02   5.90     152  1.18x [1.16, 1.20]
+        ws-text      315   373   511  154 k      6.32   6.20     160  1.24x [1.22, 1.26]
+        http         331   391   536  147 k      6.63   6.50     168  1.30x [1.28, 1.32]
+        http-new     346   409   560  141 k      6.94   6.80     176  1.36x [1.34, 1.38]
+
+        On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
+        trip p50, 50 connections, one message in flight).
+
+        checks: Little's law held on 14 of 14 blocks; counts add up
+
+        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+        directions, payload and framing, without TCP and IP.
+        http-new: its round trip includes the connect.
+    "#]],
+    );
+}
+
+#[test]
+fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
+    let mut record = records::ladder(&["tcp", "ws", "http"]);
+    for block in record.blocks.iter_mut().filter(|block| block.workload == 1) {
+        block.failed = Some("connection refused by 127.0.0.1:4000".to_owned());
+    }
+    record.results.remove(1);
+    let last = record.blocks.last_mut().unwrap();
+    last.failed = Some("every message failed: \x1b[31mno echo".to_owned());
+    check(
+        &record,
+        &expect![[r#"
+        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+        for each rung, in random order (seed 7).
+
+                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+        rung         p50   p90   p99     /s generator server message  [95 % interval]
+        tcp          254   301   412  191 k      5.10   5.00     128  baseline
+        ws         failed, see below
+        http         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
+
+        ws failed: connection refused by 127.0.0.1:4000 (2 of 2 blocks)
+        http: 1 of 2 blocks failed and do not count: every message failed: \u{1b}[31mno
+          echo
+
+        On this machine HTTP costs 1.12x [1.10, 1.14] of bare TCP at 64 B (round trip
+        p50, 50 connections, one message in flight).
+
+        checks: Little's law held on 3 of 3 blocks; counts add up
+
+        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+        directions, payload and framing, without TCP and IP.
+    "#]],
+    );
+}
+
+#[test]
+fn a_partial_record_says_what_was_not_reached() {
+    let mut record = records::ladder(&["tcp", "ws", "http"]);
+    record.ended = Ended::Interrupted { signal: 2 };
+    record.blocks.truncate(2);
+    record.results.truncate(2);
+    for result in &mut record.results {
+        result.blocks = 1;
+        if let Some(comparison) =
+            result.to_baseline.as_mut().and_then(|all| all.round_trip_p50_ns.as_mut())
+        {
+            (comparison.low, comparison.high) = (None, None);
+        }
+    }
+    check(
+        &record,
+        &expect![[r#"
+            partial: ended by SIGINT, Ctrl-C; this is what was measured until then.
+
+            Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            for each rung, in random order (seed 7).
+
+                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+            rung         p50   p90   p99     /s generator server message  [95 % interval]
+            tcp          254   301   412  191 k      5.10   5.00     128  baseline
+            ws           270   319   437  180 k      5.41   5.30     136  1.06x
+            http       not reached
+
+            http not reached: the run ended before its first block
+
+            On this machine WebSocket took 1.06x of bare TCP at 64 B, in too few blocks for
+            an interval (round trip p50, 50 connections, one message in flight).
+
+            checks: Little's law held on 2 of 2 blocks; counts add up
+
+            Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+            directions, payload and framing, without TCP and IP.
+        "#]],
+    );
+}
+
+#[test]
+fn a_number_that_is_missing_says_why() {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    for block in &mut record.blocks {
+        block
+            .cpu
+            .missing
+            .insert("server_us_per_message".to_owned(), "the server is not ours".to_owned());
+        let summary = block.round_trip.as_mut().unwrap();
+        summary
+            .missing
+            .insert("p99_ns".to_owned(), "too few messages: 500, at least 1000 needed".to_owned());
+    }
+    for result in &mut record.results {
+        result.medians.server_cpu_us_per_message = None;
+    }
+    record.results[1].medians.round_trip_p99_ns = None;
+    check(
+        &record,
+        &expect![[r#"
+        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+        for each rung, in random order (seed 7).
+
+                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+        rung         p50   p90   p99     /s generator server message  [95 % interval]
+        tcp          254   301   412  191 k      5.10      -     128  baseline
+        ws           270   319     -  180 k      5.41      -     136  1.06x [1.04, 1.08]
+
+        - CPU of the server: the server is not ours (tcp, ws)
+        - round trip p99: too few messages: 500, at least 1000 needed (ws)
+
+        On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
+        trip p50, 50 connections, one message in flight).
+
+        checks: Little's law held on 4 of 4 blocks; counts add up
+
+        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+        directions, payload and framing, without TCP and IP.
+    "#]],
+    );
+}
+
+#[test]
+fn doubts_are_told_with_their_advice() {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    record.warnings = vec![Warning {
+        code: "shared_cores".to_owned(),
+        message: "generator and server share a core".to_owned(),
+        evidence: "1 CPU allowed".to_owned(),
+        advice: "allow at least 2 CPUs; ratios still hold, times do not".to_owned(),
+    }];
+    record.blocks[1].little = Little::Checked {
+        expected_in_flight: 50.0,
+        measured_in_flight: 43.1,
+        deviation_fraction: -0.138,
+        holds: false,
+    };
+    record.blocks[2].little = Little::NotChecked { reason: "fewer than 100 messages".to_owned() };
+    record.blocks[3].counts.ok -= 1;
+    check(
+        &record,
+        &expect![[r#"
+            Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            for each rung, in random order (seed 7).
+
+                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+            rung         p50   p90   p99     /s generator server message  [95 % interval]
+            tcp          254   301   412  191 k      5.10   5.00     128  baseline
+            ws           270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
+
+            On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
+            trip p50, 50 connections, one message in flight).
+
+            checks: Little's law held on 2 of 3 blocks (broken first in ws, round 1: 50.0 in
+              flight expected, 43.1 measured), not checked on 1 (fewer than 100 messages);
+              counts do NOT add up in ws, round 2: sent 95050 is not ok 94999 + error 0 +
+              timed out 0 + in flight at the end 50
+            warning: generator and server share a core (1 CPU allowed); allow at least 2
+              CPUs; ratios still hold, times do not
+
+            Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+            directions, payload and framing, without TCP and IP.
+        "#]],
+    );
+}
+
+#[test]
+fn slow_rungs_keep_their_columns() {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    let medians = &mut record.results[1].medians;
+    let estimate = |value: f64| Some(Estimate { value, low: None, high: None });
+    medians.round_trip_p50_ns = estimate(123e6);
+    medians.round_trip_p90_ns = estimate(1.234e9);
+    medians.round_trip_p99_ns = estimate(90e9);
+    medians.messages_per_s = estimate(4.0);
+    medians.generator_cpu_us_per_message = estimate(12_345.0);
+    medians.wire_bytes_per_message = estimate(33_554_432.0);
+    let table = report::ladder(&record, &Style::default());
+    let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
+    expect!["ws         123ms 1.23s 1m30s   4.00     12300   5.30   34 MB  1.06x [1.04, 1.08]"]
+        .assert_eq(row);
+}
+
+#[test]
+fn the_conclusion_is_as_strong_as_the_interval() {
+    let sentence = |low, high, ratio| {
+        let mut record = records::ladder(&["tcp", "ws"]);
+        let comparison =
+            record.results[1].to_baseline.as_mut().and_then(|all| all.round_trip_p50_ns.as_mut());
+        let comparison = comparison.unwrap();
+        (comparison.low, comparison.high, comparison.ratio) = (low, high, ratio);
+        report::conclusion(&record).unwrap()
+    };
+    assert_eq!(
+        sentence(Some(1.04), Some(1.08), 1.06),
+        "On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B \
+         (round trip p50, 50 connections, one message in flight)."
+    );
+    assert_eq!(
+        sentence(Some(0.98), Some(1.02), 1.0),
+        "On this machine no difference is shown between WebSocket and bare TCP at 64 B: 1.00x [0.98, 1.02], \
+         smallest detectable difference 3.1 % (round trip p50, 50 connections, one message in flight)."
+    );
+    assert_eq!(
+        sentence(None, None, 1.06),
+        "On this machine WebSocket took 1.06x of bare TCP at 64 B, in too few blocks for an interval \
+         (round trip p50, 50 connections, one message in flight)."
+    );
+}
+
+#[test]
+fn the_conclusion_is_about_what_was_measured() {
+    let mut record = records::ladder(&["tcp", "unix", "http-new"]);
+    assert!(
+        report::conclusion(&record)
+            .unwrap()
+            .starts_with("On this machine a Unix socket costs 1.06x")
+    );
+    record.results.remove(1);
+    assert_eq!(
+        report::conclusion(&record).unwrap(),
+        "On this machine HTTP with a connection for each request costs 1.12x [1.10, 1.14] of bare TCP at 64 B \
+         (life of a client p50, 50 clients at a time, 1 round trip each)."
+    );
+    record.results.truncate(1);
+    assert_eq!(report::conclusion(&record), None);
+    assert!(report::ladder(&record, &Style::default()).contains("No conclusion"));
+}
+
+fn check(record: &RunRecord, expected: &Expect) {
+    expected.assert_eq(&report::ladder(record, &Style::default()));
+}

@@ -1,0 +1,199 @@
+//! A single run.
+
+use crate::records;
+use expect_test::{Expect, expect};
+use record::{
+    Counts, Ended, ErrorClass, Lifetime, Little, MessageKind, Phases, RunRecord, Stop, Warning,
+};
+use report::Style;
+
+#[test]
+fn all_that_was_measured_of_one_target_is_shown() {
+    check(
+        &records::run(),
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+            64 B binary, 50 connections, one message in flight on each, 1 thread, 500 ms
+            measured
+
+            round trip     p50    254 us
+                           p90    305 us
+                           p99    381 us
+                           p99.9  -  too few messages: 95000, at least 100000 needed
+                           max    2.03 ms
+            throughput     191 k/s [189 k/s, 193 k/s]
+            messages       planned 95050 = sent 95050 + unsent 0
+                           sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                           5.05 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+        "#]],
+    );
+}
+
+#[test]
+fn clients_that_live_shortly_have_their_phases_apart() {
+    let mut record = records::run();
+    let workload = &mut record.plan.workloads[0];
+    workload.lifetime = Lifetime::RoundTrips(5);
+    workload.connections = 10;
+    workload.stop = Stop::Clients(20_000);
+    let block = &mut record.blocks[0];
+    block.measured_ns = 1_260_000_000;
+    block.phases = Phases {
+        resolve: Some(records::summary(1_000, 1)),
+        connect: Some(records::summary(60_000, 20_000)),
+        handshake: Some(records::summary(110_000, 20_000)),
+        first_reply: Some(records::summary(70_000, 20_000)),
+        close: Some(records::summary(90_000, 20_000)),
+        life: Some(records::summary(600_000, 20_000)),
+    };
+    block.little = Little::NotChecked { reason: "connections are short-lived".to_owned() };
+    check(
+        &record,
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+            64 B binary, 10 clients at a time, 5 round trips each, 1 thread, 1.26 s measured
+
+            life           p50    254 us
+                           p90    305 us
+                           p99    381 us
+                           p99.9  -  too few messages: 95000, at least 100000 needed
+                           max    2.03 ms
+            round trip     p50    254 us
+                           p90    305 us
+                           p99    381 us
+                           p99.9  -  too few messages: 95000, at least 100000 needed
+                           max    2.03 ms
+            throughput     191 k/s [189 k/s, 193 k/s]
+            clients        15.9 k/s (20000 served)
+            messages       planned 95050 = sent 95050 + unsent 0
+                           sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           resolve        333 ns   1.05 us   8.00 us         1
+                           connect       20.0 us   63.0 us    480 us     20000
+                           handshake     36.7 us    116 us    880 us     20000
+                           first reply   23.3 us   73.5 us    560 us     20000
+                           close         30.0 us   94.5 us    720 us     20000
+                           life           200 us    630 us   4.80 ms     20000
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                           5.05 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            Little's law   not checked: connections are short-lived
+        "#]],
+    );
+}
+
+#[test]
+fn errors_are_told_by_class_and_a_partial_run_is_marked() {
+    let mut record = records::run();
+    record.ended = Ended::Partial { reason: "the server ended in the middle".to_owned() };
+    record.plan.workloads[0].message.kind = MessageKind::Text;
+    record.plan.workloads[0].in_flight = 4;
+    let error = |class: &str, count, example: &str| ErrorClass {
+        class: class.to_owned(),
+        count,
+        example: example.to_owned(),
+    };
+    let block = &mut record.blocks[0];
+    block.counts = Counts {
+        planned: 100,
+        sent: 90,
+        unsent: 10,
+        ok: 30,
+        error: 47,
+        timed_out: 13,
+        in_flight_at_end: 0,
+    };
+    block.errors = vec![
+        error("reply_timed_out", 13, "no whole reply within 1 s"),
+        error("wrong_reply", 47, "byte 3 of 64 is 0x00, expected 0x7f: \"\x1b]0;owned\x07\""),
+    ];
+    block
+        .cpu
+        .missing
+        .insert("server_us_per_message".to_owned(), "the server is not ours".to_owned());
+    let result = &mut record.results[0];
+    result.medians.server_cpu_us_per_message = None;
+    record.warnings = vec![Warning {
+        code: "many_errors".to_owned(),
+        message: "two of three messages failed".to_owned(),
+        evidence: "60 of 90".to_owned(),
+        advice: "look at the errors above first".to_owned(),
+    }];
+    check(
+        &record,
+        &expect![[r#"
+            partial: the server ended in the middle
+
+            ws://127.0.0.1:8080/
+            64 B text, 50 connections, 4 messages in flight on each, 1 thread, 500 ms
+            measured
+
+            round trip     p50    254 us
+                           p90    305 us
+                           p99    381 us
+                           p99.9  -  too few messages: 95000, at least 100000 needed
+                           max    2.03 ms
+            throughput     191 k/s [189 k/s, 193 k/s]
+            messages       planned 100 = sent 90 + unsent 10
+                           sent 90 = ok 30 + error 47 + timed out 13 + in flight 0
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server - (the server is not
+                           ours)
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            errors         47 x wrong_reply, first: byte 3 of 64 is 0x00, expected 0x7f:
+                           "\u{1b}]0;owned\u{7}"
+                           13 x reply_timed_out, first: no whole reply within 1 s
+            Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+            warning: two of three messages failed (60 of 90); look at the errors above first
+        "#]],
+    );
+}
+
+#[test]
+fn a_target_that_was_never_reached_says_so() {
+    let mut record = records::run();
+    record.results.clear();
+    let block = &mut record.blocks[0];
+    block.failed = Some("connection refused".to_owned());
+    block.counts = Counts::default();
+    block.connections =
+        record::Connections { asked: 50, failed: 50, ..record::Connections::default() };
+    block.phases = Phases::default();
+    block.round_trip = None;
+    block.messages_per_s = 0.0;
+    block.measured_ns = 0;
+    block.wire = record::Wire::default();
+    block.cpu = record::Cpu::default();
+    check(
+        &record,
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+            64 B binary, 50 connections, one message in flight on each, 1 thread, 0 ns
+            measured
+            failed: connection refused
+
+            round trip     no reply was measured
+            throughput     0/s
+            messages       planned 0 = sent 0 + unsent 0
+                           sent 0 = ok 0 + error 0 + timed out 0 + in flight 0
+            connections    asked 50, opened 0, failed 50, lost 0, opened again 0
+            CPU/message    generator -, server -
+            bytes/message  - (no reply was measured)
+            Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+        "#]],
+    );
+}
+
+fn check(record: &RunRecord, expected: &Expect) {
+    expected.assert_eq(&report::run(record, &Style::default()));
+}
