@@ -42,10 +42,10 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
     let baseline = baseline(record)?;
     let compared: Vec<(&Workload, &Comparison)> =
         record.results.iter().filter_map(|result| compared(record, result)).collect();
-    let websocket = compared.iter().find(|(workload, _)| workload.transport == "ws");
+    let websocket = compared.iter().find(|(workload, _)| workload.name == "ws");
     let (workload, comparison) = *websocket.or_else(|| compared.first())?;
 
-    let (what, than) = (words::transport(workload), words::transport(baseline));
+    let (what, than) = (words::name(workload), words::name(baseline));
     let size = words::size(workload);
     let time = match workload.lifetime {
         Lifetime::Long => "round trip",

@@ -3,9 +3,9 @@
 use crate::number;
 use record::{Lifetime, MessageKind, Workload};
 
-/// What its transport is called in a sentence.
-pub(crate) fn transport(workload: &Workload) -> &str {
-    match workload.transport.as_str() {
+/// What it is called in a sentence: rungs of the ladder have a name for people, others their own.
+pub(crate) fn name(workload: &Workload) -> &str {
+    match workload.name.as_str() {
         "tcp" => "bare TCP",
         "tcp-framed" => "length-framed TCP",
         "unix" => "a Unix socket",
@@ -13,7 +13,7 @@ pub(crate) fn transport(workload: &Workload) -> &str {
         "ws-text" => "WebSocket text",
         "http" => "HTTP",
         "http-new" => "HTTP with a connection for each request",
-        _ => &workload.name,
+        own => own,
     }
 }
 

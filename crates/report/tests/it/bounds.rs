@@ -75,11 +75,10 @@ fn pages(record: &RunRecord, style: &Style) -> [String; 2] {
 fn any_record(random: &mut Random) -> RunRecord {
     let mut record = records::ladder(&["tcp", "ws", "http-new"]);
     for workload in &mut record.plan.workloads {
-        workload.name = any_text(random);
-        workload.target = any_text(random);
         if random.below(2) == 0 {
-            workload.transport = any_text(random);
+            workload.name = any_text(random);
         }
+        workload.target = any_text(random);
         workload.connections = any_count(random);
         workload.in_flight = random.next_u32();
         workload.threads = random.next_u32();

@@ -57,7 +57,7 @@ fn workload(name: &str) -> Workload {
     Workload {
         name: name.to_owned(),
         target: format!("{name}://127.0.0.1:4000"),
-        transport: name.to_owned(),
+        transport: name.trim_end_matches("-new").trim_end_matches("-text").to_owned(),
         connections: 50,
         lifetime: if name == "http-new" { Lifetime::RoundTrips(1) } else { Lifetime::Long },
         in_flight: 1,
