@@ -1,7 +1,7 @@
 //! The engine of this machine: epoll, edge-triggered, on the calling thread.
 //!
-//! A connection is registered once, for everything, and never touched again until it is closed. An edge says that
-//! something changed; a read that fills less than the buffer says that nothing is left, so that a message costs one
+//! A connection is registered once, for what arrives, and again only when the kernel would not take all that was sent.
+//! An edge says that something changed; a read that fills less than the buffer says that nothing is left, so that a message costs one
 //! `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds.
 //!
 //! Left out: threads. Every worker has an engine of its own.
@@ -31,8 +31,8 @@ pub struct Epoll {
     /// visit after the next wait. One visit a turn, so that a flood on one cannot starve the others.
     unread: VecDeque<ConnectionId>,
     unread_later: VecDeque<ConnectionId>,
-    /// Connection attempts that failed at once.
-    failed: VecDeque<(ConnectionId, ConnectionError)>,
+    /// What became of connection attempts that were decided at once.
+    decided: VecDeque<(ConnectionId, Result<(), ConnectionError>)>,
     /// There was nothing left to accept with, most likely open files: when to try again, unless a close makes room
     /// before that.
     full_until: Option<Instant>,
@@ -46,6 +46,8 @@ struct Slot {
     socket: Option<OwnedFd>,
     connecting: bool,
     incoming: Incoming,
+    /// It is registered for writability too: since it was connecting, or had something unsent for the first time.
+    watches_writable: bool,
     /// It is in one of the `unread` queues.
     queued: bool,
     /// Receiving pauses while too much is unsent; data that arrives meanwhile is remembered here.
@@ -103,7 +105,7 @@ impl Epoll {
             next: 0,
             unread: VecDeque::new(),
             unread_later: VecDeque::new(),
-            failed: VecDeque::new(),
+            decided: VecDeque::new(),
             full_until: None,
             spare: Vec::new(),
         })
@@ -117,19 +119,19 @@ impl Epoll {
         ConnectionId::new(index, self.slots[index as usize].generation)
     }
 
-    /// Puts `socket` into the reserved slot and registers it for everything that will ever happen to it.
+    /// Puts `socket` into the reserved slot and registers it.
     fn install(
         &mut self,
         id: ConnectionId,
         socket: OwnedFd,
         connecting: bool,
     ) -> Result<(), Errno> {
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        let interest = if connecting { READABLE.union(EventFlags::OUT) } else { READABLE };
         epoll::add(&self.epoll, &socket, EventData::new_u64(token(id)), interest)?;
         let slot = &mut self.slots[id.index()];
         slot.socket = Some(socket);
         slot.connecting = connecting;
-        slot.pause = if connecting { Pause::Never } else { Pause::No };
+        slot.watches_writable = connecting;
         Ok(())
     }
 
@@ -302,6 +304,14 @@ impl Epoll {
         if unsent.bytes.len() - unsent.written > UNSENT_LEN_MAX && slot.pause == Pause::No {
             slot.pause = Pause::Yes;
         }
+        if !std::mem::replace(&mut slot.watches_writable, true)
+            && let Some(socket) = &slot.socket
+        {
+            let interest = READABLE.union(EventFlags::OUT);
+            let changed =
+                epoll::modify(&self.epoll, socket, EventData::new_u64(token(id)), interest);
+            debug_assert_eq!(changed, Ok(()), "a socket is registered as long as it lives");
+        }
     }
 
     /// The connection cannot be written to any more: what is still to be read comes first, then the error.
@@ -355,11 +365,15 @@ impl Engine for Epoll {
 
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
         let id = self.reserve();
-        // A connection that is there at once (Unix sockets) shows as writable, like one that took its time.
-        let result =
-            socket::connect(address, from).and_then(|(socket, _)| self.install(id, socket, true));
-        if let Err(error) = result {
-            self.failed.push_back((id, error.into()));
+        let begun = socket::connect(address, from).and_then(|(socket, is_there)| {
+            self.install(id, socket, !is_there)?;
+            self.slots[id.index()].pause = Pause::Never;
+            Ok(is_there)
+        });
+        match begun {
+            Ok(true) => self.decided.push_back((id, Ok(()))),
+            Ok(false) => {}
+            Err(error) => self.decided.push_back((id, Err(error.into()))),
         }
         id
     }
@@ -421,7 +435,7 @@ impl Engine for Epoll {
         self.ready.clear();
         self.next = 0;
         self.unread.append(&mut self.unread_later);
-        let timeout = if self.unread.is_empty() && self.failed.is_empty() {
+        let timeout = if self.unread.is_empty() && self.decided.is_empty() {
             (until != Instant::NEVER).then(|| timespec(until.since(self.now()).0))
         } else {
             Some(timespec(0))
@@ -435,17 +449,24 @@ impl Engine for Epoll {
 
     #[inline]
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        // First, so that no byte of a connection comes before the connection.
+        while let Some((id, outcome)) = self.decided.pop_front() {
+            if self.slots[id.index()].generation != id.generation() {
+                continue;
+            }
+            return Some(match outcome {
+                Ok(()) => Completion::Connected(id),
+                Err(error) => {
+                    self.close(id);
+                    Completion::Failed(id, error)
+                }
+            });
+        }
         while let Some(event) = self.ready.get(self.next).copied() {
             self.next += 1;
             let completion = self.work_off(event, rx);
             if completion.is_some() {
                 return completion;
-            }
-        }
-        while let Some((id, error)) = self.failed.pop_front() {
-            if self.slots[id.index()].generation == id.generation() {
-                self.close(id);
-                return Some(Completion::Failed(id, error));
             }
         }
         while let Some(id) = self.unread.pop_front() {
@@ -472,6 +493,7 @@ impl Slot {
         socket: None,
         connecting: false,
         incoming: Incoming::Open,
+        watches_writable: false,
         queued: false,
         pause: Pause::No,
         shutdown: false,
@@ -479,6 +501,9 @@ impl Slot {
         unsent: None,
     };
 }
+
+/// What every connection is registered for.
+const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// The events after which nothing but the rest of the data and the end, or an error, is to be read.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);

@@ -81,10 +81,26 @@ pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedF
     };
     match result {
         Ok(()) => Ok((socket, true)),
-        Err(Errno::INPROGRESS) => Ok((socket, false)),
+        Err(Errno::INPROGRESS) => {
+            let is_there = is_there_already(&socket, address)?;
+            Ok((socket, is_there))
+        }
         // A Unix listener with a full backlog.
         Err(Errno::AGAIN) => Err(Errno::CONNREFUSED),
         Err(error) => Err(error),
+    }
+}
+
+/// Whether a connection that was begun just now has come about by now. On loopback it has: the peer's kernel is ours and
+/// answered before we came back, and to ask is cheaper than to wait for the event.
+fn is_there_already(socket: &OwnedFd, address: &Address) -> Result<bool, Errno> {
+    match address {
+        Address::Tcp(target) if target.ip().is_loopback() => match net::connect(socket, target) {
+            Ok(()) => Ok(true),
+            Err(Errno::ALREADY | Errno::INPROGRESS) => Ok(false),
+            Err(error) => Err(error),
+        },
+        Address::Tcp(_) | Address::Unix(_) => Ok(false),
     }
 }
 
