@@ -14,11 +14,11 @@ use std::ops::Range;
 pub(super) struct Decoder {
     /// Of all chunks so far, the current one included.
     body_len: u64,
-    extensions_len: usize,
+    extensions_len: u32,
     /// What is left of the current chunk.
     left: u64,
     state: State,
-    trailers_len: usize,
+    trailers_len: u32,
 }
 
 /// What is awaited next.
@@ -194,7 +194,7 @@ impl Decoder {
 
     /// One more byte of an extension.
     fn extension(&mut self, next: State, limits: &Limits) -> Result<State, PeerError> {
-        self.extensions_len += 1;
+        self.extensions_len = self.extensions_len.saturating_add(1);
         let max = limits.chunk_extensions_len_max;
         if self.extensions_len > max {
             Err(PeerError::ChunkExtensionsOverLimit { max })
@@ -205,7 +205,7 @@ impl Decoder {
 
     /// One more byte of the trailers.
     fn trailer(&mut self, next: State, limits: &Limits) -> Result<State, PeerError> {
-        self.trailers_len += 1;
+        self.trailers_len = self.trailers_len.saturating_add(1);
         let max = limits.trailers_len_max;
         if self.trailers_len > max { Err(PeerError::TrailersOverLimit { max }) } else { Ok(next) }
     }

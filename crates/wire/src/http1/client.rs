@@ -17,16 +17,16 @@ use std::sync::Arc;
 pub(super) struct Client {
     /// Requests without a response.
     awaited: u32,
-    reader: Reader,
+    reader: Reader<Response>,
     request: Arc<Request>,
     state: State,
 }
 
 /// What is awaited next.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     AwaitHead,
-    AwaitBody(Head<Response>),
+    AwaitBody(Response, Body),
     /// The last response was handed out; that it was the last has yet to be said.
     AwaitClosed,
     Over,
@@ -69,13 +69,12 @@ impl Client {
         if matches!(self.state, State::AwaitHead)
             && let Some(head) = self.head(input)?
         {
-            self.state = State::AwaitBody(head);
+            self.state = State::AwaitBody(head.says, head.body);
         }
-        match &mut self.state {
+        match self.state {
             State::AwaitHead => Ok(None),
-            State::AwaitBody(head) => {
-                let response = head.says;
-                let Some(body) = self.reader.body(&mut head.body, input)? else { return Ok(None) };
+            State::AwaitBody(response, body) => {
+                let Some(body) = self.reader.body(body, input)? else { return Ok(None) };
                 self.awaited -= 1;
                 self.state = if response.persists { State::AwaitHead } else { State::AwaitClosed };
                 Ok(Some(response.event(body)))
@@ -104,12 +103,12 @@ impl Client {
                 ([], count) => Err(PeerError::Unanswered { count }),
                 (head, _) => Err(head::cut_off_response(head).into()),
             },
-            State::AwaitBody(head) => match head.body {
-                Body::UntilEnd => Ok(head.says.event(self.reader.ended_body())),
-                Body::Chunked(_) | Body::Sized(_) => {
-                    Err(PeerError::BodyCutOff { len: self.reader.unfinished().len() })
-                }
-            },
+            State::AwaitBody(response, Body::UntilEnd) => {
+                Ok(response.event(self.reader.ended_body()))
+            }
+            State::AwaitBody(_, Body::Chunked | Body::Sized(_)) => {
+                Err(PeerError::BodyCutOff { len: self.reader.unfinished().len() })
+            }
             State::AwaitClosed | State::Over => Ok(Event::Closed(Closed::default())),
         }
     }
@@ -127,7 +126,7 @@ impl Client {
         loop {
             let found =
                 self.reader.head(input, |bytes, limits| Response::read(bytes, request, limits))?;
-            match found.as_ref().map(|head| head.says.status) {
+            match found.map(|head| head.says.status) {
                 Some(101) => return Err(PeerError::SwitchedProtocols),
                 Some(100..200) => {}
                 _ => return Ok(found),
@@ -153,9 +152,8 @@ impl Response {
             _ if request.is_head() => Body::Sized(0),
             _ => Body::announced(&fields, limits)?.unwrap_or(Body::UntilEnd),
         };
-        let persists = fields.persists(head.minor_version)
-            && !request.closes
-            && !matches!(body, Body::UntilEnd);
+        let persists =
+            fields.persists(head.minor_version) && !request.closes && body != Body::UntilEnd;
         Ok(Some(Head { body, len: head.len, says: Self { persists, status: head.status } }))
     }
 

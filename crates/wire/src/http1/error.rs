@@ -37,7 +37,7 @@ pub enum PeerError {
     #[error("chunk extensions of more than {max} bytes")]
     ChunkExtensionsOverLimit {
         /// The limit.
-        max: usize,
+        max: u32,
     },
     /// `Content-Length` is not one number.
     #[error("Content-Length {value} is not one number")]
@@ -67,7 +67,7 @@ pub enum PeerError {
     #[error("trailers of more than {max} bytes")]
     TrailersOverLimit {
         /// The limit.
-        max: usize,
+        max: u32,
     },
     /// The body is coded in a way that is not `chunked` alone, or HTTP/1.0 says that it is coded at all.
     #[error("Transfer-Encoding {value} is not understood")]

@@ -9,13 +9,13 @@ pub struct Limits {
     /// The longest body, decoded.
     pub body_len_max: usize,
     /// The most that the extensions of all chunks of a body may take together.
-    pub chunk_extensions_len_max: usize,
+    pub chunk_extensions_len_max: u32,
     /// The longest head, with the empty line that ends it.
-    pub head_len_max: usize,
+    pub head_len_max: u32,
     /// The most field lines in a head; more than 128 are never allowed.
-    pub headers_max: usize,
+    pub headers_max: u32,
     /// The longest trailer section, without the empty line that ends it.
-    pub trailers_len_max: usize,
+    pub trailers_len_max: u32,
 }
 
 impl Limits {
@@ -26,7 +26,10 @@ impl Limits {
     }
 
     pub(super) fn head(&self) -> HeadLimits {
-        HeadLimits { head_len_max: self.head_len_max, headers_max: self.headers_max }
+        HeadLimits {
+            head_len_max: self.head_len_max as usize,
+            headers_max: self.headers_max as usize,
+        }
     }
 }
 

@@ -7,16 +7,21 @@ use super::limits::Limits;
 use crate::contract::Input;
 use crate::pieces::Pieces;
 
-/// Reads heads and bodies in turn. Holds no memory while it waits for neither.
+/// Reads heads and bodies in turn, of messages whose heads say `T`.
+///
+/// Holds no memory while it waits for neither, except for the last head.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct Reader<T> {
+    /// Of the body that is being read, if that is chunked and a part of it has been seen.
+    decoder: Option<Box<Decoder>>,
+    last: Option<Box<Last<T>>>,
     limits: Limits,
     /// A part of the head or of the body that is being read.
     pieces: Pieces,
 }
 
 /// A head that was read.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Head<T> {
     /// What follows it.
     pub(super) body: Body,
@@ -27,14 +32,24 @@ pub(super) struct Head<T> {
 }
 
 /// How the end of a body is found (RFC 9112 §6.3).
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// In chunks; the decoder is there once it has seen a part of them.
-    Chunked(Option<Box<Decoder>>),
+    /// By its chunks.
+    Chunked,
     /// By its length.
     Sized(usize),
     /// It goes on until the connection ends.
     UntilEnd,
+}
+
+/// The last head as it came, and what it said.
+///
+/// Most peers send the same head again and again, some with another date each second. The same bytes say the same, so
+/// they are compared and not read again: a tenth of the instructions.
+#[derive(Debug)]
+struct Last<T> {
+    bytes: Vec<u8>,
+    head: Head<T>,
 }
 
 impl Body {
@@ -43,23 +58,20 @@ impl Body {
     /// # Errors
     ///
     /// It is longer than the limit.
-    #[inline]
     pub(super) fn announced(fields: &Fields, limits: &Limits) -> Result<Option<Self>, PeerError> {
-        match fields.content_length {
-            _ if fields.chunked => Ok(Some(Self::Chunked(None))),
-            Some(len) => {
-                limits.check_body_len(len)?;
-                let over_limit = PeerError::BodyOverLimit { len, max: limits.body_len_max };
-                Ok(Some(Self::Sized(usize::try_from(len).map_err(|_| over_limit)?)))
-            }
-            None => Ok(None),
+        if fields.chunked {
+            return Ok(Some(Self::Chunked));
         }
+        let Some(len) = fields.content_length else { return Ok(None) };
+        limits.check_body_len(len)?;
+        let over_limit = PeerError::BodyOverLimit { len, max: limits.body_len_max };
+        Ok(Some(Self::Sized(usize::try_from(len).map_err(|_| over_limit)?)))
     }
 }
 
-impl Reader {
+impl<T: Copy> Reader<T> {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, pieces: Pieces::default() }
+        Self { decoder: None, last: None, limits, pieces: Pieces::default() }
     }
 
     /// Frees the body that was handed out before. Called first, on every input.
@@ -70,10 +82,10 @@ impl Reader {
 
     /// Takes a head from `input` and answers what `parse` made of it; `None` if it goes on after all of `input`.
     ///
-    /// `parse` is given all bytes of the head that came so far, and maybe more than the head. It must not accept one that
-    /// is longer than the limit.
+    /// `parse` is given all bytes of the head that came so far, and maybe more than the head. It must not accept one
+    /// that is longer than the limit, and must answer the same to the same bytes.
     #[inline]
-    pub(super) fn head<T>(
+    pub(super) fn head(
         &mut self,
         input: &mut Input<'_>,
         parse: impl Fn(&[u8], &Limits) -> Result<Option<Head<T>>, PeerError>,
@@ -82,35 +94,39 @@ impl Reader {
             return Ok(None);
         }
         let before = self.pieces.bytes().len();
-        let found = if before == 0 {
-            parse(input.peek(), &self.limits)?
-        } else {
-            let room = self.limits.head_len_max.saturating_sub(before);
+        if before > 0 {
+            let room = (self.limits.head_len_max as usize).saturating_sub(before);
             self.pieces.extend(&input.peek()[..input.len().min(room)]);
-            parse(self.pieces.bytes(), &self.limits)?
+        } else if let Some(last) = &self.last
+            && input.peek().starts_with(&last.bytes)
+        {
+            input.take(last.bytes.len());
+            return Ok(Some(last.head));
+        }
+        let bytes = if before > 0 { self.pieces.bytes() } else { input.peek() };
+        let Some(head) = parse(bytes, &self.limits)? else {
+            let rest = input.take_all();
+            if before == 0 {
+                self.pieces.extend(rest);
+            }
+            return Ok(None);
         };
-        if let Some(head) = found {
-            input.take(head.len - before);
-            self.pieces.clear();
-            return Ok(Some(head));
-        }
-        let rest = input.take_all();
-        if before == 0 {
-            self.pieces.extend(rest);
-        }
-        Ok(None)
+        remember(&mut self.last, &bytes[..head.len], head);
+        input.take(head.len - before);
+        self.pieces.clear();
+        Ok(Some(head))
     }
 
     /// Takes the body from `input` and hands it out whole; `None` if it goes on after all of `input`.
     #[inline]
     pub(super) fn body<'a, 'b: 'a>(
         &'a mut self,
-        body: &mut Body,
+        body: Body,
         input: &mut Input<'b>,
     ) -> Result<Option<&'a [u8]>, PeerError> {
         match body {
-            Body::Chunked(decoder) => self.chunked_body(decoder, input),
-            Body::Sized(len) => Ok(self.pieces.take(*len, input)),
+            Body::Chunked => self.chunked_body(input),
+            Body::Sized(len) => Ok(self.pieces.take(len, input)),
             Body::UntilEnd => {
                 let max = self.limits.body_len_max;
                 if self.pieces.bytes().len() + input.len() > max {
@@ -134,25 +150,43 @@ impl Reader {
 
     fn chunked_body<'a, 'b: 'a>(
         &'a mut self,
-        decoder: &mut Option<Box<Decoder>>,
         input: &mut Input<'b>,
     ) -> Result<Option<&'a [u8]>, PeerError> {
         if input.is_empty() {
             return Ok(None);
         }
-        if decoder.is_none()
+        if self.decoder.is_none()
             && let Some(len) = Decoder::whole_len(input.peek(), &self.limits)?
         {
             return Decoder::join(input.take(len), &self.limits).map(Some);
         }
-        let decoder = decoder.get_or_insert_default();
+        let decoder = self.decoder.get_or_insert_default();
         while !input.is_empty() {
             let piece = decoder.next(input.peek(), &self.limits)?;
             self.pieces.extend(&input.take(piece.consumed)[piece.data]);
             if piece.done {
+                self.decoder = None;
                 return Ok(Some(self.pieces.hand_out()));
             }
         }
         Ok(None)
     }
 }
+
+/// Keeps `head`, which `bytes` said, as the last one, unless it is long.
+fn remember<T>(last: &mut Option<Box<Last<T>>>, bytes: &[u8], head: Head<T>) {
+    if bytes.len() > LAST_LEN_MAX {
+        return;
+    }
+    match last {
+        Some(last) => {
+            last.bytes.clear();
+            last.bytes.extend_from_slice(bytes);
+            last.head = head;
+        }
+        None => *last = Some(Box::new(Last { bytes: bytes.to_vec(), head })),
+    }
+}
+
+/// No head that is longer is remembered, so that ten thousand connections stay small.
+const LAST_LEN_MAX: usize = 512;

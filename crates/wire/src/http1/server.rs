@@ -13,7 +13,7 @@ use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
 pub(super) struct Server {
     /// Whether the client of the request that is being read has yet to be asked for its body.
     owes_continue: bool,
-    reader: Reader,
+    reader: Reader<Request>,
     state: State,
     unanswered: Unanswered,
     /// Whether the client must be told that the connection stays open, because it speaks HTTP/1.0.
@@ -21,10 +21,10 @@ pub(super) struct Server {
 }
 
 /// What is awaited next.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     AwaitHead,
-    AwaitBody(Head<Request>),
+    AwaitBody(Request, Body),
     /// The last request was handed out; once it is answered that has yet to be said.
     AwaitAnswer,
     Over,
@@ -132,11 +132,10 @@ impl Server {
         if matches!(self.state, State::AwaitHead) {
             self.head(input, tx)?;
         }
-        match &mut self.state {
+        match self.state {
             State::AwaitHead => Ok(None),
-            State::AwaitBody(head) => {
-                let request = head.says;
-                let Some(payload) = self.reader.body(&mut head.body, input)? else {
+            State::AwaitBody(request, body) => {
+                let Some(payload) = self.reader.body(body, input)? else {
                     return Ok(None);
                 };
                 self.unanswered.push(request.is_head)?;
@@ -165,7 +164,7 @@ impl Server {
         let Some(head) = self.reader.head(input, Request::read)? else { return Ok(()) };
         self.tells_keep_alive = head.says.minor_version == 0;
         self.owes_continue = head.says.expects_continue;
-        self.state = State::AwaitBody(head);
+        self.state = State::AwaitBody(head.says, head.body);
         self.tell_continue(tx);
         Ok(())
     }
@@ -199,7 +198,7 @@ impl Request {
         let says = Self {
             expects_continue: fields.expects_continue
                 && minor_version >= 1
-                && !matches!(body, Body::Sized(0)),
+                && body != Body::Sized(0),
             is_head: head.method == "HEAD",
             minor_version,
             persists: fields.persists(minor_version),

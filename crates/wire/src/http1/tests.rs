@@ -17,6 +17,8 @@ fn responses_become_replies() {
             &["Binary \"\"", "refused 404 \"-\"", CLOSED]),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: x\r\n\r\n",
             &["Binary \"abc\"", UNANSWERED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nbc", &["Binary \"a\"", "Binary \"bc\"", CLOSED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb", &["Binary \"a\"", "Binary \"b\"", CLOSED]),
         ("HTTP/1.1 200 OK\r\n\r\nab", &["end: Binary \"ab\""]),
         ("HTTP/1.1 500 OK\r\n\r\n", &["end: refused 500 \"\""]),
         ("HTTP/1.1 204 OK\r\nContent-Length: 9\r\n\r\n", &["Binary \"\"", UNANSWERED]),
@@ -238,12 +240,12 @@ fn limits_let_pass_what_is_exactly_as_long() {
     let trailers_of = |len: usize| format!("{chunked}0\r\nT: {}\r\n\r\n", "t".repeat(len - 5));
     #[rustfmt::skip]
     let table: [(InputOf<'_>, usize, &str, &str); _] = [
-        (&head_of, limits.head_len_max, "431 Request Header Fields Too Large", "head of more than 256 bytes"),
-        (&lines_of, limits.headers_max, "431 Request Header Fields Too Large", "head of more than 8 field lines"),
+        (&head_of, limits.head_len_max as usize, "431 Request Header Fields Too Large", "head of more than 256 bytes"),
+        (&lines_of, limits.headers_max as usize, "431 Request Header Fields Too Large", "head of more than 8 field lines"),
         (&body_of, limits.body_len_max, "413 Content Too Large", "body of 65 bytes, limit is 64"),
         (&chunks_of, limits.body_len_max, "413 Content Too Large", "body of 65 bytes, limit is 64"),
-        (&extensions_of, limits.chunk_extensions_len_max, "400 Bad Request", "chunk extensions of more than 16 bytes"),
-        (&trailers_of, limits.trailers_len_max, "431 Request Header Fields Too Large", "trailers of more than 32 bytes"),
+        (&extensions_of, limits.chunk_extensions_len_max as usize, "400 Bad Request", "chunk extensions of more than 16 bytes"),
+        (&trailers_of, limits.trailers_len_max as usize, "431 Request Header Fields Too Large", "trailers of more than 32 bytes"),
     ];
     for (input_of, max, status, error) in table {
         let transcript = check_splits(input_of(max).as_bytes(), &|| Http1::server(limits));

@@ -105,7 +105,7 @@ fn http_request(method: &str, headers: &[(&str, &str)]) -> http1::Request {
         host: "h".to_owned(),
         headers,
     };
-    http1::Request::new(&parts).unwrap()
+    http1::Request::new(&parts).expect("the parts are well-formed")
 }
 
 /// Where the length fields of the protocols change, and what no buffer holds.

@@ -36,16 +36,14 @@ impl Pair {
         while received < payloads.len() {
             while open && sent < payloads.len().min(received + in_flight) {
                 let message = Message { kind, payload: &payloads[sent] };
-                self.client.machine.send(message, &mut self.client.tx).unwrap();
+                self.client.machine.send(message, &mut self.client.tx).expect("the client is open");
                 sent += 1;
             }
-            for (kind, echo) in self.to_server() {
-                self.server
-                    .machine
-                    .send(Message { kind, payload: &echo }, &mut self.server.tx)
-                    .unwrap();
+            for (kind, echo) in self.serve() {
+                let echo = Message { kind, payload: &echo };
+                self.server.machine.send(echo, &mut self.server.tx).expect("the server is open");
             }
-            let arrived = self.to_client(&mut open);
+            let arrived = self.collect(&mut open);
             for payload in arrived {
                 assert!(
                     payload == payloads[received],
@@ -59,25 +57,31 @@ impl Pair {
     }
 
     /// What the server understood of the next piece from the client.
-    fn to_server(&mut self) -> Vec<(Kind, Vec<u8>)> {
+    fn serve(&mut self) -> Vec<(Kind, Vec<u8>)> {
         let mut messages = Vec::new();
         let piece = self.client.next_piece(&mut self.random);
         self.server.receive(piece, |event| match event {
             Event::Message(message) => messages.push((message.kind, message.payload.to_vec())),
             Event::Open => {}
-            other => panic!("{other:?} at the server"),
+            other
+            @ (Event::Closed(_) | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. }) => {
+                panic!("{other:?} at the server")
+            }
         });
         messages
     }
 
     /// What the client understood of the next piece from the server.
-    fn to_client(&mut self, open: &mut bool) -> Vec<Vec<u8>> {
+    fn collect(&mut self, open: &mut bool) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
         let piece = self.server.next_piece(&mut self.random);
         self.client.receive(piece, |event| match event {
             Event::Message(message) => messages.push(message.payload.to_vec()),
             Event::Open => *open = true,
-            other => panic!("{other:?} at the client"),
+            other
+            @ (Event::Closed(_) | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. }) => {
+                panic!("{other:?} at the client")
+            }
         });
         messages
     }
@@ -86,9 +90,9 @@ impl Pair {
     fn end(mut self) {
         let answered = self.client.machine.close(&mut self.client.tx);
         let mut closed = 0;
-        let mut count = |event: Event<'_>| match event {
-            Event::Closed(_) => closed += 1,
-            other => panic!("{other:?} after the end"),
+        let mut count = |event: Event<'_>| {
+            assert!(matches!(event, Event::Closed(_)), "{event:?} after the end");
+            closed += 1;
         };
         while !self.client.tx.is_empty() {
             let piece = self.client.next_piece(&mut self.random);
@@ -120,7 +124,9 @@ impl End {
     /// Feeds the machine `piece`.
     fn receive(&mut self, mut piece: Vec<u8>, mut handle: impl FnMut(Event<'_>)) {
         let mut input = Input::new(&mut piece);
-        while let Some(event) = self.machine.receive(&mut input, &mut self.tx).unwrap() {
+        while let Some(event) =
+            self.machine.receive(&mut input, &mut self.tx).expect("the peer is proper")
+        {
             handle(event);
         }
         assert!(input.is_empty(), "a machine that needs more has taken all");
