@@ -160,11 +160,14 @@ pub(crate) fn verify(
             transport: transport.clone(),
         };
         let outcome = one_message(&measurement.workload, target.clone(), clock)?;
-        let what = outcome.errors.first().map(|tally| tally.example.clone());
-        if outcome.measured.ok == 1 && what.is_none() {
+        if outcome.measured.ok == 1 {
             return Ok(Reached { target, failed });
         }
-        let what = what.unwrap_or_else(|| "it ended the connection".to_owned());
+        let what = outcome
+            .errors
+            .first()
+            .map_or("it ended the connection", |tally| &tally.example)
+            .to_owned();
         if !outcome.times.connect.is_empty() {
             return Err(RunError::WrongAnswer { target: url.to_string(), reason: what });
         }
