@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// **Server**: the body of every request, of whatever method and target, is a message, and the message that is sent
 /// next answers it. Nothing can be sent before there is a request. After the answer to the last request comes
 /// [`Event::Closed`]. A request that is malformed or beyond the limits is refused with its status.
+///
+/// Beside what is not complete, either keeps its peer's last head, if that has at most 512 bytes: the same head often
+/// comes again, and then need not be read again.
 #[derive(Debug)]
 pub struct Http1(Role);
 

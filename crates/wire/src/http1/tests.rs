@@ -17,8 +17,10 @@ fn responses_become_replies() {
             &["Binary \"\"", "refused 404 \"-\"", CLOSED]),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: x\r\n\r\n",
             &["Binary \"abc\"", UNANSWERED]),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nbc", &["Binary \"a\"", "Binary \"bc\"", CLOSED]),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb", &["Binary \"a\"", "Binary \"b\"", CLOSED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nbc",
+            &["Binary \"a\"", "Binary \"bc\"", CLOSED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb",
+            &["Binary \"a\"", "Binary \"b\"", CLOSED]),
         ("HTTP/1.1 200 OK\r\n\r\nab", &["end: Binary \"ab\""]),
         ("HTTP/1.1 500 OK\r\n\r\n", &["end: refused 500 \"\""]),
         ("HTTP/1.1 204 OK\r\nContent-Length: 9\r\n\r\n", &["Binary \"\"", UNANSWERED]),
@@ -26,24 +28,31 @@ fn responses_become_replies() {
         ("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\nA: b\r\n\r\nHTTP/1.1 201 OK\r\nContent-Length: 1\r\n\r\na",
             &["Binary \"a\"", UNANSWERED]),
         // when the connection ends (RFC 9112 §9.3)
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nabc", &["Binary \"a\"", "closed None \"\"", CLOSED]),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, CLOSE\r\n\r\na", &["Binary \"a\"", "closed None \"\"", CLOSED]),
-        ("HTTP/1.1 404 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na", &["refused 404 \"a\"", "closed None \"\"", CLOSED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nabc",
+            &["Binary \"a\"", "closed None \"\"", CLOSED]),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, CLOSE\r\n\r\na",
+            &["Binary \"a\"", "closed None \"\"", CLOSED]),
+        ("HTTP/1.1 404 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na",
+            &["refused 404 \"a\"", "closed None \"\"", CLOSED]),
         ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", &["Binary \"a\"", "closed None \"\"", CLOSED]),
         ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\na", &["Binary \"a\"", UNANSWERED]),
-        ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive, close\r\n\r\na", &["Binary \"a\"", "closed None \"\"", CLOSED]),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive, close\r\n\r\na",
+            &["Binary \"a\"", "closed None \"\"", CLOSED]),
         // what is cut off
         ("", &["end: error: the connection ended with 2 requests unanswered"]),
         ("HTT", &["end: error: the connection ended 3 bytes into a head"]),
         ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", &["end: error: the connection ended 2 bytes into a body"]),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", &["end: error: the connection ended 2 bytes into a body"]),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+            &["end: error: the connection ended 2 bytes into a body"]),
         // what is not asked for
         ("HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\n", &["error: the server switched to another protocol unasked"]),
-        ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\nH", &["Binary \"\"", "Binary \"\"", "error: bytes that answer no request"]),
+        ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\nH",
+            &["Binary \"\"", "Binary \"\"", "error: bytes that answer no request"]),
         ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\n\r\n", &["Binary \"\"", "Binary \"\"", CLOSED]),
         // what is not HTTP
         ("SSH-2.0-OpenSSH_9.2\r\n", &["error: the peer does not speak HTTP, it said \"SSH-2.0-OpenSSH_9.2\""]),
-        ("\x15\x03\x01\0\x02\x02F", &["end: error: the peer does not speak HTTP, it said \"\\x15\\x03\\x01\\x00\\x02\\x02F\""]),
+        ("\x15\x03\x01\0\x02\x02F",
+            &["end: error: the peer does not speak HTTP, it said \"\\x15\\x03\\x01\\x00\\x02\\x02F\""]),
         ("a very long greeting without any end of a line",
             &["error: the peer does not speak HTTP, it said \"a very long greeting without any\""]),
         ("HTTP/2.0 200 OK\r\n\r\n", &["error: unsupported version of HTTP"]),
@@ -164,12 +173,15 @@ fn requests_become_messages_and_are_answered() {
     let table: [(&str, &[&str], &[&str]); _] = [
         // request, events, answers
         ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab", &["Binary \"ab\"", CLOSED], &[&ok("", "ab")]),
-        ("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", &["Binary \"\"", "Binary \"\"", CLOSED], &[&ok("", ""), &ok("", "")]),
+        ("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", &["Binary \"\"", "Binary \"\"", CLOSED],
+            &[&ok("", ""), &ok("", "")]),
         ("\r\nGET * HTTP/1.1\r\nHost:\r\n\r\n\r\n", &["Binary \"\"", CLOSED], &[&ok("", "")]),
         ("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab", &["Binary \"ab\"", CLOSED], &[&head]),
-        ("PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", &["Binary \"ab\"", CLOSED], &[&ok("", "ab")]),
+        ("PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+            &["Binary \"ab\"", CLOSED], &[&ok("", "ab")]),
         // when the connection ends (RFC 9112 §9.3)
-        ("POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET", &["Binary \"\"", "closed None \"\"", CLOSED], &[&ok("close", "")]),
+        ("POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET", &["Binary \"\"", "closed None \"\"", CLOSED],
+            &[&ok("close", "")]),
         ("GET / HTTP/1.0\r\n\r\n", &["Binary \"\"", "closed None \"\"", CLOSED], &[&ok("close", "")]),
         ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", &["Binary \"\"", CLOSED], &[&ok("keep-alive", "")]),
         // clients that wait before they send a body (RFC 9110 §10.1.1)
@@ -181,7 +193,8 @@ fn requests_become_messages_and_are_answered() {
         // what is cut off
         ("", &[CLOSED], &[]),
         ("GET", &["end: error: the connection ended 3 bytes into a head"], &[]),
-        ("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na", &["end: error: the connection ended 1 bytes into a body"], &[]),
+        ("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na",
+            &["end: error: the connection ended 1 bytes into a body"], &[]),
     ];
     for (input, events, answers) in table {
         check_server(input, events, &answers.concat());
@@ -206,11 +219,16 @@ fn malformed_requests_are_told_why() {
         ("\x16\x03\x01", "400 Bad Request", "malformed head: invalid token"),
         ("GET / HTTP/2.0\r\n", "505 HTTP Version Not Supported", "unsupported version of HTTP"),
         ("GET / HTTP/1.2\r\n", "505 HTTP Version Not Supported", "unsupported version of HTTP"),
-        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400 Bad Request", "both Content-Length and Transfer-Encoding"),
-        ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "400 Bad Request", "Transfer-Encoding \"chunked\" is not understood"),
-        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: a\r\n\r\n", "400 Bad Request", "Content-Length \"a\" is not one number"),
-        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n", "413 Content Too Large", "body of 65 bytes, limit is 64"),
-        ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx", "400 Bad Request", "byte 0x78 in a size of a chunked body"),
+        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400 Bad Request",
+            "both Content-Length and Transfer-Encoding"),
+        ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "400 Bad Request",
+            "Transfer-Encoding \"chunked\" is not understood"),
+        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: a\r\n\r\n", "400 Bad Request",
+            "Content-Length \"a\" is not one number"),
+        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n", "413 Content Too Large",
+            "body of 65 bytes, limit is 64"),
+        ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx", "400 Bad Request",
+            "byte 0x78 in a size of a chunked body"),
     ];
     for (input, status, error) in table {
         let refusal =
@@ -241,11 +259,14 @@ fn limits_let_pass_what_is_exactly_as_long() {
     #[rustfmt::skip]
     let table: [(InputOf<'_>, usize, &str, &str); _] = [
         (&head_of, limits.head_len_max as usize, "431 Request Header Fields Too Large", "head of more than 256 bytes"),
-        (&lines_of, limits.headers_max as usize, "431 Request Header Fields Too Large", "head of more than 8 field lines"),
+        (&lines_of, limits.headers_max as usize, "431 Request Header Fields Too Large",
+            "head of more than 8 field lines"),
         (&body_of, limits.body_len_max, "413 Content Too Large", "body of 65 bytes, limit is 64"),
         (&chunks_of, limits.body_len_max, "413 Content Too Large", "body of 65 bytes, limit is 64"),
-        (&extensions_of, limits.chunk_extensions_len_max as usize, "400 Bad Request", "chunk extensions of more than 16 bytes"),
-        (&trailers_of, limits.trailers_len_max as usize, "431 Request Header Fields Too Large", "trailers of more than 32 bytes"),
+        (&extensions_of, limits.chunk_extensions_len_max as usize, "400 Bad Request",
+            "chunk extensions of more than 16 bytes"),
+        (&trailers_of, limits.trailers_len_max as usize, "431 Request Header Fields Too Large",
+            "trailers of more than 32 bytes"),
     ];
     for (input_of, max, status, error) in table {
         let transcript = check_splits(input_of(max).as_bytes(), &|| Http1::server(limits));

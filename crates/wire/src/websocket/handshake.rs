@@ -415,7 +415,8 @@ fn to(location: Option<&Excerpt>) -> String {
 }
 
 /// Says which version would be right (RFC 6455 §4.4).
-const VERSION_REFUSAL: &str = "426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\nConnection: Upgrade";
+const VERSION_REFUSAL: &str = "426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\n\
+    Upgrade: websocket\r\nConnection: Upgrade";
 
 /// Between what a refusal says and its end.
 const REFUSAL_END: &str = "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";

@@ -24,7 +24,8 @@ fn a_request_is_written_as_the_rfc_asks() {
     ClientHandshake::new(Arc::new(request), SEED).write(&mut tx);
     let expected = format!(
         "GET /t HTTP/1.1\r\nHost: h:80\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-         Sec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: a, b\r\nOrigin: http://o\r\n\r\n",
+         Sec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Protocol: a, b\r\nOrigin: http://o\r\n\r\n",
         key_text()
     );
     assert_eq!(String::from_utf8(tx).unwrap(), expected);
@@ -101,16 +102,24 @@ fn answers_that_the_rfc_forbids_are_named() {
         (good("Connection") + "Connection: upgraded\r\n", "the Connection field does not say Upgrade".to_owned()),
         // item 4: Sec-WebSocket-Accept
         (good("Sec"), "no field sec-websocket-accept".to_owned()),
-        (good("Sec") + "Sec-WebSocket-Accept:\r\n", "Sec-WebSocket-Accept is \"\", which does not answer our key".to_owned()),
-        (good("Sec") + &format!("Sec-WebSocket-Accept: {wrong_case}\r\n"), format!("Sec-WebSocket-Accept is \"{wrong_case}\", which does not answer our key")),
-        (good("Sec") + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n", "Sec-WebSocket-Accept is \"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\", which does not answer our key".to_owned()),
-        (good("") + &format!("Sec-WebSocket-Accept: {accept}\r\n"), "more than one field sec-websocket-accept".to_owned()),
+        (good("Sec") + "Sec-WebSocket-Accept:\r\n",
+            "Sec-WebSocket-Accept is \"\", which does not answer our key".to_owned()),
+        (good("Sec") + &format!("Sec-WebSocket-Accept: {wrong_case}\r\n"),
+            format!("Sec-WebSocket-Accept is \"{wrong_case}\", which does not answer our key")),
+        (good("Sec") + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n",
+            "Sec-WebSocket-Accept is \"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\", which does not answer our key".to_owned()),
+        (good("") + &format!("Sec-WebSocket-Accept: {accept}\r\n"),
+            "more than one field sec-websocket-accept".to_owned()),
         // item 5: extensions, none of which we ask for
-        (good("") + "Sec-WebSocket-Extensions: permessage-deflate; x\r\n", "the server uses the extension \"permessage-deflate; x\", which was not asked for".to_owned()),
+        (good("") + "Sec-WebSocket-Extensions: permessage-deflate; x\r\n",
+            "the server uses the extension \"permessage-deflate; x\", which was not asked for".to_owned()),
         // item 6: the subprotocol, `a` or `b`
-        (good("") + "Sec-WebSocket-Protocol: A\r\n", "the server chose the subprotocol \"A\", which was not offered".to_owned()),
-        (good("") + "Sec-WebSocket-Protocol: a, b\r\n", "the server chose the subprotocol \"a, b\", which was not offered".to_owned()),
-        (good("") + "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n", "more than one field sec-websocket-protocol".to_owned()),
+        (good("") + "Sec-WebSocket-Protocol: A\r\n",
+            "the server chose the subprotocol \"A\", which was not offered".to_owned()),
+        (good("") + "Sec-WebSocket-Protocol: a, b\r\n",
+            "the server chose the subprotocol \"a, b\", which was not offered".to_owned()),
+        (good("") + "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n",
+            "more than one field sec-websocket-protocol".to_owned()),
     ];
     for (fields, error) in table {
         check_client(&format!("HTTP/1.1 101 Switching Protocols\r\n{fields}\r\n"), &error);
@@ -123,7 +132,8 @@ fn other_answers_are_named_for_what_they_are() {
     let table = [
         // item 1: the status
         ("HTTP/1.1 200 OK\r\n\r\n<html>", "status 200 instead of an upgrade: an ordinary page is there, no WebSocket"),
-        ("HTTP/1.1 301 x\r\nLocation: wss://e\r\n\r\n", "status 301 instead of an upgrade: it is somewhere else, at \"wss://e\""),
+        ("HTTP/1.1 301 x\r\nLocation: wss://e\r\n\r\n",
+            "status 301 instead of an upgrade: it is somewhere else, at \"wss://e\""),
         ("HTTP/1.1 302 x\r\nLocation: \x1b[2J\r\n\r\n", "malformed head: invalid header value"),
         ("HTTP/1.1 308 x\r\n\r\n", "status 308 instead of an upgrade: it is somewhere else"),
         ("HTTP/1.1 401 x\r\n\r\n", "status 401 instead of an upgrade: a login is needed"),
@@ -136,7 +146,8 @@ fn other_answers_are_named_for_what_they_are() {
         ("HTTP/1.1 999 x\r\n\r\n", "status 999 instead of an upgrade: no answer to an upgrade"),
         // what is not HTTP
         ("-ERR unknown command\r\n", "the peer does not speak HTTP, it said \"-ERR unknown command\""),
-        ("\x15\x03\x03\0\x02\x02F", "cut off: the peer does not speak HTTP, it said \"\\x15\\x03\\x03\\x00\\x02\\x02F\""),
+        ("\x15\x03\x03\0\x02\x02F",
+            "cut off: the peer does not speak HTTP, it said \"\\x15\\x03\\x03\\x00\\x02\\x02F\""),
         ("HTTP/1.1 10", "cut off: the connection ended 11 bytes into a head"),
         ("HTTP/1.1 101 x\nUpgrade: websocket\r\n\r\n", "a line of the head ends without a carriage return"),
         ("", "cut off: the connection ended 0 bytes into a head"),
@@ -157,7 +168,8 @@ fn requests_that_the_rfc_allows_are_accepted() {
         ("/", "Connection: Upgrade", "Connection: keep-alive, upgrade"),
         ("/", "Connection: Upgrade", "Connection: keep-alive\r\nConnection: upgrade"),
         ("/", "Sec-WebSocket-Version", "sec-websocket-version"),
-        ("/", "\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate; x=1\r\nSec-WebSocket-Extensions: foo\r\n\r\n"),
+        ("/", "\r\n\r\n",
+            "\r\nSec-WebSocket-Extensions: permessage-deflate; x=1\r\nSec-WebSocket-Extensions: foo\r\n\r\n"),
         ("/", "\r\n\r\n", "\r\nSec-WebSocket-Protocol: x, y\r\n\r\n"),
         ("/", "\r\n\r\n", "\r\nOrigin: null\r\n\r\n"),
     ];
@@ -192,15 +204,22 @@ fn requests_that_the_rfc_forbids_are_refused() {
         // item 5: Sec-WebSocket-Key
         ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "", "400", "no field sec-websocket-key"),
         ("dGhlIHNhbXBsZSBub25jZQ==", "", "400", "Sec-WebSocket-Key is \"\", not 16 bytes in base64"),
-        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j\", not 16 bytes in base64"),
-        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZTE=", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZTE=\", not 16 bytes in base64"),
-        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZQ", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZQ\", not 16 bytes in base64"),
-        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j!Q==", "400", "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j!Q==\", not 16 bytes in base64"),
-        ("\r\n\r\n", "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", "400", "more than one field sec-websocket-key"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j", "400",
+            "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZTE=", "400",
+            "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZTE=\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZQ", "400",
+            "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25jZQ\", not 16 bytes in base64"),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25j!Q==", "400",
+            "Sec-WebSocket-Key is \"dGhlIHNhbXBsZSBub25j!Q==\", not 16 bytes in base64"),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", "400",
+            "more than one field sec-websocket-key"),
         // item 6: Sec-WebSocket-Version
         ("Sec-WebSocket-Version: 13\r\n", "", "426", "Sec-WebSocket-Version is \"\", not \"13\""),
-        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 8\r\n", "426", "Sec-WebSocket-Version is \"8\", not \"13\""),
-        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 13, 8\r\n", "426", "Sec-WebSocket-Version is \"13, 8\", not \"13\""),
+        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 8\r\n", "426",
+            "Sec-WebSocket-Version is \"8\", not \"13\""),
+        ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 13, 8\r\n", "426",
+            "Sec-WebSocket-Version is \"13, 8\", not \"13\""),
         ("\r\n\r\n", "\r\nSec-WebSocket-Version: 13\r\n\r\n", "400", "more than one field sec-websocket-version"),
         // what is not HTTP
         ("GET /", "\x16\x03\x01", "400", "malformed head: invalid token"),
@@ -241,7 +260,8 @@ fn requests_that_cannot_be_written_are_refused() {
         (Request { target: "t".to_owned(), ..request() }, "\"t\" is not a path"),
         (Request { subprotocols: names(&["a", "b c"]), ..request() }, "\"b c\" is not the name of a subprotocol"),
         (Request { headers: header("A:"), ..request() }, "\"A:\" is not the name of a header field"),
-        (Request { headers: header("Sec-Websocket-Key"), ..request() }, "the header field Sec-Websocket-Key is written by the protocol itself"),
+        (Request { headers: header("Sec-Websocket-Key"), ..request() },
+            "the header field Sec-Websocket-Key is written by the protocol itself"),
     ];
     for (request, error) in table {
         assert_eq!(request.check().unwrap_err().to_string(), error);
