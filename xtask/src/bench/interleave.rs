@@ -16,7 +16,9 @@ use units::Random;
 /// A crossing of this many nanoseconds or more is called far, where there is nothing to tell it from.
 const FAR_NS: f64 = 110.0;
 /// Crossings that differ by less than this factor are of one placement; those of two differ by 2.6.
-const ONE_PLACEMENT: f64 = 1.6;
+const ONE_PLACEMENT: f64 = 2.0;
+/// A crossing of more nanoseconds says that a core was busy with something else, not where it was.
+const CROSSING_NS_MAX: f64 = 400.0;
 
 /// Several contestants, and who is set beside whom.
 pub(super) struct Contest {
@@ -44,7 +46,7 @@ pub(super) enum Figure {
 pub(super) enum Placement {
     Near,
     Far,
-    /// The host moved them during the block.
+    /// The host moved them during the block, or it cannot be told.
     Moved,
 }
 
@@ -131,8 +133,8 @@ fn crossing_ns(tools: &Tools) -> Result<f64> {
 /// From which crossing on the cores are far apart: half way between the extremes, by their factor, if those are two
 /// placements.
 fn far_from(crossings: &[f64]) -> f64 {
-    let least = crossings.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = crossings.iter().copied().fold(0.0, f64::max);
+    let told = || crossings.iter().copied().filter(|crossing| *crossing <= CROSSING_NS_MAX);
+    let (least, most) = (told().fold(f64::INFINITY, f64::min), told().fold(0.0, f64::max));
     if most / least >= ONE_PLACEMENT {
         return (least * most).sqrt();
     }
@@ -144,6 +146,9 @@ fn far_from(crossings: &[f64]) -> f64 {
 }
 
 fn placement(crossing_ns: [f64; 2], far_from: f64) -> Placement {
+    if crossing_ns.iter().any(|crossing| *crossing > CROSSING_NS_MAX) {
+        return Placement::Moved;
+    }
     match crossing_ns.map(|crossing| crossing >= far_from) {
         [false, false] => Placement::Near,
         [true, true] => Placement::Far,
@@ -264,6 +269,8 @@ mod tests {
     fn one_placement_is_not_cut_in_two() {
         assert_eq!(placement([101.0, 121.0], far_from(&[101.0, 103.0, 121.0])), Placement::Near);
         assert_eq!(placement([130.0, 160.0], far_from(&[130.0, 150.0, 160.0])), Placement::Far);
+        assert_eq!(placement([101.0, 2e6], far_from(&[101.0, 2e6, 121.0])), Placement::Moved);
+        assert_eq!(placement([101.0, 121.0], far_from(&[101.0, 2e6, 121.0])), Placement::Near);
     }
 
     #[test]
