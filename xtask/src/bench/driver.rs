@@ -129,7 +129,7 @@ impl Asked<'_> {
             Workload::Closed { connections, in_flight } => {
                 command.args(["--connections", &connections.to_string()]);
                 if in_flight < connections {
-                    command.args(["--in-flight-total", &in_flight.to_string()]);
+                    command.args(["--in-flight-max", &in_flight.to_string()]);
                 }
                 let [warm_up, measured] =
                     [self.warm_up(), self.measured()].map(|seconds| seconds + "s");
@@ -145,7 +145,8 @@ impl Asked<'_> {
                 command.args(["--round-trips", &round_trips.to_string()])
             }
         };
-        command.arg("--json");
+        // The record goes to the standard output, and is kept nowhere else.
+        command.args(["--output", "-"]);
         command
     }
 

@@ -64,7 +64,7 @@ fn idle(bench: &Bench, address: SocketAddr, connections: usize) -> Command {
         .arg("run")
         .arg(format!("ws://{address}/"))
         .args(["--connections", &connections.to_string()]);
-    command.args(["--in-flight-total", "1", "--duration", "60s", "--json"]);
+    command.args(["--in-flight-max", "1", "--duration", "60s", "--output", "-"]);
     command
 }
 

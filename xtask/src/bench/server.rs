@@ -88,15 +88,17 @@ impl Server {
     }
 }
 
-/// Waits for the line `ready ADDRESS`.
+/// Waits for the line that says where a server listens.
 pub(super) fn await_ready(process: &mut Process) -> Result<SocketAddr> {
-    process.wait_for("`ready ADDRESS`", Duration::from_secs(10), |process| {
-        let printed = process.printed();
-        let line = printed
-            .split_inclusive('\n')
-            .find(|line| line.ends_with('\n') && line.starts_with("ready "));
-        Ok(line.and_then(|line| line.trim().strip_prefix("ready ")?.parse().ok()))
-    })
+    process
+        .wait_for("ready line", Duration::from_secs(10), |process| Ok(ready_at(&process.printed())))
+}
+
+/// The address of `ready ADDRESS` or `ready SCHEME://ADDRESS/`, once the whole line is there.
+fn ready_at(printed: &str) -> Option<SocketAddr> {
+    let (line, _) = printed.split_once('\n')?;
+    let place = line.strip_prefix("ready ")?;
+    place.split_once("://").map_or(place, |(_, rest)| rest).trim_end_matches('/').parse().ok()
 }
 
 /// The third line of nginx' status page: accepts, handled, requests.
@@ -128,6 +130,14 @@ fn fetch(address: SocketAddr, path: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ready_line_says_where() {
+        let address = "127.0.0.1:4123".parse().ok();
+        assert_eq!(ready_at("ready 127.0.0.1:4123\n"), address);
+        assert_eq!(ready_at("ready ws://127.0.0.1:4123/\n"), address);
+        assert_eq!(ready_at("ready 127.0.0.1:41"), None);
+    }
 
     #[test]
     fn the_status_page_of_nginx_is_read() {
