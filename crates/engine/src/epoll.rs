@@ -50,8 +50,8 @@ struct Slot {
     watches_writable: bool,
     /// It is in one of the `unread` queues.
     queued: bool,
-    /// Receiving pauses while too much is unsent; data that arrives meanwhile is remembered here.
-    pause: Pause,
+    /// We made the connection: receiving never pauses.
+    is_ours: bool,
     shutdown: bool,
     /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
     broken: Option<Errno>,
@@ -74,15 +74,6 @@ enum Incoming {
     Ending,
     /// The end has been reported.
     Ended,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pause {
-    /// We made the connection.
-    Never,
-    No,
-    Yes,
-    WithData,
 }
 
 impl Epoll {
@@ -238,9 +229,8 @@ impl Epoll {
     #[inline]
     fn receive(&mut self, id: ConnectionId, rx: &mut [u8]) -> Option<Completion> {
         let slot = &mut self.slots[id.index()];
-        if matches!(slot.pause, Pause::Yes | Pause::WithData) {
-            slot.pause = Pause::WithData;
-            return None;
+        if slot.is_paused() {
+            return None; // The event that lets us write again also says what there is to read.
         }
         if slot.incoming == Incoming::Ended {
             let broken = slot.broken.or_else(|| socket::outcome(slot.socket.as_ref()?).err());
@@ -269,7 +259,7 @@ impl Epoll {
         }
     }
 
-    /// Writes what is kept, and the end after it if that was asked for. Resumes receiving when little enough is left.
+    /// Writes what is kept, and the end after it if that was asked for.
     fn flush(&mut self, id: ConnectionId) {
         let slot = &mut self.slots[id.index()];
         let Some(socket) = &slot.socket else { return };
@@ -287,9 +277,6 @@ impl Epoll {
         if left == 0 {
             self.forget_unsent(id);
         }
-        if left <= UNSENT_LEN_MAX {
-            self.resume(id);
-        }
     }
 
     /// Keeps `bytes` until the kernel takes them.
@@ -301,9 +288,6 @@ impl Epoll {
             unsent.written = 0;
         }
         unsent.bytes.extend_from_slice(bytes);
-        if unsent.bytes.len() - unsent.written > UNSENT_LEN_MAX && slot.pause == Pause::No {
-            slot.pause = Pause::Yes;
-        }
         if !std::mem::replace(&mut slot.watches_writable, true)
             && let Some(socket) = &slot.socket
         {
@@ -318,7 +302,6 @@ impl Epoll {
     fn break_off(&mut self, id: ConnectionId, error: Errno) {
         self.slots[id.index()].broken = Some(error);
         self.forget_unsent(id);
-        self.resume(id);
         self.visit_later(id);
     }
 
@@ -331,16 +314,6 @@ impl Epoll {
             unsent.bytes.clear();
             unsent.written = 0;
             self.spare.push(unsent);
-        }
-    }
-
-    /// Receives again, if that was paused.
-    fn resume(&mut self, id: ConnectionId) {
-        let slot = &mut self.slots[id.index()];
-        match std::mem::replace(&mut slot.pause, Pause::No) {
-            Pause::Never => slot.pause = Pause::Never,
-            Pause::No | Pause::Yes => {}
-            Pause::WithData => self.visit_later(id),
         }
     }
 
@@ -367,7 +340,7 @@ impl Engine for Epoll {
         let id = self.reserve();
         let begun = socket::connect(address, from).and_then(|(socket, is_there)| {
             self.install(id, socket, !is_there)?;
-            self.slots[id.index()].pause = Pause::Never;
+            self.slots[id.index()].is_ours = true;
             Ok(is_there)
         });
         match begun {
@@ -397,8 +370,7 @@ impl Engine for Epoll {
 
     fn unsent(&self, connection: ConnectionId) -> usize {
         let slot = &self.slots[connection.index()];
-        let unsent = slot.unsent.as_ref().filter(|_| slot.generation == connection.generation());
-        unsent.map_or(0, |unsent| unsent.bytes.len() - unsent.written)
+        if slot.generation == connection.generation() { slot.unsent_len() } else { 0 }
     }
 
     fn shutdown(&mut self, connection: ConnectionId) {
@@ -495,11 +467,20 @@ impl Slot {
         incoming: Incoming::Open,
         watches_writable: false,
         queued: false,
-        pause: Pause::No,
+        is_ours: false,
         shutdown: false,
         broken: None,
         unsent: None,
     };
+
+    /// Whether too much is unsent to receive more that is to be answered.
+    fn is_paused(&self) -> bool {
+        !self.is_ours && self.unsent_len() > UNSENT_LEN_MAX
+    }
+
+    fn unsent_len(&self) -> usize {
+        self.unsent.as_ref().map_or(0, |unsent| unsent.bytes.len() - unsent.written)
+    }
 }
 
 /// What every connection is registered for.

@@ -20,7 +20,7 @@ pub(crate) trait Kind {
 
     /// Whether time stands still unless somebody waits.
     const IS_VIRTUAL: bool;
-    /// How much is a large transfer; more than the kernel's buffers and [`engine::UNSENT_LEN_MAX`] together can hold.
+    /// How much is a large transfer; more than the kernels' buffers hold.
     const LARGE: usize = 16 << 20;
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Bytewise(Network);
 impl Kind for Bytewise {
     type Engine = Sim;
     const IS_VIRTUAL: bool = true;
-    const LARGE: usize = 5 << 18;
+    const LARGE: usize = 5 << 16;
 
     fn new() -> Self {
         let split = Split::ByteByByte;
