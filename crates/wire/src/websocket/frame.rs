@@ -107,7 +107,7 @@ impl Frame {
     }
 }
 
-/// Reads headers from the front of an input, in whatever pieces they arrive.
+/// Reads one header, in whatever pieces it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeaderReader {
     /// What has arrived of a header that did not come in one piece.
@@ -155,7 +155,6 @@ impl HeaderReader {
             return Ok(None);
         };
         input.take(len - start_len);
-        self.start_len = 0;
         Ok(Some(frame))
     }
 

@@ -103,11 +103,6 @@ impl Partial {
         self.fragments
     }
 
-    /// Whether everything has arrived.
-    pub(super) const fn is_complete(&self) -> bool {
-        self.is_complete
-    }
-
     /// What has arrived, as a message.
     pub(super) fn message(&self) -> Message<'_> {
         Message { kind: self.kind, payload: &self.bytes }

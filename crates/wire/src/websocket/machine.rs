@@ -381,7 +381,7 @@ impl WebSocket {
     /// What the end of the connection cuts off, when it is not closed.
     fn cut_off(&self) -> PeerError {
         let message = self.held.as_ref().and_then(|held| held.message.as_ref());
-        match (&self.reading, message.filter(|message| !message.is_complete())) {
+        match (&self.reading, message) {
             (Reading::Payload(frame), _) => PeerError::CutFrame { missing: frame.len },
             (Reading::Header(reader), _) if reader.is_within() => {
                 PeerError::CutFrame { missing: 1 }

@@ -95,7 +95,7 @@ pub(super) fn play<'p>(
 }
 
 /// Feeds `connection` a piece and adds to `lines` what it understood; whether the peer broke the protocol.
-fn feed(
+pub(super) fn feed(
     connection: &mut WebSocket,
     piece: &[u8],
     tx: &mut Vec<u8>,
