@@ -35,12 +35,14 @@ contract! {
     an_end_waits_for_what_is_unsent
     what_is_submitted_before_the_connection_is_there_is_sent
     closing_with_bytes_unread_resets_the_peer
+    sending_to_a_peer_that_has_closed_is_answered_by_a_reset
     what_had_arrived_is_received_though_sending_fails
     a_process_that_ends_closes_its_connections
     a_closed_connection_is_not_heard_of_again
     much_passes_both_ways_at_once
     one_large_message_is_echoed
     a_peer_that_does_not_read_is_not_listened_to
+    a_reset_is_heard_of_though_much_is_unsent
     a_thousand_connections_are_told_apart
     waiting_ends_at_the_deadline_and_not_before
     waiting_ends_when_something_happens
@@ -205,6 +207,14 @@ fn closing_with_bytes_unread_resets_the_peer(kind: impl Kind) {
     client.is_quiet();
 }
 
+fn sending_to_a_peer_that_has_closed_is_answered_by_a_reset(kind: impl Kind) {
+    let Pair { mut client, mut server, there, here } = Pair::new(kind);
+    server.engine.close(here);
+    assert_eq!(client.next(), Ended(there));
+    client.engine.send(there, b"still there?");
+    assert_eq!(client.next(), Failed(there, ConnectionError::Reset));
+}
+
 fn what_had_arrived_is_received_though_sending_fails(kind: impl Kind) {
     let Pair { mut client, mut server, there, here } = Pair::new(kind);
     server.engine.send(here, b"too much");
@@ -235,10 +245,8 @@ fn a_closed_connection_is_not_heard_of_again(mut kind: impl Kind) {
     let Received { connection, .. } = client.next() else { panic!("news comes first") };
     assert!(old.contains(&connection));
     for id in old {
-        client.engine.close(id);
+        client.engine.close(id); // What came for the other one is not taken.
     }
-    client.is_quiet();
-
     for here in theirs {
         server.engine.close(here); // Before it hears of the end.
     }
@@ -308,6 +316,19 @@ fn a_peer_that_does_not_read_is_not_listened_to<K: Kind>(kind: K) {
     });
 }
 
+fn a_reset_is_heard_of_though_much_is_unsent<K: Kind>(kind: K) {
+    let Pair { mut client, mut server, there, here } = Pair::new(kind);
+    server.engine.send(here, &vec![7; UNSENT_LEN_MAX + K::LARGE]);
+    client.rx.truncate(1);
+    client.receive(there, 1);
+    client.engine.close(there);
+    let mut last = server.next();
+    if last == Ended(here) {
+        last = server.next(); // The rest was still on its way.
+    }
+    assert_eq!(last, Failed(here, ConnectionError::Reset));
+}
+
 fn a_thousand_connections_are_told_apart(mut kind: impl Kind) {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).unwrap();
@@ -357,15 +378,20 @@ fn waiting_ends_when_something_happens(kind: impl Kind) {
     for message in [&b"!"[..], b"again!"] {
         client.engine.send(there, message);
         let mut heard = 0;
-        while heard < message.len() {
-            server.engine.wait(Instant::NEVER);
-            server.engine.wait(Instant::NEVER); // What was not taken is still there.
+        for _ in 0..10 {
+            if heard == message.len() {
+                break;
+            }
+            let deadline = server.engine.now() + Nanos::from_secs(20);
+            server.engine.wait(deadline);
+            server.engine.wait(deadline); // What is not taken yet is still there.
             if let Some(completion) = server.engine.complete(&mut server.rx) {
                 let Received { connection, len } = completion else { panic!("{completion:?}") };
                 assert_eq!(connection, here);
                 heard += len;
             }
         }
+        assert_eq!(heard, message.len());
     }
 }
 
