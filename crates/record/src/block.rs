@@ -113,7 +113,7 @@ pub struct Connections {
 /// Errors of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorClass {
-    /// A stable name for programs, e.g. `connect_refused`.
+    /// A stable name for programs, e.g. `connect_failed`.
     pub class: String,
     /// How many.
     pub count: u64,
@@ -134,7 +134,7 @@ pub struct Phases {
     pub first_reply: Option<Summary>,
     /// From starting the proper end until it was complete.
     pub close: Option<Summary>,
-    /// From starting to connect until the connection was gone.
+    /// Short-lived clients: from starting to connect until the last whole reply was decoded; the close is apart.
     pub life: Option<Summary>,
 }
 

@@ -23,7 +23,7 @@ pub struct Workload {
     pub name: String,
     /// Where to, as a URL without user name and password.
     pub target: String,
-    /// How: `tcp`, `tcp-framed`, `unix`, `ws`, `ws-text`, `http`, `http-new`.
+    /// How: the scheme of the URL, e.g. `tcp-framed`, `ws`.
     pub transport: String,
     /// How many connections are open at a time.
     pub connections: u64,

@@ -15,7 +15,7 @@ pub struct WorkloadResult {
     pub blocks_failed: usize,
     /// Medians of the blocks' values.
     pub medians: PerMetric<Estimate>,
-    /// All round trips of all blocks, merged.
+    /// All round trips of all blocks, merged; of short-lived clients their whole lives (as [`crate::Phases::life`]).
     pub round_trip: Option<Summary>,
     /// Against the baseline of the plan; `null` for the baseline itself and where there is none.
     pub to_baseline: Option<PerMetric<Comparison>>,
@@ -26,7 +26,7 @@ pub struct WorkloadResult {
 pub struct PerMetric<T> {
     /// Replies a second.
     pub messages_per_s: Option<T>,
-    /// The median round trip.
+    /// The median round trip; of short-lived clients the median life. The same holds for the other percentiles.
     pub round_trip_p50_ns: Option<T>,
     /// What 90 % of round trips stayed within.
     pub round_trip_p90_ns: Option<T>,

@@ -296,7 +296,7 @@ fn errors(page: &mut Page, measured: &Measured<'_>) {
     });
     let mut label = "errors";
     for ErrorClass { class, count, example } in &classes {
-        page.pair(label, &format!("{count} x {class}, first: {example}"));
+        page.pair(label, &format!("{count} x {}, first: {example}", class.replace('_', " ")));
         label = "";
     }
 }

@@ -123,16 +123,16 @@ fn errors(outcomes: &[Outcome]) -> Vec<record::ErrorClass> {
 
 fn class_name(class: ErrorClass) -> &'static str {
     match class {
-        ErrorClass::CloseTimedOut => "close timed out",
-        ErrorClass::ClosedByPeer => "closed by peer",
-        ErrorClass::ConnectFailed => "connect failed",
-        ErrorClass::ConnectTimedOut => "connect timed out",
-        ErrorClass::Cut => "connection cut",
-        ErrorClass::HandshakeTimedOut => "handshake timed out",
-        ErrorClass::Protocol => "protocol broken",
+        ErrorClass::CloseTimedOut => "close_timed_out",
+        ErrorClass::ClosedByPeer => "closed_by_peer",
+        ErrorClass::ConnectFailed => "connect_failed",
+        ErrorClass::ConnectTimedOut => "connect_timed_out",
+        ErrorClass::Cut => "connection_cut",
+        ErrorClass::HandshakeTimedOut => "handshake_timed_out",
+        ErrorClass::Protocol => "protocol_broken",
         ErrorClass::Refused => "refused",
-        ErrorClass::ReplyTimedOut => "reply timed out",
-        ErrorClass::WrongReply => "wrong reply",
+        ErrorClass::ReplyTimedOut => "reply_timed_out",
+        ErrorClass::WrongReply => "wrong_reply",
     }
 }
 

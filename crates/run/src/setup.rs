@@ -134,7 +134,7 @@ impl SetUp {
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
             self.warnings.push(Warning {
-                code: "address-fallback".to_owned(),
+                code: "address_fallback".to_owned(),
                 message: format!("{url} resolves first to an address that does not answer"),
                 evidence: format!("{address}: {what}; {} answers", target.address),
                 advice: format!(
@@ -175,7 +175,7 @@ impl SetUp {
             Sharing::Cpu => "generator and server share the only CPU",
         };
         self.warnings.push(Warning {
-            code: "shared-cores".to_owned(),
+            code: "shared_cores".to_owned(),
             message: "the parties share cores, so each slows the other down".to_owned(),
             evidence: evidence.to_owned(),
             advice: "allow this process more CPUs, or ask for fewer --threads".to_owned(),
@@ -209,7 +209,7 @@ impl SetUp {
         }
         if failing > 0 {
             warnings.push(Warning {
-                code: "littles-law".to_owned(),
+                code: "littles_law".to_owned(),
                 message: "Little's law does not hold: messages, time or replies were lost"
                     .to_owned(),
                 evidence: format!(

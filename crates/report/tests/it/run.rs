@@ -149,9 +149,9 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server - (the server is not
                            ours)
             bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
-            errors         47 x wrong_reply, first: byte 3 of 64 is 0x00, expected 0x7f:
+            errors         47 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
                            "\u{1b}]0;owned\u{7}"
-                           13 x reply_timed_out, first: no whole reply within 1 s
+                           13 x reply timed out, first: no whole reply within 1 s
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
             warning: two of three messages failed (60 of 90); look at the errors above first
