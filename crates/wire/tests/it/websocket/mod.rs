@@ -7,5 +7,6 @@ mod cases;
 mod limits;
 mod opening;
 mod peer;
+mod sending;
 mod tungstenite;
 mod utf8;
