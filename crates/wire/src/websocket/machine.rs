@@ -14,9 +14,11 @@
 //! `Open` and `AwaitClose` understand frames alike; in `AwaitClose` no message can be sent any more. `Closed` and
 //! `Failed` throw away whatever still arrives (§5.5.1, §7.1.7).
 //!
-//! Frames are read where they lie: a whole frame is unmasked in `input` and its payload handed out from there. What
-//! does not arrive in one piece is collected in [`Held`], which exists only as long as it is needed; the start of a
-//! header waits in 14 bytes of our own.
+//! A message that lies in the input as one frame is unmasked there and handed out from there: that is what happens
+//! nearly always, and all that is made fast. Everything else (control frames, fragments, what a read has cut) is
+//! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of our own.
+//!
+//! Start reading at [`WebSocket::receive`].
 
 use super::frame::{self, Control, Frame, HeaderReader, Opcode};
 use super::handshake::{Request, ServerOptions};
