@@ -7,9 +7,9 @@ int main(int argc, char **argv) {
     int l = listen_on("127.0.0.1", argc > 1 ? atoi(argv[1]) : 0, SOCK_NONBLOCK), ep = epoll_create1(0);
     struct epoll_event e = {.events = EPOLLIN, .data.fd = l}, ev[512];
     epoll_ctl(ep, EPOLL_CTL_ADD, l, &e);
-    say_ready(l);
     static char buf[1 << 16];
     uint64_t *ctr = counters(argc > 2 ? argv[2] : NULL);
+    say_ready(l);
     for (;;) {
         int n = epoll_wait(ep, ev, 512, -1);
         for (int i = 0; i < n; i++) {

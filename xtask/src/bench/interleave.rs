@@ -213,9 +213,11 @@ fn own_reports(contest: &Contest, blocks: &[Block]) -> Option<Line> {
         let unit = contest.contestants[block.contestant].workload.unit();
         (unit == "message").then_some((own.messages_per_s / block.measured.per_s - 1.0).abs())
     };
-    let most = blocks.iter().filter_map(off).max_by(f64::total_cmp)?;
+    let off: Vec<f64> = blocks.iter().filter_map(off).collect();
+    let (usual, most) = (stats::median(&off).ok()?, off.iter().copied().fold(0.0, f64::max));
     let words = format!(
-        "own reports of messages/s are within {:.1} % of what the server counted",
+        "own reports of messages/s: {:.1} % from the server's count at the median, {:.1} % at most",
+        usual * 100.0,
         most * 100.0
     );
     Some(Line::heading(words))
