@@ -3,10 +3,18 @@
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// The folder of the workspace, which is the working directory of every command.
+///
+/// As cargo says it now: two clones may share a target folder, and so this program.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let here = std::env::var_os("CARGO_MANIFEST_DIR")
+            .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        PathBuf::from(here).parent().expect("xtask is a folder of the workspace").to_owned()
+    })
 }
 
 /// The folder that cargo builds into, and that everything else is installed below.
