@@ -1,1 +1,50 @@
-fn main() {}
+//! wirebench: what a real-time transport costs, measured beside a bare TCP socket.
+//!
+//! This is the only crate that reads arguments and the environment, prints, and writes files. Arguments become a
+//! [`run::Plan`] (`args`), the plan is carried out (crate `run`), its record is kept (`store`) and shown (crate
+//! `report`).
+//!
+//! Start reading at [`main`], then `args::outcome`.
+
+mod args;
+mod config;
+mod date;
+mod exit;
+mod progress;
+mod rungs;
+mod signals;
+mod store;
+mod terminal;
+
+use args::{Invocation, Stop};
+use exit::Exit;
+use std::process::ExitCode;
+use terminal::{Label, Talk, Terminal, When};
+
+fn main() -> ExitCode {
+    let arguments = std::env::args_os().collect();
+    let ended = Invocation::read(arguments).and_then(|invocation| Ok(invocation.run()?));
+    let exit = match ended {
+        Ok(exit) => exit,
+        Err(stop) => tell(&stop, &Terminal::new(When::Auto, Talk::Usual)),
+    };
+    exit.into()
+}
+
+/// Says why there is nothing more to do.
+fn tell(stop: &Stop, terminal: &Terminal) -> Exit {
+    match stop {
+        Stop::Failed(failure) => {
+            terminal.say_labelled(Label::Error, &failure.to_string());
+            failure.exit
+        }
+        Stop::Told(error) if error.use_stderr() => {
+            terminal.say(error.render().to_string().trim_end());
+            Exit::USAGE
+        }
+        Stop::Told(help) => match terminal.result(&help.render().to_string()) {
+            Ok(()) => Exit::DONE,
+            Err(failure) => failure.exit,
+        },
+    }
+}

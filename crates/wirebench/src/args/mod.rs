@@ -1,0 +1,321 @@
+//! Arguments: what can be said on the command line, and what each subcommand makes of it.
+//!
+//! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
+//! [`Invocation::read`].
+
+mod completions;
+mod config;
+mod ladder;
+mod man;
+mod outcome;
+mod run;
+mod serve;
+mod values;
+
+use crate::config::{Conflict, Layers, Settings};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Label, Talk, Terminal, When};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What a real-time transport costs, measured beside a bare TCP socket
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "wirebench",
+    version,
+    subcommand_required = true,
+    max_term_width = 80,
+    override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
+    before_help = EXAMPLES,
+    after_help = "Without a command: the ladder; with a URL alone: run. `--help` says more.",
+    after_long_help = crate::args::exit_codes(),
+    help_template = TEMPLATE,
+)]
+pub(crate) struct Program {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Subcommand,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench                                      the ladder, in under a minute
+  wirebench serve ws --listen 127.0.0.1:8080     a server to try things on
+  wirebench ws://127.0.0.1:8080 -c 100 -d 30s    100 connections, for 30 s";
+
+/// Examples stand before options.
+const TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+{before-help}{all-args}{after-help}
+";
+
+/// What every subcommand has.
+#[derive(Debug, clap::Args)]
+struct Shared {
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_short_help = true,
+        display_order = 900
+    )]
+    color: When,
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    quiet: bool,
+    /// Say more on stderr: what each block measured
+    #[arg(short, long, global = true, hide_short_help = true, display_order = 900)]
+    verbose: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Subcommand {
+    Ladder(ladder::Ladder),
+    Run(Box<run::Run>),
+    Serve(serve::Serve),
+    Config(config::Config),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// What was asked for, every setting settled.
+#[derive(Debug)]
+pub(crate) struct Invocation {
+    command: Subcommand,
+    settings: Settings,
+    layers: Layers,
+    terminal: Terminal,
+}
+
+impl Invocation {
+    /// Reads the command line, the environment and the project file.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Told`] if help, the version or an error of usage is all there is to say; [`Stop::Failed`] for what is
+    /// wrong in the environment or the file, or contradicts itself.
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Stop> {
+        let program = Program::command();
+        let arguments = with_command(arguments, &program);
+        let given = program.clone().try_get_matches_from(&arguments)?;
+        let (name, given) = given.subcommand().expect("clap has asked for one");
+        let embedded = name == serve::NAME && serve::is_embedded(given);
+        let (layers, remarks) = if NEEDS_LAYERS.contains(&name) && !embedded {
+            Layers::read(&program, std::env::vars_os(), Path::new("."))?
+        } else {
+            (Layers::default(), Vec::new())
+        };
+        let command = program.find_subcommand(name).expect("clap has found it");
+        let settings = layers.settle(command, given, conflicts(name))?;
+        let when = layers.shared("color").and_then(|when| When::from_str(when, true).ok());
+        let settled = program.mut_subcommand(name, |command| settings.apply(command));
+        let settled = settled.try_get_matches_from(&arguments)?;
+        let Program { shared, command } = Program::from_arg_matches(&settled)?;
+        let terminal = shared.terminal(&settled, when);
+        for remark in remarks {
+            terminal.say_labelled(Label::Warning, &remark);
+        }
+        Ok(Self { command, settings, layers, terminal })
+    }
+
+    /// Does what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// What stood in the way, with its exit code.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let Self { command, settings, layers, terminal } = self;
+        match command {
+            Subcommand::Ladder(ladder) => ladder.run(&settings, &terminal),
+            Subcommand::Run(run) => run.run(&settings, &terminal),
+            Subcommand::Serve(serve) => serve.run(&terminal),
+            Subcommand::Config(config) => config.run(&layers, &terminal),
+            Subcommand::Completions(completions) => completions.run(&terminal),
+            Subcommand::Man(man) => man.run(&terminal),
+        }
+    }
+}
+
+impl Shared {
+    /// The two streams, as the flags want them, or else as the lower layers do (`when`).
+    fn terminal(&self, matches: &ArgMatches, when: Option<When>) -> Terminal {
+        let by_flag = matches.value_source("color") == Some(clap::parser::ValueSource::CommandLine);
+        let color = when.filter(|_| !by_flag).unwrap_or(self.color);
+        let talk = match self {
+            Self { quiet: true, .. } => Talk::Quiet,
+            Self { verbose: true, .. } => Talk::Verbose,
+            Self { .. } => Talk::Usual,
+        };
+        Terminal::new(color, talk)
+    }
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Something is wrong.
+    Failed(Failure),
+    /// Clap has the last word: help, the version, or an error of usage.
+    Told(clap::Error),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<clap::Error> for Stop {
+    fn from(error: clap::Error) -> Self {
+        Self::Told(error)
+    }
+}
+
+/// Which options of a subcommand exclude each other.
+fn conflicts(subcommand: &str) -> &'static [Conflict] {
+    match subcommand {
+        run::NAME => run::CONFLICTS,
+        _ => &[],
+    }
+}
+
+/// The subcommands whose settings come from more places than the command line. The others work where the project file
+/// is broken.
+const NEEDS_LAYERS: &[&str] = &[ladder::NAME, run::NAME, serve::NAME, config::NAME];
+
+/// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
+fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
+    let words = arguments.get(1..).unwrap_or_default();
+    let asks_for_help = |word: &OsString| HELP.iter().any(|help| word == help);
+    let meant = match first_word(words, program) {
+        Some(word) if looks_like_url(word) => Some(run::NAME),
+        None if !words.iter().any(asks_for_help) => Some(ladder::NAME),
+        Some(_) | None => None,
+    };
+    if let Some(meant) = meant {
+        arguments.insert(arguments.len().min(1), meant.into());
+    }
+    arguments
+}
+
+/// The first argument that is neither an option nor the value of one.
+fn first_word<'a>(words: &'a [OsString], program: &Command) -> Option<&'a str> {
+    let with_value = options_with_value(program);
+    let mut words = words.iter().map(|word| word.to_str().unwrap_or_default());
+    while let Some(word) = words.next() {
+        match word {
+            "--" => return words.next(),
+            "-" => return Some(word),
+            long if long.starts_with("--") => {
+                if with_value.contains(long) {
+                    words.next();
+                }
+            }
+            // Of several letters in one word, the first that takes a value takes the rest of the word for it.
+            short if short.starts_with('-') => {
+                let takes = |letter: char| with_value.contains(&format!("-{letter}"));
+                if short[1..].find(takes).is_some_and(|at| short[1..].chars().nth(at + 1).is_none())
+                {
+                    words.next();
+                }
+            }
+            word => return Some(word),
+        }
+    }
+    None
+}
+
+/// All options, of whatever subcommand, that take a value, as they are typed.
+fn options_with_value(program: &Command) -> BTreeSet<String> {
+    let all = program.get_subcommands().chain([program]).flat_map(Command::get_arguments);
+    let with_value = all.filter(|option| option.get_action().takes_values());
+    let names = |option: &Arg| {
+        let long = option.get_long().map(|long| format!("--{long}"));
+        let short = option.get_short().map(|short| format!("-{short}"));
+        [long, short].into_iter().flatten()
+    };
+    with_value.flat_map(names).collect()
+}
+
+/// No subcommand has any of these in its name.
+fn looks_like_url(word: &str) -> bool {
+    word.contains([':', '/', '.'])
+}
+
+const HELP: &[&str] = &["-h", "--help", "-V", "--version"];
+
+/// What stands at the end of every long help.
+fn exit_codes() -> String {
+    let rows =
+        Exit::TABLE.iter().map(|(exit, meaning)| format!("\n  {:>3}  {meaning}", exit.code()));
+    format!("Exit codes:{}", rows.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(line: &str) -> String {
+        let words = line.split(' ').map(OsString::from).collect();
+        let words = with_command(words, &Program::command());
+        words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_is_meant_without_a_command_is_the_ladder_or_a_run() {
+        #[rustfmt::skip]
+        let table = [
+            ("wirebench",                     "wirebench ladder"),
+            ("wirebench --seed 7",            "wirebench ladder --seed 7"),
+            ("wirebench -c 10 --size=1B",     "wirebench ladder -c 10 --size=1B"),
+            ("wirebench --color never -q",    "wirebench ladder --color never -q"),
+            ("wirebench -qc 10",              "wirebench ladder -qc 10"),
+            ("wirebench ws://h",              "wirebench run ws://h"),
+            ("wirebench -c 10 ws://h",        "wirebench run -c 10 ws://h"),
+            ("wirebench -c10 ws://h",         "wirebench run -c10 ws://h"),
+            ("wirebench -qc10 ws://h",        "wirebench run -qc10 ws://h"),
+            ("wirebench --size=10B ws://h -q", "wirebench run --size=10B ws://h -q"),
+            ("wirebench -- ws://h",           "wirebench run -- ws://h"),
+            ("wirebench localhost:8080",      "wirebench run localhost:8080"),
+            ("wirebench unix:a.sock",         "wirebench run unix:a.sock"),
+            ("wirebench ws://h --help",       "wirebench run ws://h --help"),
+            ("wirebench ladder",              "wirebench ladder"),
+            ("wirebench -q run ws://h",       "wirebench -q run ws://h"),
+            ("wirebench --color never serve tcp", "wirebench --color never serve tcp"),
+            ("wirebench lader",               "wirebench lader"),
+            ("wirebench help run",            "wirebench help run"),
+            ("wirebench -h",                  "wirebench -h"),
+            ("wirebench --version",           "wirebench --version"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(completed(line), expected);
+        }
+        assert_eq!(with_command(Vec::new(), &Program::command()), ["ladder"]);
+    }
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Program::command().debug_assert();
+    }
+
+    #[test]
+    fn an_option_takes_a_value_in_all_subcommands_or_in_none() {
+        let program = Program::command();
+        let with_value = options_with_value(&program);
+        let all = program.get_subcommands().flat_map(Command::get_arguments);
+        for flag in all.filter(|option| !option.get_action().takes_values()) {
+            let long = flag.get_long().map(|long| format!("--{long}")).unwrap_or_default();
+            let short = flag.get_short().map(|short| format!("-{short}")).unwrap_or_default();
+            assert!(!with_value.contains(&long) && !with_value.contains(&short), "{long} {short}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! From a plan to its end: carried out, kept, shown, and how to do it again.
+
+use crate::config::{Settings, Source};
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+use crate::store::{self, Destination};
+use crate::terminal::{Label, Terminal};
+use crate::{date, signals};
+use anyhow::Context;
+use clap::CommandFactory;
+use record::{Ended, Kind, RunRecord, Tool};
+use run::{Host, Plan};
+use std::path::PathBuf;
+
+/// Where results go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Output {
+    /// Where to keep the record; `-` is stdout
+    ///
+    /// Without it the record goes into a new file in `.wirebench/records`, named by time.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show the record as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `plan`, keeps its record and shows it.
+pub(crate) fn carry_out(
+    plan: &Plan,
+    kind: Kind,
+    repeat: &Repeat,
+    output: &Output,
+    terminal: &Terminal,
+) -> Result<Exit, Failure> {
+    let destination = Destination::new(output.output.as_deref());
+    let as_json = output.json || destination == Destination::Stdout;
+    let host = host(kind, repeat)?;
+    let wish = signals::listen()?;
+    let mut progress = Progress::new(terminal, !as_json);
+    let mut record = run::execute(plan, &host, &mut progress, &wish.signal)?;
+    drop(progress);
+    record.conclusion = report::conclusion(&record);
+
+    let kept = store::keep(&record, &destination);
+    let page = match kind {
+        _ if as_json => record.to_json(),
+        Kind::Ladder => report::ladder(&record, &terminal.style()),
+        Kind::Run | Kind::Other => report::run(&record, &terminal.style()),
+    };
+    let shown = terminal.result(&page);
+    if let Ok(Some(path)) = &kept {
+        terminal.say_labelled(Label::Record, &path.display().to_string());
+    }
+    terminal.say_labelled(Label::Repeat, &repeat.to_string());
+    kept?;
+    shown?;
+    Ok(exit(&record))
+}
+
+/// What a run needs to know of us.
+fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
+    let now =
+        engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
+    Ok(Host {
+        program: std::env::current_exe().context("cannot find this program itself")?,
+        scratch: std::env::temp_dir(),
+        command_line: record::without_secrets(repeat.words.iter().map(String::as_str)),
+        started_at: date::rfc3339(now),
+        tool: Tool {
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: option_env!("WIREBENCH_COMMIT").map(str::to_owned),
+        },
+        kind,
+    })
+}
+
+/// How the program ends after this record.
+fn exit(record: &RunRecord) -> Exit {
+    match &record.ended {
+        Ended::Interrupted { signal } => Exit::of_signal(*signal),
+        _ if record.blocks.iter().all(|block| block.counts.ok == 0) => Exit::UNREACHABLE,
+        Ended::Completed => Exit::DONE,
+        Ended::Partial { .. } => Exit::PARTIAL,
+    }
+}
+
+/// The command that does it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeat {
+    /// Without the name of the program.
+    words: Vec<String>,
+}
+
+impl Repeat {
+    /// The subcommand `name` on `url`, with all that was set, and with the seed that was used.
+    pub(crate) fn new(name: &str, url: Option<String>, settings: &Settings, seed: u64) -> Self {
+        let program = super::Program::command();
+        let command = program.find_subcommand(name).expect("it is being run");
+        let mut words = vec![name.to_owned()];
+        words.extend(url);
+        words.extend(settings.flags(command, |name, source| match name {
+            // They may be secret, and are said there again.
+            "header" => *source != Source::Flag,
+            // To repeat a measurement is not to overwrite its record.
+            name => ["output", "json"].contains(&name),
+        }));
+        if !settings.is_set("seed") {
+            words.extend(["--seed".to_owned(), seed.to_string()]);
+        }
+        Self { words }
+    }
+}
+
+impl std::fmt::Display for Repeat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("wirebench")?;
+        self.words.iter().try_for_each(|word| write!(f, " {}", quoted(word)))
+    }
+}
+
+/// `word` as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+:,./@%^".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        for (word, expected) in [
+            ("--size", "--size"),
+            ("ws://127.0.0.1:8080/a", "ws://127.0.0.1:8080/a"),
+            ("ws://h/?a=1&b=2", "'ws://h/?a=1&b=2'"),
+            ("Name: it's", r"'Name: it'\''s'"),
+            ("", "''"),
+            ("~", "'~'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! `wirebench run URL`: drives any server.
+
+use super::outcome::{self, Output};
+use super::values;
+use crate::config::{Conflict, Settings};
+use crate::exit::{Exit, Failure};
+use crate::terminal::Terminal;
+use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use run::{Measurement, Peer, Plan, Scheme, Speech, Url};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::str::FromStr;
+use units::{Bytes, Nanos, Rate};
+
+/// As it is typed.
+pub(crate) const NAME: &str = "run";
+
+/// Load a server and measure its round trips
+///
+/// Every connection sends a message and waits for the reply before it sends the next one; replies are held byte for
+/// byte against what was sent. A server is asked once before anything is timed.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_help = "`--help` has all options: headers, sources, time-outs, fixed replies, …",
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Run {
+    /// The server: tcp://, tcp-framed://, unix://, ws:// or http://
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// How many connections are held
+    #[arg(short, long, value_name = "COUNT", default_value = "50", value_parser = values::count)]
+    connections: NonZeroU32,
+    /// How long to measure
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = values::some_time)]
+    duration: Nanos,
+    /// How many messages to measure, in place of a time
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = values::large_count)]
+    messages: Option<NonZeroU64>,
+    /// How long each message is
+    ///
+    /// Its content is random, and follows from the seed.
+    #[arg(long, value_name = "SIZE", default_value = "64B", value_parser = values::size)]
+    size: Bytes,
+    /// What each message is, in place of random content
+    ///
+    /// `@FILE` is what the file holds, `@-` what stdin does; a text that begins with `@` is written `@@…`.
+    /// Over WebSocket a text is sent as text and a file as binary, unless --text or --binary says otherwise.
+    #[arg(long, value_name = "TEXT|@FILE")]
+    payload: Option<String>,
+    /// Send WebSocket messages as text
+    #[arg(long, hide_short_help = true)]
+    text: bool,
+    /// Send WebSocket messages as binary
+    #[arg(long, hide_short_help = true)]
+    binary: bool,
+    /// How many messages are in flight on each connection
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = values::in_flight, hide_short_help = true)]
+    in_flight: NonZeroU32,
+    /// How many messages are in flight on all connections together [default: no bound]
+    ///
+    /// With many connections and few messages in flight the connections take turns.
+    #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
+    in_flight_max: Option<NonZeroU32>,
+    /// Short-lived clients: how many in all
+    ///
+    /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration in
+    /// place of --clients there is no end to them before that.
+    #[arg(long, value_name = "COUNT", value_parser = values::count)]
+    clients: Option<NonZeroU32>,
+    /// Short-lived clients: how many at the same time [default: 10]
+    #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
+    concurrency: Option<NonZeroU32>,
+    /// Short-lived clients: how many round trips each makes [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
+    round_trips: Option<NonZeroU32>,
+    /// One more header field for HTTP and WebSocket, e.g. `Origin: http://a.example`; repeatable
+    ///
+    /// `@FILE` is a file with one field on each line: the place for secrets, which a command line shows to everyone who
+    /// lists processes. Values of headers are never recorded.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE|@FILE", hide_short_help = true)]
+    header: Vec<String>,
+    /// Offer a WebSocket subprotocol; repeatable, the best first
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    subprotocol: Vec<String>,
+    /// The method of HTTP requests [default: POST]
+    ///
+    /// GET and HEAD send no body, and any answer of the 2xx kind counts as a reply unless --expect says more.
+    #[arg(long, value_name = "METHOD", hide_short_help = true)]
+    method: Option<String>,
+    /// What each reply must be [default: what was sent]
+    ///
+    /// `@FILE` is what the file holds. On tcp:// and unix:// its length is the length of a reply.
+    #[arg(long, value_name = "TEXT|@FILE", hide_short_help = true)]
+    expect: Option<String>,
+    /// How many connections are opened a second at most [default: as fast as it goes]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    connect_rate: Option<Rate>,
+    /// Where connections come from: an address of this machine, or a range A-B; repeatable
+    ///
+    /// Connections take turns with the addresses. Without it the system chooses; towards 127.0.0.1 connections come
+    /// from as many loopback addresses as their ports make necessary.
+    #[arg(long, value_name = "ADDRESS|A-B", hide_short_help = true)]
+    source_ip: Vec<SourceRange>,
+    /// How many threads send
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = values::threads, hide_short_help = true)]
+    threads: NonZeroU32,
+    /// How long messages are exchanged before any is measured; none with --messages or --clients
+    #[arg(long, value_name = "TIME", default_value = "1s", hide_short_help = true)]
+    warm_up: Nanos,
+    /// How long a name, a connection, a handshake, a reply and a close may take, each
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::some_time, hide_short_help = true)]
+    timeout: Nanos,
+    /// How long replies are awaited after the last message was sent
+    #[arg(long, value_name = "TIME", default_value = "1s", hide_short_help = true)]
+    drain: Nanos,
+    /// What payload, mask keys and handshake keys follow from [default: from the clock]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    seed: Option<u64>,
+    /// Load a public address; do so only with those that are yours to load
+    #[arg(long, hide_short_help = true)]
+    i_may_load_this_target: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench ws://127.0.0.1:8080 -c 100 -d 30s
+  wirebench http://127.0.0.1:8080/echo --size 4KiB --json
+  wirebench ws://127.0.0.1:8080 --clients 20k --concurrency 10 --round-trips 5";
+
+/// Which options exclude each other.
+#[rustfmt::skip]
+pub(crate) const CONFLICTS: &[Conflict] = &[
+    Conflict { between: ["duration", "messages"],    cure: "a run ends after a time or after so many messages; leave one out" },
+    Conflict { between: ["duration", "clients"],     cure: "a run ends after a time or after so many clients; leave one out" },
+    Conflict { between: ["messages", "clients"],     cure: "clients send --round-trips messages each; leave --messages out" },
+    Conflict { between: ["messages", "concurrency"], cure: "short-lived clients are counted by --clients, not by their messages" },
+    Conflict { between: ["messages", "round-trips"], cure: "short-lived clients are counted by --clients, not by their messages" },
+    Conflict { between: ["connections", "clients"],     cure: "--concurrency says how many short-lived clients there are at the same time" },
+    Conflict { between: ["connections", "concurrency"], cure: "--concurrency is for short-lived clients, --connections for lasting ones; leave one out" },
+    Conflict { between: ["connections", "round-trips"], cure: "--round-trips is for short-lived clients, and --concurrency says how many there are at the same time" },
+    Conflict { between: ["warm-up", "clients"],      cure: "all of so many clients are measured; leave --warm-up out, or --duration in place of --clients" },
+    Conflict { between: ["size", "payload"],         cure: "a payload has its own size; leave one out" },
+    Conflict { between: ["text", "binary"],          cure: "messages are one or the other; leave one out" },
+];
+
+impl Run {
+    /// Measures the server, keeps the record, shows it.
+    pub(crate) fn run(self, settings: &Settings, terminal: &Terminal) -> Result<Exit, Failure> {
+        let seed = values::seed_or_clock(self.seed);
+        let plan = self.plan(settings, seed).map_err(Failure::usage)?;
+        let repeat = outcome::Repeat::new(NAME, Some(self.url.to_string()), settings, seed);
+        outcome::carry_out(&plan, record::Kind::Run, &repeat, &self.output, terminal)
+    }
+
+    /// What is to be done; whatever makes no sense together is an error that says what would.
+    fn plan(&self, settings: &Settings, seed: u64) -> Result<Plan, String> {
+        let scheme = self.url.scheme;
+        let speech = self.speech()?;
+        let payload = self.payload(settings, &speech, seed)?;
+        let short_lived =
+            self.clients.is_some() || self.concurrency.is_some() || self.round_trips.is_some();
+        let (lifetime, connections) = if short_lived {
+            let concurrency = self.concurrency.unwrap_or(CONCURRENCY_USUAL);
+            (Lifetime::RoundTrips(self.round_trips.unwrap_or(NonZeroU32::MIN)), concurrency)
+        } else {
+            (Lifetime::Long, self.connections)
+        };
+        if scheme == Scheme::Http && self.in_flight > NonZeroU32::MIN {
+            return Err(format!(
+                "--in-flight {} is not possible over http://, where a connection carries one request at a time; \
+                 use more --connections",
+                self.in_flight
+            ));
+        }
+        let (in_flight, in_flight_max) = (self.in_flight, self.in_flight_max);
+        let stop = match (self.messages, self.clients) {
+            (Some(messages), _) => Stop::Messages(messages),
+            (None, Some(clients)) => Stop::Clients(clients.into()),
+            (None, None) => Stop::After(self.duration),
+        };
+        let counts_everything = matches!(stop, Stop::Messages(_) | Stop::Clients(_));
+        let warm_up = if counts_everything && !settings.is_set("warm-up") {
+            Nanos::ZERO
+        } else {
+            self.warm_up
+        };
+        let timeout = self.timeout;
+        let workload = Workload {
+            connections,
+            connect_rate: self.connect_rate,
+            lifetime,
+            arrival: Arrival::Closed { in_flight, in_flight_max },
+            expect: self.expectation(&speech)?,
+            content: payload.content,
+            phases: Phases { warm_up, stop, drain: self.drain },
+            timeouts: Timeouts {
+                connect: timeout,
+                handshake: timeout,
+                reply: timeout,
+                close: timeout,
+            },
+            seed,
+        };
+        let measurement = Measurement {
+            name: self.url.to_string(),
+            peer: Peer::Given(self.url.clone()),
+            speech,
+            workload,
+            content_source: payload.source,
+            threads: self.threads,
+            sources: self.sources()?,
+            resolve_timeout: timeout,
+        };
+        Ok(Plan {
+            measurements: vec![measurement],
+            rounds: 1,
+            baseline: None,
+            seed,
+            public_allowed: self.i_may_load_this_target,
+        })
+    }
+
+    /// What is said besides the messages.
+    fn speech(&self) -> Result<Speech, String> {
+        let scheme = self.url.scheme;
+        let only_for = |option: &str, schemes: &str, is_set: bool| {
+            let problem =
+                format!("{option} means nothing to {scheme}://, only to {schemes}; leave it out");
+            if is_set { Err(problem) } else { Ok(()) }
+        };
+        let has_headers = scheme.has_paths();
+        only_for("--header", "ws:// and http://", !has_headers && !self.header.is_empty())?;
+        only_for(
+            "--subprotocol",
+            "ws://",
+            scheme != Scheme::WebSocket && !self.subprotocol.is_empty(),
+        )?;
+        only_for("--method", "http://", scheme != Scheme::Http && self.method.is_some())?;
+        only_for("--text", "ws://", scheme != Scheme::WebSocket && self.text)?;
+        let mut headers = Vec::new();
+        for text in &self.header {
+            if let Some(path) = text.strip_prefix('@') {
+                headers.extend(headers_of_file(path)?);
+            } else {
+                headers.push(header(text).map_err(|problem| format!("--header: {problem}"))?);
+            }
+        }
+        let method = self.method.as_ref().map_or("POST", |method| method);
+        Ok(Speech {
+            method: method.to_ascii_uppercase(),
+            headers,
+            subprotocols: self.subprotocol.clone(),
+            ..Speech::default()
+        })
+    }
+
+    /// What messages hold.
+    fn payload(&self, settings: &Settings, speech: &Speech, seed: u64) -> Result<Payload, String> {
+        let scheme = self.url.scheme;
+        if scheme == Scheme::Http && has_no_body(&speech.method) {
+            let option = if self.payload.is_some() { "--payload" } else { "--size" };
+            if self.payload.is_some() || settings.is_set("size") {
+                return Err(format!(
+                    "{option} cannot be sent with --method {}, which has no body; leave one out",
+                    speech.method
+                ));
+            }
+            return Ok(Payload {
+                content: Content::exactly(b"", false),
+                source: "none".to_owned(),
+            });
+        }
+        let payload = match &self.payload {
+            None if self.text => Payload {
+                content: Content::text(self.size, seed),
+                source: format!("random text, from seed {seed}"),
+            },
+            None => Payload {
+                content: Content::binary(self.size, seed),
+                source: format!("random bytes, from seed {seed}"),
+            },
+            Some(typed) => {
+                let bytes =
+                    values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
+                let is_file = typed.starts_with('@') && !typed.starts_with("@@");
+                let as_text =
+                    scheme == Scheme::WebSocket && !self.binary && (self.text || !is_file);
+                if as_text && std::str::from_utf8(&bytes).is_err() {
+                    return Err(format!(
+                        "--payload {typed} is not UTF-8, and text is; use --binary"
+                    ));
+                }
+                let source = format!("--payload {typed}");
+                Payload { content: Content::exactly(&bytes, as_text), source }
+            }
+        };
+        if payload.content.payload().is_empty() && is_stream(scheme) {
+            return Err(format!(
+                "a message of 0 bytes cannot be seen on {scheme}://; use tcp-framed://, or a --size from 1 B on"
+            ));
+        }
+        Ok(payload)
+    }
+
+    /// What replies must be.
+    fn expectation(&self, speech: &Speech) -> Result<Expect, String> {
+        let scheme = self.url.scheme;
+        let method = (scheme == Scheme::Http).then_some(speech.method.as_str());
+        let Some(typed) = &self.expect else {
+            let anything = method.is_some_and(has_no_body);
+            return Ok(if anything { Expect::Anything } else { Expect::Echo });
+        };
+        if method == Some("HEAD") {
+            return Err(
+                "--expect cannot be met with --method HEAD, whose replies are empty; use GET"
+                    .to_owned(),
+            );
+        }
+        let reply = values::bytes(typed).map_err(|problem| format!("--expect: {problem}"))?;
+        if reply.is_empty() && is_stream(scheme) {
+            return Err(format!("a reply of 0 bytes cannot be seen on {scheme}://; --expect more"));
+        }
+        Ok(Expect::Exactly(reply.into()))
+    }
+
+    /// The addresses that connections come from.
+    fn sources(&self) -> Result<Vec<IpAddr>, String> {
+        if self.url.scheme == Scheme::Unix && !self.source_ip.is_empty() {
+            return Err(
+                "--source-ip means nothing to unix://, which has no addresses; leave it out"
+                    .to_owned(),
+            );
+        }
+        let sources: Vec<IpAddr> = self.source_ip.iter().flat_map(SourceRange::addresses).collect();
+        if sources.len() > SOURCES_MAX {
+            return Err(format!(
+                "--source-ip: {} addresses are too many; at most {SOURCES_MAX} are used",
+                sources.len()
+            ));
+        }
+        Ok(sources)
+    }
+}
+
+/// What messages hold, and where that came from.
+struct Payload {
+    content: Content,
+    source: String,
+}
+
+/// Whether nothing in the protocol says where a message ends.
+fn is_stream(scheme: Scheme) -> bool {
+    matches!(scheme, Scheme::Tcp | Scheme::Unix)
+}
+
+/// Whether requests of this method have no body.
+fn has_no_body(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
+}
+
+/// Reads `Name: value`. A line end in it would let one field become several.
+fn header(text: &str) -> Result<(String, String), String> {
+    if let Some(control) = text.chars().find(|letter| letter.is_control() && *letter != '\t') {
+        return Err(format!("a header field cannot have `{}` in it", control.escape_default()));
+    }
+    let (name, value) = text
+        .split_once(':')
+        .ok_or_else(|| format!("`{text}` has no colon; a header field is `Name: value`"))?;
+    if name.is_empty() || name.contains([' ', '\t']) {
+        return Err(format!("`{name}` is not the name of a header field"));
+    }
+    Ok((name.to_owned(), value.trim_matches([' ', '\t']).to_owned()))
+}
+
+fn headers_of_file(path: &str) -> Result<Vec<(String, String)>, String> {
+    let problem = |problem: String| format!("--header @{path}: {problem}");
+    let bytes = values::bytes(&format!("@{path}")).map_err(problem)?;
+    let text = String::from_utf8(bytes).map_err(|_| problem("is not UTF-8".to_owned()))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(index, line)| {
+            // The line itself may be a secret.
+            header(line).map_err(|_| problem(format!("line {} is not `Name: value`", index + 1)))
+        })
+        .collect()
+}
+
+/// One source address, or all from one to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SourceRange {
+    V4(Ipv4Addr, Ipv4Addr),
+    V6(Ipv6Addr, Ipv6Addr),
+}
+
+impl SourceRange {
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> + use<> {
+        let (v4, v6) = match *self {
+            Self::V4(first, last) => (Some(u32::from(first)..=u32::from(last)), None),
+            Self::V6(first, last) => (None, Some(u128::from(first)..=u128::from(last))),
+        };
+        let v4 = v4.into_iter().flatten().map(|bits| IpAddr::V4(bits.into()));
+        let v6 = v6.into_iter().flatten().map(|bits| IpAddr::V6(bits.into()));
+        // One more than are used, so that too many are seen to be too many.
+        v4.chain(v6).take(SOURCES_MAX + 1)
+    }
+}
+
+impl FromStr for SourceRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = |text: &str| {
+            text.parse::<IpAddr>().map_err(|_| {
+                format!("`{text}` is not an address; try 127.0.0.2, or 127.0.0.2-127.0.0.9")
+            })
+        };
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (address(first)?, address(last)?) {
+            (first, last) if first.is_ipv4() == last.is_ipv4() && first > last => {
+                Err(format!("`{text}` goes backwards; did you mean {last}-{first}?"))
+            }
+            (IpAddr::V4(first), IpAddr::V4(last)) => Ok(Self::V4(first, last)),
+            (IpAddr::V6(first), IpAddr::V6(last)) => Ok(Self::V6(first, last)),
+            _ => Err(format!("`{text}` begins in one family of addresses and ends in another")),
+        }
+    }
+}
+
+/// Short-lived clients at the same time.
+const CONCURRENCY_USUAL: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
+
+/// More source addresses have more ports than a machine has memory for connections.
+const SOURCES_MAX: usize = 65_536;

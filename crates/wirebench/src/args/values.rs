@@ -1,0 +1,124 @@
+//! Values of options that several subcommands have, and what is too much or too little of them.
+
+use std::fs::File;
+use std::io::{Read, stdin};
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Bytes, Count, Nanos};
+
+/// A number of things, at least one.
+pub(crate) fn count(text: &str) -> Result<NonZeroU32, String> {
+    let count = NonZeroU64::new(number(text)?).ok_or("must be at least 1")?;
+    count.try_into().map_err(|_| format!("`{text}` is too large; at most {} are", u32::MAX))
+}
+
+/// A number of things that may be large, at least one.
+pub(crate) fn large_count(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(number(text)?).ok_or_else(|| "must be at least 1".to_owned())
+}
+
+/// Rounds of a ladder.
+pub(crate) fn rounds(text: &str) -> Result<NonZeroU32, String> {
+    at_most(count(text)?, 10_000)
+}
+
+/// Messages in flight.
+pub(crate) fn in_flight(text: &str) -> Result<NonZeroU32, String> {
+    at_most(count(text)?, 65_536)
+}
+
+/// Threads.
+pub(crate) fn threads(text: &str) -> Result<NonZeroU32, String> {
+    at_most(count(text)?, 1024)
+}
+
+/// How long a message is.
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+    if size > SIZE_MAX {
+        return Err(format!("{size} is too large; messages have at most {SIZE_MAX}"));
+    }
+    Ok(size)
+}
+
+/// A time that is not zero.
+pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+    if time == Nanos::ZERO { Err("must be longer than no time".to_owned()) } else { Ok(time) }
+}
+
+/// The bytes that an option stands for: its text itself, the contents of a file for `@FILE`, of stdin for `@-`. A text
+/// that begins with `@` is written `@@…`.
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
+    if path.starts_with('@') {
+        return Ok(path.as_bytes().to_vec());
+    }
+    let mut bytes = Vec::new();
+    let max = SIZE_MAX.0 + 1;
+    let read = if path == "-" {
+        stdin().lock().take(max).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(max).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| format!("cannot read {path}: {error}"))?;
+    if bytes.len() as u64 > SIZE_MAX.0 {
+        return Err(format!("{path} is too large; messages have at most {SIZE_MAX}"));
+    }
+    Ok(bytes)
+}
+
+/// `seed`, or one that no other run of today has had.
+pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
+    seed.unwrap_or_else(|| engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY)
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let count: Count = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+    Ok(count.0)
+}
+
+fn at_most(count: NonZeroU32, max: u32) -> Result<NonZeroU32, String> {
+    if count.get() > max { Err(format!("at most {max} are possible")) } else { Ok(count) }
+}
+
+/// The longest message; what embedded servers accept.
+pub(crate) const SIZE_MAX: Bytes = Bytes(16 << 20);
+
+const SECONDS_OF_A_DAY: u64 = 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_and_too_much_are_told_apart() {
+        #[rustfmt::skip]
+        let table = [
+            (count("0").map(NonZeroU32::get),          Err("must be at least 1".to_owned())),
+            (count("10k").map(NonZeroU32::get),        Ok(10_000)),
+            (count("5G").map(NonZeroU32::get),         Err("`5G` is too large; at most 4294967295 are".to_owned())),
+            (threads("1025").map(NonZeroU32::get),     Err("at most 1024 are possible".to_owned())),
+            (in_flight("65536").map(NonZeroU32::get),  Ok(65_536)),
+        ];
+        for (found, expected) in table {
+            assert_eq!(found, expected);
+        }
+        assert_eq!(some_time("0s"), Err("must be longer than no time".to_owned()));
+        assert_eq!(size("16MiB"), Ok(Bytes(16 << 20)));
+        assert_eq!(
+            size("17MiB"),
+            Err("17 MiB is too large; messages have at most 16 MiB".to_owned())
+        );
+    }
+
+    #[test]
+    fn bytes_are_the_text_or_what_a_file_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("payload");
+        std::fs::write(&path, [0, 255]).unwrap();
+        assert_eq!(bytes("Ping"), Ok(b"Ping".to_vec()));
+        assert_eq!(bytes("@@Ping"), Ok(b"@Ping".to_vec()));
+        assert_eq!(bytes(&format!("@{}", path.display())), Ok(vec![0, 255]));
+        assert!(bytes("@/nowhere").unwrap_err().starts_with("cannot read /nowhere: "));
+    }
+}

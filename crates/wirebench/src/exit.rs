@@ -1,0 +1,143 @@
+//! Exit codes, and errors that carry one. `docs/CLI.md` has the same table; a test holds them together.
+
+use run::RunError;
+use std::fmt;
+
+/// What the program tells its caller in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exit(u8);
+
+impl Exit {
+    /// Done, with everything that was asked.
+    pub(crate) const DONE: Self = Self(0);
+    /// Our own failure.
+    pub(crate) const INTERNAL: Self = Self(1);
+    /// Wrong usage, or more than this machine allows.
+    pub(crate) const USAGE: Self = Self(2);
+    /// Something was lost on the way; the record says what.
+    pub(crate) const PARTIAL: Self = Self(13);
+    /// The target was refused by the safety rail.
+    pub(crate) const REFUSED: Self = Self(14);
+    /// The target could not be reached, or not one message got its reply.
+    pub(crate) const UNREACHABLE: Self = Self(15);
+    /// The result could not be written.
+    pub(crate) const NOT_WRITTEN: Self = Self(74);
+    /// Ended by SIGINT (Ctrl-C).
+    pub(crate) const INTERRUPTED: Self = Self(130);
+    /// Ended by SIGTERM.
+    pub(crate) const TERMINATED: Self = Self(143);
+
+    /// Every code, and what it means to the caller.
+    pub(crate) const TABLE: [(Self, &str); 9] = [
+        (Self::DONE, "done"),
+        (Self::INTERNAL, "our own failure"),
+        (Self::USAGE, "wrong usage, or more than this machine allows"),
+        (Self::PARTIAL, "partial: something was lost on the way, the record says what"),
+        (Self::REFUSED, "the target was refused by the safety rail"),
+        (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
+        (Self::NOT_WRITTEN, "the result could not be written"),
+        (Self::INTERRUPTED, "ended by SIGINT (Ctrl-C), with a valid partial record"),
+        (Self::TERMINATED, "ended by SIGTERM, with a valid partial record"),
+    ];
+
+    /// As shells count the end by a signal.
+    pub(crate) fn of_signal(signal: i32) -> Self {
+        u8::try_from(signal).map_or(Self::INTERNAL, |signal| Self(signal.saturating_add(128)))
+    }
+
+    /// As a number.
+    pub(crate) const fn code(self) -> u8 {
+        self.0
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}
+
+/// Why the program could not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// With which code it ends.
+    pub(crate) exit: Exit,
+    error: anyhow::Error,
+}
+
+impl Failure {
+    /// `error`, with the code that belongs to it.
+    pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
+        Self { exit, error: error.into() }
+    }
+
+    /// Something is wrong with what was asked.
+    pub(crate) fn usage(what: impl fmt::Display) -> Self {
+        Self { exit: Exit::USAGE, error: anyhow::anyhow!("{what}") }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self { exit: Exit::INTERNAL, error }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let exit = match &error {
+            RunError::InvalidRequest(_) | RunError::Shortage(_) => Exit::USAGE,
+            RunError::PublicTarget { .. } => Exit::REFUSED,
+            RunError::ResolveTimedOut { .. }
+            | RunError::Unreachable { .. }
+            | RunError::Unresolved { .. }
+            | RunError::WrongAnswer { .. } => Exit::UNREACHABLE,
+            RunError::Interrupted { signal } => Exit::of_signal(*signal),
+            RunError::EmbeddedServer { .. }
+            | RunError::Engine(_)
+            | RunError::Scratch { .. }
+            | _ => Exit::INTERNAL,
+        };
+        Self::new(exit, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_manual_is_this_one() {
+        let page = include_str!("../../../docs/CLI.md");
+        let rows: Vec<String> = Exit::TABLE
+            .iter()
+            .map(|(exit, meaning)| format!("| {} | {meaning} |", exit.code()))
+            .collect();
+        let written: Vec<&str> = page
+            .lines()
+            .skip_while(|line| !line.starts_with("| exit code |"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        assert_eq!(written, rows);
+    }
+
+    #[test]
+    fn every_code_is_in_the_table_once_and_in_order() {
+        let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
+        assert_eq!(codes, [0, 1, 2, 13, 14, 15, 74, 130, 143]);
+    }
+
+    #[test]
+    fn signals_count_as_shells_count_them() {
+        assert_eq!(Exit::of_signal(2), Exit::INTERRUPTED);
+        assert_eq!(Exit::of_signal(15), Exit::TERMINATED);
+        assert_eq!(Exit::of_signal(-1), Exit::INTERNAL);
+    }
+}

@@ -1,0 +1,161 @@
+//! What is seen while a run goes on: one line that is rewritten in place on a terminal, a plain line each second
+//! elsewhere, nothing when it should be quiet.
+
+use crate::terminal::{Label, Talk, Terminal};
+use engine::clock::Clock;
+use record::Block;
+use run::{Live, News};
+use units::{Instant, Nanos};
+
+/// Shows what happens on a [`Terminal`].
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    terminal: &'a Terminal,
+    clock: Clock,
+    pace: Pace,
+    /// Whether a line stands there that is to be rewritten.
+    line_stands: bool,
+    /// Whether warnings are shown as they come; the page of the result has them too.
+    shows_warnings: bool,
+}
+
+impl<'a> Progress<'a> {
+    /// Time is counted from now on. Warnings are shown if no page of the result will.
+    pub(crate) fn new(terminal: &'a Terminal, has_page: bool) -> Self {
+        let (pace, shows_warnings) = (Pace::default(), !has_page);
+        Self { terminal, clock: Clock::start(), pace, line_stands: false, shows_warnings }
+    }
+
+    fn live(&mut self, live: Live<'_>) {
+        let line = report::live_line(
+            &report::Live {
+                name: live.name,
+                block: live.block,
+                phase: live.phase,
+                elapsed: live.elapsed,
+                messages_per_s: live.messages_per_s,
+                p50: live.p50,
+                p99: live.p99,
+                failed: live.failed,
+            },
+            // One column less: a full line would make some terminals wrap.
+            self.terminal.columns_of_words().saturating_sub(1),
+        );
+        if self.terminal.animated {
+            self.terminal.rewrite(&line);
+            self.line_stands = true;
+        } else if self.pace.allows(live.elapsed, live.p50.is_some()) {
+            self.terminal.say(&line);
+        }
+    }
+
+    fn block(&mut self, name: &str, block: &Block, (index, total): (usize, usize)) {
+        if self.terminal.talk < Talk::Verbose {
+            return;
+        }
+        let p50 = block.round_trip.as_ref().and_then(|times| times.p50_ns).map(Nanos);
+        let result = match (&block.failed, p50) {
+            (Some(reason), _) => format!("failed: {reason}"),
+            (None, None) => format!("{:.0} messages/s", block.messages_per_s),
+            (None, Some(p50)) => format!("{:.0} messages/s, p50 {p50}", block.messages_per_s),
+        };
+        self.say(&format!("block {}/{total}  {name}: {result}", index + 1));
+    }
+
+    /// A line of its own.
+    fn say(&mut self, text: &str) {
+        self.end_line();
+        self.terminal.say(text);
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.line_stands) {
+            self.terminal.clear();
+        }
+    }
+}
+
+impl run::Progress for Progress<'_> {
+    fn report(&mut self, news: News<'_>) {
+        if self.terminal.talk == Talk::Quiet {
+            return;
+        }
+        let elapsed = self.clock.now().since(Instant::START);
+        match news {
+            News::Machine(environment) => {
+                let width = self.terminal.columns_of_words().saturating_sub(ELAPSED_COLUMNS);
+                let line = report::machine_line(environment, width);
+                self.say(&format!("{:>4.1} s  {line}", elapsed.as_secs_f64()));
+            }
+            News::Begin { expected } if expected >= WORTH_TELLING => {
+                let seconds = (elapsed + expected).as_secs_f64().ceil();
+                self.say(&format!("{:>4.1} s  done in about {seconds} s", elapsed.as_secs_f64()));
+            }
+            News::Begin { .. } => {}
+            News::Live(live) => self.live(live),
+            News::Block { name, block, index, total } => self.block(name, block, (index, total)),
+            News::Warning(warning) if self.shows_warnings => {
+                self.end_line();
+                let text =
+                    format!("{} ({}): {}", warning.message, warning.evidence, warning.advice);
+                self.terminal.say_labelled(Label::Warning, &text);
+            }
+            News::Warning(_) => {}
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.end_line();
+    }
+}
+
+/// When a plain line is due: as soon as there is a number, and then each second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// When the last line was shown.
+    last: Option<Nanos>,
+}
+
+impl Pace {
+    fn allows(&mut self, elapsed: Nanos, has_number: bool) -> bool {
+        let allows = match self.last {
+            None => has_number || elapsed >= PLAIN_PERIOD,
+            Some(last) => elapsed >= last + PLAIN_PERIOD,
+        };
+        if allows {
+            self.last = Some(elapsed);
+        }
+        allows
+    }
+}
+
+/// How often a plain line is shown.
+const PLAIN_PERIOD: Nanos = Nanos::from_secs(1);
+/// What takes less needs no announcement.
+const WORTH_TELLING: Nanos = Nanos::from_secs(3);
+/// What stands before the machine: `12.3 s  `.
+const ELAPSED_COLUMNS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_number_is_shown_at_once_and_then_one_each_second() {
+        let mut pace = Pace::default();
+        let shown: Vec<u64> = (0..40)
+            .map(|tenth| tenth * 100)
+            .filter(|millis| pace.allows(Nanos::from_millis(*millis), *millis >= 400))
+            .collect();
+        assert_eq!(shown, [400, 1400, 2400, 3400]);
+    }
+
+    #[test]
+    fn a_run_without_numbers_is_still_seen_to_live() {
+        let mut pace = Pace::default();
+        let shown = (0..30).filter(|tenth| pace.allows(Nanos::from_millis(tenth * 100), false));
+        assert_eq!(shown.count(), 2);
+    }
+}

@@ -1,0 +1,184 @@
+//! Where records are kept: a file each, written whole or not at all.
+
+use crate::exit::{Exit, Failure};
+use anyhow::anyhow;
+use record::{Kind, RunRecord};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a record goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// A new file in [`RECORDS`], named by time and kind.
+    Records,
+    /// This file, whether or not there is one already.
+    File(PathBuf),
+    /// Nowhere: it is the result on stdout.
+    Stdout,
+}
+
+impl Destination {
+    /// As `--output` says.
+    pub(crate) fn new(output: Option<&Path>) -> Self {
+        match output {
+            None => Self::Records,
+            Some(path) if path == Path::new("-") => Self::Stdout,
+            Some(path) => Self::File(path.to_owned()),
+        }
+    }
+}
+
+/// Where records are kept, under the current directory.
+const RECORDS: &str = ".wirebench/records";
+
+/// Keeps `record` and says where; `None` if it is kept nowhere.
+///
+/// # Errors
+///
+/// [`Exit::NOT_WRITTEN`], with path, reason and cure.
+pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBuf>, Failure> {
+    let json = record.to_json();
+    let (path, written) = match to {
+        Destination::Stdout => return Ok(None),
+        Destination::File(path) => (path.clone(), write(path, json.as_bytes())),
+        Destination::Records => {
+            let stem = stem(record);
+            match new_file(Path::new(RECORDS), &stem) {
+                Ok(path) => {
+                    // Else the empty file that held the name would stay.
+                    let written =
+                        write(&path, json.as_bytes()).inspect_err(|_| drop(fs::remove_file(&path)));
+                    (path, written)
+                }
+                Err(error) => (Path::new(RECORDS).join(format!("{stem}.json")), Err(error)),
+            }
+        }
+    };
+    match written {
+        Ok(()) => Ok(Some(path)),
+        Err(error) => Err(Failure::new(
+            Exit::NOT_WRITTEN,
+            anyhow!(
+                "cannot write the record to {}: {error}; `-o FILE` writes it elsewhere",
+                path.display()
+            ),
+        )),
+    }
+}
+
+/// Date, time and kind, without characters that some file systems refuse.
+fn stem(record: &RunRecord) -> String {
+    let kind = match record.kind {
+        Kind::Ladder => "ladder",
+        Kind::Run | Kind::Other => "run",
+    };
+    format!("{}-{kind}", record.started_at.replace(':', "-"))
+}
+
+/// A new, empty file in `folder`, which is made if it is missing. Runs that started in the same second get numbers.
+fn new_file(folder: &Path, stem: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for number in 1..=SAME_SECOND_MAX {
+        let name =
+            if number == 1 { format!("{stem}.json") } else { format!("{stem}-{number}.json") };
+        let path = folder.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Writes a file whole or not at all: beside it first, then in its place. What is there and no plain file (a pipe, a
+/// device) is written into instead.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link is followed, so that what it leads to is replaced and not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return OpenOptions::new().write(true).open(&path)?.write_all(bytes);
+    }
+    let mut beside = path.clone().into_os_string();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = File::create(&beside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        fs::remove_file(&beside).ok();
+    }
+    written
+}
+
+/// So many runs may start in one second and one directory.
+const SAME_SECOND_MAX: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::tempdir;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(names(folder.path()), ["record.json"]);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, b"old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_device_is_written_into() {
+        write(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn runs_of_the_same_second_do_not_meet() {
+        let folder = tempdir().unwrap();
+        let below = folder.path().join("a/b");
+        for expected in ["now-run.json", "now-run-2.json", "now-run-3.json"] {
+            assert_eq!(new_file(&below, "now-run").unwrap(), below.join(expected));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_behind() {
+        let folder = tempdir().unwrap();
+        let in_the_way = folder.path().join("file");
+        fs::write(&in_the_way, b"").unwrap();
+        assert!(write(&in_the_way.join("record.json"), b"{}").is_err());
+        assert!(write(folder.path(), b"{}").is_err());
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_dash_is_stdout() {
+        assert_eq!(Destination::new(None), Destination::Records);
+        assert_eq!(Destination::new(Some(Path::new("-"))), Destination::Stdout);
+        assert_eq!(Destination::new(Some(Path::new("./-"))), Destination::File("./-".into()));
+    }
+}

@@ -1,0 +1,206 @@
+//! The two output streams: results go to stdout, words to stderr; how wide they are, and whether they take colour.
+//!
+//! Words are escaped here ([`report::escape`]), so nothing that a peer or a file said reaches a terminal as it came.
+//! Pages that `report` made are escaped by it. A reader that went away (`| head`) is no error.
+
+use crate::exit::{Exit, Failure};
+use std::env::var_os;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, as NO_COLOR, FORCE_COLOR and TERM=dumb allow
+    Auto,
+    Always,
+    Never,
+}
+
+/// What a run says besides its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Talk {
+    /// Errors alone.
+    Quiet,
+    /// Progress, warnings, where the record is.
+    Usual,
+    /// Every block too.
+    Verbose,
+}
+
+/// The two streams.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    /// What a run says besides its result.
+    pub(crate) talk: Talk,
+    /// Whether a line may be rewritten in place.
+    pub(crate) animated: bool,
+    color_of_result: bool,
+    color_of_words: bool,
+}
+
+impl Terminal {
+    /// As the streams and the environment want it.
+    pub(crate) fn new(when: When, talk: Talk) -> Self {
+        let is_set = |name| var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = var_os("TERM").is_some_and(|term| term == "dumb");
+        let wish = Wish {
+            when,
+            refused: is_set("NO_COLOR"),
+            forced: is_set("FORCE_COLOR")
+                && var_os("FORCE_COLOR").is_some_and(|value| value != "0"),
+            dumb,
+        };
+        let words_seen = io::stderr().is_terminal();
+        Self {
+            talk,
+            animated: words_seen && !dumb,
+            color_of_result: wish.colors(io::stdout().is_terminal()),
+            color_of_words: wish.colors(words_seen),
+        }
+    }
+
+    /// How a page on stdout is to look.
+    pub(crate) fn style(&self) -> report::Style {
+        report::Style { width: columns(&io::stdout()), color: self.color_of_result }
+    }
+
+    /// How many columns a line of words may take.
+    pub(crate) fn columns_of_words(&self) -> usize {
+        columns(&io::stderr())
+    }
+
+    /// Writes `text`, a part of the result, to stdout.
+    ///
+    /// # Errors
+    ///
+    /// [`Exit::NOT_WRITTEN`], unless it is only that the reader has gone.
+    pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+                Exit::NOT_WRITTEN,
+                anyhow::anyhow!("cannot write the result to stdout: {error}"),
+            )),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Says `text` on stderr, unless it should be quiet.
+    pub(crate) fn say(&self, text: &str) {
+        if self.talk > Talk::Quiet {
+            write_words(&format!("{}\n", safe(text)));
+        }
+    }
+
+    /// Says `text` after `label`, which has a colour of its own.
+    pub(crate) fn say_labelled(&self, label: Label, text: &str) {
+        if self.talk > Talk::Quiet || label == Label::Error {
+            let (word, color) = label.word_and_color();
+            let (on, off) = if self.color_of_words { (color, "\x1b[0m") } else { ("", "") };
+            write_words(&format!("{on}{word}:{off} {}\n", safe(text)));
+        }
+    }
+
+    /// Puts `line` in the place of the last one that was put so.
+    pub(crate) fn rewrite(&self, line: &str) {
+        write_words(&format!("\r\x1b[2K{}", safe(line)));
+    }
+
+    /// Takes the rewritten line away.
+    pub(crate) fn clear(&self) {
+        write_words("\r\x1b[2K");
+    }
+}
+
+/// What a remark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    Error,
+    Record,
+    Repeat,
+    Warning,
+}
+
+impl Label {
+    fn word_and_color(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Error => ("error", "\x1b[1;31m"),
+            Self::Record => ("record", "\x1b[1m"),
+            Self::Repeat => ("repeat", "\x1b[1m"),
+            Self::Warning => ("warning", "\x1b[1;33m"),
+        }
+    }
+}
+
+/// What is known about the wish for colours.
+#[derive(Clone, Copy)]
+struct Wish {
+    when: When,
+    /// NO_COLOR is set and not empty.
+    refused: bool,
+    /// FORCE_COLOR is set and neither empty nor 0.
+    forced: bool,
+    /// TERM=dumb.
+    dumb: bool,
+}
+
+impl Wish {
+    fn colors(self, is_terminal: bool) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto if self.refused => false,
+            When::Auto => self.forced || (is_terminal && !self.dumb),
+        }
+    }
+}
+
+/// `text` without anything that could move a terminal but its own line ends.
+fn safe(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(report::escape).collect();
+    lines.join("\n")
+}
+
+/// Nobody is told if words cannot be written: there is nowhere left to say so.
+fn write_words(text: &str) {
+    io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+fn columns(stream: &impl rustix::fd::AsFd) -> usize {
+    let asked = var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
+    let seen = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+    asked.or_else(seen).filter(|columns| *columns > 0).unwrap_or(COLUMNS_USUAL)
+}
+
+/// Where there is no terminal.
+const COLUMNS_USUAL: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_unless_somebody_says_otherwise() {
+        const NONE: Wish = Wish { when: When::Auto, refused: false, forced: false, dumb: false };
+        #[rustfmt::skip]
+        let table = [
+            // the wish,                                 on a terminal, elsewhere
+            (NONE,                                                true,  false),
+            (Wish { dumb: true, ..NONE },                         false, false),
+            (Wish { forced: true, ..NONE },                       true,  true),
+            (Wish { forced: true, dumb: true, ..NONE },           true,  true),
+            (Wish { refused: true, forced: true, ..NONE },        false, false),
+            (Wish { when: When::Always, refused: true, ..NONE },  true,  true),
+            (Wish { when: When::Never, forced: true, ..NONE },    false, false),
+        ];
+        for (index, (wish, on_terminal, elsewhere)) in table.into_iter().enumerate() {
+            assert_eq!(wish.colors(true), on_terminal, "row {index}");
+            assert_eq!(wish.colors(false), elsewhere, "row {index}");
+        }
+    }
+
+    #[test]
+    fn words_keep_their_lines_and_nothing_else_that_moves_a_terminal() {
+        assert_eq!(safe("one\ntwo\x1b[2J\r\x07"), "one\ntwo\\u{1b}[2J\\r\\u{7}");
+    }
+}

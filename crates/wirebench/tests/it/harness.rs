@@ -1,0 +1,154 @@
+//! Processes of the program, each in a directory and an environment of its own.
+
+use record::RunRecord;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A directory to run in.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+}
+
+/// How a process ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program with `line` as its arguments, split at spaces, and an empty environment.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirebench"));
+        command
+            .args(line.split_whitespace())
+            .current_dir(self.path())
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, line: &str) -> Ended {
+        ended(&self.command(line).output().unwrap())
+    }
+
+    /// All records that were kept where they are kept by default, in the order of their names.
+    pub(crate) fn records(&self) -> Vec<RunRecord> {
+        let Ok(entries) = std::fs::read_dir(self.path().join(".wirebench/records")) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths.iter().map(|path| record_of(&std::fs::read_to_string(path).unwrap())).collect()
+    }
+}
+
+pub(crate) fn record_of(json: &str) -> RunRecord {
+    RunRecord::from_json(json).unwrap()
+}
+
+pub(crate) fn ended(output: &Output) -> Ended {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    Ended { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+}
+
+impl Ended {
+    /// That it ended with `code` and said each of `words` on stderr.
+    pub(crate) fn check(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in {self:?}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+    }
+
+    /// That it said nothing on stdout: there is no result.
+    pub(crate) fn check_no_result(&self) {
+        assert_eq!(self.stdout, "");
+    }
+}
+
+/// A running process; killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stdout, stderr }
+    }
+
+    /// The next line on stdout.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Reads stderr up to a line with `word` in it.
+    pub(crate) fn wait_for_word(&mut self, word: &str) {
+        let mut line = String::new();
+        while !line.contains(word) {
+            line.clear();
+            let len = self.stderr.read_line(&mut line).unwrap();
+            assert_ne!(len, 0, "it ended without saying {word:?}");
+        }
+    }
+
+    pub(crate) fn send(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// What it still says, and how it ends.
+    pub(crate) fn wait(mut self) -> Ended {
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut stdout).unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
+        let code = self.child.wait().unwrap().code();
+        Ended { code, stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// An embedded server, and its URL.
+pub(crate) struct Server {
+    pub(crate) process: Running,
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// `line` is what stands after `wirebench serve`.
+    pub(crate) fn start(sandbox: &Sandbox, line: &str) -> Self {
+        let mut process = Running::start(sandbox.command(&format!("serve {line}")));
+        let ready = process.line();
+        let url = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{ready:?}")).trim();
+        Self { url: url.to_owned(), process }
+    }
+}

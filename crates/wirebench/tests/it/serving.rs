@@ -1,0 +1,96 @@
+//! `wirebench serve`.
+
+use crate::harness::{Running, Sandbox, Server};
+use rustix::process::Signal;
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_server_says_where_it_listens_and_prints_its_totals_at_the_end() {
+    let sandbox = Sandbox::new();
+    for (kind, signal) in [
+        ("tcp", Signal::TERM),
+        ("tcp-framed", Signal::INT),
+        ("unix --listen a.sock", Signal::TERM),
+        ("ws", Signal::INT),
+        ("http", Signal::TERM),
+    ] {
+        let server = Server::start(&sandbox, kind);
+        sandbox.run(&format!("run {} -n 100 -c 2 -q", server.url)).check(0, &[]);
+        server.process.send(signal);
+        let ended = server.process.wait();
+        ended.check(0, &[]);
+        assert_eq!(ended.stderr, "");
+        let totals = ended.stdout.strip_prefix("served ").unwrap_or_else(|| panic!("{ended:?}"));
+        assert_eq!(totals.lines().count(), 1, "{totals}");
+        // Two connections of the run, and the one that asked before.
+        assert!(totals.starts_with("3 connections (0 broke the protocol), 10"), "{totals}");
+    }
+    assert!(!sandbox.path().join("a.sock").exists());
+}
+
+#[test]
+fn the_ready_line_is_a_url_that_can_be_run() {
+    let sandbox = Sandbox::new();
+    let absolute = sandbox.path().join("b.sock").display().to_string();
+    for (line, expected) in [
+        ("tcp --listen [::1]:0", "tcp://[::1]:"),
+        ("ws", "ws://127.0.0.1:"),
+        ("http --listen 127.0.0.9:0", "http://127.0.0.9:"),
+        ("unix --listen a.sock", "unix:a.sock"),
+        (&format!("unix --listen {absolute}"), &format!("unix://{absolute}")),
+    ] {
+        let server = Server::start(&sandbox, line);
+        assert!(server.url.starts_with(expected), "{}", server.url);
+        sandbox.run(&format!("run {} -n 10 -c 1 -q", server.url)).check(0, &[]);
+    }
+}
+
+#[test]
+fn totals_are_json_for_programs() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws --json");
+    sandbox.run(&format!("run {} -n 9 -c 1 --size 1B -q", server.url)).check(0, &[]);
+    server.process.send(Signal::TERM);
+    let ended = server.process.wait();
+    let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((&totals["connections"], &totals["messages"]), (&2.into(), &10.into()), "{totals}");
+    assert_eq!(totals["broken_connections"], 0);
+    assert!(totals["received_bytes"].as_u64() > totals["sent_bytes"].as_u64(), "masks: {totals}");
+}
+
+#[test]
+fn a_place_that_cannot_be_listened_at_is_named_with_the_cure() {
+    let sandbox = Sandbox::new();
+    let taken = Server::start(&sandbox, "tcp");
+    let place = taken.url.strip_prefix("tcp://").unwrap();
+    #[rustfmt::skip]
+    let table = [
+        (format!("serve tcp --listen {place}"),          "address already in use; try port 0"),
+        ("serve tcp --listen 192.0.2.1:0".to_owned(),    "not an address of this machine"),
+        ("serve unix --listen //host/a".to_owned(),      "did you mean `unix:///host/a`"),
+    ];
+    for (line, words) in table {
+        let ended = sandbox.run(&line);
+        ended.check(2, &[words]);
+        ended.check_no_result();
+    }
+}
+
+#[test]
+fn a_server_of_a_run_ends_with_it() {
+    let sandbox = Sandbox::new();
+    // The shell is the parent; when it is killed nobody is left to end the server.
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", "\"$0\" serve tcp --die-with-parent & wait", env!("CARGO_BIN_EXE_wirebench")])
+        .current_dir(sandbox.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut shell = Running::start(shell);
+    assert!(shell.line().starts_with("ready tcp://"));
+    shell.send(Signal::KILL);
+    // The server holds the other end of stdout; this waits until it has ended.
+    let ended = shell.wait();
+    assert!(ended.stdout.starts_with("served 0 connections"), "{ended:?}");
+}

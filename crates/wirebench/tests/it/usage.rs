@@ -1,0 +1,179 @@
+//! Help, typos, and arguments that make no sense.
+
+use crate::harness::Sandbox;
+
+const COMMANDS: [&str; 7] = ["", "ladder", "run", "serve", "config", "completions", "man"];
+
+#[test]
+fn short_help_fits_a_screen_and_has_three_examples() {
+    let sandbox = Sandbox::new();
+    for command in COMMANDS {
+        let help = sandbox.run(&format!("{command} -h"));
+        help.check(0, &[]);
+        assert_eq!(help.stderr, "");
+        let lines: Vec<&str> = help.stdout.lines().collect();
+        assert!(lines.len() <= 25, "{} lines:\n{}", lines.len(), help.stdout);
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{}", help.stdout);
+        let examples = lines.iter().skip_while(|line| **line != "Examples:").skip(1);
+        let examples = examples.take_while(|line| line.starts_with("  ")).count();
+        assert_eq!(examples, 3, "{}", help.stdout);
+    }
+}
+
+#[test]
+fn long_help_is_complete_and_has_its_examples_first() {
+    let sandbox = Sandbox::new();
+    for command in COMMANDS {
+        let help = sandbox.run(&format!("{command} --help")).stdout;
+        assert!(help.find("Examples:") < help.find("Options:"), "{help}");
+        let short = sandbox.run(&format!("{command} -h")).stdout;
+        let options = |text: &str| -> Vec<String> {
+            let words = text.split([' ', '\n', ',']).filter(|word| word.starts_with("--"));
+            words.map(str::to_owned).collect()
+        };
+        let all = options(&help);
+        assert!(options(&short).iter().all(|option| all.contains(option)), "{help}");
+    }
+    let run = sandbox.run("run --help").stdout;
+    for option in [
+        "connections",
+        "duration",
+        "messages",
+        "size",
+        "payload",
+        "text",
+        "binary",
+        "in-flight",
+        "in-flight-max",
+        "clients",
+        "concurrency",
+        "round-trips",
+        "header",
+        "subprotocol",
+        "method",
+        "expect",
+        "connect-rate",
+        "source-ip",
+        "threads",
+        "warm-up",
+        "timeout",
+        "drain",
+        "seed",
+        "i-may-load-this-target",
+        "output",
+        "json",
+        "color",
+        "quiet",
+        "verbose",
+    ] {
+        assert!(run.contains(&format!("--{option}")), "{option}");
+    }
+    let serve = sandbox.run("serve --help").stdout;
+    assert!(!serve.contains("die-with-parent") && !serve.contains("--cpu"), "{serve}");
+}
+
+#[test]
+fn a_typo_gets_a_suggestion() {
+    let sandbox = Sandbox::new();
+    #[rustfmt::skip]
+    let table = [
+        ("lader",                        "'ladder'"),
+        ("run ws://h --conections 5",    "'--connections'"),
+        ("ladder --only htpp",           "'http'"),
+        ("serve htpp",                   "'http'"),
+        ("wss://h",                      "did you mean `ws`?"),
+        ("localhost:8080",               "did you mean `ws://localhost:8080`?"),
+        ("ws://h -d 10",                 "did you mean `10s`?"),
+        ("ws://h --size 64K",            "did you mean `64KiB` or `64kB`?"),
+        ("ws://h --connect-rate 100",    "did you mean `100/s`?"),
+        ("ws://h --source-ip 127.0.0.9-127.0.0.2", "did you mean 127.0.0.2-127.0.0.9?"),
+        ("serve tcp --listen 8080",      "did you mean 127.0.0.1:8080?"),
+        ("serve tcp --listen :8080",     "did you mean 127.0.0.1:8080?"),
+        ("completions zhs",              "bash, fish, zsh"),
+        ("man rnu",                      "there are ladder, run, serve"),
+    ];
+    for (line, suggestion) in table {
+        let ended = sandbox.run(line);
+        ended.check(2, &["error: ", suggestion]);
+        ended.check_no_result();
+    }
+}
+
+#[test]
+fn what_makes_no_sense_together_names_both_and_the_cure() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("latin1"), [b'a', 0xe9]).unwrap();
+    #[rustfmt::skip]
+    let table: [(&str, &[&str]); 25] = [
+        ("ws://h -d 1s -n 5",                        &["--duration", "--messages", "leave one out"]),
+        ("ws://h --payload x --size 5",              &["--payload", "--size", "leave one out"]),
+        ("ws://h --text --binary",                   &["--text", "--binary", "leave one out"]),
+        ("ws://h --clients 5 --warm-up 1s",          &["--clients", "--warm-up", "leave --warm-up out"]),
+        ("ws://h --clients 5 -n 5",                  &["--clients", "--messages", "leave --messages out"]),
+        ("ws://h --clients 5 -d 5s",                 &["--clients", "--duration", "leave one out"]),
+        ("ws://h --clients 5 -c 5",                  &["--clients", "--connections", "--concurrency"]),
+        ("ws://h --round-trips 5 -c 5",              &["--round-trips", "--connections", "--concurrency"]),
+        ("http://h --in-flight 2",                   &["--in-flight 2", "http://", "use more --connections"]),
+        ("http://h --method GET --size 5",           &["--size", "--method GET", "leave one out"]),
+        ("http://h --method get --payload x",        &["--payload", "--method GET", "leave one out"]),
+        ("http://h --method HEAD --expect x",        &["--expect", "--method HEAD", "use GET"]),
+        ("ws://h --payload @latin1 --text",          &["--payload @latin1", "UTF-8", "use --binary"]),
+        ("tcp://h:1 --size 0",                       &["0 bytes", "tcp://", "use tcp-framed://"]),
+        ("unix:a.sock --expect @/dev/null",          &["0 bytes", "unix://"]),
+        ("tcp://h:1 --header A:b",                   &["--header", "tcp://", "leave it out"]),
+        ("http://h --subprotocol a",                 &["--subprotocol", "http://", "leave it out"]),
+        ("ws://h --method GET",                      &["--method", "ws://", "leave it out"]),
+        ("tcp://h:1 --text",                         &["--text", "tcp://", "leave it out"]),
+        ("unix:a.sock --source-ip 127.0.0.2",        &["--source-ip", "unix://", "leave it out"]),
+        ("ws://h --source-ip 10.0.0.0-10.255.0.0",   &["--source-ip", "at most 65536"]),
+        ("ws://h --header NoColon",                  &["--header", "`Name: value`"]),
+        ("ws://h -q -v",                             &["--quiet", "--verbose"]),
+        ("serve unix",                               &["--listen /tmp/echo.sock"]),
+        ("serve tcp --subprotocol a",                &["--subprotocol", "ws"]),
+    ];
+    for (line, words) in table {
+        let ended = sandbox.run(line);
+        ended.check(2, words);
+        ended.check_no_result();
+        assert_eq!(sandbox.records(), []);
+    }
+}
+
+#[test]
+fn a_header_cannot_carry_a_second_one() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("ws://127.0.0.1:1 --header");
+    let ended = crate::harness::ended(&command.arg("A: b\r\nC: d").output().unwrap());
+    ended.check(2, &["--header: a header field cannot have `\\r` in it"]);
+
+    // What a file holds may be secret, so only its place is named.
+    std::fs::write(sandbox.path().join("secrets"), "A: b\n\nhunter2\n").unwrap();
+    let ended = sandbox.run("ws://127.0.0.1:1 --header @secrets");
+    ended.check(2, &["--header @secrets: line 3 is not `Name: value`"]);
+    assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_same_definitions() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.run(&format!("completions {shell}"));
+        script.check(0, &[]);
+        assert!(script.stdout.contains("round-trips"), "{shell}");
+    }
+    for (page, words) in [
+        ("man", [".TH wirebench", "wirebench\\-ladder"]),
+        ("man run", [".TH wirebench-run", "round\\-trips"]),
+    ] {
+        let page = sandbox.run(page);
+        page.check(0, &[]);
+        assert!(words.iter().all(|word| page.stdout.contains(word)), "{}", page.stdout);
+    }
+}
+
+#[test]
+fn the_version_names_the_program() {
+    let version = Sandbox::new().run("--version");
+    version.check(0, &[]);
+    assert_eq!(version.stdout, format!("wirebench {}\n", env!("CARGO_PKG_VERSION")));
+}
