@@ -48,6 +48,19 @@ impl Connection {
             State::AwaitClose => self.since + timeouts.close,
         }
     }
+
+    /// Whether it is a short-lived client that has had all its replies.
+    #[inline]
+    pub(crate) fn is_served(&self) -> bool {
+        self.quota == 0 && self.in_flight.is_empty()
+    }
+
+    /// Whether it has more to send, and fewer than `in_flight_each` messages in flight.
+    pub(crate) fn may_send(&self, in_flight_each: u32) -> bool {
+        self.state == State::Open
+            && self.quota > 0
+            && self.in_flight.len() < in_flight_each as usize
+    }
 }
 
 /// The connection that `id` names, if it still exists; another one may have its index.

@@ -123,8 +123,7 @@ impl<O: Observer> Worker<O> {
                     let Some(sent) = connection.in_flight.pop_front() else {
                         break Some(End::unasked(body));
                     };
-                    self.recorder.failed(sent, Failure::Error);
-                    self.recorder.tally(ErrorClass::Refused, || refusal(code, body));
+                    refuse(sent, code, body, &mut self.recorder);
                     replies += 1;
                 }
                 Ok(Some(Event::Open)) => opened = true,
@@ -135,27 +134,32 @@ impl<O: Observer> Worker<O> {
         };
         self.in_flight -= u64::from(replies);
         if opened {
-            self.opened(engine, id);
+            self.opened(id, engine.now());
         }
-        if replies > 0 {
-            self.replied(engine, id, replies);
+        match end {
+            // Nothing more is sent on a connection that the peer has ended.
+            Some(end) => {
+                self.flush(engine, id);
+                self.peer_ended(engine, id, end);
+            }
+            None if opened => self.begin_messages(engine, id),
+            None if replies > 0 => self.replied(engine, id, replies),
+            None => {}
         }
         self.flush(engine, id);
-        if let Some(end) = end {
-            self.peer_ended(engine, id, end);
-        }
     }
 
     /// `replies` came: their places are free for the next messages.
     fn replied<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, replies: u32) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        if connection.quota == 0 && connection.in_flight.is_empty() {
-            return self.client_served(engine, id);
-        }
-        if self.in_flight_max == u64::MAX {
+        if connection.is_served() {
+            self.client_served(engine, id);
+        } else if self.in_flight_max == u64::MAX {
             return self.send(engine, id, replies);
+        } else {
+            self.flush(engine, id); // Before others have their turn.
+            self.wait_for_turn(id);
         }
-        self.wait_for_turn(id);
         self.send_in_turn(engine);
         if self.quota == 0 && self.in_flight == 0 {
             self.attend();
@@ -222,12 +226,10 @@ impl<O: Observer> Worker<O> {
             }
             let in_flight = u32::try_from(connection.in_flight.len()).unwrap_or(u32::MAX);
             self.send(engine, id, self.in_flight_each.saturating_sub(in_flight));
-            let has_room = |connection: &mut Connection| {
-                connection.in_flight.len() < self.in_flight_each as usize
-            };
-            if find(&mut self.connections, id).is_some_and(has_room) {
-                self.wait_for_turn(id);
-                break; // The bound was reached in the middle of its turn.
+            if find(&mut self.connections, id)
+                .is_some_and(|connection| connection.may_send(self.in_flight_each))
+            {
+                self.wait_for_turn(id); // The bound was reached in the middle of its turn.
             }
         }
     }
@@ -270,6 +272,15 @@ fn check(
     }
 }
 
+/// Writes down that the peer refused the message of `sent`.
+#[cold]
+fn refuse(sent: Instant, code: u16, body: &[u8], recorder: &mut Recorder) {
+    recorder.failed(sent, Failure::Error);
+    recorder.tally(ErrorClass::Refused, || {
+        format!("refused with status {code}: \"{}\"", excerpt(body))
+    });
+}
+
 /// How a peer ended a connection.
 #[derive(Debug)]
 enum End {
@@ -298,11 +309,6 @@ fn describe(closed: &wire::Closed<'_>) -> String {
         Some(code) => format!("closed by the server with code {code}: \"{reason}\""),
         None => "closed by the server".to_owned(),
     }
-}
-
-#[cold]
-fn refusal(code: u16, body: &[u8]) -> String {
-    format!("refused with status {code}: \"{}\"", excerpt(body))
 }
 
 /// The beginning of a peer's bytes, escaped so that no terminal takes them for anything but text.

@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, State, find, shortest};
 use crate::recorder::{ErrorClass, Failure, INTERVAL, Observer, Outcome, Phase, Recorder};
-use crate::{Control, End, Target, Worker, check};
+use crate::{Control, End, Target, Worker, check, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
 use load::{Arrival, Lifetime, Stop, Workload};
 use std::collections::VecDeque;
@@ -138,10 +138,7 @@ impl<O: Observer> Worker<O> {
         };
         match phase {
             Phase::AwaitStart => self.control.arrive(now),
-            Phase::Measure => {
-                self.window = Some((now, now));
-                self.observer.phase(phase, now);
-            }
+            Phase::Measure => self.begin_window(now),
             Phase::Drain => {
                 self.to_start = 0;
                 self.to_reopen = 0;
@@ -167,7 +164,7 @@ impl<O: Observer> Worker<O> {
         let traffic = matches!(self.phase, Phase::WarmUp | Phase::Measure);
         let wanted = match self.workload.lifetime {
             Lifetime::Long if self.phase == Phase::Connect => self.to_start > 0,
-            Lifetime::Long => traffic && self.to_reopen > 0,
+            Lifetime::Long => traffic && self.to_reopen > 0 && self.quota > 0,
             Lifetime::RoundTrips(_) => traffic && self.to_start > 0 && self.quota > 0,
         };
         if !wanted || self.live >= self.workload.connections.get() || self.opening >= OPENING_MAX {
@@ -224,7 +221,10 @@ impl<O: Observer> Worker<O> {
         }
         connection.since = now;
         match connection.machine.open(&mut self.tx) {
-            Opening::Done => self.opened(engine, id),
+            Opening::Done => {
+                self.opened(id, now);
+                self.begin_messages(engine, id);
+            }
             Opening::Awaited => {
                 connection.state = State::AwaitHandshake;
                 self.flush(engine, id);
@@ -233,9 +233,8 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The connection is open for messages.
-    pub(crate) fn opened<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn opened(&mut self, id: ConnectionId, now: Instant) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        let now = engine.now();
         if connection.state == State::AwaitHandshake
             && let Some(times) = self.recorder.times(connection.began)
         {
@@ -247,9 +246,6 @@ impl<O: Observer> Worker<O> {
         self.opening -= 1;
         self.recorder.connections.opened += 1;
         self.attend();
-        if matches!(self.phase, Phase::WarmUp | Phase::Measure) {
-            self.begin_messages(engine, id);
-        }
     }
 
     /// A short-lived client has had all its round trips.
@@ -284,6 +280,13 @@ impl<O: Observer> Worker<O> {
                 }
                 End::Closed(CLOSED.to_owned())
             }
+            Ok(Event::Refused { code, body }) => {
+                if let Some(sent) = connection.in_flight.pop_front() {
+                    refuse(sent, code, body, &mut self.recorder);
+                    self.in_flight -= 1;
+                }
+                End::Closed(CLOSED.to_owned())
+            }
             Ok(_) => End::Closed(CLOSED.to_owned()),
             Err(error) => End::Broken(error.to_string()),
         };
@@ -299,7 +302,7 @@ impl<O: Observer> Worker<O> {
     ) {
         let Some(connection) = find(&mut self.connections, id) else { return };
         match connection.state {
-            State::AwaitClose => self.forget(engine, id),
+            State::AwaitClose => self.remove(engine, id),
             State::AwaitConnect => {
                 self.lose(engine, id, ErrorClass::ConnectFailed, || error.to_string())
             }
@@ -317,6 +320,7 @@ impl<O: Observer> Worker<O> {
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
             _ if asked => self.forget(engine, id),
+            _ if quiet && connection.is_served() => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target.transport.reopens() => {
                 self.forget(engine, id);
                 self.to_reopen += 1;
@@ -326,21 +330,28 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A connection is gone in whose stead nothing is owed.
+    /// A connection has ended as it should.
     fn forget<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if let Some(connection) = find(&mut self.connections, id)
+            && connection.state == State::AwaitClose
+            && let Some(times) = self.recorder.times(connection.began)
+        {
+            times.close.record(engine.now().since(connection.since));
+        }
+        self.remove(engine, id);
+    }
+
+    /// A connection is gone, and its places are free for others.
+    fn remove<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         engine.close(id);
         let Some(connection) = self.connections[id.index()].take() else { return };
         match connection.state {
             State::AwaitConnect | State::AwaitHandshake => self.opening -= 1,
-            State::AwaitClose => {
-                if let Some(times) = self.recorder.times(connection.began) {
-                    times.close.record(engine.now().since(connection.since));
-                }
-            }
-            State::Open => {}
+            State::Open | State::AwaitClose => {}
         }
         self.live -= 1;
         self.attend();
+        self.send_in_turn(engine);
     }
 
     /// A connection is gone that should not be: what was in flight on it failed with it.
@@ -358,11 +369,12 @@ impl<O: Observer> Worker<O> {
         }
         match connection.state {
             State::AwaitConnect | State::AwaitHandshake => self.recorder.connections.failed += 1,
-            State::Open | State::AwaitClose => self.recorder.connections.lost += 1,
+            State::Open => self.recorder.connections.lost += 1,
+            State::AwaitClose => {}
         }
         self.recorder.tally(class, example);
         self.start_not_before = engine.now() + PAUSE_AFTER_FAILURE;
-        self.forget(engine, id);
+        self.remove(engine, id);
     }
 
     /// Gives up all peers that are late, and works out when the next one may be.
@@ -430,6 +442,20 @@ impl<O: Observer> Worker<O> {
         self.phase = Phase::Done;
     }
 
+    fn begin_window(&mut self, now: Instant) {
+        self.window = Some((now, now));
+        self.observer.phase(Phase::Measure, now);
+        // What the warm-up sent at this very instant belongs to it.
+        let newest = self.connections.iter().flatten().filter_map(|it| it.in_flight.back()).max();
+        self.recorder.measure_from(newest.map_or(now, |sent| now.max(*sent + Nanos(1))));
+        if let (Lifetime::RoundTrips(each), Stop::Messages(messages)) =
+            (self.workload.lifetime, self.workload.phases.stop)
+        {
+            // As many clients as the messages need: what those that fail leave over is not sent.
+            self.to_start = messages.get().div_ceil(u64::from(each.get()));
+        }
+    }
+
     fn end_window(&mut self, now: Instant) {
         if let Some((_, end)) = &mut self.window {
             *end = now;
@@ -453,10 +479,15 @@ impl<O: Observer> Worker<O> {
         self.start_due(engine, now);
     }
 
-    fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    /// The first messages on a connection, if it is the time for messages.
+    pub(crate) fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if !matches!(self.phase, Phase::WarmUp | Phase::Measure) {
+            return;
+        }
         if self.in_flight_max == u64::MAX {
             self.send(engine, id, self.in_flight_each);
         } else {
+            self.flush(engine, id); // Before others have their turn.
             self.wait_for_turn(id);
             self.send_in_turn(engine);
         }

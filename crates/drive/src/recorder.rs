@@ -114,7 +114,7 @@ pub trait Observer {
 
 /// How long the phases of connections took: over all connections of a worker, or, where they are short-lived clients,
 /// over those that began in the measurement.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     /// From just before the connect to the established connection.
     pub connect: Histogram,
@@ -180,7 +180,7 @@ pub struct Tally {
 }
 
 /// All that a worker leaves behind besides its intervals.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Messages that the measurement was to send: the number asked for, or as many as were sent where it ran for a time.
     pub planned: u64,
@@ -338,9 +338,11 @@ impl Recorder {
         observer.interval(&mut self.interval);
         self.interval.phase = phase;
         self.interval.start = now;
-        if phase == Phase::Measure && self.measured_from == Instant::NEVER {
-            self.measured_from = now;
-        }
+    }
+
+    /// Messages sent from `instant` on count.
+    pub(crate) fn measure_from(&mut self, instant: Instant) {
+        self.measured_from = instant;
     }
 
     /// When the current interval began.

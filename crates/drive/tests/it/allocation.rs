@@ -1,0 +1,180 @@
+//! In steady state a message costs no heap allocation, on the real engine and every transport.
+
+use crate::world::{Play, Speech};
+use drive::{Control, Interval, Observer, Phase, Target, Worker};
+use engine::clock::Clock;
+use engine::epoll::Epoll;
+use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, run};
+use serve::Server;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use units::Instant;
+
+#[test]
+fn a_message_in_steady_state_allocates_nothing() {
+    for speech in Speech::ALL {
+        assert_eq!(allocations_of(speech), 0, "{speech:?}");
+    }
+}
+
+#[test]
+fn allocations_are_counted() {
+    let before = allocations();
+    drop(std::hint::black_box(vec![1_u8]));
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(allocations() - before, 2);
+}
+
+/// How often the worker's thread allocates between two of the messages that it sends.
+fn allocations_of(speech: Speech) -> u64 {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (tell, told) = channel();
+    let serving = thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || serve(speech, stop, &tell)
+    });
+    let play = Play::new(speech).connections(4).messages(LAST + 100);
+    let target =
+        Target { address: told.recv().unwrap(), sources: Vec::new(), transport: play.transport };
+    let control = Arc::new(Control::new(1));
+    let mut worker = Worker::new(play.workload, target, control, Swapping::default());
+    let mut engine =
+        Counting { engine: Epoll::new(Clock::start()).unwrap(), sends: 0, seen: [0; 2] };
+    run(&mut engine, &mut worker);
+    stop.store(true, Ordering::Relaxed);
+    serving.join().unwrap();
+    let (outcome, _) = worker.finish();
+    assert_eq!((outcome.measured.ok, &outcome.errors[..]), (LAST + 100, &[][..]));
+    engine.seen[1] - engine.seen[0]
+}
+
+fn serve(speech: Speech, stop: Arc<AtomicBool>, tell: &Sender<Address>) {
+    let mut engine = Epoll::new(Clock::start()).unwrap();
+    let here = Address::Tcp(([127, 0, 0, 1], 0).into());
+    tell.send(engine.listen(&here).unwrap()).unwrap();
+    run(&mut engine, &mut Server::new(speech.speaks(), stop));
+}
+
+/// Swaps boxes, as an observer does that keeps what it is handed.
+#[derive(Default)]
+struct Swapping {
+    other: Box<Interval>,
+}
+
+impl Observer for Swapping {
+    fn interval(&mut self, interval: &mut Box<Interval>) {
+        std::mem::swap(interval, &mut self.other);
+        interval.clear();
+    }
+
+    fn phase(&mut self, _: Phase, _: Instant) {}
+}
+
+/// Notes how much was allocated when the messages number [`FIRST`] and [`LAST`] are sent.
+struct Counting {
+    engine: Epoll,
+    sends: u64,
+    seen: [u64; 2],
+}
+
+impl Engine for Counting {
+    fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError> {
+        self.engine.listen(address)
+    }
+
+    fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
+        self.engine.connect(address, from)
+    }
+
+    fn send(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        self.sends += 1;
+        match self.sends {
+            FIRST => self.seen[0] = allocations(),
+            LAST => self.seen[1] = allocations(),
+            _ => {}
+        }
+        self.engine.send(connection, bytes);
+    }
+
+    fn unsent(&self, connection: ConnectionId) -> usize {
+        self.engine.unsent(connection)
+    }
+
+    fn shutdown(&mut self, connection: ConnectionId) {
+        self.engine.shutdown(connection);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.engine.close(connection);
+    }
+
+    fn wait(&mut self, until: Instant) {
+        self.engine.wait(until);
+    }
+
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        self.engine.complete(rx)
+    }
+}
+
+/// Everything that is allocated once is allocated by then.
+const FIRST: u64 = 1_000;
+const LAST: u64 = 50_000;
+
+/// How often this thread has allocated.
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counted for each thread.
+struct Counted;
+
+#[global_allocator]
+static COUNTED: Counted = Counted;
+
+impl Counted {
+    fn count() {
+        // A thread that ends may allocate after its counter is gone.
+        let _gone = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+    }
+}
+
+#[expect(unsafe_code, reason = "the only way to see allocations")]
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::count();
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::count();
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Self::count();
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}

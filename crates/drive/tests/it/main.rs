@@ -1,0 +1,11 @@
+//! The main path from outside: a worker against the embedded servers and against peers that misbehave.
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
+
+mod allocation;
+mod clients;
+mod closed_loop;
+mod faults;
+mod peers;
+mod stop;
+mod transports;
+mod world;

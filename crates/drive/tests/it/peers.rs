@@ -1,0 +1,234 @@
+//! The other ends: the embedded server under observation, and servers that do what a test says.
+
+use crate::world::Speech;
+use engine::sim::Sim;
+use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
+use serve::{Server, Totals};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use units::Instant;
+use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, websocket};
+
+/// The embedded server, and what it saw of its connections.
+pub(crate) struct Watched {
+    server: Server,
+    census: Census,
+}
+
+/// How many connections there were, and when they came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    open: BTreeMap<ConnectionId, u64>,
+    /// The most at the same time.
+    pub(crate) open_max: usize,
+    pub(crate) accepted: Vec<Instant>,
+    /// How many bytes came on each, in the order in which they ended.
+    pub(crate) bytes: Vec<u64>,
+}
+
+impl Watched {
+    pub(crate) fn new(speech: Speech) -> Self {
+        Self { server: Server::new(speech.speaks(), Arc::default()), census: Census::default() }
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.server.totals()
+    }
+
+    /// What was seen so far; connections that are open count as ended now.
+    pub(crate) fn census(mut self) -> Census {
+        self.census.bytes.extend(std::mem::take(&mut self.census.open).into_values());
+        self.census
+    }
+}
+
+impl Node<Sim> for Watched {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        self.server.step(&mut Watching { engine, census: &mut self.census })
+    }
+}
+
+/// An engine that takes notes.
+struct Watching<'a> {
+    engine: &'a mut Sim,
+    census: &'a mut Census,
+}
+
+impl Engine for Watching<'_> {
+    fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError> {
+        self.engine.listen(address)
+    }
+
+    fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
+        self.engine.connect(address, from)
+    }
+
+    fn send(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        self.engine.send(connection, bytes);
+    }
+
+    fn unsent(&self, connection: ConnectionId) -> usize {
+        self.engine.unsent(connection)
+    }
+
+    fn shutdown(&mut self, connection: ConnectionId) {
+        self.engine.shutdown(connection);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.engine.close(connection);
+    }
+
+    fn wait(&mut self, until: Instant) {
+        self.engine.wait(until);
+    }
+
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        let completion = self.engine.complete(rx)?;
+        match completion {
+            Completion::Accepted(id) => {
+                self.census.open.insert(id, 0);
+                self.census.open_max = self.census.open_max.max(self.census.open.len());
+                self.census.accepted.push(self.engine.now());
+            }
+            Completion::Received { connection, len } => {
+                *self.census.open.entry(connection).or_default() += len as u64;
+            }
+            Completion::Ended(id) | Completion::Failed(id, _) => {
+                self.census.bytes.extend(self.census.open.remove(&id));
+            }
+            Completion::Connected(_) => {}
+        }
+        Some(completion)
+    }
+}
+
+/// A server without a protocol: `on` is told of everything and does what it likes.
+pub(crate) struct Scripted<F>(pub(crate) F);
+
+/// What happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard<'a> {
+    Accepted,
+    Bytes(&'a [u8]),
+}
+
+impl<F: FnMut(&mut Sim, ConnectionId, Heard<'_>)> Node<Sim> for Scripted<F> {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        let mut rx = [0; 4096];
+        while let Some(completion) = engine.complete(&mut rx) {
+            match completion {
+                Completion::Accepted(id) => self.0(engine, id, Heard::Accepted),
+                Completion::Received { connection, len } => {
+                    self.0(engine, connection, Heard::Bytes(&rx[..len]));
+                }
+                Completion::Ended(id) => engine.close(id),
+                Completion::Connected(_) | Completion::Failed(..) => {}
+            }
+        }
+        Step::Wait(Instant::NEVER)
+    }
+}
+
+/// A server that speaks its protocol but for the answers: `answer` is told the number of the message (from 0, of all
+/// connections) and the right answer as bytes of the stream, and says what is sent.
+pub(crate) struct Answering<F> {
+    speech: Speech,
+    machines: BTreeMap<ConnectionId, Connection>,
+    number: u64,
+    answer: F,
+    /// A close is not answered.
+    pub(crate) is_mute: bool,
+}
+
+/// What follows an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    GoOn,
+    /// The server ends its side.
+    End,
+}
+
+impl<F> Answering<F> {
+    pub(crate) fn new(speech: Speech, answer: F) -> Self {
+        Self { speech, machines: BTreeMap::new(), number: 0, answer, is_mute: false }
+    }
+}
+
+impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Node<Sim> for Answering<F> {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        let mut rx = [0; 4096];
+        while let Some(completion) = engine.complete(&mut rx) {
+            match completion {
+                Completion::Accepted(id) => {
+                    self.machines.insert(id, server(self.speech));
+                }
+                Completion::Received { connection, len } => {
+                    self.received(engine, connection, &mut rx[..len]);
+                }
+                Completion::Ended(id) => engine.close(id),
+                Completion::Connected(_) | Completion::Failed(..) => {}
+            }
+        }
+        Step::Wait(Instant::NEVER)
+    }
+}
+
+impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
+    fn received(&mut self, engine: &mut Sim, id: ConnectionId, bytes: &mut [u8]) {
+        let machine = self.machines.get_mut(&id).unwrap();
+        let (mut input, mut tx) = (Input::new(bytes), Vec::new());
+        loop {
+            match machine.receive(&mut input, &mut tx) {
+                Ok(Some(Event::Message(Message { kind, payload }))) => {
+                    let payload = payload.to_vec();
+                    machine.send(Message { kind, payload: &payload }, &mut tx).unwrap();
+                    let (bytes, then) = (self.answer)(self.number, std::mem::take(&mut tx));
+                    self.number += 1;
+                    engine.send(id, &bytes);
+                    if then == Then::End {
+                        engine.shutdown(id);
+                    }
+                }
+                Ok(Some(Event::Closed(_))) if self.is_mute => return,
+                Ok(Some(Event::Open | Event::Closed(_))) => {
+                    engine.send(id, &std::mem::take(&mut tx))
+                }
+                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+}
+
+fn server(speech: Speech) -> Connection {
+    match speech {
+        Speech::Framed => framed::Framed::new(framed::Limits::default()).into(),
+        Speech::Http => http1::Http1::server(http1::Limits::default()).into(),
+        Speech::Raw => raw::Raw::server().into(),
+        Speech::WebSocket | Speech::WebSocketText => {
+            websocket::WebSocket::server(websocket::Limits::default()).into()
+        }
+    }
+}
+
+/// A process that does something once, at an instant.
+pub(crate) struct Once<F> {
+    pub(crate) at: Instant,
+    pub(crate) deed: F,
+}
+
+impl<F: FnMut()> Node<Sim> for Once<F> {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        if engine.now() < self.at {
+            return Step::Wait(self.at);
+        }
+        (self.deed)();
+        Step::Done
+    }
+}

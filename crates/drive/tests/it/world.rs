@@ -1,0 +1,365 @@
+//! A worker on a simulated network, what it told while it ran, and the identities that hold on every run.
+
+use drive::{
+    ConnectionCounts, Control, Counts, ErrorClass, Interval, Observer, Outcome, Phase, Target,
+    Transport, Worker,
+};
+use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
+use engine::{Address, Engine, Node};
+use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use serve::Speaks;
+use stats::Histogram;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
+use units::{Bytes, Instant, Nanos};
+use wire::{framed, http1, websocket};
+
+/// A protocol, as both ends know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speech {
+    Framed,
+    Http,
+    Raw,
+    WebSocket,
+    WebSocketText,
+}
+
+impl Speech {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Framed, Self::Http, Self::Raw, Self::WebSocket, Self::WebSocketText];
+
+    /// What a server of it is made of.
+    pub(crate) fn speaks(self) -> Speaks {
+        match self {
+            Self::Framed => Speaks::Framed(framed::Limits::default()),
+            Self::Http => Speaks::Http(http1::Limits::default()),
+            Self::Raw => Speaks::Raw,
+            Self::WebSocket | Self::WebSocketText => {
+                Speaks::WebSocket(Arc::default(), websocket::Limits::default())
+            }
+        }
+    }
+
+    pub(crate) fn transport(self) -> Transport {
+        match self {
+            Self::Framed => Transport::Framed(framed::Limits::default()),
+            Self::Http => http(&[]),
+            Self::Raw => Transport::Raw { reply_len: PAYLOAD_LEN },
+            Self::WebSocket | Self::WebSocketText => {
+                let request = websocket::handshake::Request {
+                    host: "server.example".to_owned(),
+                    target: "/".to_owned(),
+                    subprotocols: Vec::new(),
+                    headers: Vec::new(),
+                };
+                Transport::WebSocket(Arc::new(request), websocket::Limits::default())
+            }
+        }
+    }
+
+    /// Whether there is an opening handshake, and an answer to a close.
+    pub(crate) fn shakes_hands(self) -> bool {
+        matches!(self, Self::WebSocket | Self::WebSocketText)
+    }
+}
+
+/// HTTP with further fields in each request.
+pub(crate) fn http(fields: &[(&str, &str)]) -> Transport {
+    let request = http1::Request::new(&http1::RequestParts {
+        method: "POST".to_owned(),
+        target: "/".to_owned(),
+        host: "server.example".to_owned(),
+        headers: fields
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+    });
+    Transport::Http(Arc::new(request.unwrap()), http1::Limits::default())
+}
+
+/// What is to be run; tests change the parts that they are about.
+#[derive(Clone, Debug)]
+pub(crate) struct Play {
+    pub(crate) conditions: Conditions,
+    pub(crate) seed: u64,
+    pub(crate) target: Address,
+    pub(crate) transport: Transport,
+    pub(crate) workload: Workload,
+}
+
+impl Play {
+    /// Ten messages on one connection, a network where everything takes [`DELAY`].
+    pub(crate) fn new(speech: Speech) -> Self {
+        let size = Bytes(PAYLOAD_LEN as u64);
+        let content = match speech {
+            Speech::WebSocketText => Content::text(size, 7),
+            Speech::Framed | Speech::Http | Speech::Raw | Speech::WebSocket => {
+                Content::binary(size, 7)
+            }
+        };
+        let workload = Workload {
+            connections: NonZeroU32::MIN,
+            connect_rate: None,
+            lifetime: Lifetime::Long,
+            arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
+            content,
+            expect: Expect::Echo,
+            phases: Phases {
+                warm_up: Nanos::ZERO,
+                stop: Stop::Messages(NonZeroU64::new(10).unwrap()),
+                drain: ms(900),
+            },
+            timeouts: Timeouts {
+                connect: ms(100),
+                handshake: ms(200),
+                reply: ms(300),
+                close: ms(400),
+            },
+            seed: 7,
+        };
+        Self {
+            conditions: Conditions { delay: DELAY, ..Conditions::default() },
+            seed: 7,
+            target: address(),
+            transport: speech.transport(),
+            workload,
+        }
+    }
+
+    pub(crate) fn connections(mut self, connections: u32) -> Self {
+        self.workload.connections = NonZeroU32::new(connections).unwrap();
+        self
+    }
+
+    pub(crate) fn in_flight(mut self, each: u32, max: Option<u32>) -> Self {
+        self.workload.arrival = Arrival::Closed {
+            in_flight: NonZeroU32::new(each).unwrap(),
+            in_flight_max: max.and_then(NonZeroU32::new),
+        };
+        self
+    }
+
+    pub(crate) fn messages(mut self, messages: u64) -> Self {
+        self.workload.phases.stop = Stop::Messages(NonZeroU64::new(messages).unwrap());
+        self
+    }
+
+    pub(crate) fn duration(mut self, duration: Nanos) -> Self {
+        self.workload.phases.stop = Stop::After(duration);
+        self
+    }
+
+    pub(crate) fn warm_up(mut self, warm_up: Nanos) -> Self {
+        self.workload.phases.warm_up = warm_up;
+        self
+    }
+
+    /// Short-lived clients: how many in all, and with how many round trips each.
+    pub(crate) fn clients(mut self, clients: u64, round_trips: u32) -> Self {
+        self.workload.lifetime = Lifetime::RoundTrips(NonZeroU32::new(round_trips).unwrap());
+        self.workload.phases.stop = Stop::Clients(NonZeroU64::new(clients).unwrap());
+        self
+    }
+
+    /// Runs to its end against `peer`.
+    pub(crate) fn against(&self, peer: &mut dyn Node<Sim>) -> Played {
+        let mut world = World::new(self);
+        assert_eq!(world.run(peer, TIME_MAX), Ended::Done, "it hangs");
+        world.finish()
+    }
+}
+
+/// The worker, a server's process that listens at [`address`], and the network between them.
+pub(crate) struct World {
+    pub(crate) network: Network,
+    pub(crate) client: Sim,
+    pub(crate) server: Sim,
+    pub(crate) control: Arc<Control>,
+    pub(crate) worker: Worker<Notes>,
+}
+
+impl World {
+    pub(crate) fn new(play: &Play) -> Self {
+        Self::of_workers(play, 1)
+    }
+
+    /// One of so many workers, which begin together.
+    pub(crate) fn of_workers(play: &Play, workers: u32) -> Self {
+        let mut network = Network::new(play.seed, play.conditions.clone());
+        let (client, mut server) = (network.engine(), network.engine());
+        assert_eq!(server.listen(&address()), Ok(address()));
+        let control = Arc::new(Control::new(workers));
+        let target = Target {
+            address: play.target.clone(),
+            sources: Vec::new(),
+            transport: play.transport.clone(),
+        };
+        let worker =
+            Worker::new(play.workload.clone(), target, Arc::clone(&control), Notes::default());
+        Self { network, client, server, control, worker }
+    }
+
+    /// Until the worker is done, or it is `until`.
+    pub(crate) fn run(&mut self, peer: &mut dyn Node<Sim>, until: Instant) -> Ended {
+        let mut parties = [
+            Party::awaited(&mut self.client, &mut self.worker),
+            Party::background(&mut self.server, peer),
+        ];
+        self.network.run(&mut parties, until)
+    }
+
+    /// What the run left behind, after a look at everything that must hold on every run.
+    pub(crate) fn finish(self) -> Played {
+        let now = self.network.now();
+        let (outcome, notes) = self.worker.finish();
+        let played = Played { outcome, notes, ended: now };
+        played.check();
+        played
+    }
+}
+
+/// What a run left behind.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Played {
+    pub(crate) outcome: Outcome,
+    pub(crate) notes: Notes,
+    pub(crate) ended: Instant,
+}
+
+/// What a worker handed over.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Notes {
+    pub(crate) intervals: Vec<Kept>,
+    /// Of the messages of the measurement.
+    pub(crate) round_trips: Histogram,
+    pub(crate) phases: Vec<(Phase, Instant)>,
+}
+
+/// An interval; its distribution is in [`Notes::round_trips`].
+#[derive(Debug, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) phase: Phase,
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
+    pub(crate) counts: Counts,
+    pub(crate) replies: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+}
+
+impl Observer for Notes {
+    fn interval(&mut self, interval: &mut Box<Interval>) {
+        let Interval { phase, start, end, counts, replies, bytes_sent, bytes_received, .. } =
+            **interval;
+        assert_eq!(interval.round_trips.count(), counts.ok, "each of them has its round trip");
+        if phase >= Phase::Measure {
+            self.round_trips.add(&interval.round_trips);
+        }
+        let kept = Kept { phase, start, end, counts, replies, bytes_sent, bytes_received };
+        self.intervals.push(kept);
+        interval.clear();
+    }
+
+    fn phase(&mut self, phase: Phase, now: Instant) {
+        self.phases.push((phase, now));
+    }
+}
+
+impl Played {
+    /// Σ over all intervals.
+    pub(crate) fn total(&self, of: fn(&Kept) -> u64) -> u64 {
+        self.notes.intervals.iter().map(of).sum()
+    }
+
+    /// What went wrong: class, how often, the example.
+    pub(crate) fn errors(&self) -> Vec<(ErrorClass, u64, &str)> {
+        let errors = self.outcome.errors.iter();
+        errors.map(|tally| (tally.class, tally.count, &*tally.example)).collect()
+    }
+
+    /// That nothing went wrong, and `sent` messages were sent and answered.
+    #[track_caller]
+    pub(crate) fn assert_all_ok(&self, sent: u64) {
+        assert_eq!(self.errors(), []);
+        assert_eq!(self.outcome.measured, Counts { sent, ok: sent, ..Counts::default() });
+        assert_eq!(self.outcome.planned, sent);
+        let ConnectionCounts { failed, lost, .. } = self.outcome.connections;
+        assert_eq!((failed, lost), (0, 0));
+    }
+
+    /// The identities of every run.
+    fn check(&self) {
+        let Outcome { planned, measured, warm_up, connections, window, .. } = self.outcome;
+        assert!(planned >= measured.sent, "{planned} < {measured:?}");
+        for counts in [measured, warm_up] {
+            assert!(
+                counts.sent >= counts.ok + counts.error + counts.timed_out,
+                "a message ended twice: {counts:?}"
+            );
+        }
+        let attempts = connections.opened + connections.failed;
+        assert!(attempts <= connections.started && connections.lost <= connections.opened);
+        self.check_intervals(measured, warm_up);
+        let begin = self.notes.phases.first().copied();
+        let end = self.notes.phases.get(1).copied();
+        let told = begin.zip(end).map(|((measure, begin), (drain, end))| {
+            assert_eq!((measure, drain), (Phase::Measure, Phase::Drain));
+            (begin, end)
+        });
+        assert_eq!(told, window);
+        for tally in &self.outcome.errors {
+            assert!(tally.count > 0 && !tally.example.is_empty(), "{tally:?}");
+            assert!(!tally.example.contains(char::is_control), "{tally:?}");
+        }
+    }
+
+    /// That the intervals follow on one another and add up to the outcome.
+    fn check_intervals(&self, measured: Counts, warm_up: Counts) {
+        let (mut since, mut phase) = (Instant::START, Phase::Connect);
+        let mut sums = [Counts::default(); 2];
+        for interval in &self.notes.intervals {
+            assert!(interval.start == since && interval.phase >= phase, "{interval:?}");
+            assert!(interval.end.since(since) <= ms(100), "{interval:?}");
+            assert!(interval.replies >= interval.counts.ok, "{interval:?}");
+            (since, phase) = (interval.end, interval.phase);
+            sums[usize::from(phase >= Phase::Measure)].add(interval.counts);
+        }
+        assert_eq!(since, self.ended, "the last interval goes to the end");
+        assert_eq!(sums[1], measured);
+        assert_eq!(sums[0].sent, warm_up.sent);
+        // What became of messages of the warm-up after it is in no interval.
+        assert!(sums[0].ok <= warm_up.ok && sums[0].error <= warm_up.error);
+        assert_eq!(self.notes.round_trips.count(), measured.ok);
+    }
+}
+
+/// A distribution in which `time` occurs `count` times, and nothing else.
+pub(crate) fn always(time: Nanos, count: u64) -> Histogram {
+    let mut histogram = Histogram::new();
+    (0..count).for_each(|_| histogram.record(time));
+    histogram
+}
+
+pub(crate) fn address() -> Address {
+    Address::Tcp(([10, 0, 0, 1], 80).into())
+}
+
+pub(crate) fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// The instant so many times [`DELAY`] after the start.
+pub(crate) fn after_delays(count: u64) -> Instant {
+    Instant(DELAY.0 * count)
+}
+
+/// From one end to the other, unless a test says otherwise.
+pub(crate) const DELAY: Nanos = Nanos::from_millis(1);
+
+/// A message there and its reply back.
+pub(crate) const ROUND_TRIP: Nanos = Nanos::from_millis(2);
+
+/// What takes longer is taken for a hang.
+pub(crate) const TIME_MAX: Instant = Instant(60_000_000_000);
+
+pub(crate) const PAYLOAD_LEN: usize = 16;
