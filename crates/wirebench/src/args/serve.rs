@@ -74,7 +74,8 @@ impl Serve {
         self.settle_down()?;
         let address = self.address().map_err(Failure::usage)?;
         let speaks = self.speaks()?;
-        let wish = signals::listen()?;
+        let wish =
+            if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
         let address = engine.listen(&address).map_err(|error| cannot_listen(&address, error))?;
         terminal.result(&format!("ready {}\n", self.url(&address)))?;

@@ -2,9 +2,11 @@
 
 use crate::harness::{Running, Sandbox, Server, ended};
 use record::Ended;
+use rustix::fd::OwnedFd;
+use rustix::net;
 use rustix::process::Signal;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
 
 /// A server that answers the first bytes of each connection with `answer` and closes.
@@ -23,11 +25,18 @@ fn answering(answer: &'static [u8]) -> String {
     address.to_string()
 }
 
+/// An address that nobody listens at, as long as the socket lives that has it.
+fn nobody() -> (OwnedFd, SocketAddr) {
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+    net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = net::getsockname(&socket).unwrap().try_into().unwrap();
+    (socket, address)
+}
+
 #[test]
 fn a_target_that_cannot_be_used_has_its_own_code() {
     let sandbox = Sandbox::new();
-    // The port was free a moment ago, so nobody listens there.
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (_bound, nobody) = nobody();
     // The kernel accepts for it, and it never says a word.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_at = silent.local_addr().unwrap();

@@ -94,3 +94,14 @@ fn a_server_of_a_run_ends_with_it() {
     let ended = shell.wait();
     assert!(ended.stdout.starts_with("served 0 connections"), "{ended:?}");
 }
+
+#[test]
+fn a_server_of_a_run_leaves_ctrl_c_to_the_run() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp --die-with-parent");
+    server.process.send(Signal::INT);
+    server.process.send(Signal::INT);
+    sandbox.run(&format!("run {} -n 10 -c 1 -q", server.url)).check(0, &[]);
+    server.process.send(Signal::TERM);
+    server.process.wait().check(0, &[]);
+}

@@ -83,6 +83,23 @@ fn what_is_wrong_in_the_file_or_the_environment_is_named_and_help_works_all_the_
 }
 
 #[test]
+fn a_list_is_a_list_wherever_it_is_set() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("wirebench.toml"), "[ladder]\nonly = [\"ws\", \"unix\"]\n")
+        .unwrap();
+    let line = "ladder --rounds 1 --block 20ms -c 1 -q";
+    sandbox.run(line).check(0, &[]);
+    let mut command = sandbox.command(line);
+    ended(&command.env("WIREBENCH_LADDER_ONLY", "ws,http").output().unwrap()).check(0, &[]);
+    let rungs = |record: &record::RunRecord| -> Vec<String> {
+        record.plan.workloads.iter().map(|workload| workload.name.clone()).collect()
+    };
+    let mut rungs: Vec<_> = sandbox.records().iter().map(rungs).collect();
+    rungs.sort();
+    assert_eq!(rungs, [["tcp", "unix", "ws"], ["tcp", "ws", "http"]]);
+}
+
+#[test]
 fn servers_of_a_run_do_not_listen_to_the_project_file() {
     let sandbox = Sandbox::new();
     let file = "[serve]\nmessage-max = \"1B\"\n";
