@@ -25,7 +25,7 @@ pub use target::{Target, Transport};
 
 use connection::{Connection, State, find};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use load::Workload;
+use load::{Lifetime, Workload};
 use recorder::{Failure, Recorder};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -196,7 +196,7 @@ impl<O: Observer> Worker<O> {
         if connection.quota != u32::MAX {
             connection.quota -= count;
         }
-        if self.phase == Phase::Measure && self.quota != u64::MAX {
+        if self.phase >= Phase::Measure && self.quota != u64::MAX {
             self.quota -= u64::from(count);
         }
         self.in_flight += u64::from(count);
@@ -204,11 +204,12 @@ impl<O: Observer> Worker<O> {
         self.tx.clear();
     }
 
-    /// How many messages may be sent now.
+    /// How many messages may be sent now. Short-lived clients that began in the measurement are followed to their end.
     fn allowed(&self) -> u64 {
         let by_phase = match self.phase {
             Phase::WarmUp => u64::MAX,
             Phase::Measure => self.quota,
+            Phase::Drain if self.workload.lifetime != Lifetime::Long => self.quota,
             Phase::Connect | Phase::AwaitStart | Phase::Drain | Phase::Close | Phase::Done => 0,
         };
         by_phase.min(self.in_flight_max - self.in_flight)

@@ -115,7 +115,10 @@ impl<O: Observer> Worker<O> {
                 let all_sent = self.quota == 0 && self.in_flight == 0;
                 (time_is_up || nothing_left || all_sent).then_some(Phase::Drain)
             }
-            Phase::Drain => (time_is_up || self.in_flight == 0).then_some(Phase::Close),
+            Phase::Drain => {
+                let all_ended = if short_lived { self.live == 0 } else { self.in_flight == 0 };
+                (time_is_up || all_ended).then_some(Phase::Close)
+            }
             Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),
             Phase::Done => None,
         }

@@ -48,8 +48,8 @@ pub struct Server {
     stop: Arc<AtomicBool>,
     /// At the index of their id.
     connections: Vec<Option<Peer>>,
-    /// Connections that we ended, and when they are closed if their peers do not end them before; earliest first.
-    lingering: VecDeque<(Instant, ConnectionId)>,
+    /// Connections that we ended and their peers did not; earliest first.
+    lingering: VecDeque<Lingering>,
     totals: Totals,
     rx: Box<[u8]>,
     tx: Vec<u8>,
@@ -63,6 +63,14 @@ struct Peer {
     machine: Connection,
     /// We have ended it; what still arrives is dropped.
     over: bool,
+}
+
+/// A connection that is closed at an instant if its peer does not end it before, or has read meanwhile.
+#[derive(Clone, Copy, Debug)]
+struct Lingering {
+    id: ConnectionId,
+    until: Instant,
+    unsent: usize,
 }
 
 impl Server {
@@ -98,11 +106,15 @@ impl<E: Engine> Node<E> for Server {
             }
         }
         let now = engine.now();
-        while let Some((until, id)) = self.lingering.front().copied()
-            && until <= now
+        while let Some(late) = self.lingering.front().copied()
+            && late.until <= now
         {
             self.lingering.pop_front();
-            self.close(engine, id);
+            if engine.unsent(late.id) < late.unsent {
+                self.linger(engine, late.id); // It is slow, but it reads.
+            } else {
+                self.close(engine, late.id);
+            }
         }
         if self.stop.load(Ordering::Relaxed) { Step::Done } else { Step::Wait(now + STOP_POLL) }
     }
@@ -189,7 +201,8 @@ impl Server {
     /// the peer has read our last words.
     fn linger<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         engine.shutdown(id);
-        self.lingering.push_back((engine.now() + LINGER, id));
+        let (until, unsent) = (engine.now() + LINGER, engine.unsent(id));
+        self.lingering.push_back(Lingering { id, until, unsent });
     }
 
     fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
@@ -208,7 +221,7 @@ const RX_LEN: usize = 64 * 1024;
 /// How many bytes of answers are gathered before they are written, and how much of a buffer is kept for later.
 const TX_LEN: usize = 256 * 1024;
 
-/// How long a connection that we ended may take to be ended by its peer.
+/// How long a connection that we ended may take to be ended by its peer, or to read more of what is unsent.
 const LINGER: Nanos = Nanos::from_secs(5);
 
 /// How often the wish to stop is looked at.

@@ -5,6 +5,7 @@ use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, run};
+use load::Timeouts;
 use serve::Server;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use units::Instant;
+use units::{Instant, Nanos};
 
 #[test]
 fn a_message_in_steady_state_allocates_nothing() {
@@ -38,7 +39,9 @@ fn allocations_of(speech: Speech) -> u64 {
         let stop = Arc::clone(&stop);
         move || serve(speech, stop, &tell)
     });
-    let play = Play::new(speech).connections(4).messages(LAST + 100);
+    let mut play = Play::new(speech).connections(4).messages(LAST + 100);
+    let long = Nanos::from_secs(60); // However busy the machine is.
+    play.workload.timeouts = Timeouts { connect: long, handshake: long, reply: long, close: long };
     let target =
         Target { address: told.recv().unwrap(), sources: Vec::new(), transport: play.transport };
     let control = Arc::new(Control::new(1));

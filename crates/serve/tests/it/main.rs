@@ -1,0 +1,7 @@
+//! The embedded servers from outside, on a simulated network.
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
+
+mod answers;
+mod ends;
+mod errors;
+mod world;

@@ -1,0 +1,263 @@
+//! A server, a client that follows a script, and the network between them.
+
+use engine::sim::{Conditions, Network, Outcome, Party, Sim};
+use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
+use serve::{Server, Speaks, Totals};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::{Instant, Nanos};
+use wire::{framed, http1, websocket};
+
+/// The server's process and the client's.
+pub(crate) struct World {
+    pub(crate) network: Network,
+    pub(crate) client: Sim,
+    pub(crate) server: Sim,
+    pub(crate) serving: Watched,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl World {
+    pub(crate) fn new(speaks: Speaks, conditions: Conditions) -> Self {
+        let mut network = Network::new(7, conditions);
+        let (client, mut server) = (network.engine(), network.engine());
+        assert_eq!(server.listen(&address()), Ok(address()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let serving =
+            Watched { server: Server::new(speaks, Arc::clone(&stop)), closed: Vec::new() };
+        Self { network, client, server, serving, stop }
+    }
+
+    /// Lets a client say `lines`, one after the other on one connection, and hear all that the server says.
+    pub(crate) fn talk(&mut self, lines: &[&[u8]]) -> Heard {
+        let mut client = Talking::new(lines);
+        let until = Instant(self.network.now().0 + TALK_MAX.0);
+        let outcome = self.run(&mut client, until);
+        assert_eq!(outcome, Outcome::Done, "the server does not end: {:?}", client.heard);
+        client.heard
+    }
+
+    pub(crate) fn run(&mut self, client: &mut dyn Node<Sim>, until: Instant) -> Outcome {
+        let mut parties = [
+            Party::awaited(&mut self.client, client),
+            Party::background(&mut self.server, &mut self.serving),
+        ];
+        self.network.run(&mut parties, until)
+    }
+
+    /// Lets the server run alone, until its next wish after `until`.
+    pub(crate) fn run_alone(&mut self, until: Instant) {
+        let mut parties = [Party::awaited(&mut self.server, &mut self.serving)];
+        assert_eq!(self.network.run(&mut parties, until), Outcome::TimeUp);
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        self.serving.server.totals()
+    }
+
+    pub(crate) fn ask_to_stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a client heard, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) end: Option<Result<(), ConnectionError>>,
+}
+
+impl Heard {
+    /// All that was said, before a proper end.
+    #[track_caller]
+    pub(crate) fn properly_ended(self) -> Vec<u8> {
+        assert_eq!(self.end, Some(Ok(())), "{:?}", self.bytes.escape_ascii().to_string());
+        self.bytes
+    }
+
+    #[track_caller]
+    pub(crate) fn text(self) -> String {
+        String::from_utf8(self.properly_ended()).unwrap()
+    }
+}
+
+/// A client that says its next line whenever something was answered, ends its side after the last if it is told to,
+/// and listens until the server ends.
+pub(crate) struct Talking<'a> {
+    lines: Vec<&'a [u8]>,
+    connection: Option<ConnectionId>,
+    pub(crate) heard: Heard,
+    /// Its side is ended behind the last line.
+    pub(crate) ends: bool,
+    /// It goes on listening without closing when the server has ended.
+    pub(crate) stays: bool,
+    pub(crate) heard_end_at: Option<Instant>,
+}
+
+impl<'a> Talking<'a> {
+    pub(crate) fn new(lines: &[&'a [u8]]) -> Self {
+        let mut lines = lines.to_vec();
+        lines.reverse();
+        Self {
+            lines,
+            connection: None,
+            heard: Heard::default(),
+            ends: false,
+            stays: false,
+            heard_end_at: None,
+        }
+    }
+
+    fn say(&mut self, engine: &mut Sim, id: ConnectionId) {
+        if let Some(line) = self.lines.pop() {
+            engine.send(id, line);
+            if self.ends && self.lines.is_empty() {
+                engine.shutdown(id);
+            }
+        }
+    }
+}
+
+impl Node<Sim> for Talking<'_> {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        if self.connection.is_none() {
+            let id = engine.connect(&address(), None);
+            self.connection = Some(id);
+            self.say(engine, id);
+        }
+        let mut rx = vec![0; 1 << 16];
+        while let Some(completion) = engine.complete(&mut rx) {
+            match completion {
+                Completion::Received { connection, len } => {
+                    self.heard.bytes.extend_from_slice(&rx[..len]);
+                    self.say(engine, connection);
+                }
+                Completion::Ended(id) => {
+                    self.heard.end = Some(Ok(()));
+                    self.heard_end_at = Some(engine.now());
+                    if !self.stays {
+                        engine.close(id);
+                    }
+                }
+                Completion::Failed(_, error) => self.heard.end = Some(Err(error)),
+                Completion::Accepted(_) | Completion::Connected(_) => {}
+            }
+        }
+        if self.heard.end.is_some() && !self.stays {
+            Step::Done
+        } else {
+            Step::Wait(Instant::NEVER)
+        }
+    }
+}
+
+/// The server, and when it closed its connections.
+pub(crate) struct Watched {
+    pub(crate) server: Server,
+    pub(crate) closed: Vec<Instant>,
+}
+
+impl Node<Sim> for Watched {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        self.server.step(&mut Watching { engine, closed: &mut self.closed })
+    }
+}
+
+struct Watching<'a> {
+    engine: &'a mut Sim,
+    closed: &'a mut Vec<Instant>,
+}
+
+impl Engine for Watching<'_> {
+    fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError> {
+        self.engine.listen(address)
+    }
+
+    fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
+        self.engine.connect(address, from)
+    }
+
+    fn send(&mut self, connection: ConnectionId, bytes: &[u8]) {
+        self.engine.send(connection, bytes);
+    }
+
+    fn unsent(&self, connection: ConnectionId) -> usize {
+        self.engine.unsent(connection)
+    }
+
+    fn shutdown(&mut self, connection: ConnectionId) {
+        self.engine.shutdown(connection);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.closed.push(self.engine.now());
+        self.engine.close(connection);
+    }
+
+    fn wait(&mut self, until: Instant) {
+        self.engine.wait(until);
+    }
+
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        self.engine.complete(rx)
+    }
+}
+
+pub(crate) fn framed() -> Speaks {
+    Speaks::Framed(framed::Limits::default())
+}
+
+pub(crate) fn http() -> Speaks {
+    Speaks::Http(http1::Limits::default())
+}
+
+pub(crate) fn websocket() -> Speaks {
+    Speaks::WebSocket(Arc::default(), websocket::Limits::default())
+}
+
+/// A masked frame with the key 0, whose payload is what it is: `first` is its first byte.
+pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match payload.len() {
+        len @ ..126 => frame.push(0x80 | u8::try_from(len).unwrap()),
+        len @ 126..65_536 => {
+            frame.push(0x80 | 126);
+            frame.extend_from_slice(&u16::try_from(len).unwrap().to_be_bytes());
+        }
+        len => {
+            frame.push(0x80 | 127);
+            frame.extend_from_slice(&(len as u64).to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// The opening handshake of RFC 6455 §1.3, and the answer to it.
+pub(crate) const HANDSHAKE: &[u8] = b"GET /chat HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\n\
+    Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+pub(crate) const SWITCHED: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+/// Everything takes a millisecond.
+pub(crate) fn calm() -> Conditions {
+    Conditions { delay: ms(1), ..Conditions::default() }
+}
+
+pub(crate) fn address() -> Address {
+    Address::Tcp(([10, 0, 0, 1], 80).into())
+}
+
+pub(crate) fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// No conversation takes longer.
+const TALK_MAX: Nanos = Nanos::from_secs(60);
