@@ -484,7 +484,7 @@ impl<O: Observer> Worker<O> {
 
     /// The first messages on a connection, if it is the time for messages.
     pub(crate) fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !matches!(self.phase, Phase::WarmUp | Phase::Measure) {
+        if !matches!(self.phase, Phase::WarmUp | Phase::Measure | Phase::Drain) {
             return;
         }
         if self.in_flight_max == u64::MAX {

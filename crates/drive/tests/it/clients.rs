@@ -83,13 +83,27 @@ fn clients_of_a_time_that_began_in_it_are_timed() {
     let play = Play::new(Speech::Framed).connections(3).clients(1, 2).duration(ms(60));
     let played = play.warm_up(ms(30)).against(&mut Watched::new(Speech::Framed));
     // A client lives 2 ms for its connect and 2 ms for each of two round trips: five generations, then ten, each of
-    // which begins at the instant at which the one before it ended.
+    // which begins at the instant at which the one before it ended; the eleventh begins just before the time is up.
     let Counts { sent, ok, error, timed_out } = played.outcome.measured;
-    assert_eq!((sent, ok, error, timed_out), (60, 60, 0, 0));
+    assert_eq!((sent, ok, error, timed_out), (66, 66, 0, 0));
     assert_eq!(played.outcome.warm_up, Counts { sent: 30, ok: 30, ..Counts::default() });
-    assert_eq!(played.outcome.clients_served, 30);
-    assert_eq!(played.outcome.times.life, always(Nanos(ROUND_TRIP.0 * 3), 30));
+    assert_eq!(played.outcome.clients_served, 33);
+    assert_eq!(played.outcome.times.life, always(Nanos(ROUND_TRIP.0 * 3), 33));
     assert_eq!(played.errors(), []);
+}
+
+#[test]
+fn clients_that_began_in_the_measurement_are_followed_to_their_end() {
+    for speech in Speech::ALL {
+        let play = Play::new(speech).connections(3).clients(1, 2).duration(ms(61));
+        let played = play.against(&mut Watched::new(speech));
+        let outcome = &played.outcome;
+        // Whoever is in the middle of its handshake when the time is up has its round trips after that.
+        assert_eq!(outcome.clients_served, outcome.connections.started, "{speech:?}");
+        played.assert_all_ok(outcome.clients_served * 2);
+        let life = ROUND_TRIP.0 * (3 + u64::from(speech.shakes_hands()));
+        assert_eq!(outcome.times.life, always(Nanos(life), outcome.clients_served));
+    }
 }
 
 #[test]
