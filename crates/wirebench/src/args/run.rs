@@ -160,45 +160,18 @@ impl Run {
 
     /// What is to be done; whatever makes no sense together is an error that says what would.
     fn plan(&self, settings: &Settings, seed: u64) -> Result<Plan, String> {
-        let scheme = self.url.scheme;
         let speech = self.speech()?;
         let payload = self.payload(settings, &speech, seed)?;
-        let short_lived =
-            self.clients.is_some() || self.concurrency.is_some() || self.round_trips.is_some();
-        let (lifetime, connections) = if short_lived {
-            let concurrency = self.concurrency.unwrap_or(CONCURRENCY_USUAL);
-            (Lifetime::RoundTrips(self.round_trips.unwrap_or(NonZeroU32::MIN)), concurrency)
-        } else {
-            (Lifetime::Long, self.connections)
-        };
-        if scheme == Scheme::Http && self.in_flight > NonZeroU32::MIN {
-            return Err(format!(
-                "--in-flight {} is not possible over http://, where a connection carries one request at a time; \
-                 use more --connections",
-                self.in_flight
-            ));
-        }
-        let (in_flight, in_flight_max) = (self.in_flight, self.in_flight_max);
-        let stop = match (self.messages, self.clients) {
-            (Some(messages), _) => Stop::Messages(messages),
-            (None, Some(clients)) => Stop::Clients(clients.into()),
-            (None, None) => Stop::After(self.duration),
-        };
-        let counts_everything = matches!(stop, Stop::Messages(_) | Stop::Clients(_));
-        let warm_up = if counts_everything && !settings.is_set("warm-up") {
-            Nanos::ZERO
-        } else {
-            self.warm_up
-        };
+        let (lifetime, connections) = self.lives();
         let timeout = self.timeout;
         let workload = Workload {
             connections,
             connect_rate: self.connect_rate,
             lifetime,
-            arrival: Arrival::Closed { in_flight, in_flight_max },
+            arrival: self.arrival()?,
             expect: self.expectation(&speech)?,
             content: payload.content,
-            phases: Phases { warm_up, stop, drain: self.drain },
+            phases: self.phases(settings),
             timeouts: Timeouts {
                 connect: timeout,
                 handshake: timeout,
@@ -224,6 +197,40 @@ impl Run {
             seed,
             public_allowed: self.i_may_load_this_target,
         })
+    }
+
+    /// How long connections live, and how many there are at a time.
+    fn lives(&self) -> (Lifetime, NonZeroU32) {
+        if self.clients.is_none() && self.concurrency.is_none() && self.round_trips.is_none() {
+            return (Lifetime::Long, self.connections);
+        }
+        let round_trips = self.round_trips.unwrap_or(NonZeroU32::MIN);
+        (Lifetime::RoundTrips(round_trips), self.concurrency.unwrap_or(CONCURRENCY_USUAL))
+    }
+
+    /// When messages are sent.
+    fn arrival(&self) -> Result<Arrival, String> {
+        let Self { in_flight, in_flight_max, .. } = *self;
+        if self.url.scheme == Scheme::Http && in_flight > NonZeroU32::MIN {
+            return Err(format!(
+                "--in-flight {in_flight} is not possible over http://, where a connection carries one request at a \
+                 time; use more --connections"
+            ));
+        }
+        Ok(Arrival::Closed { in_flight, in_flight_max })
+    }
+
+    /// What is measured, and what comes before and after. Who counts messages or clients wants no others.
+    fn phases(&self, settings: &Settings) -> Phases {
+        let stop = match (self.messages, self.clients) {
+            (Some(messages), _) => Stop::Messages(messages),
+            (None, Some(clients)) => Stop::Clients(clients.into()),
+            (None, None) => Stop::After(self.duration),
+        };
+        let is_counted = matches!(stop, Stop::Messages(_) | Stop::Clients(_));
+        let no_warm_up = is_counted && !settings.is_set("warm-up");
+        let warm_up = if no_warm_up { Nanos::ZERO } else { self.warm_up };
+        Phases { warm_up, stop, drain: self.drain }
     }
 
     /// What is said besides the messages.
@@ -437,3 +444,108 @@ const CONCURRENCY_USUAL: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero
 
 /// More source addresses have more ports than a machine has memory for connections.
 const SOURCES_MAX: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Program, Subcommand};
+    use crate::config::Layers;
+    use clap::{CommandFactory, FromArgMatches};
+
+    fn plan(line: &str) -> Result<Plan, String> {
+        let program = Program::command();
+        let words = ["wirebench", "run"].into_iter().chain(line.split(' '));
+        let matches = program.clone().try_get_matches_from(words).unwrap();
+        let command = program.find_subcommand(NAME).unwrap();
+        let given = matches.subcommand_matches(NAME).unwrap();
+        let settings = Layers::default().settle(command, given, CONFLICTS).unwrap();
+        let Subcommand::Run(run) = Program::from_arg_matches(&matches).unwrap().command else {
+            panic!("{line} is not a run");
+        };
+        run.plan(&settings, 7)
+    }
+
+    fn workload(line: &str) -> Workload {
+        plan(line).unwrap().measurements.remove(0).workload
+    }
+
+    #[test]
+    fn a_run_ends_after_a_time_or_after_so_many_messages_or_clients() {
+        let long = Lifetime::Long;
+        let short = |round_trips| Lifetime::RoundTrips(NonZeroU32::new(round_trips).unwrap());
+        let messages = |count| Stop::Messages(NonZeroU64::new(count).unwrap());
+        let clients = |count| Stop::Clients(NonZeroU64::new(count).unwrap());
+        let seconds = |count| Stop::After(Nanos::from_secs(count));
+        #[rustfmt::skip]
+        let table = [
+            // options,                                    lifetime, connections, stop,       warm-up in ms
+            ("ws://h",                                     long,     50, seconds(10),   1000),
+            ("ws://h -c 3 -d 2s --warm-up 0s",             long,      3, seconds(2),       0),
+            ("ws://h -n 5",                                long,     50, messages(5),      0),
+            ("ws://h -n 5 --warm-up 1ms",                  long,     50, messages(5),      1),
+            ("ws://h --clients 20k",                       short(1), 10, clients(20_000),  0),
+            ("ws://h --clients 9 --concurrency 2 --round-trips 5", short(5), 2, clients(9), 0),
+            ("ws://h --round-trips 5",                     short(5), 10, seconds(10),   1000),
+            ("ws://h --concurrency 5 -d 3s",               short(1),  5, seconds(3),    1000),
+        ];
+        for (line, lifetime, connections, stop, warm_up) in table {
+            let found = workload(line);
+            assert_eq!(
+                (found.lifetime, found.connections.get()),
+                (lifetime, connections),
+                "{line}"
+            );
+            assert_eq!(found.phases.stop, stop, "{line}");
+            assert_eq!(found.phases.warm_up, Nanos::from_millis(warm_up), "{line}");
+        }
+    }
+
+    #[test]
+    fn messages_are_what_was_asked_for() {
+        #[rustfmt::skip]
+        let table: [(&str, usize, bool, Expect); 9] = [
+            // options,                    length, text,  the reply
+            ("ws://h",                         64, false, Expect::Echo),
+            ("ws://h --text --size 1KiB",    1024, true,  Expect::Echo),
+            ("ws://h --payload Ping",           4, true,  Expect::Echo),
+            ("ws://h --payload Ping --binary",  4, false, Expect::Echo),
+            ("tcp://h:1 --payload Ping",        4, false, Expect::Echo),
+            ("tcp-framed://h:1 --size 0",       0, false, Expect::Echo),
+            ("ws://h --payload Ping --expect Pong", 4, true, Expect::Exactly(b"Pong".as_slice().into())),
+            ("http://h --method GET",           0, false, Expect::Anything),
+            ("http://h --method GET --expect x", 0, false, Expect::Exactly(b"x".as_slice().into())),
+        ];
+        for (line, len, text, expect) in table {
+            let found = workload(line);
+            let content = (found.content.payload().len(), found.content.is_text());
+            assert_eq!(content, (len, text), "{line}");
+            assert_eq!(found.expect, expect, "{line}");
+        }
+    }
+
+    #[test]
+    fn source_addresses_are_single_or_ranges() {
+        let plan =
+            plan("tcp://h:1 --source-ip 127.0.0.2 --source-ip 127.0.0.254-127.0.1.1").unwrap();
+        let sources: Vec<String> =
+            plan.measurements[0].sources.iter().map(ToString::to_string).collect();
+        assert_eq!(sources, ["127.0.0.2", "127.0.0.254", "127.0.0.255", "127.0.1.0", "127.0.1.1"]);
+        for (text, problem) in [
+            ("localhost", "`localhost` is not an address"),
+            ("::1-127.0.0.1", "begins in one family"),
+            ("127.0.0.2-127.0.0.1", "did you mean 127.0.0.1-127.0.0.2?"),
+        ] {
+            assert!(text.parse::<SourceRange>().unwrap_err().contains(problem), "{text}");
+        }
+    }
+
+    #[test]
+    fn header_fields_keep_their_values_and_nothing_that_ends_a_line() {
+        let field = |text| header(text).map(|(name, value)| format!("{name}={value}"));
+        assert_eq!(field("A: b: c "), Ok("A=b: c".to_owned()));
+        assert_eq!(field("A:"), Ok("A=".to_owned()));
+        for text in ["A: b\nC: d", "A: b\r", "A: \0", "A", ": b", "A B: c"] {
+            assert!(header(text).is_err(), "{text:?}");
+        }
+    }
+}
