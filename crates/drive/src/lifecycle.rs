@@ -116,7 +116,8 @@ impl<O: Observer> Worker<O> {
                 (time_is_up || nothing_left || all_sent).then_some(Phase::Drain)
             }
             Phase::Drain => {
-                let all_ended = if short_lived { self.live == 0 } else { self.in_flight == 0 };
+                let followed = short_lived && self.quota > 0;
+                let all_ended = if followed { self.live == 0 } else { self.in_flight == 0 };
                 (time_is_up || all_ended).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),

@@ -124,7 +124,7 @@ pub struct Times {
     pub first_reply: Histogram,
     /// Short-lived clients: from just before the connect to the last whole reply.
     pub life: Histogram,
-    /// Short-lived clients: from the last whole reply to the completed proper end.
+    /// From the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
     pub close: Histogram,
 }
 
@@ -182,7 +182,8 @@ pub struct Tally {
 /// All that a worker leaves behind besides its intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Messages that the measurement was to send: the number asked for, or as many as were sent where it ran for a time.
+    /// Messages that the measurement was to send: the number asked for, or as many as were sent where it ran for a
+    /// time.
     pub planned: u64,
     /// Messages sent in the measurement.
     pub measured: Counts,

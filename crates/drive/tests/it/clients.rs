@@ -141,6 +141,10 @@ fn a_number_of_messages_by_short_lived_clients_ends_though_every_client_fails() 
         let played = Play { target, ..play }.against(&mut Watched::new(Speech::Framed));
         assert_eq!(played.outcome.planned, 10);
         assert_eq!(played.outcome.measured, Counts { sent, ok: sent, ..Counts::default() });
+        assert!(
+            played.ended < Instant::START + ms(100),
+            "a client without a message is not waited for"
+        );
     }
 }
 

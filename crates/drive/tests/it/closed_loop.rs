@@ -1,11 +1,11 @@
-//! The closed loop in numbers: warm-up, turns, the rate of connecting, Little's law, and that a seed decides everything.
+//! The closed loop in numbers: warm-up, turns, the rate of connecting, Little's law; and a seed decides everything.
 
 use crate::peers::Watched;
 use crate::world::{
-    DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, ms,
+    DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, ms, worker,
 };
 use drive::{Counts, Phase};
-use engine::sim::{Conditions, Cuts, Outcome as Ended, Split};
+use engine::sim::{Conditions, Cuts, Outcome as Ended, Party, Split};
 use stats::{ClosedLoop, Little, little};
 use units::{Instant, Nanos};
 
@@ -77,6 +77,70 @@ fn connections_are_opened_at_the_instants_of_the_rate() {
     assert_eq!(played.outcome.times.connect, always(ROUND_TRIP, 7));
     assert_eq!(played.outcome.times.handshake, always(ROUND_TRIP, 7));
     assert_eq!(played.outcome.times.first_reply, always(ROUND_TRIP, 7));
+}
+
+#[test]
+fn more_connections_than_are_opened_at_once_are_opened_after_one_another() {
+    // The backlog is shorter than what is asked for, and exactly as long as what is opened at the same time.
+    let conditions = Conditions { delay: DELAY, backlog: 256, ..Conditions::default() };
+    let play = Play { conditions, ..Play::new(Speech::WebSocket).connections(600) };
+    let played = play.messages(600).against(&mut Watched::new(Speech::WebSocket));
+    played.assert_all_ok(600);
+    assert_eq!(played.outcome.connections.opened, 600);
+    // Three batches, each with a connect and a handshake.
+    assert_eq!(played.outcome.window.map(|(begin, _)| begin), Some(after_delays(3 * 4)));
+}
+
+#[test]
+fn workers_begin_together() {
+    // One has a single connection, the other seven that take their time.
+    let quick = Play::new(Speech::Framed).messages(50);
+    let mut slow = Play::new(Speech::Framed).connections(7).messages(70);
+    slow.workload.connect_rate = Some("100/s".parse().unwrap());
+    let mut world = World::of_workers(&quick, 2);
+    let mut other = worker(&slow, &world.control);
+    let mut other_engine = world.network.engine();
+    let mut server = Watched::new(Speech::Framed);
+    let mut parties = [
+        Party::awaited(&mut world.client, &mut world.worker),
+        Party::awaited(&mut other_engine, &mut other),
+        Party::background(&mut world.server, &mut server),
+    ];
+    assert_eq!(world.network.run(&mut parties, TIME_MAX), Ended::Done);
+    let [(first, _), (second, _)] =
+        [world.worker.finish(), other.finish()].map(|(outcome, _)| outcome.window.unwrap());
+    let ready = Instant::START + ms(60) + ROUND_TRIP;
+    assert_eq!(second, ready, "when the last connection of all is there");
+    assert!(first >= ready && first.since(ready) <= ms(1), "{first:?}");
+    assert_eq!(server.totals().messages, 120);
+}
+
+#[test]
+fn what_arrived_while_the_worker_was_stopped_is_not_late() {
+    // A quarter of a second after the replies came, which is beside their time-out, the worker looks at them.
+    let mut world = World::new(&Play::new(Speech::Framed).connections(3).messages(30));
+    world.client.freeze(Instant(10_500_000), Instant(460_500_000));
+    assert_eq!(world.run(&mut Watched::new(Speech::Framed), TIME_MAX), Ended::Done);
+    let played = world.finish();
+    played.assert_all_ok(30);
+    let mut expected = always(ROUND_TRIP, 27);
+    (0..3).for_each(|_| expected.record(ms(450) + Nanos::from_micros(500)));
+    assert_eq!(
+        played.notes.round_trips, expected,
+        "they are in the distribution as long as they took"
+    );
+}
+
+#[test]
+fn intervals_are_a_tenth_of_a_second_long() {
+    let play = Play::new(Speech::Framed).warm_up(ms(250)).duration(ms(1050));
+    let played = play.against(&mut Watched::new(Speech::Framed));
+    let lengths = |phase| -> Vec<u64> {
+        let kept = played.notes.intervals.iter().filter(|kept| kept.phase == phase);
+        kept.map(|kept| kept.end.since(kept.start).0 / 1_000_000).collect()
+    };
+    assert_eq!(lengths(Phase::WarmUp), [100, 100, 50]);
+    assert_eq!(lengths(Phase::Measure), [&[100; 10][..], &[50]].concat());
 }
 
 #[test]

@@ -106,7 +106,8 @@ fn a_server_that_closes_in_the_middle_of_a_message_breaks_its_protocol() {
         (Speech::Framed, "the connection ended 12 bytes into a frame"),
         (Speech::Http, "the connection ended 8 bytes into a body"),
         (Speech::Raw, "the connection ended after 8 of 16 bytes of a reply"),
-        (Speech::WebSocket, "connection ended in the middle of a frame, at least 8 bytes before its end (RFC 6455 §7.1.5)"),
+        (Speech::WebSocket,
+            "connection ended in the middle of a frame, at least 8 bytes before its end (RFC 6455 §7.1.5)"),
     ];
     for (speech, text) in table {
         let mut server = Answering::new(speech, |number, mut echo: Vec<u8>| {
@@ -193,7 +194,10 @@ fn frames_that_rfc_6455_forbids_break_the_protocol() {
     #[rustfmt::skip]
     let table: [(&[u8], &str); _] = [
         (b"\x82\x81\0\0\0\0x", "frame of the server is masked (RFC 6455 §5.1)"),
-        (b"\x82\x7f\x80\0\0\0\0\0\0\x01x", "payload length 0x8000000000000001 has its most significant bit set (RFC 6455 §5.2)"),
+        (
+            b"\x82\x7f\x80\0\0\0\0\0\0\x01x",
+            "payload length 0x8000000000000001 has its most significant bit set (RFC 6455 §5.2)",
+        ),
         (b"\x82\x7f\0\0\0\x01\0\0\0\0", "frame of 4294967296 bytes, limit is 1048576"),
         (b"\x81\x01\xff", "text message is not UTF-8 from byte 0 on (RFC 6455 §8.1)"),
     ];
@@ -387,7 +391,8 @@ fn a_server_whose_process_ends_in_the_middle_ends_the_run_early() {
         (Speech::Framed, ErrorClass::ClosedByPeer, "closed by the server"),
         (Speech::Http, ErrorClass::Protocol, "the connection ended with 2 requests unanswered"),
         (Speech::Raw, ErrorClass::ClosedByPeer, "closed by the server"),
-        (Speech::WebSocket, ErrorClass::Protocol, "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
+        (Speech::WebSocket, ErrorClass::Protocol,
+            "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
     ];
     for (speech, class, text) in table {
         for duration in [None, Some(ms(5000))] {

@@ -2,8 +2,10 @@
 
 use crate::peers::Watched;
 use crate::world::{DELAY, Play, Speech, always, ms};
+use drive::Transport;
 use engine::sim::{Conditions, Split};
-use units::Nanos;
+use load::Content;
+use units::{Bytes, Nanos};
 
 #[test]
 fn everything_is_answered_and_counted_exactly_on_every_network() {
@@ -19,6 +21,27 @@ fn everything_is_answered_and_counted_exactly_on_every_network() {
         }
     }
 }
+
+#[test]
+fn messages_larger_than_all_buffers_go_both_ways_at_once() {
+    for speech in [Speech::Framed, Speech::Http, Speech::Raw] {
+        let mut play = Play::new(speech).connections(2).in_flight(2, None).messages(8);
+        play.conditions.buffer_len_max = 64 << 10;
+        play.workload.timeouts.reply = Nanos::from_secs(50);
+        play.workload.content = Content::binary(Bytes(LARGE as u64), 7);
+        if speech == Speech::Raw {
+            play.transport = Transport::Raw { reply_len: LARGE };
+        }
+        let mut server = Watched::new(speech);
+        let played = play.against(&mut server);
+        played.assert_all_ok(8);
+        assert_eq!(played.total(|interval| interval.bytes_sent), server.totals().bytes_received);
+        assert_eq!(played.total(|interval| interval.bytes_received), server.totals().bytes_sent);
+    }
+}
+
+/// More than is kept unsent, or held by the kernels.
+const LARGE: usize = 3 << 20;
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug)]

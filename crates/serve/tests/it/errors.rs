@@ -89,7 +89,7 @@ fn http_that_is_not_http_is_refused_with_a_status_before_the_end() {
         ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400 Bad Request"),
         ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",       "400 Bad Request"),
         ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16777217\r\n\r\n",              "413 Content Too Large"),
-        ("POST / HTTP/2.0\r\nHost: a\r\n\r\n",                                          "505 HTTP Version Not Supported"),
+        ("POST / HTTP/2.0\r\nHost: a\r\n\r\n",                                 "505 HTTP Version Not Supported"),
     ];
     for (said, status) in table {
         for split in [Split::Never, Split::ByteByByte] {
