@@ -28,9 +28,12 @@ pub(crate) fn listen(address: &Address) -> Result<(OwnedFd, Address), Errno> {
         Address::Unix(path) => {
             let socket = make(AddressFamily::UNIX)?;
             let name = SocketAddrUnix::new(path.as_path())?;
-            if net::bind(&socket, &name) == Err(Errno::ADDRINUSE) {
-                remove_if_nobody_listens(path)?;
-                net::bind(&socket, &name)?;
+            match net::bind(&socket, &name) {
+                Err(Errno::ADDRINUSE) => {
+                    remove_if_nobody_listens(path)?;
+                    net::bind(&socket, &name)?;
+                }
+                bound => bound?,
             }
             net::listen(&socket, BACKLOG)?;
             Ok((socket, address.clone()))

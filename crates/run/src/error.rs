@@ -36,7 +36,7 @@ pub enum RunError {
         address: IpAddr,
     },
     /// The machine does not allow that many connections.
-    #[error("{0}")]
+    #[error(transparent)]
     Shortage(#[from] probe::Shortage),
     /// Nobody answers, at none of the addresses.
     #[error("cannot reach {target}: {}", attempts_text(attempts))]
@@ -78,6 +78,13 @@ pub enum RunError {
         /// What it does instead.
         reason: String,
     },
+}
+
+impl RunError {
+    /// A stop by signal number `signal`.
+    pub(crate) fn interrupted(signal: usize) -> Self {
+        Self::Interrupted { signal: i32::try_from(signal).unwrap_or(0) }
+    }
 }
 
 fn attempts_text(attempts: &[(Address, String)]) -> String {

@@ -28,6 +28,7 @@ pub use url::{Scheme, Url};
 use block::{Stage, Task};
 use collect::Place;
 use engine::clock::Clock;
+use reach::Context;
 use record::{Block, Ended, RunRecord, SCHEMA_VERSION, Tool};
 use results::Kept;
 use setup::{Ready, SetUp};
@@ -65,7 +66,7 @@ pub fn execute(
     interrupt: &AtomicUsize,
 ) -> Result<RunRecord, RunError> {
     let clock = Clock::start();
-    let mut set_up = SetUp::new(plan, host, clock, progress)?;
+    let mut set_up = SetUp::new(plan, host, Context { clock, interrupt }, progress)?;
     progress.report(News::Begin { expected: set_up.expected });
     let mut stage = Stage {
         clock,
@@ -93,7 +94,7 @@ pub fn execute(
     }
     let signal = interrupt.load(Ordering::Relaxed);
     if kept.is_empty() {
-        return Err(RunError::Interrupted { signal: i32::try_from(signal).unwrap_or(0) });
+        return Err(RunError::interrupted(signal));
     }
     let results = results::results(plan, &kept);
     let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();

@@ -3,7 +3,7 @@
 
 use crate::plan::{Measurement, Speech};
 use crate::url::{Place, Scheme};
-use crate::watch::Nobody;
+use crate::watch::Impatient;
 use crate::{RunError, Url, safety};
 use drive::{Control, Outcome, Target, Transport, Worker};
 use engine::clock::Clock;
@@ -13,9 +13,32 @@ use load::{Arrival, Expect, Lifetime, Phases, Stop, Workload};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
 use wire::{framed, http1, websocket};
+
+/// What the set-up keeps time with, and by what it is stopped.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) clock: Clock,
+    /// The number of the signal that asks to stop; 0 if none did.
+    pub(crate) interrupt: &'a AtomicUsize,
+}
+
+impl Context<'_> {
+    /// Stops what is being set up.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Interrupted`] if a signal came.
+    pub(crate) fn check(self) -> Result<(), RunError> {
+        match self.interrupt.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            signal => Err(RunError::interrupted(signal)),
+        }
+    }
+}
 
 /// A place that was looked up.
 #[derive(Clone, Debug)]
@@ -150,7 +173,7 @@ pub(crate) fn verify(
     addresses: &[Address],
     measurement: &Measurement,
     transport: &Transport,
-    clock: Clock,
+    context: Context<'_>,
 ) -> Result<Reached, RunError> {
     let mut failed = Vec::new();
     for address in addresses {
@@ -159,10 +182,11 @@ pub(crate) fn verify(
             sources: measurement.sources.iter().take(1).copied().collect(),
             transport: transport.clone(),
         };
-        let outcome = one_message(&measurement.workload, target.clone(), clock)?;
+        let outcome = one_message(&measurement.workload, target.clone(), context)?;
         if outcome.measured.ok == 1 {
             return Ok(Reached { target, failed });
         }
+        context.check()?;
         let what = outcome
             .errors
             .first()
@@ -176,7 +200,11 @@ pub(crate) fn verify(
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
 }
 
-fn one_message(workload: &Workload, target: Target, clock: Clock) -> Result<Outcome, RunError> {
+fn one_message(
+    workload: &Workload,
+    target: Target,
+    context: Context<'_>,
+) -> Result<Outcome, RunError> {
     let once = Workload {
         connections: NonZeroU32::MIN,
         connect_rate: None,
@@ -189,8 +217,10 @@ fn one_message(workload: &Workload, target: Target, clock: Clock) -> Result<Outc
         },
         ..workload.clone()
     };
-    let mut engine = Epoll::new(clock).map_err(RunError::Engine)?;
-    let mut worker = Worker::new(once, target, Arc::new(Control::new(1)), Nobody);
+    let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
+    let control = Arc::new(Control::new(1));
+    let observer = Impatient { interrupt: context.interrupt, control: Arc::clone(&control) };
+    let mut worker = Worker::new(once, target, control, observer);
     run(&mut engine, &mut worker);
     Ok(worker.finish().0)
 }

@@ -1,7 +1,7 @@
 //! Everything that has to stand before the first block: the machine known, servers up, targets verified.
 
 use crate::plan::{Measurement, Peer, Plan};
-use crate::reach::{Reached, check_public, resolve, transport, verify};
+use crate::reach::{Context, Reached, check_public, resolve, transport, verify};
 use crate::servers::{Launch, Server};
 use crate::url::Scheme;
 use crate::{Host, News, Progress, RunError, Url};
@@ -53,13 +53,13 @@ impl SetUp {
     pub(crate) fn new(
         plan: &Plan,
         host: &Host,
-        clock: Clock,
+        context: Context<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Self, RunError> {
         drop(sharpen_timers());
         let topology = probe::topology();
         let mut environment = probe::machine();
-        measure_timer_floor(&mut environment, clock);
+        measure_timer_floor(&mut environment, context.clock);
         let mut system = SystemSampler::open().ok();
         let system_before = system.as_mut().and_then(|system| system.sample().ok());
         progress.report(News::Machine(&environment));
@@ -96,7 +96,8 @@ impl SetUp {
         };
         set_up.warn_of_sharing();
         for measurement in &plan.measurements {
-            let ready = set_up.prepare(plan, measurement, host, clock);
+            context.check()?;
+            let ready = set_up.prepare(plan, measurement, host, context);
             set_up.schemes.push(match &measurement.peer {
                 Peer::Embedded(scheme) => Some(*scheme),
                 Peer::Given(_) => None,
@@ -119,18 +120,18 @@ impl SetUp {
         plan: &Plan,
         measurement: &Measurement,
         host: &Host,
-        clock: Clock,
+        context: Context<'_>,
     ) -> Result<Ready, RunError> {
         let url = match &measurement.peer {
             Peer::Given(url) => url.clone(),
             Peer::Embedded(scheme) => self.server(*scheme, host)?.url.clone(),
         };
-        let resolved = resolve(&url, measurement.resolve_timeout, clock)?;
+        let resolved = resolve(&url, measurement.resolve_timeout, context.clock)?;
         check_public(&resolved.addresses, plan.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
         let transport = transport(&url, &measurement.speech, &measurement.workload)?;
         let Reached { mut target, failed } =
-            verify(&url, &resolved.addresses, measurement, &transport, clock)?;
+            verify(&url, &resolved.addresses, measurement, &transport, context)?;
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
             self.warnings.push(Warning {

@@ -1,7 +1,9 @@
 //! From the workers to the one who collects: intervals and the instants at which CPU time is read.
 
-use drive::{Interval, Observer, Phase};
+use drive::{Control, Interval, Observer, Phase};
 use engine::clock::{own_cpu, process_cpu};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use units::{Instant, Nanos};
 
@@ -74,13 +76,18 @@ impl Observer for Watch {
     }
 }
 
-/// Watches nothing: for the message that only has to be answered.
-#[derive(Debug)]
-pub(crate) struct Nobody;
+/// Watches only for the wish to stop: for the message that just has to be answered.
+pub(crate) struct Impatient<'a> {
+    pub(crate) interrupt: &'a AtomicUsize,
+    pub(crate) control: Arc<Control>,
+}
 
-impl Observer for Nobody {
+impl Observer for Impatient<'_> {
     fn interval(&mut self, interval: &mut Box<Interval>) {
         interval.clear();
+        if self.interrupt.load(Ordering::Relaxed) != 0 {
+            self.control.stop();
+        }
     }
 
     fn phase(&mut self, _: Phase, _: Instant) {}

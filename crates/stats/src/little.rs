@@ -44,8 +44,8 @@ impl Little {
     pub const DEVIATION_MAX: f64 = 0.05;
 
     /// So many replies for each message in flight are needed. The first and the last round trips lie only partly in
-    /// the window, which can move the product by up to one of them for each message in flight: 5 % of 20.
-    pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 20;
+    /// the window, which can move the product by up to one of them for each message in flight: 1 % of 100.
+    pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 100;
 }
 
 /// Why Little's law was not checked.
