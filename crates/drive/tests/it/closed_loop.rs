@@ -152,7 +152,7 @@ fn littles_law_holds_exactly() {
             let play = Play::new(Speech::WebSocket).connections(connections);
             let play = play.in_flight(in_flight, max).warm_up(Nanos(ROUND_TRIP.0 * warm_up));
             let played = play
-                .duration(Nanos(ROUND_TRIP.0 * 50))
+                .duration(Nanos(ROUND_TRIP.0 * 250))
                 .against(&mut Watched::new(Speech::WebSocket));
             let law = law_of(&played, u64::from(max.unwrap_or(connections * in_flight)));
             let Little::Checked { deviation, holds, .. } = law else { panic!("{law:?}") };
