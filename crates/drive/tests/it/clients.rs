@@ -1,11 +1,12 @@
 //! Short-lived clients: so many in all, so many at a time, their phases timed apart.
 
-use crate::peers::{Answering, Once, Then, Watched};
+use crate::peers::{Answering, Heard, Once, Scripted, Then, Watched};
 use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, address, always, http, ms};
 use drive::{ConnectionCounts, Counts, ErrorClass};
-use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party};
+use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine};
 use load::Stop;
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -59,6 +60,8 @@ fn clients_that_are_refused_leave_their_messages_unsent() {
     let counts = ConnectionCounts { started: 10, failed: 10, ..ConnectionCounts::default() };
     assert_eq!(played.outcome.connections, counts);
     assert_eq!(played.outcome.clients_served, 0);
+    // Three batches of four, four and two, each refused after 2 ms, with pauses of 10 ms between them.
+    assert_eq!(played.ended, Instant::START + ms(3 * 2 + 2 * 10));
 }
 
 #[test]
@@ -89,6 +92,8 @@ fn clients_of_a_time_that_began_in_it_are_timed() {
     assert_eq!(played.outcome.warm_up, Counts { sent: 30, ok: 30, ..Counts::default() });
     assert_eq!(played.outcome.clients_served, 33);
     assert_eq!(played.outcome.times.life, always(Nanos(ROUND_TRIP.0 * 3), 33));
+    assert_eq!(played.outcome.times.connect, always(ROUND_TRIP, 33));
+    assert_eq!(played.outcome.times.first_reply, always(ROUND_TRIP, 33));
     assert_eq!(played.errors(), []);
 }
 
@@ -179,6 +184,35 @@ fn a_close_that_is_not_answered_is_given_up_and_not_timed() {
     );
     assert_eq!((played.outcome.clients_served, played.outcome.connections.lost), (2, 0));
     assert!(played.outcome.times.close.is_empty());
+}
+
+#[test]
+fn a_close_that_is_cut_is_no_error_and_not_timed() {
+    // The only reply comes after 6 ms, and the close goes out; the cut comes before its answer.
+    let cuts = Cuts::Scheduled(vec![Cut { connection: 0, after: Nanos::from_micros(4500) }]);
+    let conditions = Conditions { delay: DELAY, cuts, ..Conditions::default() };
+    let play = Play { conditions, ..Play::new(Speech::WebSocket).clients(2, 1) };
+    let played = play.against(&mut Watched::new(Speech::WebSocket));
+    played.assert_all_ok(2);
+    assert_eq!(played.outcome.clients_served, 2);
+    assert_eq!(played.outcome.times.close, always(ROUND_TRIP, 1), "of the other one");
+}
+
+#[test]
+fn every_client_has_keys_of_its_own() {
+    let mut keys = BTreeSet::new();
+    let mut server = Scripted(|engine: &mut Sim, id, heard: Heard<'_>| {
+        if let Heard::Bytes(bytes) = heard {
+            let head = String::from_utf8(bytes.to_vec()).unwrap();
+            keys.extend(
+                head.lines()
+                    .find_map(|line| Some(line.strip_prefix("Sec-WebSocket-Key: ")?.to_owned())),
+            );
+            engine.shutdown(id);
+        }
+    });
+    let played = Play::new(Speech::WebSocket).connections(3).clients(20, 1).against(&mut server);
+    assert_eq!((keys.len(), played.outcome.connections.failed), (20, 20));
 }
 
 #[test]

@@ -488,11 +488,23 @@ fn what_a_server_says_when_it_closes_is_told_but_not_to_a_terminal() {
         }
         (echo, Then::GoOn)
     });
-    let played = Play::new(Speech::WebSocket).messages(10).against(&mut server);
+    let mut world = World::new(&Play::new(Speech::WebSocket).messages(10));
+    assert_eq!(world.run(&mut server, TIME_MAX), Ended::Done);
+    // What is on its way to the server still arrives.
+    let later = world.network.now() + DELAY;
+    let mut parties = [Party::awaited(&mut world.server, &mut server)];
+    assert_eq!(world.network.run(&mut parties, later), Ended::TimeUp);
+    let played = world.finish();
     let text = r#"closed by the server with code 1001: "gone\x1b]0;owned\x07\r\n\xc2\x9b31m\\x41""#;
     assert_eq!(played.errors(), [(ErrorClass::ClosedByPeer, 1, text)]);
     assert_eq!(played.outcome.measured, Counts { sent: 4, ok: 4, ..Counts::default() });
     assert_eq!(played.outcome.connections.lost, 1);
+    let received = server.bytes_received;
+    assert_eq!(
+        played.total(|interval| interval.bytes_sent),
+        received,
+        "the answer to the close included"
+    );
 }
 
 #[test]

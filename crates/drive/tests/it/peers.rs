@@ -144,6 +144,7 @@ pub(crate) struct Answering<F> {
     answer: F,
     /// A close is not answered.
     pub(crate) is_mute: bool,
+    pub(crate) bytes_received: u64,
 }
 
 /// What follows an answer.
@@ -156,7 +157,14 @@ pub(crate) enum Then {
 
 impl<F> Answering<F> {
     pub(crate) fn new(speech: Speech, answer: F) -> Self {
-        Self { speech, machines: BTreeMap::new(), number: 0, answer, is_mute: false }
+        Self {
+            speech,
+            machines: BTreeMap::new(),
+            number: 0,
+            answer,
+            is_mute: false,
+            bytes_received: 0,
+        }
     }
 }
 
@@ -181,6 +189,7 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Node<Sim> for Answering<F> {
 
 impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
     fn received(&mut self, engine: &mut Sim, id: ConnectionId, bytes: &mut [u8]) {
+        self.bytes_received += bytes.len() as u64;
         let machine = self.machines.get_mut(&id).unwrap();
         let (mut input, mut tx) = (Input::new(bytes), Vec::new());
         loop {

@@ -95,7 +95,8 @@ fn a_message_of_16_mib_is_answered_where_the_limits_allow_it() {
     let heard = world.talk(&[HANDSHAKE, &said]).properly_ended();
     let header = [&[0x82, 127], &(LARGE as u64).to_be_bytes()[..]].concat();
     assert!(heard == [SWITCHED, &header, &payload, b"\x88\0"].concat(), "{} bytes", heard.len());
-    assert_eq!(world.totals().messages, 1);
+    let Totals { messages, bytes_sent, .. } = world.totals();
+    assert_eq!((messages, bytes_sent), (1, heard.len() as u64));
 }
 
 const LARGE: usize = 16 << 20;
