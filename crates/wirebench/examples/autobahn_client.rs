@@ -7,11 +7,18 @@
 //! Asks `/getCaseCount`, echoes every message of `/runCase?case=N&agent=AGENT` until the server closes, for each case,
 //! and then has the reports written with `/updateReports?agent=AGENT`.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people, not a library"
+)]
+
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
 use run::url::Place;
 use run::{Scheme, Url};
+use std::hash::{BuildHasher, RandomState};
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,10 +49,14 @@ fn walk(url: &str, agent: &str) -> Result<u32, String> {
         count = String::from_utf8_lossy(message.payload).into_owned();
         false
     })?;
-    let cases: u32 = count.parse().map_err(|_| format!("`{}` is not a number of cases", count.escape_debug()))?;
+    let cases: u32 = count
+        .parse()
+        .map_err(|_| format!("`{}` is not a number of cases", count.escape_debug()))?;
     for case in 1..=cases {
         // How a case ends is the server's to judge.
-        if let Err(error) = Session::run(&url, &format!("/runCase?case={case}&agent={agent}"), |_| true) {
+        if let Err(error) =
+            Session::run(&url, &format!("/runCase?case={case}&agent={agent}"), |_| true)
+        {
             eprintln!("case {case}: {error}");
         }
     }
@@ -82,11 +93,17 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
             subprotocols: Vec::new(),
             headers: Vec::new(),
         };
-        let limits = Limits { frame_len_max: MESSAGE_MAX, message_len_max: MESSAGE_MAX, ..Limits::default() };
+        let limits = Limits {
+            frame_len_max: MESSAGE_MAX,
+            message_len_max: MESSAGE_MAX,
+            ..Limits::default()
+        };
+        // Another key and other masks for each connection (§4.1, §5.3).
+        let seed = RandomState::new().hash_one(target);
         let mut engine = Epoll::new(Clock::start()).map_err(|error| error.to_string())?;
         let mut session = Self {
             id: engine.connect(&Address::Tcp(address), None),
-            machine: WebSocket::client(Arc::new(request), limits, 7),
+            machine: WebSocket::client(Arc::new(request), limits, seed),
             on_message,
             outcome: None,
             ending: false,
@@ -100,6 +117,7 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
 
     fn received(&mut self, engine: &mut impl Engine, len: usize) {
         let mut input = Input::new(&mut self.rx[..len]);
+        let mut is_broken = false;
         while !self.ending {
             match self.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break,
@@ -109,14 +127,17 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                         drop(self.machine.send(Message { kind, payload: &payload }, &mut self.tx));
                     }
                 }
-                Ok(Some(Event::Closed(_))) | Err(_) => self.ending = true,
-                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {}
+                // The server ends the connection first (RFC 6455 §7.1.1); until then we only listen.
+                Ok(Some(Event::Closed(_))) => self.ending = true,
+                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
+                }
+                Err(_) => (self.ending, is_broken) = (true, true),
             }
         }
         engine.send(self.id, &self.tx);
         self.tx.clear();
-        if self.ending {
-            // The server closes first (RFC 6455 §7.1.1); until then we only listen.
+        if is_broken {
+            // It failed: then we end the connection (§7.1.7).
             engine.shutdown(self.id);
         }
     }
@@ -136,10 +157,7 @@ impl<E: Engine, F: FnMut(Message<'_>) -> bool> Node<E> for Session<F> {
                     engine.close(id);
                     self.outcome = Some(Ok(()));
                 }
-                Completion::Failed(_, error) if self.ending => {
-                    drop(error);
-                    self.outcome = Some(Ok(()));
-                }
+                Completion::Failed(..) if self.ending => self.outcome = Some(Ok(())),
                 Completion::Failed(_, error) => self.outcome = Some(Err(error.to_string())),
                 Completion::Accepted(id) => engine.close(id),
             }
