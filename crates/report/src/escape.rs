@@ -19,7 +19,8 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-fn is_plain(letter: char) -> bool {
+/// Whether [`escape`] leaves it as it is.
+pub(crate) fn is_plain(letter: char) -> bool {
     // Control characters have no width, combining marks and all kinds of direction marks have none either.
     let visible = letter.width().is_some_and(|width| width > 0);
     let separator =

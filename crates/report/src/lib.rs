@@ -1,14 +1,18 @@
-//! Shows a record to people: strings out, for a terminal of 80 columns. Nothing is measured, read or printed here.
+//! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
-//! [`ladder`] is the table of the ladder, [`run`] a single run, [`live_line`] what moves while either goes on.
+//! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`live_line`] what moves
+//! while either goes on. For programs: [`json`], [`hlog`] and [`hgrm`].
+//!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
 //!
-//! Left out: where pages go, whether a terminal wants colours, and formats for programs (`record` has JSON).
+//! Left out: where pages go, and whether a terminal wants colours.
 //!
 //! Start reading at [`ladder`].
 
+mod date;
 mod escape;
+mod export;
 mod ladder;
 mod live;
 mod notes;
@@ -18,6 +22,7 @@ mod run;
 mod words;
 
 pub use escape::escape;
+pub use export::{ExportError, hgrm, hlog, json};
 pub use ladder::{conclusion, ladder};
 pub use live::{Live, live_line, machine_line};
 pub use page::Style;

@@ -1,6 +1,7 @@
-//! Pages of made-up records: what a reader sees, and that no record makes a page leave its bounds.
+//! Made-up records: what a reader or a program gets of them, and that none makes a page leave its bounds.
 
 mod bounds;
+mod export;
 mod ladder;
 mod live;
 mod records;

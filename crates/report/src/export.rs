@@ -1,0 +1,147 @@
+//! A record for programs: as JSON, and as HdrHistogram's interval log (`.hlog`) and percentile table (`.hgrm`).
+//!
+//! The last two have the distributions that results are made of: round trips, and of short-lived clients their whole
+//! lives. Blocks that failed do not count here either.
+
+use crate::date;
+use crate::escape::{escape, is_plain};
+use record::{Block, Lifetime, RunRecord, Summary, Workload};
+use stats::{DecodeError, Histogram, LogInterval, interval_log};
+use std::fmt::Write as _;
+use units::{Instant, Nanos};
+
+/// `record` as JSON. What [`escape`] would change in its texts is written as `\u…`, so it means the same to a program
+/// and nothing to a terminal.
+pub fn json(record: &RunRecord) -> String {
+    let json = record.to_json();
+    let mut safe = String::with_capacity(json.len());
+    for letter in json.chars() {
+        // Line ends stand between texts only: within them they are escaped already.
+        if letter == '\n' || is_plain(letter) {
+            safe.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(safe, "\\u{unit:04x}").expect("writing to memory does not fail");
+        }
+    }
+    safe
+}
+
+/// The blocks of `record` as an HdrHistogram interval log, version 1.3, with histograms in V2.
+///
+/// An interval for each block with a distribution, in the order of the record, tagged with the escaped name of its
+/// workload. It begins where the measured window did and is as long; values are nanoseconds. Holds all histograms at a
+/// time.
+///
+/// # Errors
+///
+/// [`ExportError::StartedAt`] and [`ExportError::Damaged`] for a record that was changed by hand,
+/// [`ExportError::NoDistribution`] if nothing was measured.
+pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
+    let began = date::since_1970(&record.started_at)
+        .ok_or_else(|| ExportError::StartedAt { text: escape(&record.started_at) })?;
+    let mut intervals = Vec::new();
+    for (index, block) in record.blocks.iter().enumerate() {
+        let Some(workload) = record.plan.workloads.get(block.workload) else { continue };
+        if let Some(times) = distribution(block, workload) {
+            let damaged = |error| ExportError::Damaged { whose: format!("block {index}"), error };
+            let histogram = times.histogram().map_err(damaged)?;
+            intervals.push((block, escape(&workload.name), histogram));
+        }
+    }
+    if intervals.is_empty() {
+        return Err(ExportError::NoDistribution);
+    }
+    let lines = intervals.iter().map(|(block, name, histogram)| LogInterval {
+        start: Instant(block.started_at_ns),
+        length: Nanos(block.measured_ns),
+        tag: name,
+        histogram,
+    });
+    Ok(interval_log(began, lines))
+}
+
+/// All blocks of one workload of `record`, merged, as HdrHistogram's percentile table; values are microseconds.
+///
+/// `name` may be left out if there is no other workload.
+///
+/// # Errors
+///
+/// [`ExportError::ManyWorkloads`] and [`ExportError::NoSuchWorkload`] if `name` does not say which one,
+/// [`ExportError::NoDistribution`] if nothing was measured of it, [`ExportError::Damaged`] for a record that was
+/// changed by hand.
+pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportError> {
+    let index = index_of(record, name)?;
+    let result = record.results.iter().find(|result| result.workload == index);
+    let times = result.and_then(|result| result.round_trip.as_ref());
+    let times = times.ok_or(ExportError::NoDistribution)?;
+    let whose = || escape(&record.plan.workloads[index].name);
+    let histogram: Histogram =
+        times.histogram().map_err(|error| ExportError::Damaged { whose: whose(), error })?;
+    if histogram.is_empty() { Err(ExportError::NoDistribution) } else { Ok(histogram.to_hgrm()) }
+}
+
+/// Why a record cannot be written in another format. Texts of the record are escaped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A distribution cannot be read: the record was changed by hand.
+    #[error("the distribution of {whose} is damaged: {error}")]
+    Damaged {
+        /// The block or the workload that it belongs to.
+        whose: String,
+        /// What is wrong with it.
+        error: DecodeError,
+    },
+    /// There are several workloads, and nothing says which one is meant.
+    #[error("a percentile table is of one workload; choose one of {choices}")]
+    ManyWorkloads {
+        /// Their names.
+        choices: String,
+    },
+    /// Nothing was measured.
+    #[error("there is no distribution to write: no reply was measured")]
+    NoDistribution,
+    /// No workload has this name.
+    #[error("there is no workload `{name}`; choose one of {choices}")]
+    NoSuchWorkload {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        choices: String,
+    },
+    /// The record does not say when it began: it was changed by hand.
+    #[error("`started_at` is `{text}`, and not a time in UTC such as 2026-01-01T00:00:00Z")]
+    StartedAt {
+        /// What it says.
+        text: String,
+    },
+}
+
+/// The times that results are made of; `None` if the block does not count or has none.
+fn distribution<'a>(block: &'a Block, workload: &Workload) -> Option<&'a Summary> {
+    let times = match workload.lifetime {
+        Lifetime::Long => &block.round_trip,
+        Lifetime::RoundTrips(_) => &block.phases.life,
+    };
+    times.as_ref().filter(|_| block.failed.is_none())
+}
+
+/// Which workload `name` means.
+fn index_of(record: &RunRecord, name: Option<&str>) -> Result<usize, ExportError> {
+    let workloads = &record.plan.workloads;
+    let choices = || {
+        let names: Vec<String> = workloads.iter().map(|workload| escape(&workload.name)).collect();
+        names.join(", ")
+    };
+    match (name, workloads.len()) {
+        (_, 0) => Err(ExportError::NoDistribution),
+        (None, 1) => Ok(0),
+        (None, _) => Err(ExportError::ManyWorkloads { choices: choices() }),
+        (Some(name), _) => workloads
+            .iter()
+            .position(|workload| workload.name == name)
+            .ok_or_else(|| ExportError::NoSuchWorkload { name: escape(name), choices: choices() }),
+    }
+}
