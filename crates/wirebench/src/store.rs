@@ -43,15 +43,10 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBu
         Destination::Stdout => return Ok(None),
         Destination::File(path) => (path.clone(), write(path, json.as_bytes())),
         Destination::Records => {
-            let stem = stem(record);
-            match new_file(Path::new(RECORDS), &stem) {
-                Ok(path) => {
-                    // Else the empty file that held the name would stay.
-                    let written =
-                        write(&path, json.as_bytes()).inspect_err(|_| drop(fs::remove_file(&path)));
-                    (path, written)
-                }
-                Err(error) => (Path::new(RECORDS).join(format!("{stem}.json")), Err(error)),
+            let (folder, stem) = (Path::new(RECORDS), stem(record));
+            match write_new(folder, &stem, json.as_bytes()) {
+                Ok(path) => (path, Ok(())),
+                Err(error) => (folder.join(format!("{stem}.json")), Err(error)),
             }
         }
     };
@@ -76,17 +71,25 @@ fn stem(record: &RunRecord) -> String {
     format!("{}-{kind}", record.started_at.replace(':', "-"))
 }
 
-/// A new, empty file in `folder`, which is made if it is missing. Runs that started in the same second get numbers.
-fn new_file(folder: &Path, stem: &str) -> io::Result<PathBuf> {
+/// Writes a new file in `folder`, which is made if it is missing. Runs that started in the same second get numbers.
+fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     for number in 1..=SAME_SECOND_MAX {
         let name =
             if number == 1 { format!("{stem}.json") } else { format!("{stem}-{number}.json") };
         let path = folder.join(name);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        // Who holds the file beside it holds the name: nobody else may put a file there.
+        let beside = beside(&path, "");
+        let file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
+        };
+        if path.exists() {
+            fs::remove_file(&beside)?;
+        } else {
+            put(file, &beside, &path, bytes)?;
+            return Ok(path);
         }
     }
     Err(ErrorKind::AlreadyExists.into())
@@ -100,16 +103,27 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         return OpenOptions::new().write(true).open(&path)?.write_all(bytes);
     }
-    let mut beside = path.clone().into_os_string();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = File::create(&beside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&beside, &path));
+    let beside = beside(&path, &format!(".{}", std::process::id()));
+    put(File::create(&beside)?, &beside, &path, bytes)
+}
+
+/// Fills `file`, which is `beside` the place that it takes then; it is removed if that fails.
+fn put(mut file: File, beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(beside, path));
     if written.is_err() {
-        fs::remove_file(&beside).ok();
+        fs::remove_file(beside).ok();
     }
     written
+}
+
+/// The name of what will be `path` while it is being written.
+fn beside(path: &Path, mark: &str) -> PathBuf {
+    let mut beside = path.to_owned().into_os_string();
+    beside.push(format!("{mark}.part"));
+    beside.into()
 }
 
 /// So many runs may start in one second and one directory.
@@ -161,8 +175,11 @@ mod tests {
         let folder = tempdir().unwrap();
         let below = folder.path().join("a/b");
         for expected in ["now-run.json", "now-run-2.json", "now-run-3.json"] {
-            assert_eq!(new_file(&below, "now-run").unwrap(), below.join(expected));
+            assert_eq!(write_new(&below, "now-run", b"{}").unwrap(), below.join(expected));
         }
+        // Another run is about to write the fourth.
+        fs::write(below.join("now-run-4.json.part"), b"{").unwrap();
+        assert_eq!(write_new(&below, "now-run", b"{}").unwrap(), below.join("now-run-5.json"));
     }
 
     #[test]
