@@ -1,10 +1,13 @@
-//! Processes of the program, each in a directory and an environment of its own.
+//! Processes of the program, each in a directory and an environment of its own. One that hangs is killed after
+//! [`PATIENCE`], so that a test fails and does not stand still.
 
 use record::RunRecord;
-use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader, Read};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory to run in.
@@ -31,7 +34,17 @@ impl Sandbox {
 
     /// The program with `line` as its arguments, split at spaces, and an empty environment.
     pub(crate) fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirebench"));
+        self.prepared(Command::new(env!("CARGO_BIN_EXE_wirebench")), line)
+    }
+
+    /// The same started by `script` of a shell, for which it is `"$@"`.
+    pub(crate) fn command_in_shell(&self, script: &str, line: &str) -> Command {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_wirebench")]);
+        self.prepared(shell, line)
+    }
+
+    fn prepared(&self, mut command: Command, line: &str) -> Command {
         command
             .args(line.split_whitespace())
             .current_dir(self.path())
@@ -44,7 +57,7 @@ impl Sandbox {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, line: &str) -> Ended {
-        ended(&self.command(line).output().unwrap())
+        Running::start(self.command(line)).wait()
     }
 
     /// All records that were kept where they are kept by default, in the order of their names.
@@ -53,6 +66,8 @@ impl Sandbox {
             return Vec::new();
         };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        // What is still being written, or never was, has another name.
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
         paths.iter().map(|path| record_of(&std::fs::read_to_string(path).unwrap())).collect()
     }
@@ -88,6 +103,8 @@ pub(crate) struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
     stderr: BufReader<ChildStderr>,
+    /// Dropped when nobody waits any more.
+    _waits: Sender<()>,
 }
 
 impl Running {
@@ -95,7 +112,12 @@ impl Running {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self { child, stdout, stderr }
+        let _waits = kill_after_patience(pid(&child));
+        Self { child, stdout, stderr, _waits }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        pid(&self.child)
     }
 
     /// The next line on stdout.
@@ -116,8 +138,7 @@ impl Running {
     }
 
     pub(crate) fn send(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     /// What it still says, and how it ends.
@@ -136,6 +157,32 @@ impl Drop for Running {
         self.child.wait().ok();
     }
 }
+
+/// Says that a test does not do all that it is there for.
+#[expect(clippy::explicit_write, reason = "what the macros print is hidden when a test passes")]
+pub(crate) fn say_skipped(why: &str) {
+    writeln!(std::io::stderr(), "skipped: {why}").unwrap();
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id().cast_signed()).unwrap()
+}
+
+/// Kills the process if what is given back still lives after [`PATIENCE`].
+fn kill_after_patience(pid: Pid) -> Sender<()> {
+    // A handle and no number, which might be another process by then.
+    let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+    let (waits, hears) = channel();
+    std::thread::spawn(move || {
+        if hears.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            pidfd_send_signal(&process, Signal::KILL).ok();
+        }
+    });
+    waits
+}
+
+/// How long a process may take in all, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An embedded server, and its URL.
 pub(crate) struct Server {

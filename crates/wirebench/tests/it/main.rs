@@ -1,9 +1,15 @@
 //! The program as its callers see it: real processes, their streams, their exit codes and the files they leave.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
+mod bad_input;
 mod ending;
 mod harness;
+mod ladder;
+mod peers;
 mod running;
 mod serving;
 mod settings;
+mod show;
+mod signals;
+mod third_party;
 mod usage;

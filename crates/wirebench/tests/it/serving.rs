@@ -46,6 +46,34 @@ fn the_ready_line_is_a_url_that_can_be_run() {
 }
 
 #[test]
+fn the_totals_are_what_a_run_has_sent() {
+    for (kind, message_bytes) in [
+        ("tcp", Some(64)),
+        ("tcp-framed", Some(4 + 64)),
+        ("unix --listen a.sock", Some(64)),
+        // Their connections take bytes too.
+        ("ws", None),
+        ("http", None),
+    ] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, &format!("{kind} --json"));
+        sandbox.run(&format!("run {} -n 500 -c 5 -q", server.url)).check(0, &[]);
+        server.process.send(Signal::TERM);
+        let ended = server.process.wait();
+        ended.check(0, &[]);
+        let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let number = |name: &str| totals[name].as_u64().unwrap();
+        // One more connection asked, with one message, whether it answers at all.
+        assert_eq!((number("connections"), number("broken_connections")), (5 + 1, 0), "{kind}");
+        assert_eq!(number("messages"), 500 + 1, "{kind}");
+        if let Some(each) = message_bytes {
+            let bytes = (number("received_bytes"), number("sent_bytes"));
+            assert_eq!(bytes, (501 * each, 501 * each), "{kind}");
+        }
+    }
+}
+
+#[test]
 fn totals_are_json_for_programs() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws --json");

@@ -1,0 +1,147 @@
+//! A ladder as a whole, over real sockets and short: its table, and what its record has of every block.
+
+use crate::harness::{Running, Sandbox, say_skipped};
+use record::{Block, Ended, Kind, Little, RunRecord, Workload};
+
+const RUNGS: [&str; 7] = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"];
+
+#[test]
+fn every_rung_is_measured_and_its_counts_add_up() {
+    let sandbox = Sandbox::new();
+    let ladder = sandbox.run("ladder --rounds 3 --block 100ms -c 1 --seed 7");
+    ladder.check(0, &["machine: ", "record: ", "repeat: wirebench ladder "]);
+    check_page(&ladder.stdout);
+
+    let records = sandbox.records();
+    let [record] = &records[..] else { panic!("{} records", records.len()) };
+    assert_eq!((record.kind, &record.ended), (Kind::Ladder, &Ended::Completed));
+    assert_eq!(workload_names(record), RUNGS);
+    assert_eq!(record.blocks.len(), 3 * RUNGS.len());
+    let order: Vec<usize> = record.blocks.iter().map(|block| block.workload).collect();
+    assert_eq!(order, record.plan.rounds.concat());
+    for block in &record.blocks {
+        check_block(&record.plan.workloads[block.workload], block);
+    }
+    for result in &record.results {
+        let is_baseline = record.plan.baseline == Some(result.workload);
+        assert_eq!((result.blocks, result.blocks_failed), (3, 0));
+        assert_eq!(result.to_baseline.is_none(), is_baseline);
+    }
+    assert!(record.conclusion.as_ref().is_some_and(|text| text.contains("WebSocket")));
+}
+
+#[test]
+fn the_order_follows_from_the_seed() {
+    let order = |seed: u32| {
+        let sandbox = Sandbox::new();
+        let line = format!("ladder --only ws,unix --rounds 6 --block 1ms -c 1 --seed {seed} -q");
+        sandbox.run(&line).check(0, &[]);
+        let record = sandbox.records().remove(0);
+        assert_eq!(workload_names(&record), ["tcp", "unix", "ws"], "tcp belongs to every ladder");
+        let blocks: Vec<usize> = record.blocks.iter().map(|block| block.workload).collect();
+        assert_eq!(blocks, record.plan.rounds.concat());
+        blocks
+    };
+    let one = order(7);
+    assert_eq!(one, order(7));
+    // Of 6^6 orders another seed might give the same one; this one does not.
+    assert_ne!(one, order(8));
+}
+
+#[test]
+fn larger_messages_are_larger_on_every_rung() {
+    let sandbox = Sandbox::new();
+    sandbox.run("ladder --size 70kB --rounds 1 --block 50ms -c 2 -q").check(0, &[]);
+    let record = sandbox.records().remove(0);
+    for block in &record.blocks {
+        let workload = &record.plan.workloads[block.workload];
+        assert_eq!(workload.message.size_bytes, 70_000);
+        assert_eq!(block.counts.check(), Ok(()));
+        assert!(block.counts.ok > 0, "{}: {block:?}", workload.name);
+    }
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_it_or_somebody_refuses_them() {
+    // `script` gives its command a terminal.
+    let sandbox = Sandbox::new();
+    let script = "command -v script >/dev/null || exit 99
+        exec script --quiet --return --command \"$*\" /dev/null";
+    let line = "ladder --only ws --rounds 1 --block 20ms -c 1";
+    for (prefix, colours) in [("", true), ("NO_COLOR=1 ", false), ("TERM=dumb ", false)] {
+        let script = script.replace("$*", &format!("{prefix}$*"));
+        let ended = Running::start(sandbox.command_in_shell(&script, line)).wait();
+        if ended.code == Some(99) {
+            return say_skipped("there is no `script` that makes terminals");
+        }
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        // Colour is what `m` ends; a line that is rewritten needs other sequences.
+        let has_colour = ended.stdout.contains("\x1b[1m");
+        assert_eq!(has_colour, colours, "{prefix}: {ended:?}");
+    }
+}
+
+/// The table has all rungs in their order, fits a terminal of 80 columns, and moves none.
+fn check_page(page: &str) {
+    let table = page.lines().skip_while(|line| !line.starts_with("rung "));
+    let rows: Vec<&str> = table.skip(1).take(RUNGS.len()).collect();
+    for (row, rung) in rows.iter().zip(RUNGS) {
+        assert_eq!(row.split_whitespace().next(), Some(rung), "{page}");
+    }
+    for line in page.lines() {
+        assert!(line.chars().count() <= 80, "{line:?}");
+        assert!(!line.chars().any(char::is_control), "{line:?}");
+    }
+}
+
+fn check_block(workload: &Workload, block: &Block) {
+    let name = &workload.name;
+    assert_eq!(block.failed, None, "{name}");
+    assert_eq!(block.counts.check(), Ok(()), "{name}");
+    let counts = block.counts;
+    assert!(counts.ok > 0 && counts.ok == counts.sent, "{name}: {counts:?}");
+    assert_eq!(block.errors, [], "{name}");
+    assert!(matches!(block.little, Little::Checked { .. }), "{name}: {:?}", block.little);
+
+    let [sent, received] = bytes_per_message(workload);
+    let wire = &block.wire;
+    if name == "http-new" {
+        // The request of the first reply may lie before the window, and that of the last behind it.
+        assert_eq!(wire.received_bytes_per_message, Some(received));
+        let replies = exact(wire.received_bytes) / received;
+        let requests = exact(wire.sent_bytes) / sent;
+        assert!((requests - replies).abs() <= 1.0 && requests.fract() == 0.0, "{name}: {wire:?}");
+    } else {
+        // In a closed loop each reply is followed by the next message at once.
+        assert_eq!(wire.sent_bytes_per_message, Some(sent), "{name}: {wire:?}");
+        assert_eq!(wire.received_bytes_per_message, Some(received), "{name}: {wire:?}");
+    }
+}
+
+/// Bytes of one message and of its reply, payload and framing.
+fn bytes_per_message(workload: &Workload) -> [f64; 2] {
+    let host = workload.target.trim_start_matches("http://").trim_end_matches('/');
+    let request = format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 64\r\n\r\n").len();
+    let reply =
+        "HTTP/1.1 200 OK\r\nContent-Length: 64\r\nContent-Type: application/octet-stream\r\n\
+                 \r\n"
+            .len();
+    let [sent, received] = match workload.transport.as_str() {
+        "tcp" | "unix" => [64, 64],
+        "tcp-framed" => [4 + 64, 4 + 64],
+        // Two bytes of header, and the mask of clients.
+        "ws" => [2 + 4 + 64, 2 + 64],
+        "http" => [request as u64 + 64, reply as u64 + 64],
+        other => panic!("{other}"),
+    };
+    [exact(sent), exact(received)]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the bytes of a tenth of a second")]
+fn exact(bytes: u64) -> f64 {
+    bytes as f64
+}
+
+fn workload_names(record: &RunRecord) -> Vec<&str> {
+    record.plan.workloads.iter().map(|workload| workload.name.as_str()).collect()
+}

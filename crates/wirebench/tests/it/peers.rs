@@ -1,0 +1,149 @@
+//! Servers that do what a test says, each connection on a thread of its own.
+//!
+//! Their WebSocket handshakes and frames are those of tungstenite; what breaks a protocol is written by hand. The
+//! first connection of every run is the one that asks, before anything is measured, whether the server answers at all.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::sync::Arc;
+use tungstenite::{Message, WebSocket};
+
+#[expect(clippy::disallowed_types, reason = "the other end is no engine of ours")]
+pub(crate) type Stream = std::net::TcpStream;
+
+/// A server; it serves as long as the test process lives.
+pub(crate) struct Peer {
+    address: SocketAddr,
+}
+
+impl Peer {
+    /// Each connection is handled by `script`, which is told how many there were before it.
+    pub(crate) fn start(
+        script: impl Fn(&mut Stream, usize) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self::of_so_many(usize::MAX, script)
+    }
+
+    /// As [`Peer::start`], and gone once so many connections were accepted; those that stand are served on.
+    pub(crate) fn of_so_many(
+        count: usize,
+        script: impl Fn(&mut Stream, usize) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let script = Arc::new(script);
+        std::thread::spawn(move || {
+            for number in 0..count {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.set_nodelay(true).unwrap();
+                let script = Arc::clone(&script);
+                std::thread::spawn(move || {
+                    script(&mut stream, number).ok();
+                    end(&mut stream);
+                });
+            }
+        });
+        Self { address }
+    }
+
+    pub(crate) fn url(&self, scheme: &str) -> String {
+        format!("{scheme}://{}", self.address)
+    }
+}
+
+/// Ends the connection properly: closing it with bytes unread would cut it, and take with it what was said last.
+fn end(stream: &mut Stream) {
+    stream.shutdown(Shutdown::Write).ok();
+    silence(stream).ok();
+}
+
+/// Says nothing until the other side ends.
+pub(crate) fn silence(stream: &mut Stream) -> io::Result<()> {
+    io::copy(stream, &mut io::sink()).map(drop)
+}
+
+/// Answers with the same bytes until the other side ends.
+pub(crate) fn echo(stream: &mut Stream) -> io::Result<()> {
+    io::copy(&mut stream.try_clone()?, stream).map(drop)
+}
+
+/// Answers so many messages of `len` bytes with the same bytes, and only reads the one after them.
+pub(crate) fn echo_some(stream: &mut Stream, count: usize, len: usize) -> io::Result<()> {
+    let mut message = vec![0; len];
+    for _ in 0..count {
+        stream.read_exact(&mut message)?;
+        stream.write_all(&message)?;
+    }
+    stream.read_exact(&mut message)
+}
+
+/// A WebSocket echo until the other side ends.
+pub(crate) fn websocket_echo(stream: &mut Stream) -> io::Result<()> {
+    websocket_echo_some(stream, usize::MAX)
+}
+
+/// A WebSocket echo of so many messages, which only reads the one after them.
+pub(crate) fn websocket_echo_some(stream: &mut Stream, count: usize) -> io::Result<()> {
+    let mut socket = open_websocket(stream)?;
+    for _ in 0..count {
+        let message = next_message(&mut socket)?;
+        socket.send(message).map_err(io::Error::other)?;
+    }
+    next_message(&mut socket).map(drop)
+}
+
+/// A WebSocket echo until the other side says Close, which is not answered.
+pub(crate) fn websocket_echo_until_close(stream: &Stream) -> io::Result<()> {
+    let mut socket = open_websocket(stream)?;
+    loop {
+        // The answer to a Close would be sent by the next call.
+        let message = socket.read().map_err(io::Error::other)?;
+        if message.is_close() {
+            return Ok(());
+        }
+        socket.send(message).map_err(io::Error::other)?;
+    }
+}
+
+fn open_websocket(stream: &Stream) -> io::Result<WebSocket<Stream>> {
+    tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)
+}
+
+/// The next binary or text message; what else comes is answered by tungstenite.
+fn next_message(socket: &mut WebSocket<Stream>) -> io::Result<Message> {
+    loop {
+        let message = socket.read().map_err(io::Error::other)?;
+        if message.is_binary() || message.is_text() {
+            return Ok(message);
+        }
+    }
+}
+
+/// An HTTP echo of requests with 64 bytes until the other side ends.
+pub(crate) fn http_echo(stream: &mut Stream) -> io::Result<()> {
+    http_echo_some(stream, usize::MAX)
+}
+
+/// An HTTP echo of so many requests with 64 bytes, which only reads the one after them.
+pub(crate) fn http_echo_some(stream: &mut Stream, count: usize) -> io::Result<()> {
+    for _ in 0..count {
+        head(stream)?;
+        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n".to_vec();
+        let head_len = answer.len();
+        answer.resize(head_len + 64, 0);
+        stream.read_exact(&mut answer[head_len..])?;
+        stream.write_all(&answer)?;
+    }
+    head(stream)?;
+    stream.read_exact(&mut [0; 64])
+}
+
+/// Reads the head of a request, to the empty line.
+pub(crate) fn head(stream: &mut Stream) -> io::Result<()> {
+    let mut last = [0; 4];
+    while last != *b"\r\n\r\n" {
+        last.rotate_left(1);
+        stream.read_exact(&mut last[3..])?;
+    }
+    Ok(())
+}
