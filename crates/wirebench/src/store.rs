@@ -30,7 +30,7 @@ impl Destination {
 }
 
 /// Where records are kept, under the current directory.
-const RECORDS: &str = ".wirebench/records";
+pub(crate) const RECORDS: &str = ".wirebench/records";
 
 /// Keeps `record` and says where; `None` if it is kept nowhere.
 ///
@@ -60,6 +60,29 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBu
             ),
         )),
     }
+}
+
+/// The record in `folder` that was written last; `None` if there is none.
+///
+/// # Errors
+///
+/// The folder is there and cannot be read.
+pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let mut newest = None;
+    for entry in entries {
+        let path = entry?.path();
+        // What is gone by now is not the newest.
+        let Ok(found) = fs::metadata(&path) else { continue };
+        // Among those that are being written are none of this name.
+        if found.is_file() && path.extension().is_some_and(|extension| extension == "json") {
+            newest = newest.max(Some((found.modified()?, path)));
+        }
+    }
+    Ok(newest.map(|(_, path)| path))
 }
 
 /// Date, time and kind, without characters that some file systems refuse.
@@ -132,6 +155,7 @@ const SAME_SECOND_MAX: u32 = 1000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
     use tempfile::tempdir;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -190,6 +214,20 @@ mod tests {
         assert!(write(&in_the_way.join("record.json"), b"{}").is_err());
         assert!(write(folder.path(), b"{}").is_err());
         assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn the_newest_record_is_the_one_written_last() {
+        let folder = tempdir().unwrap();
+        assert_eq!(newest(&folder.path().join("nowhere")).unwrap(), None);
+        assert_eq!(newest(folder.path()).unwrap(), None);
+        for (name, second) in [("a.json", 2), ("b.json", 3), ("c.json", 1), ("d.json.part", 4)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(second)).unwrap();
+        }
+        fs::create_dir(folder.path().join("e.json")).unwrap();
+        assert_eq!(newest(folder.path()).unwrap(), Some(folder.path().join("b.json")));
+        assert!(newest(&folder.path().join("a.json")).is_err());
     }
 
     #[test]

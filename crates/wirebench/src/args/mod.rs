@@ -10,6 +10,7 @@ mod man;
 mod outcome;
 mod run;
 mod serve;
+mod show;
 mod values;
 
 use crate::config::{Conflict, Layers, Settings};
@@ -82,6 +83,7 @@ enum Subcommand {
     Ladder(ladder::Ladder),
     Run(Box<run::Run>),
     Serve(serve::Serve),
+    Show(show::Show),
     Config(config::Config),
     Completions(completions::Completions),
     Man(man::Man),
@@ -138,6 +140,7 @@ impl Invocation {
             Subcommand::Ladder(ladder) => ladder.run(&settings, &terminal),
             Subcommand::Run(run) => run.run(&settings, &terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
+            Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Config(config) => config.run(&layers, &terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),
             Subcommand::Man(man) => man.run(&terminal),
@@ -190,7 +193,7 @@ fn conflicts(subcommand: &str) -> &'static [Conflict] {
 
 /// The subcommands whose settings come from more places than the command line. The others work where the project file
 /// is broken.
-const NEEDS_LAYERS: &[&str] = &[ladder::NAME, run::NAME, serve::NAME, config::NAME];
+const NEEDS_LAYERS: &[&str] = &[ladder::NAME, run::NAME, serve::NAME, show::NAME, config::NAME];
 
 /// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
 fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
