@@ -137,7 +137,7 @@ fn far_from(crossings: &[f64]) -> f64 {
     let told: Vec<f64> = told.collect();
     let least = told.iter().copied().fold(f64::INFINITY, f64::min);
     let most = told.iter().copied().fold(0.0, f64::max);
-    if most / least >= ONE_PLACEMENT {
+    if most >= least * ONE_PLACEMENT {
         return (least * most).sqrt();
     }
     if stats::median(&told).is_ok_and(|crossing| crossing < FAR_NS) { f64::INFINITY } else { 0.0 }
@@ -216,7 +216,7 @@ fn own_reports(contest: &Contest, blocks: &[Block]) -> Option<Line> {
     let off: Vec<f64> = blocks.iter().filter_map(off).collect();
     let (usual, most) = (stats::median(&off).ok()?, off.iter().copied().fold(0.0, f64::max));
     let words = format!(
-        "own reports of messages/s: {:.1} % from the server's count at the median, {:.1} % at most",
+        "messages/s by their own count differ by {:.1} %, {:.1} % at most",
         usual * 100.0,
         most * 100.0
     );
