@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) quota: u32,
     /// Whether a reply has come.
     pub(crate) replied: bool,
+    /// How many replies its turn still lasts, where connections take turns.
+    pub(crate) turn: u32,
     /// Whether it stands in the queue of those that wait for their turn.
     pub(crate) queued: bool,
 }

@@ -206,6 +206,7 @@ impl<O: Observer> Worker<O> {
                 Lifetime::RoundTrips(each) => each.get(),
             },
             replied: false,
+            turn: 0,
             queued: false,
         };
         if self.connections.len() <= id.index() {

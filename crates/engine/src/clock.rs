@@ -22,6 +22,13 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// `instant` as the system's monotonic clock shows it, in nanoseconds.
+    pub(crate) fn monotonic(self, instant: Instant) -> u64 {
+        self.start.saturating_add(instant.0)
+    }
+}
+
 /// Seconds since 1970-01-01 UTC, for naming and dating records. `None` if the clock stands before that.
 pub fn unix_seconds() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads clocks")]

@@ -2,7 +2,8 @@
 //!
 //! A connection is registered once, for what arrives, and again only when the kernel would not take all that was sent.
 //! An edge says that something changed; a read that fills less than the buffer says that nothing is left, so that a message costs one
-//! `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds.
+//! `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A wake-up that is far off is
+//! left to a timer that stands until it fires, so that most waits have no time-out to set and to cancel.
 //!
 //! Left out: threads. Every worker has an engine of its own.
 
@@ -13,6 +14,9 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use units::{Instant, Nanos};
@@ -21,6 +25,9 @@ use units::{Instant, Nanos};
 pub struct Epoll {
     clock: Clock,
     epoll: OwnedFd,
+    timer: OwnedFd,
+    /// When the timer will fire; [`Instant::START`] if it is not set.
+    timer_at: Instant,
     listeners: Vec<OwnedFd>,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -86,9 +93,16 @@ impl Epoll {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut nothing = Vec::with_capacity(1);
         epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut nothing), Some(&timespec(0)))?;
+        let timer = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        )?;
+        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
         Ok(Self {
             clock,
             epoll,
+            timer,
+            timer_at: Instant::START,
             listeners: Vec::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -150,6 +164,26 @@ impl Epoll {
         }
     }
 
+    /// The time-out of a wait until `until`; none where the timer will end it in time.
+    fn timeout(&mut self, until: Instant) -> Option<Timespec> {
+        let is_set = self.timer_at != Instant::START;
+        if until == Instant::NEVER || is_set && self.timer_at <= until {
+            return None;
+        }
+        let left = until.since(self.now());
+        if left >= FAR_OFF {
+            let at = Itimerspec {
+                it_interval: timespec(0),
+                it_value: timespec(self.clock.monotonic(until)),
+            };
+            if timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at).is_ok() {
+                self.timer_at = until;
+                return None;
+            }
+        }
+        Some(timespec(left.0))
+    }
+
     /// Listens again if it is time to. Says until when to wait: `until`, unless it becomes time before that.
     fn accept_again(&mut self, until: Instant) -> Instant {
         match self.full_until {
@@ -174,6 +208,10 @@ impl Epoll {
     /// Works one event off; `None` if it was of no consequence to the caller.
     fn work_off(&mut self, event: epoll::Event, rx: &mut [u8]) -> Option<Completion> {
         let token = event.data.u64();
+        if token == TIMER {
+            self.timer_at = Instant::START;
+            return None;
+        }
         if let Some(listener) = listener_of(token) {
             let accepted = self.accept(listener);
             if accepted.is_some() {
@@ -408,7 +446,7 @@ impl Engine for Epoll {
         self.next = 0;
         self.unread.append(&mut self.unread_later);
         let timeout = if self.unread.is_empty() && self.decided.is_empty() {
-            (until != Instant::NEVER).then(|| timespec(until.since(self.now()).0))
+            self.timeout(until)
         } else {
             Some(timespec(0))
         };
@@ -504,6 +542,12 @@ const READY_MAX: usize = 1024;
 
 /// Marks the token of a listener.
 const LISTENER: u64 = 1 << 63;
+
+/// The token of the timer: no listener has that index.
+const TIMER: u64 = u64::MAX;
+
+/// A wake-up that is at least so far off is left to the timer: setting it costs as much as some ten time-outs.
+const FAR_OFF: Nanos = Nanos::from_millis(5);
 
 fn token(id: ConnectionId) -> u64 {
     u64::from(id.generation()) << 32 | id.index() as u64

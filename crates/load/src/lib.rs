@@ -54,7 +54,8 @@ pub enum Arrival {
     Closed {
         /// How many messages are in flight on each connection.
         in_flight: NonZeroU32,
-        /// How many are in flight on all connections together; the connections take turns. `None`: no such bound.
+        /// How many are in flight on all connections together; the connections take turns of 32 messages.
+        /// `None`: no such bound.
         in_flight_max: Option<NonZeroU32>,
     },
 }

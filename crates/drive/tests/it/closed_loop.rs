@@ -46,16 +46,23 @@ fn connections_take_turns_when_few_messages_may_be_in_flight() {
     for (in_flight, max) in [(1, 1), (1, 3), (4, 3), (4, 6), (4, 27), (4, 28), (4, 100)] {
         let play = Play::new(Speech::Framed).connections(7).in_flight(in_flight, Some(max));
         let mut server = Watched::new(Speech::Framed);
-        let played = play.duration(Nanos(ROUND_TRIP.0 * 56)).against(&mut server);
+        let rounds = 7 * TURN_LEN * 2;
+        let played = play.duration(Nanos(ROUND_TRIP.0 * rounds)).against(&mut server);
         let slots = u64::from(max.min(7 * in_flight));
-        played.assert_all_ok(slots * 57);
-        assert_eq!(played.notes.round_trips, always(ROUND_TRIP, slots * 57), "{in_flight} {max}");
+        let sent = slots * (rounds + 1);
+        played.assert_all_ok(sent);
+        assert_eq!(played.notes.round_trips, always(ROUND_TRIP, sent), "{in_flight} {max}");
         let bytes = server.census().bytes;
         let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
         // A message is 20 bytes; nobody may be more than a turn or two behind.
-        assert!(most - least <= 2 * 20 * u64::from(in_flight), "{in_flight} {max}: {bytes:?}");
+        let turn = 20 * TURN_LEN * u64::from(in_flight);
+        assert!(most - least <= 2 * turn, "{in_flight} {max}: {bytes:?}");
+        assert!(*least > 0, "{in_flight} {max}: {bytes:?}");
     }
 }
+
+/// How many replies a turn lasts.
+const TURN_LEN: u64 = 32;
 
 #[test]
 fn a_number_of_messages_is_sent_in_turns_too() {

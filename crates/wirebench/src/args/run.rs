@@ -61,7 +61,7 @@ pub(crate) struct Run {
     in_flight: NonZeroU32,
     /// How many messages are in flight on all connections together [default: no bound]
     ///
-    /// With many connections and few messages in flight the connections take turns.
+    /// With many connections and few messages in flight the connections take turns of 32 messages.
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     in_flight_max: Option<NonZeroU32>,
     /// Short-lived clients: how many in all
