@@ -109,7 +109,8 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command.spawn().unwrap();
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let _waits = kill_after_patience(pid(&child));
@@ -182,7 +183,7 @@ fn kill_after_patience(pid: Pid) -> Sender<()> {
 }
 
 /// How long a process may take in all, on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An embedded server, and its URL.
 pub(crate) struct Server {
