@@ -128,6 +128,9 @@ impl<O: Observer> Worker<O> {
                 }
                 Ok(Some(Event::Open)) => opened = true,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+                Ok(Some(Event::Closed(_))) if connection.state == State::AwaitClose => {
+                    break Some(End::Closed(String::new())); // As asked: nobody wants it described.
+                }
                 Ok(Some(Event::Closed(closed))) => break Some(End::Closed(describe(&closed))),
                 Err(error) => break Some(End::Broken(error.to_string())),
             }
