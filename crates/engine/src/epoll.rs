@@ -40,6 +40,8 @@ pub struct Epoll {
     unread_later: VecDeque<ConnectionId>,
     /// What became of connection attempts that were decided at once.
     decided: VecDeque<(ConnectionId, Result<(), ConnectionError>)>,
+    /// The last connection attempt failed, or there was none yet: nobody may listen at the next one's target.
+    in_doubt: bool,
     /// There was nothing left to accept with, most likely open files: when to try again, unless a close makes room
     /// before that.
     full_until: Option<Instant>,
@@ -111,6 +113,7 @@ impl Epoll {
             unread: VecDeque::new(),
             unread_later: VecDeque::new(),
             decided: VecDeque::new(),
+            in_doubt: true,
             full_until: None,
             spare: Vec::new(),
         })
@@ -376,11 +379,13 @@ impl Engine for Epoll {
 
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
         let id = self.reserve();
-        let begun = socket::connect(address, from).and_then(|(socket, is_there)| {
+        let connecting = socket::connect(address, from, self.in_doubt);
+        let begun = connecting.and_then(|(socket, is_there)| {
             self.install(id, socket, !is_there)?;
             self.slots[id.index()].is_ours = true;
             Ok(is_there)
         });
+        self.in_doubt = begun != Ok(true);
         match begun {
             Ok(true) => self.decided.push_back((id, Ok(()))),
             Ok(false) => {}

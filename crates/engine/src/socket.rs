@@ -61,8 +61,12 @@ pub(crate) fn accept(listener: &OwnedFd) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// A socket that is connecting to `address`, or is connected already (`true`).
-pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedFd, bool), Errno> {
+/// A socket that is connecting to `address`, or is connected already (`true`). `in_doubt`: nobody may listen there.
+pub(crate) fn connect(
+    address: &Address,
+    from: Option<IpAddr>,
+    in_doubt: bool,
+) -> Result<(OwnedFd, bool), Errno> {
     let (socket, result) = match address {
         Address::Tcp(target) => {
             let socket = make(family(*target))?;
@@ -71,7 +75,7 @@ pub(crate) fn connect(address: &Address, from: Option<IpAddr>) -> Result<(OwnedF
                 bind_address_only(&socket, source)?;
             }
             let result = net::connect(&socket, target);
-            if is_connected_to_itself(&socket, *target) {
+            if in_doubt && is_connected_to_itself(&socket, *target) {
                 return Err(Errno::CONNREFUSED);
             }
             (socket, result)
