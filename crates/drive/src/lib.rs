@@ -258,8 +258,8 @@ impl<O: Observer> Worker<O> {
     }
 }
 
-/// How many replies a turn lasts where connections take turns. A connection that has been quiet for long costs the kernel
-/// several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
+/// How many replies a turn lasts where connections take turns. A connection that has been quiet for long costs the
+/// kernel several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
 const TURN_LEN: u32 = 32;
 
 /// Holds a reply against what it must be, and writes down how its message ended.

@@ -1,9 +1,9 @@
 //! The engine of this machine: epoll, edge-triggered, on the calling thread.
 //!
 //! A connection is registered once, for what arrives, and again only when the kernel would not take all that was sent.
-//! An edge says that something changed; a read that fills less than the buffer says that nothing is left, so that a message costs one
-//! `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A wake-up that is far off is
-//! left to a timer that stands until it fires, so that most waits have no time-out to set and to cancel.
+//! An edge says that something changed; a read that fills less than the buffer says that nothing is left, so that a
+//! message costs one `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A wake-up
+//! that is far off is left to a timer that stands until it fires: most waits have no time-out to set and to cancel.
 //!
 //! Left out: threads. Every worker has an engine of its own.
 

@@ -98,8 +98,8 @@ pub(crate) fn connect(
     }
 }
 
-/// Whether a connection that was begun just now has come about by now. On loopback it has: the peer's kernel is ours and
-/// answered before we came back, and to ask is cheaper than to wait for the event.
+/// Whether a connection that was begun just now has come about by now. On loopback it has: the peer's kernel is ours
+/// and answered before we came back, and to ask is cheaper than to wait for the event.
 fn is_there_already(socket: &OwnedFd, address: &Address) -> Result<bool, Errno> {
     match address {
         Address::Tcp(target) if target.ip().is_loopback() => match net::connect(socket, target) {

@@ -1,8 +1,8 @@
 //! The engine of a simulated network: seeded, with a virtual clock, on one thread.
 //!
-//! A [`Network`] has one clock and any number of processes, each with an engine ([`Sim`]) of its own. Whatever is written
-//! against [`Engine`](crate::Engine) runs on it unchanged; time passes only between steps, and straight to the next
-//! thing that happens. The same seed, conditions and nodes give the same run, bit for bit.
+//! A [`Network`] has one clock and any number of processes, each with an engine ([`Sim`]) of its own. Whatever is
+//! written against [`Engine`](crate::Engine) runs on it unchanged; time passes only between steps, and straight to the
+//! next thing that happens. The same seed, conditions and nodes give the same run, bit for bit.
 //!
 //! Start reading at [`Network::run`]. `kernel` has what the system does for the processes and what the wire does to
 //! bytes, `connection` the state of one connection.

@@ -18,7 +18,7 @@ impl Network {
         Self { kernel: Rc::new(RefCell::new(Kernel::new(seed, conditions))) }
     }
 
-    /// The engine of one more process. Dropping it ends the process: its connections are closed, its listeners are gone.
+    /// The engine of one more process. Dropping it ends the process: its connections are closed, its listeners gone.
     pub fn engine(&mut self) -> Sim {
         Sim::new(Rc::clone(&self.kernel))
     }

@@ -16,7 +16,7 @@
 //!
 //! A message that lies in the input as one frame is unmasked there and handed out from there: that is what happens
 //! nearly always, and all that is made fast. Everything else (control frames, fragments, what a read has cut) is
-//! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of our own.
+//! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of ours.
 //!
 //! Start reading at [`WebSocket::receive`].
 

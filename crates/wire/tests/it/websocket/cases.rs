@@ -1,5 +1,5 @@
-//! The cases of the Autobahn suite, groups 1 to 7, under its numbers: in both roles, whole, byte by byte, and cut at every
-//! position.
+//! The cases of the Autobahn suite, groups 1 to 7, under its numbers: in both roles, whole, byte by byte, and cut at
+//! every position.
 
 use super::peer::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, TEXT, frame, header, other, play};
 use wire::Role;

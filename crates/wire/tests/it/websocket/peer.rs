@@ -66,8 +66,8 @@ pub(super) fn other(role: Role) -> Role {
     }
 }
 
-/// Feeds a connection of `role` one piece after the other, then the end of the connection. The answer, in lines: what it
-/// understood, and after `>` what it sent.
+/// Feeds a connection of `role` one piece after the other, then the end of the connection. The answer, in lines: what
+/// it understood, and after `>` what it sent.
 pub(super) fn play<'p>(
     role: Role,
     limits: Limits,
