@@ -19,6 +19,8 @@ const PAGE: &str = "/64-bytes.txt";
 pub(super) enum Driver {
     /// `bench/floor/floor_epoll.c`
     FloorEpoll,
+    /// The same, waiting for the peer's Close before it closes.
+    FloorEpollClosing,
     /// `bench/floor/floor_uring.c`
     FloorUring,
     K6,
@@ -70,6 +72,11 @@ impl Asked<'_> {
     pub(super) fn command(&self, driver: Driver, tools: &Tools) -> Command {
         match driver {
             Driver::FloorEpoll => self.floor(&tools.floor("floor_epoll")),
+            Driver::FloorEpollClosing => {
+                let mut command = self.floor(&tools.floor("floor_epoll"));
+                command.arg("-X");
+                command
+            }
             Driver::FloorUring => self.floor(&tools.floor("floor_uring")),
             Driver::K6 => self.k6(tools.k6.as_deref().unwrap_or_else(|| Path::new("k6"))),
             Driver::TokioTungstenite => self.peer(&tools.peers.join("tokio_tungstenite")),
@@ -231,6 +238,7 @@ pub(super) struct OwnReport {
 pub(super) fn own_report(driver: Driver, printed: &str) -> Result<Option<OwnReport>> {
     match driver {
         Driver::FloorEpoll
+        | Driver::FloorEpollClosing
         | Driver::FloorUring
         | Driver::TokioTungstenite
         | Driver::TokioWebsockets => result_line(printed).map(Some),

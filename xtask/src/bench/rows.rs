@@ -94,12 +94,16 @@ fn churn(tools: &Tools) -> Contest {
         contestants: vec![
             churn("wirebench", Driver::Wirebench),
             churn("floor_epoll", Driver::FloorEpoll),
+            churn("floor_epoll -X", Driver::FloorEpollClosing),
         ],
-        comparisons: vec![beside(0, 1, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)])],
+        comparisons: vec![
+            beside(0, 1, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)]),
+            beside(0, 2, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)]),
+        ],
     };
     if tools.k6.is_some() {
         contest.contestants.push(churn("k6", Driver::K6));
-        contest.comparisons.push(beside(2, 1, [(GeneratorCpu, Shown), (PerSecond, Shown)]));
+        contest.comparisons.push(beside(3, 1, [(GeneratorCpu, Shown), (PerSecond, Shown)]));
     }
     contest
 }
