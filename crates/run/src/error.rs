@@ -2,7 +2,6 @@
 
 use engine::{Address, ConnectionError};
 use std::net::IpAddr;
-use std::path::PathBuf;
 use units::Nanos;
 
 /// Why nothing could be measured.
@@ -39,7 +38,7 @@ pub enum RunError {
     #[error(transparent)]
     Shortage(#[from] probe::Shortage),
     /// Nobody answers, at none of the addresses.
-    #[error("cannot reach {target}: {}", attempts_text(attempts))]
+    #[error("cannot reach {target}: {}; is a server listening there?", attempts_text(attempts))]
     Unreachable {
         /// The URL.
         target: String,
@@ -47,7 +46,7 @@ pub enum RunError {
         attempts: Vec<(Address, String)>,
     },
     /// The name has no address.
-    #[error("cannot resolve `{name}`: {reason}")]
+    #[error("cannot resolve `{name}`: {reason}; check the name, or use an address")]
     Unresolved {
         /// The name.
         name: String,
@@ -55,23 +54,20 @@ pub enum RunError {
         reason: String,
     },
     /// The resolver did not answer.
-    #[error("cannot resolve `{name}`: no answer within {timeout}")]
+    #[error(
+        "cannot resolve `{name}`: no answer within {timeout}; use an address, or a longer --timeout"
+    )]
     ResolveTimedOut {
         /// The name.
         name: String,
         /// How long was waited.
         timeout: Nanos,
     },
-    /// The socket of an embedded server has to lie somewhere.
-    #[error("cannot use {path} for a Unix socket: {reason}")]
-    Scratch {
-        /// Where it should lie.
-        path: PathBuf,
-        /// Why not.
-        reason: std::io::Error,
-    },
     /// It answers, but not as it should. Nothing was timed.
-    #[error("{target} does not answer as expected: {reason}")]
+    #[error(
+        "{target} does not answer as expected: {reason}; nothing was timed. A fixed reply is told by --expect, a page \
+         of HTTP by --method GET"
+    )]
     WrongAnswer {
         /// The URL.
         target: String,

@@ -39,8 +39,8 @@ impl Metric {
     fn of(self, kept: &Kept) -> Option<f64> {
         let block = &kept.block;
         match self {
-            // A signal may have ended it before its window began.
-            Self::MessagesPerSecond => (block.measured_ns > 0).then_some(block.messages_per_s),
+            // A signal may have ended it before its window began, or a busy machine its window before a message.
+            Self::MessagesPerSecond => (block.counts.sent > 0).then_some(block.messages_per_s),
             Self::RoundTripP50 => time(&kept.headline, 0.5),
             Self::RoundTripP90 => time(&kept.headline, 0.9),
             Self::RoundTripP99 => time(&kept.headline, 0.99),

@@ -244,7 +244,6 @@ fn is_local(error: &RunError) -> bool {
         RunError::EmbeddedServer { .. }
         | RunError::InvalidRequest(_)
         | RunError::ResolveTimedOut { .. }
-        | RunError::Scratch { .. }
         | RunError::Unreachable { .. }
         | RunError::Unresolved { .. }
         | RunError::WrongAnswer { .. } => true,

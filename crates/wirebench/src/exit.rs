@@ -99,10 +99,7 @@ impl From<RunError> for Failure {
             | RunError::Unresolved { .. }
             | RunError::WrongAnswer { .. } => Exit::UNREACHABLE,
             RunError::Interrupted { signal } => Exit::of_signal(*signal),
-            RunError::EmbeddedServer { .. }
-            | RunError::Engine(_)
-            | RunError::Scratch { .. }
-            | _ => Exit::INTERNAL,
+            RunError::EmbeddedServer { .. } | RunError::Engine(_) | _ => Exit::INTERNAL,
         };
         Self::new(exit, error)
     }
