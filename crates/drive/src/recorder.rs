@@ -64,6 +64,8 @@ pub struct Interval {
     pub counts: Counts,
     /// Replies that arrived in it, whenever their messages were sent.
     pub replies: u64,
+    /// The round trips of all of those replies, added up: what Little's law is checked with.
+    pub round_trip_sum: Nanos,
     /// Bytes of the transport's stream, framing and handshakes included, submitted in it.
     pub bytes_sent: u64,
     /// Bytes of the transport's stream that arrived in it.
@@ -81,6 +83,7 @@ impl Interval {
             end: Instant::START,
             counts: Counts::default(),
             replies: 0,
+            round_trip_sum: Nanos::ZERO,
             bytes_sent: 0,
             bytes_received: 0,
             round_trips: Histogram::new(),
@@ -91,6 +94,7 @@ impl Interval {
     pub fn clear(&mut self) {
         self.counts = Counts::default();
         self.replies = 0;
+        self.round_trip_sum = Nanos::ZERO;
         self.bytes_sent = 0;
         self.bytes_received = 0;
         self.round_trips.reset();
@@ -255,7 +259,9 @@ impl Recorder {
     /// The whole reply to the message of `sent` was decoded at `received`, and is what it should be.
     #[inline]
     pub(crate) fn reply(&mut self, sent: Instant, received: Instant) {
+        let round_trip = received.since(sent);
         self.interval.replies += 1;
+        self.interval.round_trip_sum += round_trip;
         if sent >= self.measured_from {
             self.measured.ok += 1;
         } else {
@@ -265,7 +271,7 @@ impl Recorder {
             }
         }
         self.interval.counts.ok += 1;
-        self.interval.round_trips.record(received.since(sent));
+        self.interval.round_trips.record(round_trip);
     }
 
     /// The message of `sent` ended badly.

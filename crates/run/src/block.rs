@@ -54,8 +54,9 @@ pub(crate) struct Measured {
 pub(crate) struct Collected {
     /// Round trips of the measurement, also of replies that came in the drain.
     pub(crate) round_trips: Histogram,
-    /// Replies that arrived while it lasted, and bytes of the stream in the same time.
+    /// Replies that arrived while it lasted, their round trips added up, and bytes of the stream in the same time.
     pub(crate) replies: u64,
+    pub(crate) round_trip_sum: Nanos,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) series: Vec<Second>,
@@ -262,6 +263,7 @@ impl Adding {
         }
         self.sum.round_trips.add(&interval.round_trips);
         self.sum.replies += interval.replies;
+        self.sum.round_trip_sum += interval.round_trip_sum;
         self.sum.bytes_sent += interval.bytes_sent;
         self.sum.bytes_received += interval.bytes_received;
         let from = *self.measured_from.get_or_insert(interval.start);

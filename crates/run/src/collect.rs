@@ -259,7 +259,11 @@ fn little(
                 in_flight: in_flight_max.map_or(all, |max| all.min(max.get().into())),
                 replies: measured.collected.replies,
                 measured: time,
-                round_trip_mean_ns: measured.collected.round_trips.mean_ns().unwrap_or(0.0),
+                round_trip_mean_ns: per_message(
+                    measured.collected.round_trip_sum.0,
+                    measured.collected.replies,
+                )
+                .unwrap_or(0.0),
             }
         }
         Lifetime::RoundTrips(_) => ClosedLoop {

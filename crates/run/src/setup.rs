@@ -313,14 +313,7 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     if kind != Sources::Automatic {
         return Ok(asked.clone());
     }
-    // Ports of short-lived clients stay taken for a while after the close.
-    let clients = match (measurement.workload.lifetime, measurement.workload.phases.stop) {
-        (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
-        (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) | (Lifetime::Long, _) => {
-            connections
-        }
-    };
-    let needed = limits.ports.addresses_for(clients.max(connections)).min(LOOPBACK_SOURCES_MAX);
+    let needed = limits.ports.addresses_for(ports(measurement)).min(LOOPBACK_SOURCES_MAX);
     if needed <= 1 {
         return Ok(Vec::new());
     }
@@ -328,6 +321,30 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     let count = u32::try_from(needed).expect("bounded above");
     Ok((first..first + count).map(|address| IpAddr::V4(Ipv4Addr::from(address))).collect())
 }
+
+/// How many ports the connections of a measurement may have taken at one time. Those of short-lived clients stay taken for
+/// a while after the close, except over WebSocket, where the server closes first; and before half of an address's ports
+/// are used the kernel finds one at once, after that it searches.
+fn ports(measurement: &Measurement) -> u64 {
+    let workload = &measurement.workload;
+    let connections = u64::from(workload.connections.get());
+    let Lifetime::RoundTrips(each) = workload.lifetime else { return connections };
+    let clients = match workload.phases.stop {
+        Stop::Clients(clients) => clients.get(),
+        Stop::Messages(messages) => messages.get().div_ceil(each.get().into()),
+        Stop::After(time) => {
+            CLIENTS_PER_S_MAX * (time + workload.phases.warm_up).0.div_ceil(Nanos::from_secs(1).0)
+        }
+    };
+    let server_closes_first = match &measurement.peer {
+        Peer::Embedded(scheme) => *scheme == Scheme::WebSocket,
+        Peer::Given(url) => url.scheme == Scheme::WebSocket,
+    };
+    connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
+}
+
+/// More short-lived clients in a second than one thread can serve.
+const CLIENTS_PER_S_MAX: u64 = 100_000;
 
 /// How many loopback addresses are taken at most: with some 28 000 ports each, more than open files allow for.
 const LOOPBACK_SOURCES_MAX: u64 = 254;
