@@ -322,9 +322,9 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     Ok((first..first + count).map(|address| IpAddr::V4(Ipv4Addr::from(address))).collect())
 }
 
-/// How many ports the connections of a measurement may have taken at one time. Those of short-lived clients stay taken for
-/// a while after the close, except over WebSocket, where the server closes first; and before half of an address's ports
-/// are used the kernel finds one at once, after that it searches.
+/// How many ports the connections of a measurement may have taken at one time. Those of short-lived clients stay taken
+/// for a while after the close, except over WebSocket, where the server closes first; and before half of an address's
+/// ports are used the kernel finds one at once, after that it searches.
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
     let connections = u64::from(workload.connections.get());
