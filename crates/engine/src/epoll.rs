@@ -31,6 +31,8 @@ pub struct Epoll {
     listeners: Vec<OwnedFd>,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// How long a wait looks again and again before it sleeps.
+    busy_poll: Nanos,
     /// What the last wait brought, and how far it has been worked off.
     ready: Vec<epoll::Event>,
     next: usize,
@@ -108,6 +110,7 @@ impl Epoll {
             listeners: Vec::new(),
             slots: Vec::new(),
             free: Vec::new(),
+            busy_poll: Nanos::ZERO,
             ready: Vec::with_capacity(READY_MAX),
             next: 0,
             unread: VecDeque::new(),
@@ -117,6 +120,32 @@ impl Epoll {
             full_until: None,
             spare: Vec::new(),
         })
+    }
+
+    /// Has every wait that follows completions look for more again and again for `length` before it sleeps. Costs CPU
+    /// time of ours, and spares a peer on this machine that of waking us.
+    pub fn set_busy_poll(&mut self, length: Nanos) {
+        self.busy_poll = length;
+    }
+
+    /// Looks again and again for as long as that was asked for; whether something happened.
+    fn poll_busily(&mut self, until: Instant) -> bool {
+        let end = until.min(self.now() + self.busy_poll);
+        while self.now() < end {
+            if self.poll(Some(timespec(0))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Asks the kernel what happened, and waits for it; whether something did.
+    fn poll(&mut self, timeout: Option<Timespec>) -> bool {
+        let buffer = rustix::buffer::spare_capacity(&mut self.ready);
+        match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => !self.ready.is_empty(),
+            Err(error) => unreachable!("epoll_pwait2 on our own descriptor and buffer: {error}"),
+        }
     }
 
     fn reserve(&mut self) -> ConnectionId {
@@ -447,18 +476,15 @@ impl Engine for Epoll {
             return; // Not all was taken, and no edge tells it twice.
         }
         let until = self.accept_again(until);
+        let was_busy = !self.ready.is_empty();
         self.ready.clear();
         self.next = 0;
         self.unread.append(&mut self.unread_later);
-        let timeout = if self.unread.is_empty() && self.decided.is_empty() {
-            self.timeout(until)
-        } else {
-            Some(timespec(0))
-        };
-        let buffer = rustix::buffer::spare_capacity(&mut self.ready);
-        match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => unreachable!("epoll_pwait2 on our own descriptor and buffer: {error}"),
+        if !self.unread.is_empty() || !self.decided.is_empty() {
+            self.poll(Some(timespec(0)));
+        } else if !(was_busy && self.busy_poll > Nanos::ZERO && self.poll_busily(until)) {
+            let timeout = self.timeout(until);
+            self.poll(timeout);
         }
     }
 

@@ -38,6 +38,9 @@ pub struct Workload {
     pub message: Message,
     /// When the measurement ends.
     pub stop: Stop,
+    /// How long a worker looked for replies again and again before it slept.
+    #[serde(default)]
+    pub busy_poll_ns: u64,
     /// How long messages run before they are measured.
     pub warm_up_ns: u64,
     /// How long replies are awaited after the last message.

@@ -98,7 +98,8 @@ impl Stage<'_> {
                 .map(|(index, (part, watch))| {
                     let (target, control) = (task.target.clone(), Arc::clone(&control));
                     let cpu = task.cpus.get(index).copied();
-                    scope.spawn(move || work(part, target, control, watch, clock, cpu))
+                    let keeping = Keeping { clock, cpu, busy_poll: task.measurement.busy_poll };
+                    scope.spawn(move || work(part, target, control, watch, keeping))
                 })
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
@@ -110,23 +111,33 @@ impl Stage<'_> {
     }
 }
 
+/// Where a worker thread runs, what it keeps time with, and how it waits.
+#[derive(Clone, Copy)]
+struct Keeping {
+    clock: Clock,
+    cpu: Option<usize>,
+    busy_poll: Nanos,
+}
+
 /// The life of one worker thread.
 fn work(
     part: Workload,
     target: Target,
     control: Arc<Control>,
     watch: Watch,
-    clock: Clock,
-    cpu: Option<usize>,
+    keeping: Keeping,
 ) -> Result<Outcome, ConnectionError> {
-    if let Some(cpu) = cpu {
+    if let Some(cpu) = keeping.cpu {
         // Where it is refused the plan's pinning does not hold, which the record's environment shows.
         drop(pin_current_thread(&[cpu]));
     }
     drop(sharpen_timers());
     let mut worker = Worker::new(part, target, Arc::clone(&control), watch);
-    match Epoll::new(clock) {
-        Ok(mut engine) => run(&mut engine, &mut worker),
+    match Epoll::new(keeping.clock) {
+        Ok(mut engine) => {
+            engine.set_busy_poll(keeping.busy_poll);
+            run(&mut engine, &mut worker);
+        }
         Err(error) => {
             control.stop();
             return Err(error);

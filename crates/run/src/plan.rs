@@ -55,6 +55,8 @@ pub struct Measurement {
     /// The source addresses that connections take turns with; none: the system chooses, and on loopback we spread by
     /// ourselves when the ports of one address would run out.
     pub sources: Vec<IpAddr>,
+    /// How long a worker looks for replies again and again before it sleeps; zero: not at all.
+    pub busy_poll: Nanos,
     /// How long to wait for a name to be resolved.
     pub resolve_timeout: Nanos,
 }

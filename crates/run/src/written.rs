@@ -51,6 +51,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             Stop::Clients(clients) => record::Stop::Clients(clients.get()),
             Stop::Messages(messages) => record::Stop::Messages(messages.get()),
         },
+        busy_poll_ns: measurement.busy_poll.0,
         warm_up_ns: load.phases.warm_up.0,
         drain_ns: load.phases.drain.0,
         time_outs: TimeOuts {

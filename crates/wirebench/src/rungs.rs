@@ -116,6 +116,7 @@ impl Ladder {
             content_source: format!("random, from seed {}", self.seed),
             threads: NonZeroU32::MIN,
             sources: Vec::new(),
+            busy_poll: Nanos::ZERO,
             resolve_timeout: PATIENCE,
         }
     }

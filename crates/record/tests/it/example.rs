@@ -112,6 +112,7 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
             source: "random bytes of seed 7".into(),
         },
         stop: Stop::DurationNs(1_000_000_000),
+        busy_poll_ns: 0,
         warm_up_ns: 200_000_000,
         drain_ns: 1_000_000_000,
         time_outs: TimeOuts {

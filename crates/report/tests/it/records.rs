@@ -68,6 +68,7 @@ fn workload(name: &str) -> Workload {
             source: "random bytes of seed 7".to_owned(),
         },
         stop: Stop::DurationNs(500_000_000),
+        busy_poll_ns: 0,
         warm_up_ns: 100_000_000,
         drain_ns: 1_000_000_000,
         time_outs: TimeOuts::default(),

@@ -64,6 +64,11 @@ pub(crate) struct Run {
     /// With many connections and few messages in flight the connections take turns of 32 messages.
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     in_flight_max: Option<NonZeroU32>,
+    /// How long to look for replies again and again before sleeping
+    ///
+    /// Spares a server on the same machine the CPU time of waking us, and costs ours: for servers on other cores.
+    #[arg(long, value_name = "TIME", default_value = "0s", hide_short_help = true)]
+    busy_poll: Nanos,
     /// Short-lived clients: how many in all
     ///
     /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration in
@@ -188,6 +193,7 @@ impl Run {
             content_source: payload.source,
             threads: self.threads,
             sources: self.sources()?,
+            busy_poll: self.busy_poll,
             resolve_timeout: timeout,
         };
         Ok(Plan {

@@ -45,6 +45,7 @@ fn long_help_is_complete_and_has_its_examples_first() {
         "binary",
         "in-flight",
         "in-flight-max",
+        "busy-poll",
         "clients",
         "concurrency",
         "round-trips",
