@@ -10,6 +10,7 @@
 )]
 
 use drive::Interval;
+use load::Arrival;
 use stats::Histogram;
 use units::{Nanos, Random};
 
@@ -20,7 +21,7 @@ fn main() {
     let messages = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(INTERVAL);
     let times = round_trips();
     let mut whole = Histogram::new();
-    let mut interval = Interval::new();
+    let mut interval = Interval::new(CLOSED);
     let mut replies = 0;
     for (message, time) in (1..=messages).zip(times.iter().cycle()) {
         interval.bytes_sent += 70;
@@ -44,3 +45,6 @@ fn round_trips() -> Vec<Nanos> {
     let around = |random: &mut Random, us: u64| Nanos(us * 500 + random.next_u64() % (us * 1000));
     (0..4096).map(|index| around(&mut random, if index % 100 == 0 { 2000 } else { 200 })).collect()
 }
+
+const CLOSED: Arrival =
+    Arrival::Closed { in_flight: std::num::NonZeroU32::MIN, in_flight_max: None };

@@ -19,7 +19,8 @@ mod target;
 
 pub use control::Control;
 pub use recorder::{
-    ConnectionCounts, Counts, ErrorClass, Interval, Observer, Outcome, Phase, Tally, Times,
+    ConnectionCounts, Counts, ErrorClass, Identity, Interval, Observer, OpenLoop, Outcome, Phase,
+    Sessions, Stall, Stalls, Tally, Times,
 };
 pub use target::{Target, Transport};
 

@@ -6,6 +6,7 @@ use crate::{Control, End, Target, Worker, check, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
 use load::{Arrival, Lifetime, Stop, Workload};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use units::{Instant, Nanos};
 use wire::{Event, Opening, Protocol};
@@ -13,7 +14,11 @@ use wire::{Event, Opening, Protocol};
 impl<O: Observer> Worker<O> {
     /// A worker that does `workload` against `target`, together with the others that share `control`.
     pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
-        let Arrival::Closed { in_flight, in_flight_max } = workload.arrival;
+        let (in_flight, in_flight_max) = match workload.arrival {
+            Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
+            Arrival::Open { in_flight_max, .. } => (NonZeroU32::MAX, Some(in_flight_max)),
+            Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
+        };
         let quota = match workload.phases.stop {
             Stop::After(_) | Stop::Clients(_) => u64::MAX,
             Stop::Messages(messages) => messages.get(),
@@ -27,7 +32,7 @@ impl<O: Observer> Worker<O> {
             target,
             control,
             observer,
-            recorder: Recorder::new(workload.lifetime == Lifetime::Long),
+            recorder: Recorder::new(workload.lifetime == Lifetime::Long, workload.arrival),
             phase: Phase::Connect,
             phase_end: Instant::NEVER,
             window: None,

@@ -1,5 +1,6 @@
 //! What a worker writes down: counts, round trips and phase times; and how it hands them over.
 
+use load::Arrival;
 use stats::Histogram;
 use units::{Instant, Nanos};
 
@@ -29,6 +30,8 @@ pub struct Counts {
     pub sent: u64,
     /// Answered as expected.
     pub ok: u64,
+    /// Due and never sent; open loops only.
+    pub unsent: u64,
     /// Answered wrongly, or lost with their connection.
     pub error: u64,
     /// Not answered in time.
@@ -39,6 +42,7 @@ impl Counts {
     /// Adds `other` to this.
     pub fn add(&mut self, other: Self) {
         self.sent += other.sent;
+        self.unsent += other.unsent;
         self.ok += other.ok;
         self.error += other.error;
         self.timed_out += other.timed_out;
@@ -72,12 +76,44 @@ pub struct Interval {
     pub bytes_received: u64,
     /// From sent to received, for the messages that `counts` has as ok.
     pub round_trips: Histogram,
+    /// What an open loop measures besides.
+    pub open_loop: Option<OpenLoop>,
+}
+
+/// What an open loop measures besides.
+#[derive(Clone, Debug, Default)]
+pub struct OpenLoop {
+    /// From due to received, for the messages that `counts` has as ok; those that it has as error or timed out are in
+    /// it with the time-out of replies at least.
+    pub response: Histogram,
+    /// From due to sent, for the messages that `counts` has as sent.
+    pub lag: Histogram,
+    /// From the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on their
+    /// connection.
+    pub own_share: Histogram,
+    /// What an oracle server says that it waited before it answered.
+    pub true_delay: Histogram,
+}
+
+impl OpenLoop {
+    /// Forgets everything; keeps the memory.
+    pub fn clear(&mut self) {
+        self.response.reset();
+        self.lag.reset();
+        self.own_share.reset();
+        self.true_delay.reset();
+    }
 }
 
 impl Interval {
-    /// An interval in which nothing has happened yet.
-    pub fn new() -> Self {
+    /// An interval in which nothing has happened yet, of a workload with such arrivals.
+    pub fn new(arrival: Arrival) -> Self {
+        let is_open = match arrival {
+            Arrival::Closed { .. } => false,
+            Arrival::Open { .. } | Arrival::Sessions { .. } => true,
+        };
         Self {
+            open_loop: is_open.then(OpenLoop::default),
             phase: Phase::Connect,
             start: Instant::START,
             end: Instant::START,
@@ -98,12 +134,9 @@ impl Interval {
         self.bytes_sent = 0;
         self.bytes_received = 0;
         self.round_trips.reset();
-    }
-}
-
-impl Default for Interval {
-    fn default() -> Self {
-        Self::new()
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.clear();
+        }
     }
 }
 
@@ -201,9 +234,74 @@ pub struct Outcome {
     pub times: Times,
     /// What went wrong, by class.
     pub errors: Vec<Tally>,
+    /// What became of replies that carry a header; `None` where messages carry none.
+    pub identity: Option<Identity>,
+    /// Gaps in the worker's own loop during the measurement.
+    pub stalls: Stalls,
+    /// How many replies came on each connection that lives through all phases, in the measurement.
+    pub replies_each: Vec<u64>,
+    /// Partly open: what became of the sessions that were due in the measurement.
+    pub sessions: Option<Sessions>,
+    /// CPU time of the worker's own thread in the measurement.
+    pub busy: Nanos,
     /// The measurement: from the first message that counts may have been sent, to the instant that ended it.
     /// `None` if it was never reached.
     pub window: Option<(Instant, Instant)>,
+}
+
+/// What became of replies, by what their headers say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Messages that timed out, or were lost with their connection, after a later one was answered.
+    pub lost: u64,
+    /// Replies to messages that had been answered already.
+    pub duplicate: u64,
+    /// Right replies that came after the reply to a later message of their connection.
+    pub reordered: u64,
+    /// Replies whose bytes differ from what was sent.
+    pub corrupted: u64,
+}
+
+/// Gaps in the worker's own loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// How many.
+    pub count: u64,
+    /// The longest.
+    pub longest: Nanos,
+    /// All together.
+    pub total: Nanos,
+    /// Messages whose times they changed.
+    pub affected: u64,
+    /// The first of them, [`Stalls::KEPT_MAX`] at most.
+    pub first: Vec<Stall>,
+}
+
+impl Stalls {
+    /// How many are kept one by one.
+    pub const KEPT_MAX: usize = 100;
+}
+
+/// A gap in the worker's own loop: from the instant at which it was to go on, to the instant at which it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When it was to go on.
+    pub from: Instant,
+    /// When it did.
+    pub until: Instant,
+    /// Messages that were due or awaited a reply meanwhile.
+    pub affected: u64,
+}
+
+/// What became of sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sessions {
+    /// That were to begin.
+    pub planned: u64,
+    /// That began.
+    pub started: u64,
+    /// That had all their replies.
+    pub completed: u64,
 }
 
 /// Writes everything down.
@@ -230,9 +328,9 @@ pub(crate) enum Failure {
 }
 
 impl Recorder {
-    pub(crate) fn new(long_lived: bool) -> Self {
+    pub(crate) fn new(long_lived: bool, arrival: Arrival) -> Self {
         Self {
-            interval: Box::default(),
+            interval: Box::new(Interval::new(arrival)),
             measured_from: Instant::NEVER,
             long_lived,
             measured: Counts::default(),
@@ -327,6 +425,11 @@ impl Recorder {
             clients_served: self.clients_served,
             times: self.times,
             errors: self.errors,
+            identity: None,
+            stalls: Stalls::default(),
+            replies_each: Vec::new(),
+            sessions: None,
+            busy: Nanos::ZERO,
             window,
         }
     }

@@ -46,6 +46,12 @@ pub trait Engine {
     /// The next thing that happened, without waiting; `None` when there is nothing more.
     /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
+
+    /// When the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's own stamp:
+    /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to.
+    fn arrived(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// How many bytes that the kernel would not take are kept for an accepted connection before receiving on it pauses.

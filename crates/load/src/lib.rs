@@ -7,8 +7,12 @@
 //! Left out: to whom it is sent (crate `drive`, `Target`) and how it is framed (crate `wire`).
 
 mod content;
+mod header;
+mod schedule;
 
 pub use content::{Content, Expect, Mismatch};
+pub use header::Header;
+pub use schedule::{Arrivals, Due, Schedule, Spacing, Stripe};
 
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Nanos, Rate};
@@ -58,6 +62,34 @@ pub enum Arrival {
         /// `None`: no such bound.
         in_flight_max: Option<NonZeroU32>,
     },
+    /// An open loop: messages are due by a schedule, whatever becomes of those before them.
+    Open {
+        /// When, and on which connection.
+        schedule: Schedule,
+        /// Whose turn it is to send.
+        pick: Pick,
+        /// How many messages may be outstanding on all connections together: due, and neither answered nor given up.
+        /// What is due beyond that is not sent, and counted as unsent.
+        in_flight_max: NonZeroU32,
+    },
+    /// Partly open: sessions begin by a schedule, each on a connection of its own that lives for
+    /// [`Lifetime::RoundTrips`]; in a session the next message is due some time after the reply to the last one.
+    /// A session that would be one more than [`Workload::connections`] at a time does not begin.
+    Sessions {
+        /// When a session begins.
+        schedule: Schedule,
+        /// From a reply to the next message of its session.
+        think: Nanos,
+    },
+}
+
+/// On which connection a message of an open loop is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// On any that can send; the connections take turns.
+    Any,
+    /// On the one that the schedule names, when that can send: a bot.
+    Own,
 }
 
 /// The phases of a run, one after the other.
@@ -99,7 +131,11 @@ impl Workload {
     /// Divides the work among at most `workers`: connections, messages in flight, stop counts and connect rate add up
     /// exactly to the whole. Fewer parts than workers where there is not that much to divide.
     pub fn split(&self, workers: NonZeroU32) -> Vec<Self> {
-        let Arrival::Closed { in_flight, in_flight_max } = self.arrival;
+        let in_flight_max = match self.arrival {
+            Arrival::Closed { in_flight_max, .. } => in_flight_max,
+            Arrival::Open { in_flight_max, .. } => Some(in_flight_max),
+            Arrival::Sessions { .. } => None,
+        };
         let count_max = match self.phases.stop {
             Stop::After(_) => u64::MAX,
             Stop::Clients(count) | Stop::Messages(count) => count.get(),
@@ -114,9 +150,19 @@ impl Workload {
             connect_rate: self.connect_rate.and_then(|rate| {
                 Rate::new(rate.count(), Nanos(rate.per().0.saturating_mul(parts.get().into())))
             }),
-            arrival: Arrival::Closed {
-                in_flight,
-                in_flight_max: in_flight_max.map(|max| share(max, index, parts)),
+            arrival: match self.arrival {
+                Arrival::Closed { in_flight, in_flight_max } => Arrival::Closed {
+                    in_flight,
+                    in_flight_max: in_flight_max.map(|max| share(max, index, parts)),
+                },
+                Arrival::Open { schedule, pick, in_flight_max } => Arrival::Open {
+                    schedule: schedule.part(index, parts),
+                    pick,
+                    in_flight_max: share(in_flight_max, index, parts),
+                },
+                Arrival::Sessions { schedule, think } => {
+                    Arrival::Sessions { schedule: schedule.part(index, parts), think }
+                }
             },
             phases: Phases {
                 stop: match self.phases.stop {
@@ -192,6 +238,7 @@ mod tests {
             .iter()
             .map(|part| match part.arrival {
                 Arrival::Closed { in_flight_max, .. } => in_flight_max.map(NonZeroU32::get),
+                Arrival::Open { .. } | Arrival::Sessions { .. } => None,
             })
             .collect();
         assert_eq!(maxima, [Some(3), Some(2), Some(2)]);

@@ -25,9 +25,21 @@ pub struct Block {
     pub errors: Vec<ErrorClass>,
     /// How long the phases of connections took.
     pub phases: Phases,
-    /// From handing a message's first byte to the kernel until its whole reply was decoded; in the measured window.
-    /// `null` if there was none.
+    /// Closed loop: from handing a message's first byte to the kernel until its whole reply was decoded; in the
+    /// measured window. `null` if there was none.
     pub round_trip: Option<Summary>,
+    /// Times of an open loop; `null` for a closed one, which has no schedule.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoop>,
+    /// How often the workers themselves stood still in the measured window.
+    #[serde(default)]
+    pub stalls: Stalls,
+    /// What became of replies that can be told apart; `null` where messages carry no header.
+    #[serde(default)]
+    pub identity: Option<Identity>,
+    /// How evenly connections that live through the block were served; `null` where there are fewer than two.
+    #[serde(default)]
+    pub fairness: Option<Fairness>,
     /// Replies in the measured window, by its length.
     pub messages_per_s: f64,
     /// CPU time.
@@ -40,6 +52,90 @@ pub struct Block {
     pub little: Little,
     /// The measured window second by second.
     pub series: Vec<Second>,
+}
+
+/// Times of an open loop, of the messages that were due in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    /// From the instant at which the schedule wanted a message sent until its whole reply was decoded: what a user
+    /// waits. Messages that failed or timed out are in it with the time-out of replies at least.
+    pub response: Option<Summary>,
+    /// From handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
+    pub service: Option<Summary>,
+    /// From the instant at which the schedule wanted a message sent until its first byte was handed to the kernel:
+    /// how late we were.
+    pub send_lag: Option<Summary>,
+    /// From the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its time.
+    /// Of messages that were alone on their connection. `null` where the kernel gives no stamps.
+    pub own_share: Option<Summary>,
+    /// What the server says that it waited before it answered; oracle servers only.
+    #[serde(default)]
+    pub true_delay: Option<Summary>,
+    /// Partly open: what became of the sessions.
+    #[serde(default)]
+    pub sessions: Option<Sessions>,
+}
+
+/// What became of the sessions that were due in the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sessions {
+    /// That were to begin.
+    pub planned: u64,
+    /// That began.
+    pub started: u64,
+    /// That had all their replies while the block lasted; the others failed, or were cut by its end.
+    pub completed: u64,
+}
+
+/// How often the workers themselves stood still: gaps in their own loops, from the instant at which they were to go
+/// on to the instant at which they did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stalls {
+    /// How many.
+    pub count: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// All together.
+    pub total_ns: u64,
+    /// Messages whose times they changed: that were due or awaited a reply meanwhile.
+    pub affected: u64,
+    /// The first hundred of them.
+    pub first: Vec<Stall>,
+}
+
+/// A gap in a worker's own loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// When it began, from the start of the measured window.
+    pub at_ns: u64,
+    /// How long it lasted.
+    pub duration_ns: u64,
+    /// Messages that were due or awaited a reply meanwhile.
+    pub affected: u64,
+}
+
+/// What became of replies, by the connection and sequence number that messages carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Identity {
+    /// Messages without a reply, on a connection that answered a later one.
+    pub lost: u64,
+    /// Replies to messages that had been answered already.
+    pub duplicate: u64,
+    /// Right replies that came after the reply to a later message.
+    pub reordered: u64,
+    /// Replies whose bytes differ from what was sent.
+    pub corrupted: u64,
+}
+
+/// Replies of the measured window, by connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fairness {
+    /// How many connections there are.
+    pub connections: u64,
+    /// The fewest that one of them had.
+    pub replies_min: u64,
+    /// What half of them had at most.
+    pub replies_median: u64,
 }
 
 /// What became of the messages of the measured window: those of the warm-up do not count, and the drain decides what
@@ -149,6 +245,12 @@ pub struct Cpu {
     pub generator_cores_used: Option<f64>,
     /// How many cores the server kept busy.
     pub server_cores_used: Option<f64>,
+    /// How many cores everybody else on the machine kept busy; known where the server is ours.
+    #[serde(default)]
+    pub others_cores_used: Option<f64>,
+    /// The largest share of one core that a worker thread of the generator was busy, 0 to 1.
+    #[serde(default)]
+    pub busiest_worker_fraction: Option<f64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1.
     pub machine_idle_fraction: Option<f64>,
     /// Why something is `null`.
@@ -223,10 +325,25 @@ pub struct Second {
     pub error: u64,
     /// Messages whose time was over in it.
     pub timed_out: u64,
-    /// The median round trip of its replies; `null` below 20 of them.
+    /// The median round trip of its replies (open loop: service time); `null` below 20 of them.
     pub p50_ns: Option<u64>,
     /// What 99 % of its round trips stayed within; `null` below 1000 of them.
     pub p99_ns: Option<u64>,
     /// Its longest round trip; `null` without one.
     pub max_ns: Option<u64>,
+    /// Open loop: messages that were due in it and never sent.
+    #[serde(default)]
+    pub unsent: u64,
+    /// Open loop: the median response time of the messages whose end came in it; `null` below 20 of them.
+    #[serde(default)]
+    pub response_p50_ns: Option<u64>,
+    /// Open loop: what 99 % of those stayed within; `null` below 1000 of them.
+    #[serde(default)]
+    pub response_p99_ns: Option<u64>,
+    /// Open loop: the longest of them; `null` without one.
+    #[serde(default)]
+    pub response_max_ns: Option<u64>,
+    /// Open loop: the longest send lag in it; `null` if nothing was sent.
+    #[serde(default)]
+    pub send_lag_max_ns: Option<u64>,
 }

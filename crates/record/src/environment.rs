@@ -53,6 +53,9 @@ pub struct Environment {
     pub steal_before_fraction: Option<f64>,
     /// The same while it ran.
     pub steal_during_fraction: Option<f64>,
+    /// What `wirebench selftest` found on this machine since it was started; `null` if it did not run.
+    #[serde(default)]
+    pub selftest: Option<Certificate>,
     /// Versions of what matters besides, e.g. `rustc`.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
@@ -114,4 +117,30 @@ pub struct Container {
     pub cpu_cores_max: Option<f64>,
     /// How much memory it may use; `null` if it is not limited.
     pub memory_max_bytes: Option<u64>,
+}
+
+/// What a self-test found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Certificate {
+    /// When it ran: RFC 3339, UTC.
+    pub at: String,
+    /// The version of the program that ran it.
+    pub version: String,
+    /// Identifies the start of the machine that it holds for.
+    pub boot_id: String,
+    /// Whether every check passed.
+    pub passed: bool,
+    /// What was checked, in the order of time.
+    pub checks: Vec<Check>,
+}
+
+/// One check of a self-test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// A stable name for programs, e.g. `stalled_server`.
+    pub code: String,
+    /// Whether it passed.
+    pub passed: bool,
+    /// What was measured beside what is true.
+    pub evidence: String,
 }

@@ -20,18 +20,25 @@ mod results;
 mod run_record;
 mod secrets;
 mod summary;
+mod verdict;
 
 pub use block::{
-    Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Little, Phases,
-    Second, Wire,
+    Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Fairness, Identity,
+    Little, OpenLoop, Phases, Second, Sessions, Stall, Stalls, Wire,
 };
-pub use environment::{Container, Environment, Limits, SocketBuffer, TimerFloor};
+pub use environment::{
+    Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
+};
 pub use json::{ReadError, schema};
-pub use plan::{Lifetime, Message, MessageKind, Pinning, Plan, Stop, TimeOuts, Verify, Workload};
+pub use plan::{
+    Arrival, Lifetime, Message, MessageKind, Pinning, Plan, Spacing, Stop, TimeOuts, Verify,
+    Workload,
+};
 pub use results::{Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use summary::Summary;
+pub use verdict::{Level, Reason, Verdict};
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

@@ -29,9 +29,12 @@ pub struct Workload {
     pub connections: u64,
     /// How long each of them lives.
     pub lifetime: Lifetime,
-    /// How many messages wait for their reply at a time, on each connection.
+    /// When messages are sent.
+    #[serde(default)]
+    pub arrival: Arrival,
+    /// Closed loop: how many messages wait for their reply at a time, on each connection.
     pub in_flight: u32,
-    /// How many on all connections together; `null`: no such bound.
+    /// How many may be outstanding on all connections together; `null`: no such bound.
     #[serde(default)]
     pub in_flight_max: Option<u32>,
     /// What is sent.
@@ -76,6 +79,48 @@ pub enum Lifetime {
     Long,
     /// So many round trips, then it is closed and a new one takes its place.
     RoundTrips(u64),
+}
+
+/// When messages are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "loop", rename_all = "snake_case")]
+pub enum Arrival {
+    /// The next message is sent when a reply has arrived. There is no schedule, hence no response time.
+    #[default]
+    Closed,
+    /// By a schedule, on any connection that can send.
+    Open {
+        /// How many messages a second are due.
+        messages_per_s: f64,
+        /// How they are spaced.
+        spacing: Spacing,
+    },
+    /// By a schedule, each connection at its own times: as many bots as connections.
+    Bots {
+        /// How long after a message of a bot its next one is due.
+        every_ns: u64,
+        /// How they are spaced.
+        spacing: Spacing,
+    },
+    /// Sessions begin by a schedule; in a session, each message waits for the reply to the last one.
+    PartlyOpen {
+        /// How many sessions a second are due.
+        sessions_per_s: f64,
+        /// How they are spaced.
+        spacing: Spacing,
+        /// How long after a reply the next message of its session is due.
+        think_ns: u64,
+    },
+}
+
+/// How arrivals are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// At equal distances.
+    Uniform,
+    /// Independently of each other: exponential gaps.
+    Poisson,
 }
 
 /// What is sent.

@@ -17,6 +17,9 @@ pub struct WorkloadResult {
     pub medians: PerMetric<Estimate>,
     /// All round trips of all blocks, merged; of short-lived clients their whole lives (as [`crate::Phases::life`]).
     pub round_trip: Option<Summary>,
+    /// Open loop: all response times of all blocks, merged.
+    #[serde(default)]
+    pub response: Option<Summary>,
     /// Against the baseline of the plan; `null` for the baseline itself and where there is none.
     pub to_baseline: Option<PerMetric<Comparison>>,
 }
@@ -32,6 +35,12 @@ pub struct PerMetric<T> {
     pub round_trip_p90_ns: Option<T>,
     /// What 99 % of round trips stayed within.
     pub round_trip_p99_ns: Option<T>,
+    /// Open loop: the median response time.
+    pub response_p50_ns: Option<T>,
+    /// Open loop: what 90 % of response times stayed within.
+    pub response_p90_ns: Option<T>,
+    /// Open loop: what 99 % of response times stayed within.
+    pub response_p99_ns: Option<T>,
     /// CPU time of the generator for each reply.
     pub generator_cpu_us_per_message: Option<T>,
     /// CPU time of the server for each reply.
@@ -77,6 +86,9 @@ impl<T> Default for PerMetric<T> {
             round_trip_p50_ns: None,
             round_trip_p90_ns: None,
             round_trip_p99_ns: None,
+            response_p50_ns: None,
+            response_p90_ns: None,
+            response_p99_ns: None,
             generator_cpu_us_per_message: None,
             server_cpu_us_per_message: None,
             wire_bytes_per_message: None,

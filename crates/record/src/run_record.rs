@@ -1,6 +1,6 @@
 //! The whole record.
 
-use crate::{Block, Environment, Plan, WorkloadResult};
+use crate::{Block, Environment, Plan, Verdict, WorkloadResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,10 @@ pub struct RunRecord {
     pub blocks: Vec<Block>,
     /// What it comes to for each workload, across its blocks.
     pub results: Vec<WorkloadResult>,
-    /// What makes the numbers doubtful.
+    /// Whether the numbers may be believed; `null` in records from before there was a verdict.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// What the user should know besides.
     pub warnings: Vec<Warning>,
     /// The answer in one sentence, if there is one.
     pub conclusion: Option<String>,
@@ -78,7 +81,7 @@ pub enum Ended {
     },
 }
 
-/// Something that makes the numbers doubtful.
+/// Something that the user should know: it explains numbers, and is no reason to doubt them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// A stable name for programs, e.g. `shared_cores`.

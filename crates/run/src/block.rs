@@ -84,7 +84,10 @@ impl Stage<'_> {
         let started = self.clock.now();
         let (mut watches, mut returns) = (Vec::new(), Vec::new());
         for index in 0..parts.len() {
-            let (watch, back) = Watch::new(index, told.clone(), task.server);
+            let (watch, back) = {
+                let arrival = task.measurement.workload.arrival;
+                Watch::new(index, told.clone(), task.server, arrival)
+            };
             watches.push(watch);
             returns.push(back);
         }

@@ -45,6 +45,10 @@ pub(crate) fn block(
         connections,
         errors: errors(outcomes),
         round_trip: Summary::of(&collected.round_trips),
+        open_loop: None,
+        stalls: record::Stalls::default(),
+        identity: None,
+        fairness: None,
         messages_per_s: per_second(collected.replies, measured_time),
         cpu: cpu(task, measured),
         wire: wire(measured),
@@ -250,7 +254,9 @@ fn little(
     if connections.failed + connections.lost > 0 {
         return Little::NotChecked { reason: "connections failed or were lost".to_owned() };
     }
-    let Arrival::Closed { in_flight, in_flight_max } = workload.arrival;
+    let Arrival::Closed { in_flight, in_flight_max } = workload.arrival else {
+        return Little::NotChecked { reason: "an open loop".to_owned() };
+    };
     let connections = u64::from(workload.connections.get());
     let closed = match workload.lifetime {
         Lifetime::Long => {
@@ -299,6 +305,10 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         errors: Vec::new(),
         phases: Phases::default(),
         round_trip: None,
+        open_loop: None,
+        stalls: record::Stalls::default(),
+        identity: None,
+        fairness: None,
         messages_per_s: 0.0,
         cpu: Cpu::default(),
         wire: Wire::default(),

@@ -112,6 +112,7 @@ pub fn execute(
         plan: written::plan(plan, &order, &set_up),
         blocks,
         results,
+        verdict: None,
         warnings,
         conclusion: None,
     })

@@ -113,6 +113,7 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
         blocks_failed: blocks.len() - good.len(),
         medians,
         round_trip: Summary::of(&merged),
+        response: None,
         to_baseline: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use drive::{Control, Interval, Observer, Phase};
 use engine::clock::{own_cpu, process_cpu};
+use load::Arrival;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -36,6 +37,7 @@ pub(crate) struct Watch {
     returned: Receiver<Box<Interval>>,
     /// The process of the server, if it is ours.
     server: Option<u32>,
+    arrival: Arrival,
 }
 
 /// The collecting end of one worker's [`Watch`]: where its intervals go back to.
@@ -47,19 +49,21 @@ impl Watch {
         worker: usize,
         told: SyncSender<Told>,
         server: Option<u32>,
+        arrival: Arrival,
     ) -> (Self, Returns) {
         let (returns, returned) = sync_channel(INTERVALS_KEPT);
         for _ in 0..INTERVALS_KEPT {
-            drop(returns.try_send(Box::default()));
+            drop(returns.try_send(Box::new(Interval::new(arrival))));
         }
-        (Self { worker, told, returned, server }, returns)
+        (Self { worker, told, returned, server, arrival }, returns)
     }
 }
 
 impl Observer for Watch {
     fn interval(&mut self, interval: &mut Box<Interval>) {
         // When the collector is late there is none left, and a new one is made.
-        let empty = self.returned.try_recv().unwrap_or_default();
+        let empty =
+            self.returned.try_recv().unwrap_or_else(|_| Box::new(Interval::new(self.arrival)));
         let full = std::mem::replace(interval, empty);
         drop(self.told.send(Told::Interval { worker: self.worker, interval: full }));
     }

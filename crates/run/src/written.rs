@@ -22,7 +22,11 @@ pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record:
 
 fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload {
     let load = &measurement.workload;
-    let Arrival::Closed { in_flight, in_flight_max } = load.arrival;
+    let (in_flight, in_flight_max) = match load.arrival {
+        Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
+        Arrival::Open { in_flight_max, .. } => (std::num::NonZeroU32::MIN, Some(in_flight_max)),
+        Arrival::Sessions { .. } => (std::num::NonZeroU32::MIN, None),
+    };
     let ready = set_up.ready.get(index).and_then(|ready| ready.as_ref().ok());
     let (scheme, target) = match (&measurement.peer, ready) {
         (Peer::Given(url), _) => (url.scheme, url.to_string()),
@@ -39,6 +43,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             Lifetime::Long => record::Lifetime::Long,
             Lifetime::RoundTrips(each) => record::Lifetime::RoundTrips(each.get().into()),
         },
+        arrival: record::Arrival::Closed,
         in_flight: in_flight.get(),
         in_flight_max: in_flight_max.map(std::num::NonZeroU32::get),
         message: Message {

@@ -45,7 +45,8 @@ fn allocations_of(speech: Speech) -> u64 {
     let target =
         Target { address: told.recv().unwrap(), sources: Vec::new(), transport: play.transport };
     let control = Arc::new(Control::new(1));
-    let mut worker = Worker::new(play.workload, target, control, Swapping::default());
+    let swapping = Swapping { other: Box::new(Interval::new(play.workload.arrival)) };
+    let mut worker = Worker::new(play.workload, target, control, swapping);
     let mut engine =
         Counting { engine: Epoll::new(Clock::start()).unwrap(), sends: 0, seen: [0; 2] };
     run(&mut engine, &mut worker);
@@ -64,7 +65,6 @@ fn serve(speech: Speech, stop: Arc<AtomicBool>, tell: &Sender<Address>) {
 }
 
 /// Swaps boxes, as an observer does that keeps what it is handed.
-#[derive(Default)]
 struct Swapping {
     other: Box<Interval>,
 }

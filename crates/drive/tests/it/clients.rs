@@ -73,7 +73,10 @@ fn clients_that_are_cut_count_their_messages_as_error_and_unsent() {
     let mut server = Watched::new(Speech::WebSocket);
     let played = Play { conditions, ..play }.against(&mut server);
     assert_eq!(played.outcome.planned, 18);
-    assert_eq!(played.outcome.measured, Counts { sent: 17, ok: 16, error: 1, timed_out: 0 });
+    assert_eq!(
+        played.outcome.measured,
+        Counts { sent: 17, ok: 16, error: 1, timed_out: 0, unsent: 0 }
+    );
     assert_eq!(played.errors(), [(ErrorClass::Cut, 1, "connection reset by peer")]);
     let counts = ConnectionCounts { started: 6, opened: 6, lost: 1, ..ConnectionCounts::default() };
     assert_eq!(played.outcome.connections, counts);
@@ -87,7 +90,7 @@ fn clients_of_a_time_that_began_in_it_are_timed() {
     let played = play.warm_up(ms(30)).against(&mut Watched::new(Speech::Framed));
     // A client lives 2 ms for its connect and 2 ms for each of two round trips: five generations, then ten, each of
     // which begins at the instant at which the one before it ended; the eleventh begins just before the time is up.
-    let Counts { sent, ok, error, timed_out } = played.outcome.measured;
+    let Counts { sent, ok, error, timed_out, .. } = played.outcome.measured;
     assert_eq!((sent, ok, error, timed_out), (66, 66, 0, 0));
     assert_eq!(played.outcome.warm_up, Counts { sent: 30, ok: 30, ..Counts::default() });
     assert_eq!(played.outcome.clients_served, 33);

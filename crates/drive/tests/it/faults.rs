@@ -95,7 +95,10 @@ fn messages_that_wait_for_their_turn_are_not_forgotten_when_others_fail() {
     });
     let play = Play::new(Speech::Raw).connections(3).in_flight(1, Some(1)).messages(10);
     let played = play.against(&mut server);
-    assert_eq!(played.outcome.measured, Counts { sent: 10, ok: 9, error: 0, timed_out: 1 });
+    assert_eq!(
+        played.outcome.measured,
+        Counts { sent: 10, ok: 9, error: 0, timed_out: 1, unsent: 0 }
+    );
     assert_eq!(played.errors(), [(ErrorClass::ReplyTimedOut, 1, "no whole reply within 300 ms")]);
 }
 
@@ -210,7 +213,7 @@ fn frames_that_rfc_6455_forbids_break_the_protocol() {
             let played = play.against(&mut server);
             let (lost, connections) = (u64::from(connections), connections as usize);
             assert_eq!(played.errors(), [(ErrorClass::Protocol, lost, text)], "{connections}");
-            let counts = Counts { sent: 6 + lost, ok: 6, error: lost, timed_out: 0 };
+            let counts = Counts { sent: 6 + lost, ok: 6, error: lost, timed_out: 0, unsent: 0 };
             assert_eq!((played.outcome.planned, played.outcome.measured), (20, counts));
             assert_eq!(played.outcome.connections.lost, lost);
         }
@@ -246,7 +249,10 @@ fn a_status_that_is_not_success_is_a_refusal_and_the_connection_stays() {
         (answer, Then::GoOn)
     });
     let played = Play::new(Speech::Http).messages(10).against(&mut server);
-    assert_eq!(played.outcome.measured, Counts { sent: 10, ok: 8, error: 2, timed_out: 0 });
+    assert_eq!(
+        played.outcome.measured,
+        Counts { sent: 10, ok: 8, error: 2, timed_out: 0, unsent: 0 }
+    );
     let text = r#"refused with status 404: "not\x1b[here""#;
     assert_eq!(played.errors(), [(ErrorClass::Refused, 2, text)]);
     let counts = ConnectionCounts { started: 1, opened: 1, ..ConnectionCounts::default() };
@@ -264,7 +270,7 @@ fn an_answer_that_only_the_end_of_the_connection_ends_counts_like_any_other() {
         let (ok, error) = if class.is_none() { (5, 0) } else { (0, 5) };
         assert_eq!(
             played.outcome.measured,
-            Counts { sent: 5, ok, error, timed_out: 0 },
+            Counts { sent: 5, ok, error, timed_out: 0, unsent: 0 },
             "{status}"
         );
         let classes: Vec<_> =
@@ -300,7 +306,10 @@ fn an_echo_that_differs_is_a_wrong_reply() {
             (if number == 4 { differing(echo) } else { echo }, Then::GoOn)
         });
         let played = Play::new(speech).messages(10).against(&mut server);
-        assert_eq!(played.outcome.measured, Counts { sent: 10, ok: 9, error: 1, timed_out: 0 });
+        assert_eq!(
+            played.outcome.measured,
+            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0 }
+        );
         let [(ErrorClass::WrongReply, 1, text)] = played.errors()[..] else { panic!("{played:?}") };
         assert!(text.starts_with("byte 15 of 16 is 0x"), "{text}");
         assert_eq!(played.outcome.connections.lost, 0);
@@ -312,7 +321,10 @@ fn an_echo_that_differs_is_a_wrong_reply() {
             (if number == 4 { short(speech, echo) } else { echo }, Then::GoOn)
         });
         let played = Play::new(speech).messages(10).against(&mut server);
-        assert_eq!(played.outcome.measured, Counts { sent: 10, ok: 9, error: 1, timed_out: 0 });
+        assert_eq!(
+            played.outcome.measured,
+            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0 }
+        );
         let [(ErrorClass::WrongReply, 1, text)] = played.errors()[..] else { panic!("{played:?}") };
         assert!(text.starts_with("15 bytes came back, expected 16: \""), "{text}");
     }
@@ -376,7 +388,7 @@ fn a_server_that_is_cut_off_in_the_middle_ends_the_run_early() {
         let played = Play { conditions, ..play }.against(&mut Watched::new(speech));
         // Replies come 2 ms, 4 ms, 6 ms, 8 ms after the connections are open.
         let ok = if speech.shakes_hands() { 6 * 3 } else { 6 * 4 };
-        let counts = Counts { sent: ok + 6, ok, error: 6, timed_out: 0 };
+        let counts = Counts { sent: ok + 6, ok, error: 6, timed_out: 0, unsent: 0 };
         assert_eq!((played.outcome.planned, played.outcome.measured), (1000, counts));
         assert_eq!(played.errors(), [(ErrorClass::Cut, 3, "connection reset by peer")]);
         assert_eq!(played.outcome.connections.lost, 3);
@@ -426,7 +438,8 @@ fn a_frozen_server_is_given_up() {
         assert_eq!(world.run(&mut Watched::new(speech), TIME_MAX), Ended::Done);
         let played = world.finish();
         let rounds = if speech.shakes_hands() { 8 } else { 9 };
-        let counts = Counts { sent: 6 * (rounds + 1), ok: 6 * rounds, error: 0, timed_out: 6 };
+        let counts =
+            Counts { sent: 6 * (rounds + 1), ok: 6 * rounds, error: 0, timed_out: 6, unsent: 0 };
         assert_eq!(played.outcome.measured, counts, "{speech:?}");
         let expected = [(ErrorClass::ReplyTimedOut, 2, "no whole reply within 300 ms")];
         assert_eq!(played.errors(), expected);
@@ -586,7 +599,10 @@ fn answer_and_ping(
 fn assert_lost(played: &Played, ok: u64, errors: &[(ErrorClass, u64, &str)]) {
     assert_eq!(played.errors(), errors);
     assert_eq!(played.outcome.planned, 10);
-    assert_eq!(played.outcome.measured, Counts { sent: ok + 1, ok, error: 1, timed_out: 0 });
+    assert_eq!(
+        played.outcome.measured,
+        Counts { sent: ok + 1, ok, error: 1, timed_out: 0, unsent: 0 }
+    );
     let counts = ConnectionCounts { started: 1, opened: 1, lost: 1, ..ConnectionCounts::default() };
     assert_eq!(played.outcome.connections, counts);
 }

@@ -1,10 +1,12 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Block, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
-    ErrorClass, Estimate, Kind, Lifetime, Limits, Little, Message, MessageKind, PerMetric, Phases,
-    Pinning, Plan, RunRecord, SCHEMA_VERSION, Second, SocketBuffer, Stop, Summary, TimeOuts,
-    TimerFloor, Tool, Verify, Warning, Wire, Workload, WorkloadResult,
+    Arrival, Block, Certificate, Check, Comparison, Connections, Container, ContextSwitches,
+    Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity, Kind, Level,
+    Lifetime, Limits, Little, Message, MessageKind, OpenLoop, PerMetric, Phases, Pinning, Plan,
+    Reason, RunRecord, SCHEMA_VERSION, Second, Sessions, SocketBuffer, Spacing, Stall, Stalls,
+    Stop, Summary, TimeOuts, TimerFloor, Tool, Verdict, Verify, Warning, Wire, Workload,
+    WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -34,11 +36,22 @@ pub(crate) fn record() -> RunRecord {
         },
         blocks: vec![block(0), block(1), failed_block(0)],
         results: vec![result(0, None), result(1, Some(per_metric(comparison())))],
+        verdict: Some(Verdict {
+            level: Level::Degraded,
+            reasons: vec![Reason {
+                code: "shared_cores".into(),
+                level: Level::Degraded,
+                workload: Some(1),
+                message: "generator and server share a core".into(),
+                evidence: "1 CPU allowed".into(),
+                advice: "run on a machine with two cores".into(),
+            }],
+        }),
         warnings: vec![Warning {
-            code: "shared_cores".into(),
-            message: "generator and server share a core".into(),
-            evidence: "1 CPU allowed".into(),
-            advice: "run on a machine with two cores".into(),
+            code: "address_fallback".into(),
+            message: "the name resolves first to an address that does not answer".into(),
+            evidence: "[::1]:8080: connection refused".into(),
+            advice: "name the address in the URL".into(),
         }],
         conclusion: Some("On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP.".into()),
     }
@@ -92,6 +105,17 @@ fn environment() -> Environment {
         }),
         steal_before_fraction: Some(0.002),
         steal_during_fraction: Some(0.003),
+        selftest: Some(Certificate {
+            at: "2026-11-08T09:00:00Z".into(),
+            version: "0.1.0".into(),
+            boot_id: "5f3c".into(),
+            passed: true,
+            checks: vec![Check {
+                code: "stalled_server".into(),
+                passed: true,
+                evidence: "p99 1.81 s, true 1.81 s".into(),
+            }],
+        }),
         versions: [("rustc".to_owned(), "1.95.0".to_owned())].into(),
         missing: [("governor".to_owned(), "no cpufreq on this machine".to_owned())].into(),
     }
@@ -104,6 +128,7 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
         transport: name.into(),
         connections: 50,
         lifetime,
+        arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
         in_flight: 1,
         in_flight_max: Some(40),
         message: Message {
@@ -164,13 +189,32 @@ fn block(workload: usize) -> Block {
             close: times.clone(),
             life: times.clone(),
         },
-        round_trip: times,
+        round_trip: times.clone(),
+        open_loop: Some(OpenLoop {
+            response: times.clone(),
+            service: times.clone(),
+            send_lag: times.clone(),
+            own_share: times.clone(),
+            true_delay: times,
+            sessions: Some(Sessions { planned: 50, started: 49, completed: 40 }),
+        }),
+        stalls: Stalls {
+            count: 1,
+            longest_ns: 20_000_000,
+            total_ns: 20_000_000,
+            affected: 20,
+            first: vec![Stall { at_ns: 500_000_000, duration_ns: 20_000_000, affected: 20 }],
+        },
+        identity: Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 }),
+        fairness: Some(Fairness { connections: 50, replies_min: 18, replies_median: 20 }),
         messages_per_s: 1000.0,
         cpu: Cpu {
             generator_us_per_message: Some(5.1),
             server_us_per_message: None,
             generator_cores_used: Some(0.98),
             server_cores_used: None,
+            others_cores_used: Some(0.05),
+            busiest_worker_fraction: Some(0.98),
             machine_idle_fraction: Some(0.01),
             missing: [("server_us_per_message".to_owned(), "the server is not ours".to_owned())]
                 .into(),
@@ -204,6 +248,11 @@ fn block(workload: usize) -> Block {
             p50_ns: Some(500_000),
             p99_ns: Some(990_000),
             max_ns: Some(1_000_000),
+            unsent: 5,
+            response_p50_ns: Some(510_000),
+            response_p99_ns: Some(995_000),
+            response_max_ns: Some(1_005_000),
+            send_lag_max_ns: Some(90_000),
         }],
     }
 }
@@ -225,6 +274,7 @@ fn result(workload: usize, to_baseline: Option<PerMetric<Comparison>>) -> Worklo
         blocks_failed: 1 - workload,
         medians: per_metric(Estimate { value: 5.5, low: Some(5.25), high: None }),
         round_trip: Summary::of(&histogram()),
+        response: Summary::of(&histogram()),
         to_baseline,
     }
 }
@@ -247,6 +297,9 @@ fn per_metric<T: Clone>(value: T) -> PerMetric<T> {
         round_trip_p50_ns: Some(value.clone()),
         round_trip_p90_ns: Some(value.clone()),
         round_trip_p99_ns: Some(value.clone()),
+        response_p50_ns: Some(value.clone()),
+        response_p90_ns: Some(value.clone()),
+        response_p99_ns: Some(value.clone()),
         generator_cpu_us_per_message: Some(value.clone()),
         server_cpu_us_per_message: Some(value.clone()),
         wire_bytes_per_message: Some(value),

@@ -1,9 +1,9 @@
 //! Made-up records.
 
 use record::{
-    Block, Comparison, Connections, ContextSwitches, Counts, Cpu, Ended, Environment, Estimate,
-    Kind, Lifetime, Little, Message, MessageKind, PerMetric, Phases, Pinning, Plan, RunRecord,
-    Stop, Summary, TimeOuts, Tool, Verify, Wire, Workload, WorkloadResult,
+    Arrival, Block, Comparison, Connections, ContextSwitches, Counts, Cpu, Ended, Environment,
+    Estimate, Kind, Lifetime, Little, Message, MessageKind, PerMetric, Phases, Pinning, Plan,
+    RunRecord, Stalls, Stop, Summary, TimeOuts, Tool, Verify, Wire, Workload, WorkloadResult,
 };
 
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
@@ -48,6 +48,7 @@ fn record(
         },
         blocks,
         results,
+        verdict: None,
         warnings: Vec::new(),
         conclusion: None,
     }
@@ -60,6 +61,7 @@ fn workload(name: &str) -> Workload {
         transport: name.trim_end_matches("-new").trim_end_matches("-text").to_owned(),
         connections: 50,
         lifetime: if name == "http-new" { Lifetime::RoundTrips(1) } else { Lifetime::Long },
+        arrival: Arrival::Closed,
         in_flight: 1,
         in_flight_max: None,
         message: Message {
@@ -101,6 +103,10 @@ fn block(workload: usize, round: usize) -> Block {
         errors: Vec::new(),
         phases: Phases { connect: Some(summary(80_000, 50)), ..Phases::default() },
         round_trip: Some(summary(254_321, 95_000)),
+        open_loop: None,
+        stalls: Stalls::default(),
+        identity: None,
+        fairness: None,
         messages_per_s: 190_000.0,
         cpu: Cpu {
             generator_us_per_message: Some(5.1),
@@ -170,8 +176,10 @@ fn result(index: usize) -> WorkloadResult {
             generator_cpu_us_per_message: estimate(5.1 * factor),
             server_cpu_us_per_message: estimate(5.0 * factor),
             wire_bytes_per_message: estimate(128.0 + 8.0 * (factor - 1.0) / 0.06),
+            ..PerMetric::default()
         },
         round_trip: None,
+        response: None,
         to_baseline: (index > 0)
             .then(|| PerMetric { round_trip_p50_ns: Some(comparison), ..PerMetric::default() }),
     }
