@@ -1,9 +1,19 @@
 //! What a message says of itself in its first bytes, so that its reply can be told from every other.
+//!
+//! Numbers are little-endian; in a text each byte is two hexadecimal digits (`0-9a-f`), so that every number has one
+//! way to be written and what is read back equals what was sent if and only if the bytes do.
+//!
+//! | bytes | is | written by |
+//! |---|---|---|
+//! | 0 to 3 | connection | generator |
+//! | 4 to 7 | sequence | generator |
+//! | 8 to 15 | due | generator |
+//! | 16 to 23 | true delay, zero in a message; only where an oracle server is expected | oracle server |
 
+use std::ops::Range;
 use units::Nanos;
 
-/// The first 16 bytes of the payload of a message: connection, sequence and due time, little-endian. In a text they are
-/// 32 hexadecimal digits.
+/// The first 16 bytes of the payload of a message (of a text 32): connection, sequence and due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The connection's number within its run.
@@ -17,7 +27,7 @@ pub struct Header {
 impl Header {
     /// How many bytes of a payload it takes; a shorter payload carries none.
     pub const fn len(text: bool) -> usize {
-        if text { 32 } else { 16 }
+        written_len(SIZE, text)
     }
 
     /// Writes it over the beginning of `payload`.
@@ -27,45 +37,97 @@ impl Header {
     /// If `payload` is shorter than [`Header::len`].
     #[inline]
     pub fn write(self, payload: &mut [u8], text: bool) {
-        let bytes = self.bytes();
-        if text {
-            for (pair, byte) in payload[..Self::len(true)].chunks_exact_mut(2).zip(bytes) {
-                pair[0] = DIGITS[usize::from(byte >> 4)];
-                pair[1] = DIGITS[usize::from(byte & 0xf)];
-            }
-        } else {
-            payload[..Self::len(false)].copy_from_slice(&bytes);
-        }
+        let mut bytes = [0; SIZE];
+        bytes[..4].copy_from_slice(&self.connection.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.due.0.to_le_bytes());
+        write(&mut payload[..Self::len(text)], bytes, text);
     }
 
     /// Reads it from the beginning of `payload`; `None` if that is too short, or of a text no digits.
     #[inline]
     pub fn read(payload: &[u8], text: bool) -> Option<Self> {
-        let start = payload.get(..Self::len(text))?;
-        let mut bytes = [0; 16];
-        if text {
-            for (byte, pair) in bytes.iter_mut().zip(start.chunks_exact(2)) {
-                *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-            }
-        } else {
-            bytes.copy_from_slice(start);
-        }
-        let [connection, sequence] =
-            [0, 4].map(|at| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte])));
+        let bytes: [u8; SIZE] = read(payload.get(..Self::len(text))?, text)?;
+        let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let due = u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 + byte]));
-        Some(Self { connection, sequence, due: Nanos(due) })
-    }
-
-    fn bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&self.connection.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.sequence.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.due.0.to_le_bytes());
-        bytes
+        Some(Self { connection: number(0), sequence: number(4), due: Nanos(due) })
     }
 }
 
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
+/// How long an oracle server kept a message: from having decoded it to handing over its reply, on the server's clock.
+/// 8 bytes behind the header (of a text 16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrueDelay(pub Nanos);
+
+impl TrueDelay {
+    /// Where it stands in a payload.
+    pub const fn span(text: bool) -> Range<usize> {
+        let start = Header::len(text);
+        start..start + written_len(size_of::<u64>(), text)
+    }
+
+    /// Makes `payload` ask for it: zeros in its place.
+    ///
+    /// # Panics
+    ///
+    /// If `payload` ends before [`TrueDelay::span`] does.
+    pub fn ask(payload: &mut [u8], text: bool) {
+        Self(Nanos::ZERO).write(payload, text);
+    }
+
+    /// Writes it into a `payload` that asks for it. In any other nothing is changed, and the answer is `false`: an
+    /// oracle server is a true echo to those who do not ask.
+    #[inline]
+    pub fn answer(self, payload: &mut [u8], text: bool) -> bool {
+        let asks = Self::read(payload, text) == Some(Self(Nanos::ZERO));
+        if asks {
+            self.write(payload, text);
+        }
+        asks
+    }
+
+    /// Reads it; `None` if `payload` is too short, or of a text no digits.
+    #[inline]
+    pub fn read(payload: &[u8], text: bool) -> Option<Self> {
+        let bytes = read(payload.get(Self::span(text))?, text)?;
+        Some(Self(Nanos(u64::from_le_bytes(bytes))))
+    }
+
+    fn write(self, payload: &mut [u8], text: bool) {
+        write(&mut payload[Self::span(text)], self.0.0.to_le_bytes(), text);
+    }
+}
+
+/// Writes `bytes` over all of `place`, which has [`written_len`] of them.
+#[inline]
+fn write<const SIZE: usize>(place: &mut [u8], bytes: [u8; SIZE], text: bool) {
+    if !text {
+        return place.copy_from_slice(&bytes);
+    }
+    for (pair, byte) in place.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0xf)];
+    }
+}
+
+/// Reads all of `place`, which is [`written_len`] long; `None` if it is a text of other letters.
+#[inline]
+fn read<const SIZE: usize>(place: &[u8], text: bool) -> Option<[u8; SIZE]> {
+    let mut bytes = [0; SIZE];
+    if !text {
+        bytes.copy_from_slice(place);
+        return Some(bytes);
+    }
+    for (byte, pair) in bytes.iter_mut().zip(place.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+/// How many bytes of a payload so many bytes take.
+const fn written_len(size: usize, text: bool) -> usize {
+    if text { 2 * size } else { size }
+}
 
 fn digit(letter: u8) -> Option<u8> {
     match letter {
@@ -74,6 +136,11 @@ fn digit(letter: u8) -> Option<u8> {
         _ => None,
     }
 }
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Of a header in bytes.
+const SIZE: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +163,34 @@ mod tests {
         let mut payload = [0; 32];
         Header { connection: 1, sequence: 2, due: Nanos(3) }.write(&mut payload, true);
         assert_eq!(&payload, b"01000000020000000300000000000000");
-        payload[31] = b'G';
-        assert_eq!(Header::read(&payload, true), None);
+        for other in *b"Gg/:AF`\0" {
+            for at in 0..32 {
+                let mut payload = payload;
+                payload[at] = other;
+                assert_eq!(Header::read(&payload, true), None, "{other} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_true_delay_is_written_where_it_is_asked_for() {
+        let delay = TrueDelay(Nanos(0x0102_0304_0506_0708));
+        for text in [false, true] {
+            let mut payload = vec![b'x'; 50];
+            assert!(!delay.answer(&mut payload, text));
+            assert_eq!(payload, [b'x'; 50], "nobody asked");
+
+            TrueDelay::ask(&mut payload, text);
+            assert_eq!(TrueDelay::read(&payload, text), Some(TrueDelay(Nanos::ZERO)));
+            assert!(delay.answer(&mut payload, text));
+            assert_eq!(TrueDelay::read(&payload, text), Some(delay));
+            let span = TrueDelay::span(text);
+            assert!(
+                payload.iter().enumerate().all(|(at, byte)| span.contains(&at) || *byte == b'x')
+            );
+            assert_eq!(TrueDelay::read(&payload[..span.end - 1], text), None);
+            assert!(!delay.answer(&mut payload[..span.end - 1], text));
+        }
+        assert_eq!([false, true].map(TrueDelay::span), [16..24, 32..48]);
     }
 }

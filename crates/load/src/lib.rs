@@ -11,7 +11,7 @@ mod header;
 mod schedule;
 
 pub use content::{Content, Expect, Mismatch};
-pub use header::Header;
+pub use header::{Header, TrueDelay};
 pub use schedule::{Arrivals, Due, Schedule, Spacing, Stripe};
 
 use std::num::{NonZeroU32, NonZeroU64};

@@ -119,7 +119,9 @@ pub(crate) fn transport(
         Scheme::Tcp | Scheme::Unix => Transport::Raw {
             reply_len: match &workload.expect {
                 Expect::Exactly(reply) => reply.len(),
-                Expect::Anything | Expect::Echo => workload.content.payload().len(),
+                Expect::Anything | Expect::Echo | Expect::Oracle => {
+                    workload.content.payload().len()
+                }
             },
         },
         Scheme::TcpFramed => Transport::Framed(framed::Limits {

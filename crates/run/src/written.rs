@@ -73,7 +73,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         subprotocols: measurement.speech.subprotocols.clone(),
         verify: match load.expect {
             Expect::Anything => Verify::Nothing,
-            Expect::Echo | Expect::Exactly(_) => Verify::EveryByte,
+            Expect::Echo | Expect::Exactly(_) | Expect::Oracle => Verify::EveryByte,
         },
         seed: load.seed,
         pinning: Pinning {
