@@ -43,6 +43,10 @@ pub trait Engine {
     /// Sleeps until something happened or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
     fn wait(&mut self, until: Instant);
 
+    /// Stands still until `until`, as a stopped process does: whatever happens meanwhile is neither seen nor answered,
+    /// and waits. For servers that stall on purpose; the last thing that a node does in a step.
+    fn stand_still(&mut self, until: Instant);
+
     /// The next thing that happened, without waiting; `None` when there is nothing more.
     /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;

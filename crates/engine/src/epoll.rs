@@ -7,7 +7,7 @@
 //!
 //! Left out: threads. Every worker has an engine of its own.
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::contract::UNSENT_LEN_MAX;
 use crate::{Address, Completion, ConnectionError, ConnectionId, Engine, socket};
 use rustix::event::Timespec;
@@ -486,6 +486,10 @@ impl Engine for Epoll {
             let timeout = self.timeout(until);
             self.poll(timeout);
         }
+    }
+
+    fn stand_still(&mut self, until: Instant) {
+        clock::sleep(until.since(self.now()));
     }
 
     #[inline]

@@ -77,6 +77,11 @@ impl Engine for Sim {
         }
     }
 
+    /// Returns at once; the process is not stepped before that.
+    fn stand_still(&mut self, until: Instant) {
+        self.freeze(self.now(), until);
+    }
+
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.kernel.borrow_mut().complete(self.process, rx)
     }

@@ -46,6 +46,7 @@ contract! {
     a_thousand_connections_are_told_apart
     waiting_ends_at_the_deadline_and_not_before
     waiting_ends_when_something_happens
+    who_stands_still_sees_nothing_before_its_time_and_everything_after_it
 }
 
 fn what_is_sent_arrives_and_is_answered(kind: impl Kind) {
@@ -393,6 +394,16 @@ fn waiting_ends_when_something_happens(kind: impl Kind) {
         }
         assert_eq!(heard, message.len());
     }
+}
+
+fn who_stands_still_sees_nothing_before_its_time_and_everything_after_it(kind: impl Kind) {
+    let Pair { mut client, mut server, there, here } = Pair::new(kind);
+    client.engine.send(there, b"ping");
+    let until = server.engine.now() + Nanos::from_millis(3);
+    server.engine.stand_still(until);
+    server.engine.wait(Instant::START);
+    assert!(server.engine.now() >= until);
+    assert_eq!(server.receive(here, 4), b"ping");
 }
 
 /// Two processes and the connection between them.

@@ -203,6 +203,10 @@ impl Engine for Watching<'_> {
         self.engine.wait(until);
     }
 
+    fn stand_still(&mut self, until: Instant) {
+        self.engine.stand_still(until);
+    }
+
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.engine.complete(rx)
     }
