@@ -48,6 +48,11 @@ pub struct OpenFiles {
 impl OpenFiles {
     /// No limit at all.
     pub const UNLIMITED: u64 = u64::MAX;
+
+    /// How many connections fit: what [`RESERVED_FILES`] leaves of the soft limit.
+    pub fn connections(self) -> u64 {
+        self.soft.saturating_sub(RESERVED_FILES)
+    }
 }
 
 /// The ports from which the kernel chooses one for an outgoing connection.
@@ -142,6 +147,10 @@ pub enum Shortage {
 /// Open files that a process needs beside its connections: standard streams, epoll, timers, listeners, the record,
 /// the files of the samplers.
 pub const RESERVED_FILES: u64 = 32;
+
+/// How many loopback addresses a run takes by itself at most ([`Sources::Automatic`]): with some 28 000 ports each,
+/// more than open files allow for.
+pub const LOOPBACK_SOURCES_MAX: u64 = 254;
 
 fn open_files_suffice(party: Party, limit: OpenFiles, connections: u64) -> Result<(), Shortage> {
     let needed = connections.saturating_add(RESERVED_FILES);

@@ -6,10 +6,12 @@
 //! Left out: clocks and the CPU time of processes, which belong to `engine`, and verdicts, which belong to `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`] and [`ProcessSampler`] for what is read
-//! again and again, at [`capacity`] and [`place`] for what is decided before a run.
+//! again and again, at [`capacity`] and [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench
+//! doctor` says.
 
 mod capacity;
 mod cpus;
+mod doctor;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,12 +20,20 @@ mod system;
 mod tcp;
 mod timer;
 
-pub use capacity::{Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources, capacity};
+pub use capacity::{
+    LOOPBACK_SOURCES_MAX, Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources,
+    capacity,
+};
 pub use cpus::{Cpu, Placement, Sharing, Topology, place};
+pub use doctor::{
+    Diagnosis, Facts, Finding, KernelMemory, Place, Question, State, Unit, Wish, WishError,
+    diagnose,
+};
 pub use error::{PinError, ReadError};
 #[cfg(target_os = "linux")]
 pub use linux::{
-    ProcessSampler, SystemSampler, TcpSampler, limits, machine, pin_current_thread, topology,
+    ProcessSampler, SystemSampler, TcpSampler, kernel_memory, limits, machine, pin_current_thread,
+    topology,
 };
 pub use process::{Footprint, ProcessSample, Switches};
 pub use system::{CpuTimes, SystemTimes};

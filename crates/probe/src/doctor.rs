@@ -1,0 +1,199 @@
+//! Which limit of this machine binds at which number, said before a run: every limit with its evidence, what it
+//! changes, and the command that lifts it.
+//!
+//! Pure arithmetic over facts that somebody else read ([`crate::machine`], [`crate::limits`], [`crate::kernel_memory`],
+//! [`crate::place`]). Open files and ports are [`crate::capacity`]'s, so what is said here is what a run refuses. Left
+//! out: reading, text for people, and what the server at the other end allows.
+//!
+//! Start reading at [`diagnose`]. `limits` has the limits that are numbers, `machine` what changes numbers without
+//! being one, `wish` what may be asked for.
+
+mod limits;
+mod machine;
+mod wish;
+
+pub use wish::{Wish, WishError};
+
+use crate::capacity;
+use crate::cpus::Sharing;
+use record::Environment;
+use units::Bytes;
+
+/// Looks at every limit, in the order in which a run would meet them.
+pub fn diagnose(facts: &Facts, question: Question) -> Diagnosis {
+    let findings = vec![
+        limits::open_files(facts, question),
+        limits::ports(facts, question),
+        limits::backlog(facts, question),
+        limits::memory(facts, question),
+        limits::socket_buffers(facts, question),
+        limits::messages(facts, question),
+        machine::cores(facts, question),
+        machine::timer_floor(facts),
+        machine::steal(facts),
+        machine::congestion_control(facts, question),
+        machine::governor(facts),
+    ];
+    Diagnosis { question, findings }
+}
+
+/// What was read of the machine.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The machine, its timer floor and steal included.
+    pub environment: Environment,
+    /// Open files and ports.
+    pub limits: capacity::Limits,
+    /// How many cores this process may use.
+    pub cores: usize,
+    /// What generator and server have to share, with one thread each; `None`: there is no CPU to place them on.
+    pub sharing: Option<Sharing>,
+    /// What connections take of the kernel's memory.
+    pub kernel_memory: KernelMemory,
+    /// How many connections the generator has under way at the same time at most.
+    pub connects_at_once: u64,
+    /// How many messages a second the generator carries with a server that does nothing else, from the self-test of
+    /// this boot; `None`: there was none.
+    pub messages_per_s_max: Option<u64>,
+}
+
+/// What connections take of the kernel's memory; a fact that could not be read has the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelMemory {
+    /// A TCP socket without anything in its buffers (`/proc/net/protocols`).
+    pub socket: Result<Bytes, String>,
+    /// All that TCP may hold in buffers (the third number of `net.ipv4.tcp_mem`).
+    pub buffers_max: Result<Bytes, String>,
+    /// What it holds now (`/proc/net/sockstat`).
+    pub buffers_now: Result<Bytes, String>,
+    /// The size of a page, in which `tcp_mem` counts.
+    pub page: Bytes,
+}
+
+/// What is to be known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// What the machine should carry; `None`: how much it could.
+    pub wish: Option<Wish>,
+    /// Where the server is.
+    pub server: Place,
+}
+
+/// Where the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On this machine: it takes sockets, memory and cores of it too, and is reached over loopback.
+    Here,
+    /// On another one.
+    Elsewhere,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// What was asked.
+    pub question: Question,
+    /// One for each limit.
+    pub findings: Vec<Finding>,
+}
+
+/// One limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A stable name for programs, e.g. `open_files`.
+    pub code: &'static str,
+    /// The same for people.
+    pub name: &'static str,
+    /// What is the matter with it.
+    pub state: State,
+    /// Whether what was asked for stays within it; `None` if nothing was asked, or it has no number.
+    pub suffices: Option<bool>,
+    /// What was read.
+    pub evidence: String,
+    /// What it changes.
+    pub effect: String,
+    /// The command that lifts it; `None` where there is nothing to lift, or no command does.
+    pub cure: Option<String>,
+}
+
+/// What is the matter with a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    Fine,
+    /// There is no more than this.
+    Binds {
+        /// The most that fits.
+        at: u64,
+        /// Of what.
+        of: Unit,
+    },
+    /// It bounds nothing, and changes what is measured.
+    Changes,
+    /// It is not known.
+    Unknown {
+        /// Why not.
+        because: String,
+    },
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Connections at the same time.
+    Connections,
+    /// Connections that are being opened at the same time.
+    Connects,
+    /// Messages in a second.
+    MessagesPerSecond,
+}
+
+impl Diagnosis {
+    /// Whether what was asked for fits, as far as limits are known.
+    pub fn fits(&self) -> bool {
+        self.findings.iter().all(|finding| finding.suffices != Some(false))
+    }
+
+    /// The limit with the lowest number of `unit`, and that number.
+    pub fn first_to_bind(&self, unit: Unit) -> Option<(&Finding, u64)> {
+        let bound = |finding| match finding {
+            &Finding { state: State::Binds { at, of }, .. } if of == unit => Some(at),
+            _ => None,
+        };
+        let bounds = self.findings.iter().filter_map(|finding| Some((finding, bound(finding)?)));
+        bounds.min_by_key(|(_, at)| *at)
+    }
+}
+
+impl Finding {
+    /// A limit of `at` so many of `of`, held against `asked`.
+    fn binds(name: Name, at: u64, of: Unit, asked: Option<u64>) -> Self {
+        let suffices = asked.map(|asked| asked <= at);
+        Self { suffices, ..Self::new(name, State::Binds { at, of }) }
+    }
+
+    fn unknown(name: Name, because: impl Into<String>) -> Self {
+        Self::new(name, State::Unknown { because: because.into() })
+    }
+
+    fn new(Name { code, name }: Name, state: State) -> Self {
+        let (evidence, effect) = (String::new(), String::new());
+        Self { code, name, state, suffices: None, evidence, effect, cure: None }
+    }
+}
+
+/// How a limit is called by programs and by people.
+#[derive(Clone, Copy)]
+struct Name {
+    code: &'static str,
+    name: &'static str,
+}
+
+/// What the reason is for a field of the environment that is not there.
+fn missing(environment: &Environment, field: &str) -> String {
+    let reason = environment.missing.get(field);
+    reason.map_or_else(|| "it was not read".to_owned(), Clone::clone)
+}
+
+#[cfg(test)]
+mod tests;
