@@ -52,6 +52,11 @@ impl Histogram {
         self.counts.count_at(Self::MAX.0)
     }
 
+    /// How many were between `first` and `last`, both included, to the 0.1 % that the histogram resolves.
+    pub fn count_between(&self, first: Nanos, last: Nanos) -> u64 {
+        self.counts.count_between(first.0.min(Self::MAX.0), last.0.min(Self::MAX.0))
+    }
+
     /// The shortest; `None` if there is none.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.counts.min()))

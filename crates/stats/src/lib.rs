@@ -9,21 +9,28 @@
 //! would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many comparisons, and
 //! [`smallest_detectable`] says what the noise would have hidden. [`little`] is the check of closed loops.
 //!
+//! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
+//! measured of a known delay, [`Stall`] what it measured of a server that stood still.
+//!
 //! Left out: time series, change points and verdicts.
 
 mod bootstrap;
 mod detectable;
 mod encoding;
+mod fit;
 mod histogram;
 mod little;
 mod normal;
 mod ranks;
 mod sample;
+mod stall;
 
 pub use bootstrap::{Bootstrap, Estimate, Ratio};
 pub use detectable::smallest_detectable;
 pub use encoding::{DecodeError, LogInterval, interval_log};
+pub use fit::{AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_to};
 pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
 pub use little::{ClosedLoop, Little, NotChecked, little};
 pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};
 pub use sample::{Pair, SampleError, Sides, median, quantile};
+pub use stall::Stall;

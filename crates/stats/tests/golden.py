@@ -18,6 +18,7 @@ SUBJECT = [106.1, 104.9, 108.2, 103.7, 105.5, 107.3, 106.8, 104.1, 109.9, 105.0]
 BASELINE = [100.3, 99.1, 101.7, 98.4, 100.9, 102.2, 99.8, 97.9, 103.5, 100.0]
 TIED = [1.0, 2.0, 2.0, 3.0, 5.0]
 TIED_BASELINE = [2.0, 3.0, 3.0, 4.0, 6.0, 7.0, 7.0]
+GAPS = [0.03, 0.17, 2.9, 0.48, 1.1, 0.74, 0.09, 1.9, 0.33, 0.61, 4.2, 0.26]
 P_VALUES = [0.01, 0.04, 0.03, 0.005, 0.8]
 
 
@@ -105,3 +106,11 @@ error = numpy.std(log, ddof=1) * numpy.sqrt(numpy.pi / 2 / len(log))
 show("smallest detectable", numpy.expm1((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error))
 show("normal below", *stats.norm.cdf([-8, -1.959963984540054, 0, 1, 3]))
 show("normal quantile", *stats.norm.ppf([1e-9, 0.025, 0.5, 0.8, 0.975]))
+known = dict(known_params=dict(loc=0, scale=1), statistic="ad", n_mc_samples=1)
+show("A2 known mean", stats.goodness_of_fit(stats.expon, GAPS, **known).statistic)
+estimated = stats.anderson(GAPS, "expon", method="interpolate").statistic
+show("A2 estimated mean", estimated * (1 + 0.6 / len(GAPS)))
+show("D to exponential", stats.kstest(GAPS, "expon").statistic)
+subject = [round(10 * value) for value in SUBJECT]
+show("D of two", stats.ks_2samp(subject, [round(10 * value) + 50 for value in BASELINE]).statistic)
+show("D of unequal two", stats.ks_2samp(subject, [round(10 * value) + 30 for value in BASELINE[:7]]).statistic)

@@ -1,7 +1,9 @@
 //! Statistics against exact numbers, against SciPy, and against simulated experiments of known truth.
 
 mod encoding;
+mod fit;
 mod histogram;
 mod little;
 mod scipy;
 mod simulation;
+mod stall;

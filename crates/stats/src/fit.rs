@@ -1,0 +1,104 @@
+//! How well a sample fits a distribution, or another sample.
+
+use crate::Histogram;
+use crate::sample::{SampleError, check, check_positive, float};
+
+/// The Anderson-Darling test of gaps against the exponential distribution: are arrivals as independent of each other as
+/// they should be? It weighs both tails more than [`kolmogorov_smirnov`] does.
+///
+/// # Errors
+///
+/// Fewer than five gaps, or one that is not finite and above zero.
+pub fn anderson_darling(gaps: &[f64], mean: Mean) -> Result<AndersonDarling, SampleError> {
+    check_positive(gaps, AndersonDarling::GAPS_MIN)?;
+    let count = float(gaps.len());
+    let mut sorted = gaps.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (mean, correction, critical) = match mean {
+        Mean::Known(mean) => (mean, 1.0, CRITICAL_KNOWN),
+        Mean::Estimated => {
+            (sorted.iter().sum::<f64>() / count, 1.0 + 0.6 / count, CRITICAL_ESTIMATED)
+        }
+    };
+    let weighted =
+        sorted.iter().zip(sorted.iter().rev()).enumerate().map(|(index, (low, high))| {
+            let (log_below, log_above) = (libm::log(-libm::expm1(-low / mean)), -high / mean);
+            (2.0 * float(index) + 1.0) * (log_below + log_above)
+        });
+    let a_squared = -count - weighted.sum::<f64>() / count;
+    Ok(AndersonDarling { a_squared: a_squared * correction, critical })
+}
+
+/// What is known of the mean of exponential gaps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mean {
+    /// It is to be this, too.
+    Known(f64),
+    /// Nothing: only the shape is judged.
+    Estimated,
+}
+
+/// The outcome of an Anderson-Darling test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AndersonDarling {
+    /// The statistic A²; where the mean is estimated, times 1 + 0.6 / n.
+    pub a_squared: f64,
+    /// What exponential gaps pass once in a hundred times.
+    pub critical: f64,
+}
+
+impl AndersonDarling {
+    /// How many gaps are needed at least for [`AndersonDarling::critical`] to hold.
+    pub const GAPS_MIN: usize = 5;
+
+    /// Whether the gaps are not exponential, at the level of 1 %.
+    pub fn rejects(self) -> bool {
+        self.a_squared > self.critical
+    }
+}
+
+/// The largest difference, from 0 to 1, between the shares of `one` and of `other` that lie below any time (Kolmogorov
+/// and Smirnov). `None` if one of them is empty. What lies within the 0.1 % that histograms resolve is no difference.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+pub fn kolmogorov_smirnov(one: &Histogram, other: &Histogram) -> Option<f64> {
+    if one.is_empty() || other.is_empty() {
+        return None;
+    }
+    let share = |below: u64, of: &Histogram| below as f64 / of.count() as f64;
+    let (mut below_one, mut below_other, mut distance) = (0, 0, 0.0_f64);
+    // Both have the same buckets.
+    for (in_one, in_other) in one.counts.iter_all().zip(other.counts.iter_all()) {
+        below_one += in_one.count_at_value();
+        below_other += in_other.count_at_value();
+        distance = distance.max((share(below_one, one) - share(below_other, other)).abs());
+    }
+    Some(distance)
+}
+
+/// The same between `values` and a distribution, of which `below` is the share that lies below a value.
+///
+/// # Errors
+///
+/// No values, or one that is not finite.
+pub fn kolmogorov_smirnov_to(
+    values: &[f64],
+    below: impl Fn(f64) -> f64,
+) -> Result<f64, SampleError> {
+    check(values, 1)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = float(sorted.len());
+    let distances = sorted.iter().enumerate().map(|(index, value)| {
+        let below = below(*value);
+        (below - float(index) / count).max(float(index + 1) / count - below)
+    });
+    Ok(distances.fold(0.0, f64::max))
+}
+
+/// The 99 % point of A² where the distribution is wholly known (Marsaglia and Marsaglia, Evaluating the Anderson-Darling
+/// Distribution, 2004).
+const CRITICAL_KNOWN: f64 = 3.878;
+
+/// The same of A² (1 + 0.6 / n) where the mean of exponential gaps is that of the sample (Stephens, EDF Statistics for
+/// Goodness of Fit, 1974; SciPy has the same).
+const CRITICAL_ESTIMATED: f64 = 1.957;
