@@ -36,7 +36,7 @@ pub struct Workload {
     pub phases: Phases,
     /// After how long a peer is given up.
     pub timeouts: Timeouts,
-    /// Determines mask keys and handshake keys.
+    /// Determines mask keys, handshake keys and Poisson arrivals.
     pub seed: u64,
 }
 
@@ -64,7 +64,7 @@ pub enum Arrival {
     },
     /// An open loop: messages are due by a schedule, whatever becomes of those before them.
     Open {
-        /// When, and on which connection.
+        /// When, and on which connection. It has as many as [`Workload::connections`].
         schedule: Schedule,
         /// Whose turn it is to send.
         pick: Pick,
@@ -76,7 +76,7 @@ pub enum Arrival {
     /// [`Lifetime::RoundTrips`]; in a session the next message is due some time after the reply to the last one.
     /// A session that would be one more than [`Workload::connections`] at a time does not begin.
     Sessions {
-        /// When a session begins.
+        /// When a session begins. It has as many connections as [`Workload::connections`].
         schedule: Schedule,
         /// From a reply to the next message of its session.
         think: Nanos,
@@ -128,8 +128,12 @@ pub struct Timeouts {
 }
 
 impl Workload {
-    /// Divides the work among at most `workers`: connections, messages in flight, stop counts and connect rate add up
-    /// exactly to the whole. Fewer parts than workers where there is not that much to divide.
+    /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and schedule
+    /// add up exactly to the whole. Fewer parts than workers where there is not that much to divide.
+    ///
+    /// # Panics
+    ///
+    /// If the schedule of an open loop has fewer connections than the workload.
     pub fn split(&self, workers: NonZeroU32) -> Vec<Self> {
         let in_flight_max = match self.arrival {
             Arrival::Closed { in_flight_max, .. } => in_flight_max,

@@ -1,4 +1,11 @@
 //! When messages are due in an open loop: worked out from their index, whatever became of those before them.
+//!
+//! A [`Schedule`] is a rate over a number of connections, a [`Stripe`] says which of these are meant, and [`Arrivals`]
+//! tells their messages one after the other. With uniform spacing the parts of the workers are, put together, the whole,
+//! message for message. With Poisson spacing each part is a process of its own with its share of the rate, and all of
+//! them together are again one with the whole rate (superposition).
+//!
+//! Left out: what becomes of a message that is due, and the clock. Nothing here knows what time it is.
 
 use std::num::NonZeroU32;
 use units::{Nanos, Random, Rate};
@@ -6,25 +13,53 @@ use units::{Nanos, Random, Rate};
 /// A rate, how its arrivals are spaced, and which part of them is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// How many arrivals the whole schedule has; [`Schedule::part`] says how many of them are ours.
+    /// The rate of the whole; [`Schedule::stripe`] says what part of it is ours.
     pub rate: Rate,
-    /// How they are spaced.
+    /// How arrivals are spaced.
     pub spacing: Spacing,
-    /// Which of them are meant.
+    /// On which connections they are.
     pub stripe: Stripe,
 }
 
 /// How arrivals are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// At equal distances. Each connection has its turn in each cycle, so that the phases of connections are spread
-    /// evenly over it.
+    /// At equal distances, the first at once. Each connection has its turn in each cycle, so that the phases of
+    /// connections are spread evenly over it.
     Uniform,
-    /// Independent of each other, as those of many users are: exponential gaps.
+    /// Independent of each other, as those of many users are: exponential gaps, on any connection alike.
     Poisson,
 }
 
-/// The part of a schedule over `of` connections that belongs to those numbered `first`, `first + step`, … below `of`.
+impl Schedule {
+    /// `rate` over `connections`, all of it.
+    pub const fn new(rate: Rate, spacing: Spacing, connections: NonZeroU32) -> Self {
+        Self { rate, spacing, stripe: Stripe::whole(connections) }
+    }
+
+    /// The part of worker `index` of so many: with all parts together, nothing is missing and nothing is there twice.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer connections than parts.
+    #[must_use]
+    pub fn part(self, index: u32, parts: NonZeroU32) -> Self {
+        Self { stripe: self.stripe.part(index, parts), ..self }
+    }
+
+    /// The arrivals of this part, from the start of the schedule on. `seed` determines what is left to chance: all of
+    /// it, so that two parts need two seeds to be independent.
+    pub fn arrivals(self, seed: u64) -> Arrivals {
+        let mut course = match self.spacing {
+            Spacing::Uniform => Course::Uniform(Turns { schedule: self, cycle: 0, turn: 0 }),
+            Spacing::Poisson => Course::Poisson(Gaps::new(self, seed)),
+        };
+        let next = course.first();
+        Arrivals { course, next }
+    }
+}
+
+/// The connections numbered `first`, `first + step`, … below `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stripe {
     first: u32,
@@ -38,38 +73,32 @@ impl Stripe {
         Self { first: 0, step: NonZeroU32::MIN, of: connections }
     }
 
-    /// Every `parts`th connection from number `index` on.
+    /// Every `parts`th of its connections, from number `index` on.
     ///
     /// # Panics
     ///
-    /// If this is a part already, or there are fewer connections than parts.
+    /// If it has fewer connections than parts.
+    #[must_use]
     pub fn part(self, index: u32, parts: NonZeroU32) -> Self {
-        assert!(self.first == 0 && self.step == NonZeroU32::MIN, "only a whole can be divided");
-        assert!(index < parts.get() && parts <= self.of, "each part has a connection");
-        Self { first: index, step: parts, of: self.of }
+        assert!(index < parts.get() && parts.get() <= self.connections(), "each has a connection");
+        let first = self.number(index);
+        // A step that does not fit leads past the last connection all the same.
+        Self { first, step: self.step.saturating_mul(parts), of: self.of }
     }
 
     /// How many connections belong to it.
-    pub fn connections(self) -> u32 {
+    pub const fn connections(self) -> u32 {
         (self.of.get() - self.first).div_ceil(self.step.get())
     }
-}
 
-impl Schedule {
-    /// `rate` over `connections`, all of it.
-    pub const fn new(rate: Rate, spacing: Spacing, connections: NonZeroU32) -> Self {
-        Self { rate, spacing, stripe: Stripe::whole(connections) }
-    }
-
-    /// The part of worker `index` of so many: with all parts together, nothing is missing and nothing is there twice.
-    #[must_use]
-    pub fn part(self, index: u32, parts: NonZeroU32) -> Self {
-        Self { stripe: self.stripe.part(index, parts), ..self }
-    }
-
-    /// The arrivals of this part, from the start of the schedule on.
-    pub fn arrivals(self, seed: u64) -> Arrivals {
-        Arrivals::new(self, seed)
+    /// The number among all that its connection number `connection` has.
+    ///
+    /// # Panics
+    ///
+    /// If it has no such connection.
+    pub fn number(self, connection: u32) -> u32 {
+        assert!(connection < self.connections(), "it has so many connections");
+        self.first + connection * self.step.get()
     }
 }
 
@@ -82,89 +111,165 @@ pub struct Due {
     pub connection: u32,
 }
 
-/// The arrivals of a schedule, one after the other.
+/// The arrivals of a schedule, one after the other, without end: one that is never due is due at [`Nanos::MAX`].
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    schedule: Schedule,
-    connections: u32,
-    /// Counts the arrivals of this part.
-    index: u64,
-    /// For Poisson spacing alone.
-    gaps: Gaps,
+    course: Course,
     next: Due,
 }
 
-/// The sum of all exponential gaps so far. It depends on the seed and on nothing that happens, and in its unit of
-/// 2^-16 ns no rounding adds up to anything.
-#[derive(Clone, Debug)]
-struct Gaps {
-    random: Random,
-    mean: f64,
-    sum: u128,
-}
-
 impl Arrivals {
-    #[expect(clippy::cast_precision_loss, reason = "a mean gap below 2^53 ns, which is 104 days")]
-    fn new(schedule: Schedule, seed: u64) -> Self {
-        let Stripe { of, .. } = schedule.stripe;
-        let connections = schedule.stripe.connections();
-        let share = f64::from(connections) / f64::from(of.get());
-        let mean = schedule.rate.per().0 as f64 / f64::from(schedule.rate.count().get()) / share;
-        let mut arrivals = Self {
-            schedule,
-            connections,
-            index: 0,
-            gaps: Gaps { random: Random::new(seed), mean: mean * 65_536.0, sum: 0 },
-            next: Due { at: Nanos::ZERO, connection: 0 },
-        };
-        arrivals.next = arrivals.work_out();
-        arrivals
+    /// Goes on to the one after the next.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.next = self.course.advance();
+    }
+
+    /// Goes on to the first that is due at `at` or later, and says how many are left out. With uniform spacing that
+    /// takes the same time for any number of them.
+    pub fn skip_before(&mut self, at: Nanos) -> u64 {
+        if let Course::Uniform(turns) = &mut self.course {
+            let skipped = turns.skip_before(at);
+            self.next = turns.due();
+            return skipped;
+        }
+        let mut skipped = 0;
+        while self.next.at < at {
+            self.advance();
+            skipped += 1;
+        }
+        skipped
     }
 
     /// The next one.
+    #[inline]
     pub fn next_due(&self) -> Due {
         self.next
     }
+}
 
-    /// Goes on to the one after it.
-    pub fn advance(&mut self) {
-        self.index += 1;
-        self.next = self.work_out();
+#[derive(Clone, Debug)]
+enum Course {
+    Uniform(Turns),
+    Poisson(Gaps),
+}
+
+impl Course {
+    fn first(&mut self) -> Due {
+        match self {
+            Self::Uniform(turns) => turns.due(),
+            Self::Poisson(gaps) => gaps.advance(),
+        }
     }
 
-    /// Due number `index`.
-    fn work_out(&mut self) -> Due {
-        match self.schedule.spacing {
-            Spacing::Uniform => {
-                let Stripe { first, step, of } = self.schedule.stripe;
-                let own = u64::from(self.connections);
-                let (cycle, turn) = (self.index / own, self.index % own);
-                // The number of this arrival among those of all parts.
-                let number = cycle
-                    .saturating_mul(of.get().into())
-                    .saturating_add(u64::from(first) + turn * u64::from(step.get()));
-                let connection =
-                    u32::try_from(turn).expect("it is below the number of connections");
-                Due { at: self.schedule.rate.due(number), connection }
-            }
-            Spacing::Poisson => {
-                let connection = self.gaps.random.below(self.connections as usize);
-                let at = self.gaps.advance();
-                Due { at, connection: u32::try_from(connection).expect("it is below a u32") }
-            }
+    #[inline]
+    fn advance(&mut self) -> Due {
+        match self {
+            Self::Uniform(turns) => turns.advance(),
+            Self::Poisson(gaps) => gaps.advance(),
         }
     }
 }
 
+/// Uniform spacing. In each cycle every connection of the whole has its turn, in the order of their numbers; arrival
+/// number `cycle * connections + number` is that connection's.
+#[derive(Clone, Debug)]
+struct Turns {
+    schedule: Schedule,
+    cycle: u64,
+    /// Which of our own connections is next.
+    turn: u32,
+}
+
+impl Turns {
+    fn advance(&mut self) -> Due {
+        self.turn += 1;
+        if self.turn == self.schedule.stripe.connections() {
+            self.turn = 0;
+            self.cycle = self.cycle.saturating_add(1);
+        }
+        self.due()
+    }
+
+    fn skip_before(&mut self, at: Nanos) -> u64 {
+        let Schedule { rate, stripe, .. } = self.schedule;
+        let passed = due_before(rate, at);
+        let (cycle, turn) = (passed / cycle_len(stripe), passed % cycle_len(stripe));
+        // Of the unfinished cycle, those of our connections whose numbers have had their turn.
+        let turn = turn.saturating_sub(stripe.first.into()).div_ceil(stripe.step.get().into());
+        let (before, own) = (self.clone(), u64::from(stripe.connections()));
+        let index = |cycle: u64, turn: u64| cycle.saturating_mul(own).saturating_add(turn);
+        let skipped = index(cycle, turn).saturating_sub(index(before.cycle, before.turn.into()));
+        if skipped > 0 {
+            self.cycle = cycle + turn / own;
+            self.turn = u32::try_from(turn % own).expect("it is below the number of connections");
+        }
+        skipped
+    }
+
+    fn due(&self) -> Due {
+        let Schedule { rate, stripe, .. } = self.schedule;
+        let number = u64::from(stripe.first + self.turn * stripe.step.get());
+        let index = self.cycle.saturating_mul(cycle_len(stripe)).saturating_add(number);
+        Due { at: rate.due(index), connection: self.turn }
+    }
+}
+
+/// How many arrivals of the whole a cycle has.
+fn cycle_len(stripe: Stripe) -> u64 {
+    stripe.of.get().into()
+}
+
+/// How many arrivals of `rate` are due before `at`: the smallest index whose [`Rate::due`] is not.
+fn due_before(rate: Rate, at: Nanos) -> u64 {
+    let arrivals = u128::from(at.0) * u128::from(rate.count().get());
+    u64::try_from(arrivals.div_ceil(u128::from(rate.per().0))).unwrap_or(u64::MAX)
+}
+
+/// Poisson spacing: the sum of exponential gaps. It depends on the seed and on nothing that happens. Gaps are added up
+/// in units of 2^-64 ns, so that no rounding adds up to anything at any rate.
+#[derive(Clone, Debug)]
+struct Gaps {
+    times: Random,
+    mean: f64,
+    sum: u128,
+    /// Apart, so that when a message is due does not hang on how many connections there are.
+    picks: Random,
+    connections: u32,
+}
+
 impl Gaps {
+    #[expect(clippy::cast_precision_loss, reason = "16 digits of the mean are enough")]
+    fn new(schedule: Schedule, seed: u64) -> Self {
+        let Schedule { rate, stripe, .. } = schedule;
+        let connections = stripe.connections();
+        let share = f64::from(connections) / f64::from(stripe.of.get());
+        let mean_ns = rate.per().0 as f64 / f64::from(rate.count().get()) / share;
+        let mut seeds = Random::new(seed);
+        Self {
+            times: Random::new(seeds.next_u64()),
+            mean: mean_ns * UNITS_PER_NS,
+            sum: 0,
+            picks: Random::new(seeds.next_u64()),
+            connections,
+        }
+    }
+
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a gap is not negative, and at most 37 means"
+        reason = "a gap is not negative, and one that does not fit is for ever"
     )]
-    fn advance(&mut self) -> Nanos {
-        let gap = -libm::log1p(-self.random.unit_f64()) * self.mean;
+    fn advance(&mut self) -> Due {
+        let gap = -libm::log1p(-self.times.unit_f64()) * self.mean;
         self.sum = self.sum.saturating_add(gap as u128);
-        Nanos(u64::try_from(self.sum >> 16).unwrap_or(u64::MAX))
+        let connection = u32::try_from(self.picks.below(self.connections as usize));
+        Due {
+            at: Nanos((self.sum >> 64) as u64),
+            connection: connection.expect("it is below the number of connections"),
+        }
     }
 }
+
+/// 2^64.
+const UNITS_PER_NS: f64 = 18_446_744_073_709_551_616.0;

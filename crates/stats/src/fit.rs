@@ -95,8 +95,8 @@ pub fn kolmogorov_smirnov_to(
     Ok(distances.fold(0.0, f64::max))
 }
 
-/// The 99 % point of A² where the distribution is wholly known (Marsaglia and Marsaglia, Evaluating the Anderson-Darling
-/// Distribution, 2004).
+/// The 99 % point of A² where all of the distribution is known (Marsaglia and Marsaglia, Evaluating the
+/// Anderson-Darling Distribution, 2004).
 const CRITICAL_KNOWN: f64 = 3.878;
 
 /// The same of A² (1 + 0.6 / n) where the mean of exponential gaps is that of the sample (Stephens, EDF Statistics for

@@ -1,0 +1,5 @@
+//! Schedules and their division among workers, from outside.
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
+
+mod schedule;
+mod split;

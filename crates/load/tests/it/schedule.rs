@@ -1,0 +1,291 @@
+//! When messages are due: exact where it is exact, and a Poisson process where it is one.
+
+use load::{Due, Schedule, Spacing};
+use stats::{Mean, anderson_darling};
+use std::num::NonZeroU32;
+use units::{Nanos, Random, Rate};
+
+#[test]
+fn uniform_parts_are_together_the_whole_for_any_number_of_connections_and_workers() {
+    for connections in 1..=40 {
+        for workers in 1..=connections {
+            let whole = uniform("7/3s", connections);
+            let cycles = 3 * connections as usize + 5;
+            let expected: Vec<Due> = take(whole, 0).take(cycles).collect();
+            let end = expected.last().unwrap().at;
+            let mut found: Vec<Due> = (0..workers)
+                .flat_map(|worker| {
+                    let part = whole.part(worker, number(workers));
+                    take(part, 0)
+                        .take_while(|due| due.at <= end)
+                        .map(move |due| Due {
+                            connection: part.stripe.number(due.connection),
+                            ..due
+                        })
+                        .collect::<Vec<Due>>()
+                })
+                .collect();
+            found.sort_by_key(|due| due.at);
+            assert_eq!(found, expected, "{connections} connections, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_part_can_be_divided_again() {
+    let mut random = Random::new(1);
+    for _ in 0..200 {
+        let connections = 1 + u32::try_from(random.below(1000)).unwrap();
+        let whole = uniform("1/s", connections).stripe;
+        let workers = 1 + u32::try_from(random.below(connections as usize)).unwrap();
+        let mut numbers = Vec::new();
+        for worker in 0..workers {
+            let part = whole.part(worker, number(workers));
+            let halves = part.connections().min(2);
+            for half in 0..halves {
+                let half = part.part(half, number(halves));
+                numbers.extend((0..half.connections()).map(|connection| half.number(connection)));
+            }
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..connections).collect::<Vec<u32>>(), "{workers} workers");
+    }
+}
+
+#[test]
+fn each_bot_has_one_message_in_each_interval_and_a_phase_of_its_own() {
+    let interval = Nanos::from_secs(1);
+    for bots in [1, 3, 7, 1000, 10_007] {
+        let schedule = Schedule::new(
+            Rate::new(number(bots), interval).unwrap(),
+            Spacing::Uniform,
+            number(bots),
+        );
+        let mut phases = vec![Vec::new(); bots as usize];
+        for due in take(schedule, 0).take_while(|due| due.at < Nanos(3 * interval.0)) {
+            phases[due.connection as usize].push(due.at.0);
+        }
+        let first: Vec<u64> = phases.iter().map(|phases| phases[0]).collect();
+        for (bot, phases) in phases.iter().enumerate() {
+            let expected = [0, 1, 2].map(|cycle| cycle * interval.0 + first[bot]);
+            assert_eq!(phases[..], expected, "bot {bot} of {bots}");
+        }
+        // Between one phase and the next lies the same time, to the nanosecond that cannot be divided.
+        let step = interval.0 / u64::from(bots);
+        for pair in first.windows(2) {
+            assert!((step..=step + 1).contains(&(pair[1] - pair[0])), "{pair:?} of {bots}");
+        }
+        assert!(interval.0 - first[bots as usize - 1] <= step + 1, "the last before the next");
+    }
+}
+
+#[test]
+fn as_many_messages_are_due_by_any_time_as_the_rate_says() {
+    for rate in ["7/3s", "999983/s", "1/s", "1/90s", "1000/s", "12345/67ms"] {
+        let rate: Rate = rate.parse().unwrap();
+        let (per, count) = (u128::from(rate.per().0), u128::from(rate.count().get()));
+        let mut arrivals = Schedule::new(rate, Spacing::Uniform, number(13)).arrivals(0);
+        let mut before = 0;
+        while arrivals.next_due().at <= Nanos::from_secs(60) {
+            let at = arrivals.next_due().at.0;
+            // Before that instant `before` of them are due, before the next nanosecond one more. In between only time
+            // goes on. Times `per`, so that all numbers are whole.
+            for (due_count, time) in [(before, at), (before + 1, at + 1)] {
+                let wanted = u128::from(time) * count;
+                assert!((u128::from(due_count) * per).abs_diff(wanted) <= per, "{rate}: {before}");
+            }
+            arrivals.advance();
+            before += 1;
+            if before == 50_000 {
+                before += arrivals.skip_before(Nanos::from_millis(59_950));
+            }
+        }
+        assert!(before >= count_in_a_minute(rate), "{rate}: {before}");
+    }
+}
+
+#[test]
+fn skipping_comes_to_where_going_on_one_by_one_does() {
+    let mut random = Random::new(2);
+    for spacing in [Spacing::Uniform, Spacing::Poisson] {
+        for _ in 0..300 {
+            let connections = 1 + u32::try_from(random.below(12)).unwrap();
+            let workers = 1 + u32::try_from(random.below(connections as usize)).unwrap();
+            let worker = u32::try_from(random.below(workers as usize)).unwrap();
+            let rate = ["7/3s", "999983/s", "1/s"][random.below(3)];
+            let schedule = Schedule { spacing, ..uniform(rate, connections) };
+            let mut skipping = schedule.part(worker, number(workers)).arrivals(7);
+            let mut walking = skipping.clone();
+            let mut at = Nanos::ZERO;
+            for _ in 0..10 {
+                at = Nanos(at.0 + random.next_u64() % (2 * schedule.rate.per().0));
+                if schedule.rate.count().get() > 7 {
+                    at = Nanos(at.0 / 1000); // Some hundred, not a million.
+                }
+                let mut walked = 0;
+                while walking.next_due().at < at {
+                    walking.advance();
+                    walked += 1;
+                }
+                assert_eq!(skipping.skip_before(at), walked, "{schedule:?} {at:#}");
+                assert_eq!(skipping.next_due(), walking.next_due(), "{schedule:?} {at:#}");
+                skipping.advance();
+                walking.advance();
+            }
+        }
+    }
+}
+
+#[test]
+fn rates_of_billions_are_counted_at_once() {
+    let mut arrivals = uniform("4G/s", 1000).arrivals(7);
+    assert_eq!(arrivals.skip_before(Nanos::from_secs(60)), 240_000_000_000);
+    assert_eq!(arrivals.next_due(), Due { at: Nanos::from_secs(60), connection: 0 });
+    let parts = (0..7).map(|worker| {
+        let mut arrivals = uniform("4G/ns", 1000).part(worker, number(7)).arrivals(7);
+        arrivals.skip_before(Nanos(3))
+    });
+    assert_eq!(parts.sum::<u64>(), 12_000_000_000);
+}
+
+#[test]
+fn poisson_arrivals_of_billions_keep_their_rate() {
+    for (rate, per_ns) in [("4G/ns", 4e9), ("1G/s", 1.0), ("3/ns", 3.0)] {
+        let schedule = Schedule { spacing: Spacing::Poisson, ..uniform(rate, 3) };
+        let mut arrivals = schedule.arrivals(7);
+        for _ in 0..100_000 {
+            arrivals.advance();
+        }
+        // Ten standard deviations, and the nanosecond that is cut off.
+        let expected = 1e5 / per_ns;
+        let found = Nanos(arrivals.next_due().at.0).as_secs_f64() * 1e9;
+        assert!(
+            (found - expected).abs() <= 1.0 + expected * 10.0 / 1e5_f64.sqrt(),
+            "{rate} {found}"
+        );
+    }
+}
+
+#[test]
+fn nothing_overflows_at_the_end_of_time() {
+    let slowest = Rate::new(NonZeroU32::MIN, Nanos::MAX).unwrap();
+    let fastest = Rate::new(NonZeroU32::MAX, Nanos(1)).unwrap();
+    for rate in [slowest, fastest] {
+        for connections in [1, 3, u32::MAX] {
+            for spacing in [Spacing::Uniform, Spacing::Poisson] {
+                let whole = Schedule::new(rate, spacing, number(connections));
+                let part = whole.part(connections / 2, number(connections));
+                for schedule in [whole, part] {
+                    let mut arrivals = schedule.arrivals(u64::MAX);
+                    if spacing == Spacing::Uniform || rate == slowest {
+                        arrivals.skip_before(Nanos::MAX);
+                    }
+                    for _ in 0..10 {
+                        let before = arrivals.next_due();
+                        arrivals.advance();
+                        assert!(before.at <= arrivals.next_due().at, "{schedule:?}");
+                    }
+                }
+            }
+        }
+    }
+    let mut last = Schedule::new(slowest, Spacing::Uniform, number(1)).arrivals(0);
+    assert_eq!([last.skip_before(Nanos::MAX), last.skip_before(Nanos::MAX)], [1, 0]);
+    assert_eq!(last.next_due().at, Nanos::MAX);
+}
+
+#[test]
+fn poisson_arrivals_are_independent_of_each_other() {
+    rejected_at_most_four_times(|seed| gaps(poisson(12), seed, 500), Mean::Known(GAP));
+    rejected_at_most_four_times(|seed| gaps(poisson(12), seed, 500), Mean::Estimated);
+}
+
+#[test]
+fn the_parts_of_a_poisson_process_are_together_one() {
+    // 12 connections, 5 workers: shares of 3/12, 3/12 and three times 2/12.
+    rejected_at_most_four_times(
+        |seed| {
+            let mut dues: Vec<u64> = (0..5)
+                .flat_map(|worker| {
+                    let part = poisson(12).part(worker, number(5));
+                    let seed = seed.wrapping_add(u64::from(worker) << 32);
+                    take(part, seed).take(400).map(|due| due.at.0).collect::<Vec<u64>>()
+                })
+                .collect();
+            dues.sort_unstable();
+            gaps_between(dues.into_iter().take(500)) // Long before any part ends.
+        },
+        Mean::Known(GAP),
+    );
+}
+
+#[test]
+fn the_poisson_arrivals_of_a_connection_are_a_process_too() {
+    rejected_at_most_four_times(
+        |seed| {
+            let own = take(poisson(12), seed).filter(|due| due.connection == 5);
+            gaps_between(own.take(300).map(|due| due.at.0))
+        },
+        Mean::Known(12.0 * GAP),
+    );
+}
+
+#[test]
+fn when_a_message_is_due_depends_on_the_seed_alone() {
+    let at = |connections, seed| -> Vec<Nanos> {
+        take(poisson(connections), seed).take(1000).map(|due| due.at).collect()
+    };
+    assert_eq!(at(12, 7), at(12, 7));
+    assert_eq!(at(12, 7), at(1, 7));
+    assert_ne!(at(12, 7), at(12, 8));
+    // This very schedule, so that a seed in an old record still means the same.
+    let first: Vec<u64> = at(12, 7)[..4].iter().map(|at| at.0).collect();
+    assert_eq!(first, [2_052_592_446, 3_605_590_810, 4_625_424_425, 6_612_657_541]);
+    assert_eq!(take(uniform("7/3s", 5), 1).nth(99), take(uniform("7/3s", 5), 2).nth(99));
+}
+
+/// Rounded down.
+fn count_in_a_minute(rate: Rate) -> u64 {
+    60_000_000_000 * u64::from(rate.count().get()) / rate.per().0
+}
+
+/// The bound: over 100 seeds, a true Poisson process exceeds four rejections at 1 % in four of a thousand sets.
+fn rejected_at_most_four_times(gaps: impl Fn(u64) -> Vec<f64>, mean: Mean) {
+    let rejected =
+        (0..100).filter(|seed| anderson_darling(&gaps(*seed), mean).unwrap().rejects()).count();
+    assert!(rejected <= 4, "{rejected} of 100 seeds, {mean:?}");
+}
+
+fn gaps(schedule: Schedule, seed: u64, count: usize) -> Vec<f64> {
+    gaps_between(take(schedule, seed).take(count).map(|due| due.at.0))
+}
+
+/// In nanoseconds, from the start of the schedule on.
+fn gaps_between(dues: impl Iterator<Item = u64>) -> Vec<f64> {
+    let mut before = 0;
+    dues.map(|due| Nanos(due - std::mem::replace(&mut before, due)).as_secs_f64() * 1e9).collect()
+}
+
+/// Once a second: rounding to nanoseconds makes no gap zero.
+fn poisson(connections: u32) -> Schedule {
+    Schedule { spacing: Spacing::Poisson, ..uniform("1/s", connections) }
+}
+
+const GAP: f64 = 1e9;
+
+fn uniform(rate: &str, connections: u32) -> Schedule {
+    Schedule::new(rate.parse().unwrap(), Spacing::Uniform, number(connections))
+}
+
+fn take(schedule: Schedule, seed: u64) -> impl Iterator<Item = Due> {
+    let mut arrivals = schedule.arrivals(seed);
+    std::iter::from_fn(move || {
+        let due = arrivals.next_due();
+        arrivals.advance();
+        Some(due)
+    })
+}
+
+fn number(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap()
+}
