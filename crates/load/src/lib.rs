@@ -128,8 +128,16 @@ pub struct Timeouts {
 }
 
 impl Workload {
-    /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and schedule
-    /// add up exactly to the whole. Fewer parts than workers where there is not that much to divide.
+    /// Whether each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where replies
+    /// are echoes and have room for it.
+    pub fn carries_headers(&self) -> bool {
+        let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);
+        let is_closed = matches!(self.arrival, Arrival::Closed { .. });
+        is_echo && !is_closed && self.content.carries_header()
+    }
+
+    /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and
+    /// schedule add up exactly to the whole. Fewer parts than workers where there is not that much to divide.
     ///
     /// # Panics
     ///

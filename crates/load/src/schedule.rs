@@ -1,7 +1,7 @@
 //! When messages are due in an open loop: worked out from their index, whatever became of those before them.
 //!
 //! A [`Schedule`] is a rate over a number of connections, a [`Stripe`] says which of these are meant, and [`Arrivals`]
-//! tells their messages one after the other. With uniform spacing the parts of the workers are, put together, the whole,
+//! tells their messages one after the other. With uniform spacing the parts of the workers are together the whole,
 //! message for message. With Poisson spacing each part is a process of its own with its share of the rate, and all of
 //! them together are again one with the whole rate (superposition).
 //!

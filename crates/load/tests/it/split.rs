@@ -66,6 +66,31 @@ fn no_two_workers_of_a_poisson_process_have_the_same_arrivals() {
     assert_eq!(first.len(), 64);
 }
 
+#[test]
+fn messages_carry_headers_where_replies_are_echoes_that_have_room_for_them() {
+    let schedule = Schedule::new("1/s".parse().unwrap(), Spacing::Uniform, number(1));
+    let one = number(1);
+    let closed = Arrival::Closed { in_flight: one, in_flight_max: None };
+    let open = Arrival::Open { schedule, pick: Pick::Any, in_flight_max: one };
+    let sessions = Arrival::Sessions { schedule, think: Nanos::ZERO };
+    let exactly = Expect::Exactly(b"Pong".as_slice().into());
+    let table = [
+        (open, Expect::Echo, 16, true),
+        (open, Expect::Oracle, 24, true),
+        (sessions, Expect::Echo, 16, true),
+        (open, Expect::Echo, 15, false),
+        (closed, Expect::Echo, 64, false),
+        (open, Expect::Anything, 64, false),
+        (open, exactly, 64, false),
+    ];
+    for (arrival, expect, size, carries) in table {
+        let content = Content::binary(Bytes(size), 7);
+        let stop = Stop::After(Nanos::from_secs(1));
+        let workload = Workload { expect, content, ..workload(one, arrival, stop) };
+        assert_eq!(workload.carries_headers(), carries, "{workload:?}");
+    }
+}
+
 /// What all parts have together.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
