@@ -128,8 +128,8 @@ pub struct Timeouts {
 }
 
 impl Workload {
-    /// Whether each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where replies
-    /// are echoes and have room for it.
+    /// Whether each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where
+    /// replies are echoes and have room for it.
     pub fn carries_headers(&self) -> bool {
         let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);
         let is_closed = matches!(self.arrival, Arrival::Closed { .. });
