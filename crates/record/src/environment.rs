@@ -21,6 +21,9 @@ pub struct Environment {
     /// The numbers of the CPUs that this process may run on.
     #[serde(default)]
     pub cpus_allowed: Vec<u32>,
+    /// The same CPUs by core: those of one core are threads of it. Empty: not known.
+    #[serde(default)]
+    pub cores_allowed: Vec<Vec<u32>>,
     /// Whether two threads of one core are both online.
     pub smt: Option<bool>,
     /// The frequency governor.

@@ -19,6 +19,7 @@ mod plan;
 mod results;
 mod run_record;
 mod secrets;
+mod signatures;
 mod summary;
 mod verdict;
 
@@ -37,8 +38,9 @@ pub use plan::{
 pub use results::{Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
+pub use signatures::signatures;
 pub use summary::Summary;
-pub use verdict::{Level, Reason, Verdict};
+pub use verdict::{Level, Reason, Verdict, incomparable, judge};
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

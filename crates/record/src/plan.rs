@@ -71,6 +71,17 @@ pub struct Workload {
     pub pinning: Pinning,
 }
 
+impl Workload {
+    /// Whether the server is on the machine of the generator, as far as the target says: a Unix socket, or a loopback
+    /// address.
+    pub fn is_local(&self) -> bool {
+        let Some((scheme, rest)) = self.target.split_once(':') else { return false };
+        let host = rest.trim_start_matches('/');
+        scheme == "unix"
+            || ["127.", "localhost", "[::1]"].iter().any(|start| host.starts_with(start))
+    }
+}
+
 /// How long a connection lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

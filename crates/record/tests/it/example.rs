@@ -73,6 +73,7 @@ fn environment() -> Environment {
         cpu_model: Some("A processor".into()),
         cpus_online: Some(2),
         cpus_allowed: vec![0, 1],
+        cores_allowed: vec![vec![0], vec![1]],
         smt: Some(false),
         governor: None,
         hypervisor: Some("KVM".into()),

@@ -2,7 +2,10 @@
 
 mod counts;
 mod example;
+mod good;
 mod json;
 mod schema;
 mod secrets;
+mod signatures;
 mod summary;
+mod verdict;

@@ -1,0 +1,247 @@
+//! Known causes that show themselves in the numbers: times and failures that have a signature.
+//!
+//! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
+//! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what is
+//! wrong.
+
+use crate::{Block, ErrorClass, Lifetime, RunRecord, Summary, Warning, Workload};
+use stats::Histogram;
+use units::Nanos;
+
+/// The signatures that `record` shows, each with its cure; each one once for every workload that shows it.
+///
+/// Distributions that cannot be read, because the record was changed by hand, show none.
+pub fn signatures(record: &RunRecord) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        let seen = Seen {
+            record,
+            workload,
+            blocks: record.blocks.iter().filter(|block| block.workload == index).collect(),
+        };
+        let found = [
+            seen.delayed_ack(),
+            seen.retransmissions(),
+            seen.happy_eyeballs(),
+            seen.syn_retries(),
+            seen.ephemeral_ports(),
+            seen.backlog(),
+            seen.waiting_for_connections(),
+        ];
+        warnings.extend(found.into_iter().flatten());
+    }
+    warnings
+}
+
+/// Times between which a signature lies.
+#[derive(Clone, Copy, Debug)]
+struct Band {
+    first: Nanos,
+    last: Nanos,
+}
+
+/// Linux delays an ACK by 40 ms at least (`TCP_DELACK_MIN`), ended by a timer of 1 to 4 ms resolution.
+const DELAYED_ACK: Band = Band { first: Nanos(39_500_000), last: Nanos(46_000_000) };
+/// The least retransmission time-out of Linux (`TCP_RTO_MIN`) is 200 ms, with the same timer, plus a round trip.
+const RETRANSMISSION: Band = Band { first: Nanos(199_500_000), last: Nanos(220_000_000) };
+/// Happy eyeballs try the next address after 200 ms (curl) to 250 ms (RFC 8305, section 5).
+const HAPPY_EYEBALLS: Band = Band { first: Nanos(199_500_000), last: Nanos(260_000_000) };
+/// An unanswered SYN is sent again after 1 s (RFC 6298, section 2), and then after 2 s more.
+const SYN_RETRIES: [Band; 2] = [
+    Band { first: Nanos(995_000_000), last: Nanos(1_100_000_000) },
+    Band { first: Nanos(2_990_000_000), last: Nanos(3_200_000_000) },
+];
+/// So many samples at least make a peak: those that a p99.9 of 10 000 hangs on.
+const PEAK_MIN: u64 = 10;
+/// A peak has so many times the samples of what lies beside it.
+const PEAK_HEIGHT: u64 = 3;
+/// From this share of the ports of all source addresses on they may have run short.
+const PORTS_TAKEN_PERCENT: u64 = 95;
+/// The send lag may be so much of the response before somebody should ask why.
+const WAITING_PERCENT: u64 = 10;
+
+/// A workload and what was seen of it.
+struct Seen<'a> {
+    record: &'a RunRecord,
+    workload: &'a Workload,
+    /// Also those that failed: their errors tell most.
+    blocks: Vec<&'a Block>,
+}
+
+impl<'a> Seen<'a> {
+    fn delayed_ack(&self) -> Option<Warning> {
+        let peak = self.peak(DELAYED_ACK, PEAK_MIN, replies)?;
+        (self.workload.transport != "unix").then(|| {
+            self.warning(
+                "delayed_ack",
+                "replies take 40 ms: a delayed ACK waits for Nagle's algorithm, or the other way round",
+                peak,
+                "set TCP_NODELAY at the server, or let it write each reply in one piece",
+            )
+        })
+    }
+
+    fn retransmissions(&self) -> Option<Warning> {
+        let peak = self.peak(RETRANSMISSION, PEAK_MIN, replies)?;
+        (self.workload.transport != "unix").then(|| {
+            self.warning(
+                "retransmission",
+                "replies take 200 ms: the least time after which a lost segment is sent again",
+                peak,
+                "look for loss on the way: `nstat -az TcpRetransSegs TcpExtTCPTimeouts` before and after a run",
+            )
+        })
+    }
+
+    fn happy_eyeballs(&self) -> Option<Warning> {
+        let peak = self.peak(HAPPY_EYEBALLS, PEAK_MIN, connects)?;
+        Some(self.warning(
+            "happy_eyeballs",
+            "connects take 200 to 250 ms: the time after which something on the way tries its next address",
+            peak,
+            "name an address in the URL; if it then connects at once, the name's other address does not answer",
+        ))
+    }
+
+    fn syn_retries(&self) -> Option<Warning> {
+        let peaks: Vec<String> =
+            SYN_RETRIES.iter().filter_map(|band| self.peak(*band, 1, connects)).collect();
+        (!peaks.is_empty()).then(|| {
+            self.warning(
+                "syn_retries",
+                "connects take 1 s or 3 s: a SYN had no answer and was sent again",
+                peaks.join("; "),
+                "the server's queue of new connections is full: raise its backlog and `sysctl -w \
+                 net.core.somaxconn=4096`, or open more slowly: --connect-rate 500/s",
+            )
+        })
+    }
+
+    fn ephemeral_ports(&self) -> Option<Warning> {
+        let limits = &self.record.environment.limits;
+        let ports = u64::from(limits.port_last?.saturating_sub(limits.port_first?)) + 1;
+        let sources = (self.workload.source_addresses.len() as u64).max(1);
+        let ports = ports.saturating_mul(sources);
+        let evidence = self.blocks.iter().find_map(|block| {
+            let connections = block.connections;
+            let held = match self.workload.lifetime {
+                Lifetime::Long => connections.opened,
+                Lifetime::RoundTrips(_) => 0, // Not all at once.
+            };
+            let taken = held.saturating_mul(100) >= ports.saturating_mul(PORTS_TAKEN_PERCENT);
+            let says_so = error(block, NO_PORT).is_some();
+            (connections.failed > 0 && (says_so || (taken && held <= ports))).then(|| {
+                format!(
+                    "{} connections opened, {} failed, {ports} ports on {sources} source addresses",
+                    connections.opened, connections.failed
+                )
+            })
+        })?;
+        Some(self.warning(
+            "ephemeral_ports",
+            "a source address has about 28 000 ports, and they ran short",
+            evidence,
+            "connect from more addresses (--source-ip 127.0.0.2-127.0.0.9), or `sysctl -w \
+             net.ipv4.ip_local_port_range='1024 65535'`",
+        ))
+    }
+
+    /// Refused although others were accepted.
+    fn backlog(&self) -> Option<Warning> {
+        let evidence = self.blocks.iter().find_map(|block| {
+            let refused = error(block, REFUSED)?;
+            let accepted = block.connections.opened;
+            (accepted > 0).then(|| format!("{} refused, {accepted} opened", refused.count))
+        })?;
+        Some(self.warning(
+            "backlog",
+            "connections were refused while others were accepted: the server's queue of new connections was full",
+            evidence,
+            "raise its backlog and `sysctl -w net.core.somaxconn=4096`, or open more slowly: --connect-rate 500/s",
+        ))
+    }
+
+    /// Messages were sent late by workers that had time to spare: they waited for a connection.
+    fn waiting_for_connections(&self) -> Option<Warning> {
+        let evidence = self.blocks.iter().find_map(|block| {
+            let times = block.open_loop.as_ref()?;
+            let p99 = |summary: &Option<Summary>| summary.as_ref()?.p99_ns;
+            let (lag, response) = (p99(&times.send_lag)?, p99(&times.response)?);
+            let own_share = p99(&times.own_share)?;
+            let part = |part: u64| part.saturating_mul(100) / response.max(1);
+            let is_ours = part(own_share) >= WAITING_PERCENT || block.stalls.affected > 0;
+            let floor = self.record.environment.timer_floor?.overshoot_p99_ns;
+            let waited = part(lag) >= WAITING_PERCENT && lag > floor.saturating_mul(2) && !is_ours;
+            waited.then(|| {
+                format!(
+                    "send lag p99 {} of response p99 {}, own share p99 {}",
+                    Nanos(lag),
+                    Nanos(response),
+                    Nanos(own_share)
+                )
+            })
+        })?;
+        let connections = self.workload.connections;
+        Some(self.warning(
+            "waiting_for_connections",
+            "messages that were due waited for a free connection: the server was slow, or there are too few",
+            evidence,
+            &format!("more connections (-c {}) tell the two apart", connections.saturating_mul(2)),
+        ))
+    }
+
+    /// What `times` of the blocks have in `band`, if that is a peak of `min` samples at least.
+    fn peak(&self, band: Band, min: u64, times: fn(&Block) -> Option<&Summary>) -> Option<String> {
+        let (mut all, mut samples) = (Histogram::new(), 0_u64);
+        for summary in self.blocks.iter().filter_map(|block| times(block)) {
+            samples = samples.saturating_add(summary.count);
+            if summary.max_ns >= band.first.0 {
+                all.add(&summary.histogram().ok()?);
+            }
+        }
+        let width = band.last.0 - band.first.0;
+        let inside = all.count_between(band.first, band.last);
+        let below = all.count_between(Nanos(band.first.0 - width - 1), Nanos(band.first.0 - 1));
+        let above = all.count_between(Nanos(band.last.0 + 1), Nanos(band.last.0 + width + 1));
+        let is_peak = inside >= min && inside >= (below + above).saturating_mul(PEAK_HEIGHT);
+        is_peak.then(|| format!("{inside} of {samples} between {} and {}", band.first, band.last))
+    }
+
+    fn warning(&self, code: &str, message: &str, evidence: String, advice: &str) -> Warning {
+        let evidence = match self.record.plan.workloads.len() {
+            1 => evidence,
+            _ => format!("{}: {evidence}", self.workload.name),
+        };
+        Warning {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            evidence,
+            advice: advice.to_owned(),
+        }
+    }
+}
+
+/// From sent to received.
+fn replies(block: &Block) -> Option<&Summary> {
+    match &block.open_loop {
+        Some(times) => times.service.as_ref(),
+        None => block.round_trip.as_ref(),
+    }
+}
+
+fn connects(block: &Block) -> Option<&Summary> {
+    block.phases.connect.as_ref()
+}
+
+/// The errors of connecting whose first case says `text`.
+fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorClass> {
+    block
+        .errors
+        .iter()
+        .find(|error| error.class == "connect_failed" && error.example.contains(text))
+}
+
+/// What `engine::ConnectionError` says where no port was free.
+const NO_PORT: &str = "no free port";
+/// What it says where nobody accepted.
+const REFUSED: &str = "connection refused";

@@ -1,0 +1,256 @@
+//! What cannot be, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
+
+use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
+use super::{Level, Reason};
+use crate::{Block, Ended, Little, OpenLoop, RunRecord, Summary};
+use units::Nanos;
+
+/// Histograms have three digits, so what is worked out from two of them may be so far off.
+const ROUNDING: f64 = 0.01;
+
+pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
+    [littles_law(subject), impossible(subject), mean_above_p99(subject)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// No message of a workload, or of the whole record, got its reply. Without any reply the record is no result; a single
+/// workload of several is one that failed, and the others are measured.
+pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
+    let ok = |index: usize| {
+        let of = record.blocks.iter().filter(move |block| block.workload == index);
+        of.fold(0_u64, |sum, block| sum.saturating_add(block.counts.ok))
+    };
+    let nothing_at_all = record.blocks.iter().all(|block| block.counts.ok == 0);
+    let reason = |workload, evidence| {
+        Reason {
+        code: "nothing_succeeded".to_owned(),
+        level: if nothing_at_all { Level::Invalid } else { Level::Degraded },
+        workload,
+        message: "no message got its reply: this is an error and no result".to_owned(),
+        evidence,
+        advice: "is a server listening there, and does it answer as expected? The errors say how it failed"
+            .to_owned(),
+    }
+    };
+    if record.blocks.is_empty() {
+        return vec![reason(None, "nothing was measured".to_owned())];
+    }
+    let failed = (0..record.plan.workloads.len()).filter_map(|index| {
+        let blocks: Vec<&Block> =
+            record.blocks.iter().filter(|block| block.workload == index).collect();
+        let evidence = match blocks.iter().find_map(|block| why(block)) {
+            Some(why) => why,
+            None => format!("0 right replies on {} blocks", blocks.len()),
+        };
+        (!blocks.is_empty() && ok(index) == 0).then(|| reason(Some(index), evidence))
+    });
+    failed.collect()
+}
+
+fn why(block: &Block) -> Option<String> {
+    let error = || {
+        let worst = block.errors.iter().max_by_key(|error| error.count)?;
+        Some(format!("{} x {}, first: {}", worst.count, worst.class, worst.example))
+    };
+    block.failed.clone().or_else(error)
+}
+
+/// Messages in flight = replies a second x mean round trip, on every block of a closed loop.
+fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "littles_law",
+        message: "Little's law does not hold: messages, time or replies were lost from sight".to_owned(),
+        advice: "measure longer (-d 10s) on a quieter machine; if it stays, report it: wirebench has a bug".to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| match &block.little {
+        Little::Checked {
+            expected_in_flight,
+            measured_in_flight,
+            deviation_fraction,
+            holds: false,
+        } => Some(Finding {
+            level: Level::Invalid,
+            weight: deviation_fraction.abs(),
+            evidence: format!(
+                "{expected_in_flight:.1} messages in flight expected, {measured_in_flight:.1} measured ({})",
+                percent(*deviation_fraction)
+            ),
+        }),
+        Little::Checked { holds: true, .. } | Little::NotChecked { .. } => None,
+    })
+}
+
+/// What no measurement can give.
+fn impossible(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "impossible",
+        message: "the numbers cannot be: wirebench has a bug".to_owned(),
+        advice: "do not believe this run; report it with its record".to_owned(),
+        outvoted: Outvoted::Never,
+    };
+    subject.reason(rule, |block| {
+        let evidence = block
+            .counts
+            .check()
+            .err()
+            .map(|error| format!("the counts do not add up: {error}"))
+            .or_else(|| samples_missing(block))
+            .or_else(|| in_named_times(block, out_of_order))
+            .or_else(|| in_never_zero(block))
+            .or_else(|| block.open_loop.as_ref().and_then(|times| not_a_sum(block, times)))
+            .or_else(|| rate_without_replies(subject.record, block))?;
+        Some(Finding { level: Level::Invalid, weight: 0.0, evidence })
+    })
+}
+
+/// Every message is in the distributions that its end belongs to, once.
+fn samples_missing(block: &Block) -> Option<String> {
+    let counts = block.counts;
+    let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
+    let ended = counts.ok.saturating_add(counts.error).saturating_add(counts.timed_out);
+    let all = match &block.open_loop {
+        None => vec![("round trip", count(&block.round_trip), counts.ok)],
+        Some(times) => vec![
+            ("response", count(&times.response), ended),
+            ("service", count(&times.service), counts.ok),
+            ("send lag", count(&times.send_lag), counts.sent),
+        ],
+    };
+    all.into_iter().find(|(_, samples, messages)| samples != messages).map(
+        |(name, samples, messages)| format!("{name} has {samples} samples, of {messages} messages"),
+    )
+}
+
+/// The first fault that `find` finds in the times of a block.
+fn in_named_times(block: &Block, find: fn(&Summary) -> Option<String>) -> Option<String> {
+    let open = block.open_loop.as_ref();
+    let all = [
+        ("round trip", block.round_trip.as_ref()),
+        ("response", open.and_then(|times| times.response.as_ref())),
+        ("service", open.and_then(|times| times.service.as_ref())),
+        ("send lag", open.and_then(|times| times.send_lag.as_ref())),
+        ("own share", open.and_then(|times| times.own_share.as_ref())),
+        ("life", block.phases.life.as_ref()),
+        ("connect", block.phases.connect.as_ref()),
+    ];
+    all.into_iter().find_map(|(name, times)| Some(format!("{name}: {}", find(times?)?)))
+}
+
+/// Percentiles rise, and the mean lies where they leave it room.
+fn out_of_order(times: &Summary) -> Option<String> {
+    let known = [times.p50_ns, times.p90_ns, times.p99_ns, times.p99_9_ns, times.p99_99_ns];
+    let rising: Vec<u64> = std::iter::once(times.min_ns)
+        .chain(known.into_iter().flatten())
+        .chain(std::iter::once(times.max_ns))
+        .collect();
+    if let Some(pair) =
+        rising.windows(2).find(|pair| float(pair[0]) > float(pair[1]) * (1.0 + ROUNDING))
+    {
+        return Some(format!(
+            "a lower percentile of {} above one of {}",
+            Nanos(pair[0]),
+            Nanos(pair[1])
+        ));
+    }
+    let bound = mean_max(times);
+    let lowest = float(times.min_ns) * (1.0 - ROUNDING);
+    let fits = times.mean_ns >= lowest && times.mean_ns <= bound * (1.0 + ROUNDING);
+    (!fits).then(|| {
+        format!(
+            "a mean of {:.0} ns, which with p99 {} and a maximum of {} is {bound:.0} ns at most",
+            times.mean_ns,
+            times.p99_ns.map_or_else(|| "unknown".to_owned(), |p99| Nanos(p99).to_string()),
+            Nanos(times.max_ns)
+        )
+    })
+}
+
+/// The largest mean that a distribution with this p99 and this maximum can have: 99 % at the one, 1 % at the other.
+fn mean_max(times: &Summary) -> f64 {
+    let max = float(times.max_ns);
+    times.p99_ns.map_or(max, |p99| 0.99 * float(p99) + 0.01 * max)
+}
+
+/// A reply needs some time. A message can be sent without any lag, on a clock that stands still meanwhile.
+fn in_never_zero(block: &Block) -> Option<String> {
+    let open = block.open_loop.as_ref();
+    let all = [
+        ("round trip", block.round_trip.as_ref()),
+        ("service", open.and_then(|times| times.service.as_ref())),
+        ("response", open.and_then(|times| times.response.as_ref())),
+        ("life", block.phases.life.as_ref()),
+    ];
+    all.into_iter()
+        .find(|(_, times)| times.is_some_and(|times| times.min_ns == 0))
+        .map(|(name, _)| format!("{name}: a time of 0 ns"))
+}
+
+/// Response = send lag + service, message by message, hence mean by mean where all messages are in all three.
+fn not_a_sum(block: &Block, times: &OpenLoop) -> Option<String> {
+    if block.counts.ok != block.counts.sent {
+        return None;
+    }
+    let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
+    let (response, service) = (mean(&times.response)?, mean(&times.service)?);
+    let lag = mean(&times.send_lag)?;
+    ((lag + service - response).abs() > ROUNDING * response + 1.0).then(|| {
+        format!(
+            "mean send lag {lag:.0} ns + mean service {service:.0} ns is not mean response {response:.0} ns"
+        )
+    })
+}
+
+/// A rate that nothing stands behind. Replies to the messages of the warm-up count for the rate alone, so the other
+/// direction proves nothing.
+fn rate_without_replies(record: &RunRecord, block: &Block) -> Option<String> {
+    let is_whole = record.ended == Ended::Completed;
+    let rate = block.messages_per_s;
+    if !rate.is_finite() || rate < 0.0 {
+        return Some(format!("{rate} messages a second"));
+    }
+    (is_whole && block.measured_ns == 0 && block.counts.ok > 0)
+        .then(|| format!("{} right replies in no time", block.counts.ok))
+}
+
+/// The mean is above the p99: less than 1 % of the messages took most of the time, and a p99 hides them.
+fn mean_above_p99(subject: &Subject<'_>) -> Option<Reason> {
+    let advice = if subject.is_open() {
+        "read the p99.9, the maximum and the series beside it"
+    } else {
+        "a closed loop sends nothing while a server stalls, so few messages see it: measure with --rate"
+    };
+    let rule = Rule {
+        code: "mean_above_p99",
+        message: "the mean is above the p99: few messages took most of the time, and percentiles up to p99 hide them"
+            .to_owned(),
+        advice: advice.to_owned(),
+        outvoted: Outvoted::Dropped,
+    };
+    subject.reason(rule, |block| {
+        let times = headline(subject.workload, block)?;
+        let p99 = float(times.p99_ns?);
+        let is_possible = times.mean_ns <= mean_max(times) * (1.0 + ROUNDING);
+        (is_possible && times.mean_ns > p99 * (1.0 + ROUNDING)).then(|| Finding {
+            level: Level::Degraded,
+            weight: times.mean_ns / p99,
+            evidence: format!(
+                "mean {}, p99 {}, maximum {}",
+                nanos(times.mean_ns),
+                nanos(p99),
+                Nanos(times.max_ns)
+            ),
+        })
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and is shown with three digits"
+)]
+fn nanos(ns: f64) -> Nanos {
+    Nanos(ns as u64)
+}

@@ -1,0 +1,103 @@
+//! Whether two records may be compared: whether all is the same that changes numbers and is not what they are about.
+
+use super::{Level, Reason};
+use crate::{Environment, RunRecord, Workload};
+use std::fmt::Debug;
+
+/// Why `record` may not be compared with `base`; empty if it may.
+///
+/// Workloads that have the same name are held against each other, and [`Reason::workload`] is the index in `record`.
+/// [`Level::Invalid`] is what makes a ratio of the two meaningless; [`Level::Degraded`] is another version of the
+/// program that measured. What a record does not say is no difference.
+pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
+    let mut reasons = machines(&base.environment, &record.environment);
+    if base.tool.version != record.tool.version {
+        reasons.push(Reason {
+            level: Level::Degraded,
+            ..difference(None, "version of wirebench", &base.tool.version, &record.tool.version)
+        });
+    }
+    let mut shared = 0;
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        let same_name = |other: &&Workload| other.name == workload.name;
+        if let Some(other) = base.plan.workloads.iter().find(same_name) {
+            shared += 1;
+            reasons.extend(workloads(index, other, workload));
+        }
+    }
+    if shared == 0 {
+        let names = |record: &RunRecord| -> Vec<String> {
+            record.plan.workloads.iter().map(|workload| workload.name.clone()).collect()
+        };
+        reasons.push(difference(None, "workloads", names(base), names(record)));
+    }
+    reasons
+}
+
+fn machines(base: &Environment, record: &Environment) -> Vec<Reason> {
+    let mut all = Differences { workload: None, found: Vec::new() };
+    all.known("processor", &base.cpu_model, &record.cpu_model);
+    all.known("number of CPUs", &base.cpus_online, &record.cpus_online);
+    all.same("number of CPUs allowed", &base.cpus_allowed.len(), &record.cpus_allowed.len());
+    all.known("hyper-threading", &base.smt, &record.smt);
+    all.known("hypervisor", &base.hypervisor, &record.hypervisor);
+    all.known("kernel", &base.kernel, &record.kernel);
+    all.known("frequency governor", &base.governor, &record.governor);
+    all.same("mitigations", &base.mitigations, &record.mitigations);
+    all.known("clock source", &base.clock_source, &record.clock_source);
+    all.known("congestion control", &base.congestion_control, &record.congestion_control);
+    all.same("limits of the container", &base.container, &record.container);
+    all.found
+}
+
+fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
+    let mut all = Differences { workload: Some(index), found: Vec::new() };
+    all.same("transport", &base.transport, &record.transport);
+    all.same("way to the server (this machine or not)", &base.is_local(), &record.is_local());
+    all.same("arrival", &base.arrival, &record.arrival);
+    all.same("lifetime of connections", &base.lifetime, &record.lifetime);
+    all.same("number of connections", &base.connections, &record.connections);
+    all.same("messages in flight", &base.in_flight, &record.in_flight);
+    all.same("bound of messages in flight", &base.in_flight_max, &record.in_flight_max);
+    all.same("kind of message", &base.message.kind, &record.message.kind);
+    all.same("payload", &base.message.size_bytes, &record.message.size_bytes);
+    all.same("check of replies", &base.verify, &record.verify);
+    all.same("busy polling", &base.busy_poll_ns, &record.busy_poll_ns);
+    all.same("number of threads", &base.threads, &record.threads);
+    all.same("placement", &base.pinning, &record.pinning);
+    all.same("headers", &base.header_names, &record.header_names);
+    all.same("subprotocols", &base.subprotocols, &record.subprotocols);
+    all.found
+}
+
+struct Differences {
+    workload: Option<usize>,
+    found: Vec<Reason>,
+}
+
+impl Differences {
+    fn same<T: Debug + PartialEq>(&mut self, what: &str, base: &T, record: &T) {
+        if base != record {
+            self.found.push(difference(self.workload, what, base, record));
+        }
+    }
+
+    /// What one of them does not know is no difference.
+    fn known<T: Debug + PartialEq>(&mut self, what: &str, base: &Option<T>, record: &Option<T>) {
+        if let (Some(base), Some(record)) = (base, record) {
+            self.same(what, base, record);
+        }
+    }
+}
+
+fn difference(workload: Option<usize>, what: &str, base: impl Debug, record: impl Debug) -> Reason {
+    Reason {
+        code: "incomparable".to_owned(),
+        level: Level::Invalid,
+        workload,
+        message: format!("the two differ in: {what}"),
+        evidence: format!("{base:?} against {record:?}"),
+        advice: "measure both with the same settings on the same machine, one after the other"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,344 @@
+//! Whether the numbers are ours instead of the server's: a generator at its limit, a generator that stood still, and
+//! load that was asked for and did not come to be.
+
+use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, headline, percent};
+use super::{Level, Reason};
+use crate::{Arrival, Block, Lifetime, OpenLoop, Spacing, Summary, TimerFloor};
+use units::Nanos;
+
+/// From this share of a core on a worker has nothing to spare (method, section 5).
+const BUSY_MIN: f64 = 0.9;
+/// Our own lateness may be so much of what is reported (method, section 5).
+pub(super) const LATE_MAX: f64 = 0.1;
+/// From here on what is reported is our own lateness more than anything else.
+const LATE_INVALID: f64 = 0.5;
+/// A lag of so many times the timer floor, at the same percentile, is still what timers alone do: the floor is measured
+/// on a machine that does nothing else.
+pub(super) const TIMER_LAG_MAX: f64 = 2.0;
+/// So many of the messages move the p99 (method, sections 2 and 5).
+pub(super) const P99_MOVED: f64 = 0.01;
+/// What is achieved of what was asked (method, section 5).
+const ACHIEVED_MIN: f64 = 0.99;
+/// How far replies that arrive in a window may be from messages that were due in it, in standard deviations of the
+/// number in flight at its two ends.
+const EDGE_SIGMAS: f64 = 3.0;
+
+pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
+    [bound(subject), stalled(subject), asked_not_achieved(subject)].into_iter().flatten().collect()
+}
+
+/// The generator was at its limit, so that what was measured is the generator.
+fn bound(subject: &Subject<'_>) -> Option<Reason> {
+    let threads = subject.workload.threads;
+    let cpus = subject.record.environment.cpus_allowed.len();
+    let more = if cpus > threads as usize + 1 {
+        format!("give it more threads: --threads {}", threads.saturating_add(1))
+    } else {
+        "run the generator on a machine of its own, with more cores".to_owned()
+    };
+    let advice = if subject.is_open() {
+        format!("{more}; or ask for less: a lower --rate")
+    } else {
+        format!(
+            "{more}; until then the throughput is the generator's, and a lower bound for the server"
+        )
+    };
+    let rule = Rule {
+        code: "generator_bound",
+        message: "the generator was at its limit: the numbers say more of it than of the server"
+            .to_owned(),
+        advice,
+        outvoted: Outvoted::Dropped,
+    };
+    subject.reason(rule, |block| match &block.open_loop {
+        Some(times) => open_loop_bound(subject, block, times),
+        None => closed_loop_bound(subject, block),
+    })
+}
+
+/// Replies come as fast as the server gives them in a closed loop, so a generator without rest is at its limit only
+/// where the server has some.
+fn closed_loop_bound(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
+    let busy = busy(subject, block)?;
+    let server = server_cores(subject, block);
+    let has_slack = server.is_none_or(|server| server < BUSY_MIN && server < busy);
+    let server = server.map_or_else(
+        || "what the server used is not known".to_owned(),
+        |server| format!("the server used {}", percent(server)),
+    );
+    has_slack.then(|| Finding {
+        level: Level::Degraded,
+        weight: busy,
+        evidence: format!("its busiest worker used {} of a core, {server}", percent(busy)),
+    })
+}
+
+/// What the busiest worker used of a core, if that is all it could: a worker that looks for replies instead of
+/// sleeping is always busy, which says nothing.
+fn busy(subject: &Subject<'_>, block: &Block) -> Option<f64> {
+    let of_the_only = block.cpu.generator_cores_used.filter(|_| subject.workload.threads == 1);
+    let busiest = block.cpu.busiest_worker_fraction.or(of_the_only)?;
+    (busiest >= BUSY_MIN && subject.workload.busy_poll_ns == 0).then_some(busiest)
+}
+
+/// How many cores the server used; of a server on this machine that is not ours, all that was used besides us.
+fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
+    let cpu = &block.cpu;
+    let others = || {
+        let online = f64::from(subject.record.environment.cpus_online?);
+        let idle = cpu.machine_idle_fraction?;
+        let used = online * (1.0 - idle) - cpu.generator_cores_used?;
+        subject.workload.is_local().then_some(used.max(0.0))
+    };
+    cpu.server_cores_used.or_else(others)
+}
+
+/// In an open loop the lag itself says whether we kept up. But a lag is ours only if we were late with everything:
+/// messages that wait for a connection while the server is slow are sent late by a generator that idles, and that
+/// decodes at once whatever arrives.
+fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
+    let busy = busy(subject, block);
+    let late = Late::of(times).filter(|late| late.fraction() > LATE_MAX);
+    let is_ours = late.as_ref().is_some_and(|late| match late.own_share_fraction() {
+        _ if late.is_stalled(block) => false,
+        _ if late.is_of_timers(subject.record.environment.timer_floor) => false,
+        Some(own) => own > LATE_MAX,
+        None => busy.is_some() || !is_known_idle(subject, block),
+    });
+    if busy.is_none() && !is_ours {
+        return None;
+    }
+    let mut evidence = match (busy, block.cpu.busiest_worker_fraction) {
+        (Some(used), _) | (None, Some(used)) => {
+            format!("its busiest worker used {} of a core", percent(used))
+        }
+        (None, None) => "what its workers used of a core is not known".to_owned(),
+    };
+    if let Some(late) = late.as_ref().filter(|_| is_ours) {
+        evidence += &format!(", {}", late.evidence());
+    }
+    let late = late.filter(|_| is_ours).map_or(0.0, |late| late.fraction());
+    let level = if late > LATE_INVALID { Level::Invalid } else { Level::Degraded };
+    Some(Finding { level, weight: late + busy.unwrap_or(0.0), evidence })
+}
+
+/// Whether the workers are known to have had time to spare.
+fn is_known_idle(subject: &Subject<'_>, block: &Block) -> bool {
+    let used = block.cpu.busiest_worker_fraction;
+    subject.workload.busy_poll_ns == 0 && used.is_some_and(|used| used < BUSY_MIN)
+}
+
+/// How late messages were sent, at the highest percentile that all times have.
+pub(super) struct Late {
+    name: &'static str,
+    lag_ns: u64,
+    response_ns: u64,
+    own_share_ns: Option<u64>,
+}
+
+impl Late {
+    pub(super) fn of(times: &OpenLoop) -> Option<Self> {
+        let (lag, response) = (times.send_lag.as_ref()?, times.response.as_ref()?);
+        let own_share = times.own_share.as_ref();
+        PERCENTILES.iter().find_map(|(name, of)| {
+            let (lag_ns, response_ns) = (of(lag)?, of(response)?);
+            Some(Self { name, lag_ns, response_ns, own_share_ns: own_share.and_then(of) })
+        })
+    }
+
+    /// The lag as a share of the response.
+    pub(super) fn fraction(&self) -> f64 {
+        fraction(self.lag_ns, self.response_ns)
+    }
+
+    /// Our own share of replies as a share of the response.
+    fn own_share_fraction(&self) -> Option<f64> {
+        Some(fraction(self.own_share_ns?, self.response_ns))
+    }
+
+    /// Whether timers alone are as late.
+    pub(super) fn is_of_timers(&self, floor: Option<TimerFloor>) -> bool {
+        floor.is_some_and(|floor| {
+            let floor_ns =
+                if self.name == "p50" { floor.overshoot_p50_ns } else { floor.overshoot_p99_ns };
+            float(self.lag_ns) <= TIMER_LAG_MAX * float(floor_ns)
+        })
+    }
+
+    /// Whether the gaps in the workers' loops explain it: they are a reason of their own.
+    fn is_stalled(&self, block: &Block) -> bool {
+        fraction(block.stalls.affected, block.counts.sent) >= P99_MOVED
+    }
+
+    pub(super) fn evidence(&self) -> String {
+        let Self { name, lag_ns, response_ns, own_share_ns } = self;
+        let own =
+            own_share_ns.map_or_else(String::new, |own| format!(", own share {}", Nanos(own)));
+        format!(
+            "send lag {name} {} is {} of response {name} {}{own}",
+            Nanos(*lag_ns),
+            percent(self.fraction()),
+            Nanos(*response_ns)
+        )
+    }
+}
+
+type Percentile = fn(&Summary) -> Option<u64>;
+const PERCENTILES: [(&str, Percentile); 3] = [
+    ("p99", |summary| summary.p99_ns),
+    ("p90", |summary| summary.p90_ns),
+    ("p50", |summary| summary.p50_ns),
+];
+
+/// A worker's own loop stood still while messages were due or in flight.
+fn stalled(subject: &Subject<'_>) -> Option<Reason> {
+    let sum = |of: fn(&Block) -> u64| {
+        subject.blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(of(block)))
+    };
+    let affected = fraction(sum(|block| block.stalls.affected), sum(|block| block.counts.sent));
+    let rule = Rule {
+        code: "generator_stalled",
+        message: "the generator itself stood still, which the server is not to blame for"
+            .to_owned(),
+        advice:
+            "run it again with less beside it on this machine; `wirebench doctor` shows what is"
+                .to_owned(),
+        outvoted: if affected >= P99_MOVED { Outvoted::Softened } else { Outvoted::Dropped },
+    };
+    subject.reason(rule, |block| {
+        let stalls = &block.stalls;
+        let affected = fraction(stalls.affected, block.counts.sent);
+        let p99 = headline(subject.workload, block).and_then(|times| times.p99_ns);
+        let is_long = p99.is_some_and(|p99| fraction(stalls.longest_ns, p99) > LATE_MAX);
+        (stalls.affected > 0).then(|| Finding {
+            level: if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded },
+            weight: affected,
+            evidence: format!(
+                "{} gaps, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
+                stalls.count,
+                Nanos(stalls.longest_ns),
+                Nanos(stalls.total_ns),
+                stalls.affected,
+                percent(affected)
+            ),
+        })
+    })
+}
+
+/// What was asked did not come to be.
+fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
+    let advice = match subject.workload.arrival {
+        Arrival::Closed => {
+            "look at the errors; `wirebench doctor` says which limit of this machine binds"
+        }
+        Arrival::Open { .. } => {
+            "ask for a lower --rate, give it more connections (-c), or raise --in-flight-max"
+        }
+        Arrival::Bots { .. } => "ask for fewer --bots, or a longer --every",
+        Arrival::PartlyOpen { .. } => "ask for fewer --sessions, or allow more at a time (-c)",
+    };
+    let rule = Rule {
+        code: "asked_not_achieved",
+        message: "the load that was asked for did not come to be".to_owned(),
+        advice: advice.to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let missing = [
+            unopened(block),
+            unsent(block),
+            not_begun(block),
+            not_due(subject, block),
+            not_replied(subject, block),
+        ];
+        missing.into_iter().flatten().reduce(|one, other| Finding {
+            level: one.level.max(other.level),
+            weight: one.weight.max(other.weight),
+            evidence: format!("{}; {}", one.evidence, other.evidence),
+        })
+    })
+}
+
+fn unopened(block: &Block) -> Option<Finding> {
+    let connections = block.connections;
+    let opened = fraction(connections.opened, connections.asked);
+    (connections.asked > 0 && opened < ACHIEVED_MIN).then(|| Finding {
+        level: Level::Degraded,
+        weight: 1.0 - opened,
+        evidence: format!(
+            "{} of {} connections were opened",
+            connections.opened, connections.asked
+        ),
+    })
+}
+
+/// Messages that were never sent are in no distribution: 1 % of them, and the p99 leaves out the worst.
+fn unsent(block: &Block) -> Option<Finding> {
+    let unsent = fraction(block.counts.unsent, block.counts.planned);
+    (unsent > P99_MOVED).then(|| Finding {
+        level: Level::Invalid,
+        weight: unsent,
+        evidence: format!(
+            "{} of {} messages were never sent ({}), and no percentile has them",
+            block.counts.unsent,
+            block.counts.planned,
+            percent(unsent)
+        ),
+    })
+}
+
+fn not_begun(block: &Block) -> Option<Finding> {
+    let sessions = block.open_loop.as_ref()?.sessions?;
+    let started = fraction(sessions.started, sessions.planned);
+    (sessions.planned > 0 && started < ACHIEVED_MIN).then(|| Finding {
+        level: Level::Degraded,
+        weight: 1.0 - started,
+        evidence: format!("{} of {} sessions began", sessions.started, sessions.planned),
+    })
+}
+
+/// Fewer messages were due than the rate wants: the schedule itself fell behind.
+fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
+    let (rate, spacing) = match subject.workload.arrival {
+        Arrival::Open { messages_per_s, spacing } => (messages_per_s, spacing),
+        Arrival::Bots { every_ns, spacing } => {
+            (float(subject.workload.connections) * 1e9 / float(every_ns.max(1)), spacing)
+        }
+        Arrival::Closed | Arrival::PartlyOpen { .. } => return None,
+    };
+    let asked = rate * float(block.measured_ns) / 1e9;
+    let chance = match spacing {
+        Spacing::Uniform => 1.0,
+        Spacing::Poisson => EDGE_SIGMAS * asked.sqrt(),
+    };
+    let due = float(block.counts.planned);
+    (due + chance < asked * ACHIEVED_MIN).then(|| Finding {
+        level: Level::Degraded,
+        weight: 1.0 - due / asked,
+        evidence: format!("{due:.0} messages were due, {rate:.1}/s are {asked:.0}"),
+    })
+}
+
+/// Fewer replies came in the window than messages were due in it. Those that are on their way at its two ends need not
+/// be as many, so this many are allowed to be missing.
+fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
+    let response = block.open_loop.as_ref()?.response.as_ref()?;
+    if !subject.is_open() || matches!(subject.workload.lifetime, Lifetime::RoundTrips(_)) {
+        return None;
+    }
+    let due = float(block.counts.planned);
+    let seconds = float(block.measured_ns) / 1e9;
+    let replied = block.messages_per_s * seconds;
+    let in_flight = due / seconds * response.mean_ns / 1e9;
+    let edges = 1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt();
+    (seconds > 0.0 && replied + edges < due * ACHIEVED_MIN).then(|| Finding {
+        level: Level::Degraded,
+        weight: 1.0 - replied / due,
+        evidence: format!(
+            "{:.1} replies a second where {:.1} messages were due ({})",
+            block.messages_per_s,
+            due / seconds,
+            percent(replied / due)
+        ),
+    })
+}

@@ -1,0 +1,227 @@
+//! What the machine did to the numbers: parties that share cores, others that take time, timers that are not exact.
+
+use super::generator::{LATE_MAX, Late};
+use super::subject::{Finding, Outvoted, Rule, Subject, float, percent};
+use super::{Level, Reason};
+use crate::{Comparison, Environment, Estimate, PerMetric, RunRecord, Workload};
+use std::collections::BTreeSet;
+use units::Nanos;
+
+/// With so much of the time taken away, so many messages may have met it: enough for the p99.
+const STEAL_MAX: f64 = 0.01;
+/// Where no core is spare, others that use this much of one slow somebody down.
+const OTHERS_CORES_MAX: f64 = 0.1;
+
+/// What concerns the whole run.
+pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
+    let environment = &record.environment;
+    let reason = |code: &str, message: &str, evidence, advice: &str| Reason {
+        code: code.to_owned(),
+        level: Level::Degraded,
+        workload: None,
+        message: message.to_owned(),
+        evidence,
+        advice: advice.to_owned(),
+    };
+    let steal = environment.steal_during_fraction.filter(|steal| *steal > STEAL_MAX).map(|steal| {
+        reason(
+            "noisy_machine",
+            "the hypervisor took CPU time away while we measured",
+            format!("steal {} of all CPU time", percent(steal)),
+            "run it again when the neighbours are quiet, or on a machine of its own",
+        )
+    });
+    let failed = environment.selftest.as_ref().filter(|certificate| !certificate.passed);
+    let selftest = failed.map(|certificate| {
+        let checks = certificate.checks.iter().filter(|check| !check.passed);
+        let evidence: Vec<String> =
+            checks.map(|check| format!("{}: {}", check.code, check.evidence)).collect();
+        reason(
+            "selftest_failed",
+            "the self-test failed on this machine",
+            evidence.join("; "),
+            "run `wirebench selftest` again when the machine is quiet; what fails twice is to be reported",
+        )
+    });
+    steal.into_iter().chain(selftest).collect()
+}
+
+/// What concerns one workload.
+pub(super) fn judge_subject(subject: &Subject<'_>) -> Vec<Reason> {
+    [
+        shared_cores(subject),
+        others(subject),
+        noisier_than_the_effect(subject),
+        timers(subject),
+        effect_below_the_floor(subject),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Parties that run in the same place slow each other down.
+fn shared_cores(subject: &Subject<'_>) -> Option<Reason> {
+    let evidence = sharing(subject.workload, &subject.record.environment)?;
+    Some(Reason {
+        code: "shared_cores".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        message: "the parties share cores, so each slows the other down".to_owned(),
+        evidence,
+        advice: "allow this process more CPUs, or ask for fewer --threads; ratios suffer less than times".to_owned(),
+    })
+}
+
+fn sharing(workload: &Workload, environment: &Environment) -> Option<String> {
+    let (generator, server) = (&workload.pinning.generator_cpus, &workload.pinning.server_cpus);
+    let core_of = |cpu: u32| {
+        {
+            let cores = &environment.cores_allowed;
+            cores
+                .iter()
+                .find(|core| core.contains(&cpu))
+                .and_then(|core| core.first())
+                .unwrap_or(&cpu)
+        }
+        .to_owned()
+    };
+    if let Some(cpu) = generator.iter().find(|cpu| server.contains(cpu)) {
+        return Some(format!("generator and server both run on CPU {cpu}"));
+    }
+    let is_beside = |cpu: &&u32| server.iter().any(|other| core_of(*other) == core_of(**cpu));
+    if let Some(cpu) = generator.iter().find(is_beside) {
+        return Some(format!("generator (CPU {cpu}) and server are hyper-threads of one core"));
+    }
+    let different: BTreeSet<u32> = generator.iter().copied().collect();
+    if different.len() < generator.len() {
+        return Some(format!("{} generator threads on {} CPUs", generator.len(), different.len()));
+    }
+    let parties = u64::from(workload.threads) + u64::from(workload.is_local());
+    let cores = cores(workload, environment)?;
+    (float(parties) > cores).then(|| {
+        let server = if workload.is_local() { " and the server" } else { "" };
+        format!("{} generator threads{server} on {cores} CPUs", workload.threads)
+    })
+}
+
+/// How many CPUs there are for everybody.
+fn cores(workload: &Workload, environment: &Environment) -> Option<f64> {
+    // A server that is not ours may run where we may not.
+    let is_ours = !workload.pinning.server_cpus.is_empty();
+    let allowed = u32::try_from(environment.cpus_allowed.len()).ok().filter(|count| *count > 0);
+    let cpus = if workload.is_local() && !is_ours {
+        environment.cpus_online.max(allowed)
+    } else {
+        allowed
+    };
+    let quota = environment.container.as_ref().and_then(|container| container.cpu_cores_max);
+    let cpus = cpus.map(f64::from);
+    match (cpus, quota) {
+        (Some(cpus), Some(quota)) => Some(cpus.min(quota)),
+        (cpus, quota) => cpus.or(quota),
+    }
+}
+
+/// Other processes took time where there was none to spare.
+fn others(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "noisy_machine",
+        message: "other processes used CPU time that generator and server needed".to_owned(),
+        advice: "end what runs beside it (`top` shows it), and run it again".to_owned(),
+        outvoted: Outvoted::Dropped,
+    };
+    let parties = u64::from(subject.workload.threads) + u64::from(subject.workload.is_local());
+    let online = subject.record.environment.cpus_online?;
+    subject.reason(rule, |block| {
+        let others = block.cpu.others_cores_used?;
+        let is_tight = float(parties) + others > f64::from(online);
+        (others > OTHERS_CORES_MAX && is_tight).then(|| Finding {
+            level: Level::Degraded,
+            weight: others,
+            evidence: format!("they used {others:.2} cores of {online}, beside {parties} parties"),
+        })
+    })
+}
+
+/// A difference that an interval claims, and that the noise of these blocks would hide as often as not.
+fn noisier_than_the_effect(subject: &Subject<'_>) -> Option<Reason> {
+    let comparison = claimed(subject)?;
+    let smallest = comparison.smallest_detectable_fraction?;
+    let effect = (comparison.ratio - 1.0).abs();
+    (effect < smallest).then(|| Reason {
+        code: "noisy_machine".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        message: "the difference is smaller than what blocks this noisy show reliably".to_owned(),
+        evidence: format!(
+            "a difference of {}, where {} would be shown four times of five",
+            percent(effect),
+            percent(smallest)
+        ),
+        advice: "measure more --rounds, or on a quieter machine, before anything is built on it"
+            .to_owned(),
+    })
+}
+
+/// How the headline compares with the baseline's, if its interval says that it differs.
+fn claimed<'a>(subject: &Subject<'a>) -> Option<&'a Comparison> {
+    let comparison = headline_of(subject, result(subject)?.to_baseline.as_ref()?)?;
+    let (low, high) = (comparison.low?, comparison.high?);
+    (low > 1.0 || high < 1.0).then_some(comparison)
+}
+
+fn result<'a>(subject: &Subject<'a>) -> Option<&'a crate::WorkloadResult> {
+    subject.record.results.iter().find(|result| result.workload == subject.index)
+}
+
+fn headline_of<'a, T>(subject: &Subject<'_>, metrics: &'a PerMetric<T>) -> Option<&'a T> {
+    let of = if subject.is_open() { &metrics.response_p50_ns } else { &metrics.round_trip_p50_ns };
+    of.as_ref()
+}
+
+/// In an open loop timers decide when a message is sent. Where their error is a visible part of the response, and no
+/// more than this machine's timers make anyway, it is the machine that limits what can be measured.
+fn timers(subject: &Subject<'_>) -> Option<Reason> {
+    let floor = subject.record.environment.timer_floor?;
+    let rule = Rule {
+        code: "below_the_floor",
+        message: "the response times are of the size of this machine's own timer errors".to_owned(),
+        advice: "read the service time, which no timer is in; or let the generator look instead of sleep: --busy-poll 100us"
+            .to_owned(),
+        outvoted: Outvoted::Dropped,
+    };
+    subject.reason(rule, |block| {
+        let late = Late::of(block.open_loop.as_ref()?)?;
+        (late.fraction() > LATE_MAX && late.is_of_timers(Some(floor))).then(|| Finding {
+            level: Level::Degraded,
+            weight: late.fraction(),
+            evidence: format!(
+                "{}; timers are late by {} (p50) and {} (p99)",
+                late.evidence(),
+                Nanos(floor.overshoot_p50_ns),
+                Nanos(floor.overshoot_p99_ns)
+            ),
+        })
+    })
+}
+
+/// A difference between two open loops that is smaller than what timers are off by. In closed loops no timer takes part.
+fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
+    let comparison = claimed(subject).filter(|_| subject.is_open())?;
+    let floor = subject.record.environment.timer_floor?;
+    let Estimate { value, .. } = *headline_of(subject, &result(subject)?.medians)?;
+    let effect_ns = (value - value / comparison.ratio).abs();
+    (effect_ns < float(floor.overshoot_p50_ns)).then(|| Reason {
+        code: "below_the_floor".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        message: "the difference is smaller than what this machine's timers are off by".to_owned(),
+        evidence: format!(
+            "a difference of {:.1} us, timers are late by {} (p50)",
+            effect_ns / 1e3,
+            Nanos(floor.overshoot_p50_ns)
+        ),
+        advice: "compare service times, which no timer is in".to_owned(),
+    })
+}

@@ -1,0 +1,108 @@
+//! Whether the numbers of a record may be believed: worked out from what is in the record and nothing else, so that any
+//! old record can be judged again.
+//!
+//! - `generator_bound`, degraded; invalid where our lateness is half of the p99: the busiest worker takes 90 % of a
+//!   core, and in a closed loop the server has some to spare; or the p99 of the send lag is above 10 % of that of
+//!   the response, and is ours. Next: more threads, or a machine of its own
+//! - `generator_stalled`, degraded; invalid where 1 % of the messages are affected and the longest gap is above 10 %
+//!   of the p99: a worker stood still while messages were due or in flight. Next: run again on a quieter machine
+//! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent: replies, sessions or connections under 99 %
+//!   of what was asked. Next: a lower rate, more connections, `wirebench doctor`
+//! - `unanswered`, degraded; invalid in an open loop: more than 1 % had no reply when the drain ended, and are in no
+//!   distribution. Next: a longer drain
+//! - `littles_law`, invalid; degraded on fewer than half of the blocks: messages in flight are off by more than 5 %.
+//!   Next: longer blocks
+//! - `impossible`, invalid: counts that do not add up, percentiles out of order, times of zero, means that no such
+//!   distribution has. Next: report it: wirebench has a bug
+//! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
+//!   an open loop
+//! - `nothing_succeeded`, invalid; degraded where another workload had replies: no message got its reply. Next: the
+//!   errors
+//! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
+//! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
+//!   way to it
+//! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains.
+//!   Next: the server's turns
+//! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
+//! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, a difference below what
+//!   the noise lets one see. Next: a quieter machine, more rounds
+//! - `below_the_floor`, degraded: send lag above 10 % of the response that is no more than this machine's timers are
+//!   late by; a difference of open loops below it. Next: service times, `--busy-poll`
+//! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
+//!   selftest`
+//!
+//! What fewer than half of several blocks share is at most degraded, or no reason at all where medians of blocks
+//! survive it; arithmetic that cannot be is always invalid. [`incomparable`] is the same for two records.
+//!
+//! Start reading at [`judge`].
+
+mod arithmetic;
+mod comparable;
+mod generator;
+mod machine;
+mod replies;
+mod subject;
+
+pub use comparable::incomparable;
+
+use crate::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use subject::Subject;
+
+/// Judges `record` by what is in it; what its own [`RunRecord::verdict`] says does not matter.
+///
+/// A run that was cut short is judged on what it has; a workload without a block is no reason.
+pub fn judge(record: &RunRecord) -> Verdict {
+    let mut reasons = machine::judge(record);
+    reasons.extend(arithmetic::nothing_succeeded(record));
+    for subject in Subject::all(record) {
+        reasons.extend(arithmetic::judge(&subject));
+        reasons.extend(generator::judge(&subject));
+        reasons.extend(replies::judge(&subject));
+        reasons.extend(machine::judge_subject(&subject));
+    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
+    Verdict { level: reasons.first().map_or(Level::Trusted, |worst| worst.level), reasons }
+}
+
+/// Whether the numbers may be believed, with every reason why not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The worst of the reasons' levels.
+    pub level: Level,
+    /// Why, the worst first.
+    pub reasons: Vec<Reason>,
+}
+
+/// How far numbers may be believed.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// They say what they seem to say.
+    #[default]
+    Trusted,
+    /// They say less than they seem to; the reasons say what.
+    Degraded,
+    /// They are no result.
+    Invalid,
+}
+
+/// A reason for doubt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// A stable name for programs, e.g. `generator_bound`.
+    pub code: String,
+    /// How bad it is.
+    pub level: Level,
+    /// The index of the workload that it is about; `null`: the whole run.
+    pub workload: Option<usize>,
+    /// What is wrong, for people.
+    pub message: String,
+    /// The numbers that show it.
+    pub evidence: String,
+    /// What to do next.
+    pub advice: String,
+}

@@ -1,0 +1,131 @@
+//! What became of messages and connections: numbers that are right, and say less than they seem to.
+
+use super::generator::P99_MOVED;
+use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, percent};
+use super::{Level, Reason};
+use crate::{Ended, Identity};
+use units::Nanos;
+
+/// More failures than this move the p99.9, the highest percentile that a page has.
+const FAILED_MAX: f64 = 0.001;
+/// A connection with less than this share of the median's replies is served at another rate, and percentiles of all
+/// connections together are those of two kinds of users.
+const FAIR_MIN: f64 = 0.5;
+/// Replies of a connection that are due at random vary by the root of their number; five times that happens to one
+/// connection in three million. It also asks for 100 replies before half of the median is unlikely.
+const FAIR_SIGMAS: f64 = 5.0;
+
+pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
+    [failures(subject), unanswered(subject), unreliable(subject), unfair(subject)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn failures(subject: &Subject<'_>) -> Option<Reason> {
+    let message = if subject.is_open() {
+        "messages failed; they count with the time-out of replies at least"
+    } else {
+        "messages failed, and the times are those of the others alone"
+    };
+    let rule = Rule {
+        code: "failures",
+        message: message.to_owned(),
+        advice: "look at the errors first: what they say comes before any percentile".to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let counts = block.counts;
+        let failed = fraction(counts.error.saturating_add(counts.timed_out), counts.sent);
+        (failed > FAILED_MAX).then(|| Finding {
+            level: Level::Degraded,
+            weight: failed,
+            evidence: format!(
+                "{} errors and {} time-outs of {} messages ({})",
+                counts.error,
+                counts.timed_out,
+                counts.sent,
+                percent(failed)
+            ),
+        })
+    })
+}
+
+/// What still waits when the drain ends is in no distribution, and it is the slowest that there is. A signal ends
+/// everything at once, so after one it says nothing.
+fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
+    if matches!(subject.record.ended, Ended::Interrupted { .. }) {
+        return None;
+    }
+    let drain = Nanos(subject.workload.drain_ns);
+    let rule = Rule {
+        code: "unanswered",
+        message:
+            "messages still waited for their reply when the drain ended: no percentile has them"
+                .to_owned(),
+        advice: format!(
+            "wait longer than {drain:#} for the last replies (--drain), or ask for less"
+        ),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let counts = block.counts;
+        let waiting = fraction(counts.in_flight_at_end, counts.sent);
+        (waiting > P99_MOVED).then(|| Finding {
+            level: if subject.is_open() { Level::Invalid } else { Level::Degraded },
+            weight: waiting,
+            evidence: format!(
+                "{} of {} messages ({})",
+                counts.in_flight_at_end,
+                counts.sent,
+                percent(waiting)
+            ),
+        })
+    })
+}
+
+fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "unreliable_replies",
+        message: "replies were lost, repeated, out of order or altered".to_owned(),
+        advice: "look at the server, and at what lies between: this is no matter of speed"
+            .to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let Identity { lost, duplicate, reordered, corrupted } = block.identity?;
+        let all = [lost, duplicate, reordered, corrupted];
+        let sum = all.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        (sum > 0).then(|| Finding {
+            level: Level::Degraded,
+            weight: float(sum),
+            evidence: format!(
+                "{lost} lost, {duplicate} duplicate, {reordered} reordered, {corrupted} corrupted of {} messages",
+                block.counts.sent
+            ),
+        })
+    })
+}
+
+fn unfair(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "unfair",
+        message: "some connections were served far less than others".to_owned(),
+        advice: "look at how the server takes turns; with one thread per connection, at its number of threads"
+            .to_owned(),
+        outvoted: Outvoted::Dropped,
+    };
+    subject.reason(rule, |block| {
+        let fairness = block.fairness?;
+        let (min, median) = (float(fairness.replies_min), float(fairness.replies_median));
+        let by_chance = median - FAIR_SIGMAS * median.sqrt();
+        (min < FAIR_MIN * median && min < by_chance).then(|| Finding {
+            level: Level::Degraded,
+            weight: 1.0 - min / median,
+            evidence: format!(
+                "the least served of {} connections had {} replies, the median {}",
+                fairness.connections, fairness.replies_min, fairness.replies_median
+            ),
+        })
+    })
+}

@@ -1,0 +1,124 @@
+//! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
+
+use super::{Level, Reason};
+use crate::{Arrival, Block, RunRecord, Summary, Workload};
+
+/// A workload and its blocks.
+pub(super) struct Subject<'a> {
+    pub(super) record: &'a RunRecord,
+    /// Which workload of the plan.
+    pub(super) index: usize,
+    pub(super) workload: &'a Workload,
+    /// Those that count, at least one.
+    pub(super) blocks: Vec<&'a Block>,
+}
+
+/// What is wrong with a block.
+pub(super) struct Finding {
+    pub(super) level: Level,
+    /// The larger, the worse.
+    pub(super) weight: f64,
+    /// The numbers that show it.
+    pub(super) evidence: String,
+}
+
+/// What a finding is called, and what it means that others did not make it.
+pub(super) struct Rule {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) advice: String,
+    pub(super) outvoted: Outvoted,
+}
+
+/// What becomes of something that fewer than half of the blocks share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outvoted {
+    /// Nothing: medians of blocks survive it.
+    Dropped,
+    /// It is [`Level::Degraded`] at most.
+    Softened,
+    /// It stands as it is.
+    Never,
+}
+
+impl<'a> Subject<'a> {
+    /// All workloads of `record` that have a block that counts.
+    pub(super) fn all(record: &'a RunRecord) -> impl Iterator<Item = Self> {
+        record.plan.workloads.iter().enumerate().filter_map(move |(index, workload)| {
+            let counts = |block: &&Block| block.workload == index && block.failed.is_none();
+            let blocks: Vec<&Block> = record.blocks.iter().filter(counts).collect();
+            (!blocks.is_empty()).then_some(Self { record, index, workload, blocks })
+        })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.workload.arrival != Arrival::Closed
+    }
+
+    /// A reason out of what `find` finds on each block; the worst of it is its evidence.
+    pub(super) fn reason(
+        &self,
+        rule: Rule,
+        mut find: impl FnMut(&'a Block) -> Option<Finding>,
+    ) -> Option<Reason> {
+        let found: Vec<(&Block, Finding)> =
+            self.blocks.iter().filter_map(|block| Some((*block, find(block)?))).collect();
+        let badness = |one: &Finding, other: &Finding| {
+            one.level.cmp(&other.level).then(one.weight.total_cmp(&other.weight))
+        };
+        let (block, worst) = found.iter().max_by(|one, other| badness(&one.1, &other.1))?;
+        let (count, all) = (found.len(), self.blocks.len());
+        let level = match rule.outvoted {
+            _ if count * 2 >= all => worst.level,
+            Outvoted::Dropped => return None,
+            Outvoted::Softened => worst.level.min(Level::Degraded),
+            Outvoted::Never => worst.level,
+        };
+        let evidence = match all {
+            1 => worst.evidence.clone(),
+            // Rounds from 1, as people count.
+            _ => format!(
+                "on {count} of {all} blocks, the worst in round {}: {}",
+                block.round.saturating_add(1),
+                worst.evidence
+            ),
+        };
+        Some(Reason {
+            code: rule.code.to_owned(),
+            level,
+            workload: Some(self.index),
+            message: rule.message,
+            evidence,
+            advice: rule.advice,
+        })
+    }
+}
+
+/// The distribution that results are made of: response times of an open loop, lives of short-lived clients, round
+/// trips of all others.
+pub(super) fn headline<'a>(workload: &Workload, block: &'a Block) -> Option<&'a Summary> {
+    match (&block.open_loop, workload.lifetime) {
+        (Some(times), _) => times.response.as_ref(),
+        (None, crate::Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
+        (None, crate::Lifetime::Long) => block.round_trip.as_ref(),
+    }
+}
+
+/// `3.1 %`, from a fraction of one.
+pub(super) fn percent(fraction: f64) -> String {
+    match fraction * 100.0 {
+        small if small.abs() < 0.1 => format!("{small:.2} %"),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// `part` of `whole`, 0 if there is nothing.
+pub(super) fn fraction(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { float(part) / float(whole) }
+}
+
+/// A count in a formula.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(super) fn float(count: u64) -> f64 {
+    count as f64
+}

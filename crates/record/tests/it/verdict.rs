@@ -1,0 +1,676 @@
+//! Every reason for doubt: what provokes it, and what comes close and must not.
+
+use crate::good::{self, times};
+use record::{
+    Arrival, Block, Certificate, Check, Comparison, Container, Ended, Fairness, Identity, Level,
+    Lifetime, Little, OpenLoop, Pinning, RunRecord, Sessions, Spacing, Stalls, Workload,
+    incomparable, judge,
+};
+
+#[test]
+fn good_records_are_trusted() {
+    for record in [good::open(), good::closed(), good::ladder()] {
+        let verdict = judge(&record);
+        assert_eq!((verdict.level, &verdict.reasons[..]), (Level::Trusted, &[][..]));
+    }
+}
+
+#[test]
+fn an_open_loop_is_generator_bound_where_its_own_lateness_shows() {
+    let late = |lag_ns: u64, own_ns: u64| {
+        open(move |block, times_of| {
+            times_of.send_lag = times(20_000, |_| lag_ns);
+            times_of.own_share = times(20_000, |_| own_ns);
+            times_of.response = times(20_000, |index| 1_000_000 + lag_ns + index * 20);
+            block.cpu.busiest_worker_fraction = Some(0.5);
+        })
+    };
+    // The p99 of the response is 1.4 ms and the lag; the timer floor of this machine explains 140 us.
+    assert_eq!(codes(&late(100_000, 300_000)), []);
+    assert_eq!(codes(&late(400_000, 300_000)), [("generator_bound", Level::Degraded)]);
+    assert_eq!(codes(&late(1_600_000, 1_500_000)), [("generator_bound", Level::Invalid)]);
+}
+
+#[test]
+fn a_slow_server_makes_no_generator_bound() {
+    // All connections are taken: messages wait seconds for one, while the generator idles and decodes at once.
+    let mut record = open(|block, times_of| {
+        times_of.send_lag = times(20_000, |index| index * 100_000);
+        times_of.response = times(20_000, |index| 1_000_000 + index * 100_020);
+        block.cpu.busiest_worker_fraction = Some(0.1);
+    });
+    assert_eq!(codes(&record), []);
+    // Where the kernel gives no stamps, that it idled is known at least.
+    times_of(&mut record).own_share = None;
+    assert_eq!(codes(&record), []);
+    // Where neither is known, nobody knows whose it is.
+    record.blocks[0].cpu.busiest_worker_fraction = None;
+    assert_eq!(codes(&record), [("generator_bound", Level::Invalid)]);
+}
+
+#[test]
+fn a_worker_without_rest_is_bound_even_if_it_still_keeps_up() {
+    let busy = |fraction, busy_poll_ns| {
+        let mut record = good::open();
+        record.plan.workloads[0].busy_poll_ns = busy_poll_ns;
+        record.blocks[0].cpu.busiest_worker_fraction = Some(fraction);
+        record
+    };
+    assert_eq!(codes(&busy(0.91, 0)), [("generator_bound", Level::Degraded)]);
+    assert_eq!(codes(&busy(0.89, 0)), []);
+    // Who polls is always busy.
+    assert_eq!(codes(&busy(1.0, 10_000)), []);
+}
+
+#[test]
+fn a_closed_loop_is_generator_bound_only_where_the_server_has_slack() {
+    let used = |generator, server| {
+        closed(move |block| {
+            block.cpu.busiest_worker_fraction = Some(generator);
+            block.cpu.generator_cores_used = Some(generator);
+            block.cpu.server_cores_used = server;
+            block.cpu.machine_idle_fraction = Some(0.2);
+        })
+    };
+    assert_eq!(codes(&used(0.99, Some(0.8))), [("generator_bound", Level::Degraded)]);
+    assert_eq!(codes(&used(0.99, Some(0.91))), []);
+    assert_eq!(codes(&used(0.85, Some(0.2))), []);
+    // Of a server that is not ours, all that was used besides us: 2 cores, 20 % idle, 0.99 us.
+    assert_eq!(codes(&used(0.99, None)), [("generator_bound", Level::Degraded)]);
+    let mut busy = used(0.99, None);
+    busy.blocks[0].cpu.machine_idle_fraction = Some(0.01);
+    assert_eq!(codes(&busy), []);
+    // On another machine nothing is known of it.
+    busy.plan.workloads[0].target = "ws://10.0.0.7/".to_owned();
+    assert_eq!(codes(&busy), [("generator_bound", Level::Degraded)]);
+    // What was found on one block of ten is no matter of medians.
+    let mut one_of_ten = good::ladder();
+    one_of_ten.blocks[1].cpu.server_cores_used = Some(0.5);
+    assert_eq!(codes(&one_of_ten), []);
+}
+
+#[test]
+fn stalls_count_by_the_messages_they_touched() {
+    let stalled = |affected, longest_ns| {
+        closed(move |block| {
+            block.stalls =
+                Stalls { count: 1, longest_ns, total_ns: longest_ns, affected, first: vec![] };
+        })
+    };
+    assert_eq!(codes(&stalled(0, 20_000_000)), []);
+    assert_eq!(codes(&stalled(1, 20_000_000)), [("generator_stalled", Level::Degraded)]);
+    assert_eq!(codes(&stalled(399, 20_000_000)), [("generator_stalled", Level::Degraded)]);
+    assert_eq!(codes(&stalled(400, 20_000_000)), [("generator_stalled", Level::Invalid)]);
+    // 140 us is not above 10 % of a p99 of 1.4 ms.
+    assert_eq!(codes(&stalled(400, 130_000)), [("generator_stalled", Level::Degraded)]);
+}
+
+#[test]
+fn a_stall_on_one_of_ten_blocks_counts_if_it_touches_one_message_of_a_hundred_of_all() {
+    let stalled = |affected| {
+        let mut record = good::ladder();
+        record.blocks[0].stalls = Stalls {
+            count: 1,
+            longest_ns: 1_000_000_000,
+            total_ns: 1_000_000_000,
+            affected,
+            first: vec![],
+        };
+        codes(&record)
+    };
+    assert_eq!(stalled(3999), []);
+    assert_eq!(stalled(4000), [("generator_stalled", Level::Degraded)]);
+}
+
+#[test]
+fn the_lag_of_a_stalled_generator_is_named_once() {
+    let record = open(|block, times_of| {
+        times_of.send_lag = times(20_000, |index| if index < 1000 { 500_000_000 } else { 5_000 });
+        times_of.response =
+            times(20_000, |index| if index < 1000 { 501_000_000 } else { 1_005_000 + index * 20 });
+        block.stalls = Stalls {
+            count: 1,
+            longest_ns: 500_000_000,
+            total_ns: 500_000_000,
+            affected: 1000,
+            first: vec![],
+        };
+    });
+    assert!(
+        !codes(&record).iter().any(|(code, _)| *code == "generator_bound"),
+        "{:?}",
+        codes(&record)
+    );
+    assert!(codes(&record).contains(&("generator_stalled", Level::Invalid)));
+}
+
+#[test]
+fn connections_that_were_not_opened_were_asked_and_not_achieved() {
+    let opened = |opened| {
+        closed(move |block| {
+            block.connections.asked = 1000;
+            block.connections.opened = opened;
+        })
+    };
+    assert_eq!(codes(&opened(990)), []);
+    assert_eq!(codes(&opened(989)), [("asked_not_achieved", Level::Degraded)]);
+}
+
+#[test]
+fn more_than_one_unsent_message_of_a_hundred_is_no_result() {
+    let unsent = |unsent| {
+        open(move |block, _| {
+            block.counts.planned += unsent;
+            block.counts.unsent = unsent;
+        })
+    };
+    assert_eq!(codes(&unsent(200)), []);
+    assert_eq!(codes(&unsent(300)), [("asked_not_achieved", Level::Invalid)]);
+}
+
+#[test]
+fn a_rate_that_was_not_achieved_is_named() {
+    let replied = |messages_per_s| open(move |block, _| block.messages_per_s = messages_per_s);
+    // 20 000 were due; a handful of replies is on its way at either end.
+    assert_eq!(codes(&replied(1980.0)), []);
+    assert_eq!(codes(&replied(1975.0)), [("asked_not_achieved", Level::Degraded)]);
+    let mut behind = good::open();
+    behind.plan.workloads[0].arrival =
+        Arrival::Open { messages_per_s: 2030.0, spacing: Spacing::Uniform };
+    assert_eq!(codes(&behind), [("asked_not_achieved", Level::Degraded)]);
+    // That many may be missing by chance.
+    behind.plan.workloads[0].arrival =
+        Arrival::Open { messages_per_s: 2030.0, spacing: Spacing::Poisson };
+    assert_eq!(codes(&behind), []);
+    behind.plan.workloads[0].arrival =
+        Arrival::Bots { every_ns: 25_000_000, spacing: Spacing::Uniform };
+    assert_eq!(codes(&behind), []);
+}
+
+#[test]
+fn sessions_that_did_not_begin_are_named() {
+    let began = |started| {
+        let mut record = open(move |_, times_of| {
+            times_of.sessions = Some(Sessions { planned: 1000, started, completed: 900 });
+        });
+        record.plan.workloads[0].lifetime = Lifetime::RoundTrips(20);
+        record.plan.workloads[0].arrival = Arrival::PartlyOpen {
+            sessions_per_s: 100.0,
+            spacing: Spacing::Uniform,
+            think_ns: 1_000_000_000,
+        };
+        codes(&record)
+    };
+    assert_eq!(began(990), []);
+    assert_eq!(began(989), [("asked_not_achieved", Level::Degraded)]);
+}
+
+#[test]
+fn what_still_waits_after_the_drain_is_in_no_percentile() {
+    let waiting = |mut record: RunRecord, share: u64| {
+        let counts = &mut record.blocks[0].counts;
+        counts.in_flight_at_end = counts.sent * share / 1000;
+        counts.ok -= counts.in_flight_at_end;
+        let ok = counts.ok;
+        if let Some(times_of) = &mut record.blocks[0].open_loop {
+            times_of.response = times(ok, |index| 1_005_000 + index * 20);
+            times_of.service = times(ok, |index| 1_000_000 + index * 20);
+        } else {
+            record.blocks[0].round_trip = times(ok, |index| 1_000_000 + index * 10);
+        }
+        record
+    };
+    assert_eq!(codes(&waiting(good::open(), 10)), []);
+    assert_eq!(codes(&waiting(good::open(), 11)), [("unanswered", Level::Invalid)]);
+    assert_eq!(codes(&waiting(good::closed(), 11)), [("unanswered", Level::Degraded)]);
+    let mut cut = waiting(good::open(), 11);
+    cut.ended = Ended::Interrupted { signal: 2 };
+    assert_eq!(codes(&cut), []);
+}
+
+#[test]
+fn littles_law_is_broken_or_not() {
+    let off = |deviation_fraction: f64, holds| {
+        closed(move |block| {
+            block.little = Little::Checked {
+                expected_in_flight: 50.0,
+                measured_in_flight: 50.0 * (1.0 + deviation_fraction),
+                deviation_fraction,
+                holds,
+            };
+        })
+    };
+    assert_eq!(codes(&off(-0.05, true)), []);
+    assert_eq!(codes(&off(-0.06, false)), [("littles_law", Level::Invalid)]);
+    let mut one_of_ten = good::ladder();
+    one_of_ten.blocks[0].little = off(-0.06, false).blocks[0].little.clone();
+    assert_eq!(codes(&one_of_ten), [("littles_law", Level::Degraded)]);
+}
+
+#[test]
+fn counts_that_do_not_add_up_are_a_bug_of_ours() {
+    let impossible = [("impossible", Level::Invalid)];
+    assert_eq!(codes(&closed(|block| block.counts.ok -= 1)), impossible);
+    assert_eq!(codes(&closed(|block| block.counts.planned += 1)), impossible);
+    // One block of many is enough.
+    let mut one_of_ten = good::ladder();
+    one_of_ten.blocks[0].counts.ok -= 1;
+    assert_eq!(codes(&one_of_ten), impossible);
+    // An error is in the response, and in no service time.
+    let with_error = |responses| {
+        codes(&open(move |block, times_of| {
+            block.counts.ok -= 1;
+            block.counts.error += 1;
+            times_of.service = times(19_999, |index| 1_000_000 + index * 20);
+            times_of.response = times(responses, |index| 1_005_000 + index * 20);
+        }))
+    };
+    assert_eq!(with_error(20_000), []);
+    assert_eq!(with_error(19_999), impossible);
+}
+
+#[test]
+fn times_that_cannot_be_are_a_bug_of_ours() {
+    let impossible = [("impossible", Level::Invalid)];
+    let round_trip = |change: fn(&mut record::Summary)| {
+        codes(&closed(move |block| change(block.round_trip.as_mut().unwrap())))
+    };
+    assert_eq!(round_trip(|times| times.min_ns = 0), impossible);
+    assert_eq!(round_trip(|times| times.min_ns = 1), []);
+    assert_eq!(round_trip(|times| times.p90_ns = Some(2_000_000)), impossible);
+    assert_eq!(round_trip(|times| times.mean_ns = -1.0), impossible);
+    assert_eq!(round_trip(|times| times.mean_ns = f64::NAN), impossible);
+    assert_eq!(round_trip(|times| times.mean_ns = 1_500_000.0), impossible);
+    assert_eq!(codes(&closed(|block| block.messages_per_s = -1.0)), impossible);
+}
+
+#[test]
+fn a_mean_above_the_p99_is_possible_with_few_slow_messages() {
+    let slow = |slow_ns| {
+        codes(&closed(move |block| {
+            block.round_trip = times(40_000, |index| if index < 100 { slow_ns } else { 1_000_000 });
+        }))
+    };
+    assert_eq!(slow(2_000_000_000), [("mean_above_p99", Level::Degraded)]);
+    assert_eq!(slow(2_000_000), []);
+}
+
+#[test]
+fn a_response_is_the_sum_of_lag_and_service() {
+    let response = |more_ns: u64| {
+        codes(&open(move |_, times_of| {
+            times_of.response = times(20_000, |index| 1_000_000 + more_ns + index * 20);
+        }))
+    };
+    assert_eq!(response(10_000), []);
+    // Timed from sent while the lag is 200 us.
+    let record = open(|_, times_of| {
+        times_of.send_lag = times(20_000, |_| 130_000);
+        times_of.response = times(20_000, |index| 1_000_000 + index * 20);
+    });
+    assert_eq!(codes(&record), [("impossible", Level::Invalid)]);
+}
+
+#[test]
+fn nothing_that_succeeded_is_an_error_and_no_result() {
+    let failed = |block: &mut Block| {
+        block.counts.error = block.counts.sent;
+        block.counts.ok = 0;
+        block.round_trip = None;
+    };
+    assert!(codes(&closed(failed)).contains(&("nothing_succeeded", Level::Invalid)));
+    let mut one = good::ladder();
+    for block in one.blocks.iter_mut().filter(|block| block.workload == 1) {
+        block.failed = Some("connection refused".to_owned());
+        block.counts = record::Counts::default();
+    }
+    assert_eq!(codes(&one), [("nothing_succeeded", Level::Degraded)]);
+    one.blocks.clear();
+    assert_eq!(codes(&one), [("nothing_succeeded", Level::Invalid)]);
+    // One reply is a success, and a workload that was not reached is no failure.
+    let mut cut = good::ladder();
+    cut.ended = Ended::Interrupted { signal: 2 };
+    cut.blocks.truncate(1);
+    assert_eq!(codes(&cut), []);
+}
+
+#[test]
+fn failures_and_replies_that_went_astray_degrade() {
+    let errors = |error| {
+        codes(&closed(move |block| {
+            block.counts.error = error;
+            block.counts.ok -= error;
+            block.round_trip = times(block.counts.ok, |index| 1_000_000 + index * 10);
+        }))
+    };
+    assert_eq!(errors(40), []);
+    assert_eq!(errors(41), [("failures", Level::Degraded)]);
+    for identity in [
+        Identity { lost: 1, ..Identity::default() },
+        Identity { duplicate: 1, ..Identity::default() },
+        Identity { reordered: 1, ..Identity::default() },
+        Identity { corrupted: 1, ..Identity::default() },
+    ] {
+        let record = closed(move |block| block.identity = Some(identity));
+        assert_eq!(codes(&record), [("unreliable_replies", Level::Degraded)]);
+    }
+    assert_eq!(codes(&closed(|block| block.identity = None)), []);
+}
+
+#[test]
+fn connections_are_served_unfairly_only_beyond_chance() {
+    let served = |replies_min, replies_median| {
+        codes(&closed(move |block| {
+            block.fairness = Some(Fairness { connections: 50, replies_min, replies_median });
+        }))
+    };
+    assert_eq!(served(399, 800), [("unfair", Level::Degraded)]);
+    assert_eq!(served(400, 800), []);
+    // A fifth of 20 is what one of many connections may have by chance.
+    assert_eq!(served(4, 20), []);
+    assert_eq!(served(0, 0), []);
+}
+
+#[test]
+fn parties_that_share_cores_are_named() {
+    let shared = [("shared_cores", Level::Degraded)];
+    let placed = |generator: &[u32], server: &[u32], cores: &[&[u32]]| {
+        let mut record = good::closed();
+        record.plan.workloads[0].pinning =
+            Pinning { generator_cpus: generator.to_vec(), server_cpus: server.to_vec() };
+        record.plan.workloads[0].threads = u32::try_from(generator.len().max(1)).unwrap();
+        record.environment.cores_allowed = cores.iter().map(|core| core.to_vec()).collect();
+        record.environment.cpus_allowed = cores.concat();
+        codes(&record)
+    };
+    assert_eq!(placed(&[1], &[0], &[&[0], &[1]]), []);
+    assert_eq!(placed(&[0], &[0], &[&[0]]), shared);
+    assert_eq!(placed(&[1], &[0], &[&[0, 1]]), shared);
+    assert_eq!(placed(&[1, 1], &[0], &[&[0], &[1]]), shared);
+    assert_eq!(placed(&[1, 2], &[0], &[&[0], &[1, 3], &[2]]), []);
+}
+
+#[test]
+fn fewer_cores_than_parties_are_named() {
+    let shared = [("shared_cores", Level::Degraded)];
+    let given = |target: &str, change: fn(&mut RunRecord)| {
+        let mut record = good::closed();
+        record.plan.workloads[0].pinning = Pinning::default();
+        record.plan.workloads[0].target = target.to_owned();
+        change(&mut record);
+        codes(&record)
+    };
+    let one_cpu = |record: &mut RunRecord| {
+        record.environment.cpus_online = Some(1);
+        record.environment.cpus_allowed = vec![0];
+    };
+    assert_eq!(given("tcp://127.0.0.1:4000", |_| ()), []);
+    for local in [
+        "tcp://127.0.0.1:4000",
+        "ws://localhost:80/",
+        "http://[::1]:80/",
+        "unix:///run/it",
+        "unix:it",
+    ] {
+        assert_eq!(given(local, one_cpu), shared, "{local}");
+    }
+    // Of a server elsewhere only the generator is here.
+    let elsewhere = |record: &mut RunRecord| {
+        record.environment.cpus_allowed = vec![0];
+        record.blocks[0].cpu.busiest_worker_fraction = Some(0.5);
+    };
+    assert_eq!(given("tcp://10.0.0.7:4000", elsewhere), []);
+    let quota = |record: &mut RunRecord| {
+        record.environment.container =
+            Some(Container { cpu_cores_max: Some(1.5), ..Container::default() });
+    };
+    assert_eq!(given("tcp://127.0.0.1:4000", quota), shared);
+}
+
+#[test]
+fn a_machine_that_does_other_things_is_noisy() {
+    let noisy = [("noisy_machine", Level::Degraded)];
+    let steal = |steal| {
+        let mut record = good::closed();
+        record.environment.steal_during_fraction = Some(steal);
+        codes(&record)
+    };
+    assert_eq!(steal(0.01), []);
+    assert_eq!(steal(0.011), noisy);
+    let others = |cores, online| {
+        let mut record = closed(move |block| block.cpu.others_cores_used = Some(cores));
+        record.environment.cpus_online = Some(online);
+        codes(&record)
+    };
+    assert_eq!(others(0.1, 2), []);
+    assert_eq!(others(0.11, 2), noisy);
+    // There is a core to spare.
+    assert_eq!(others(0.9, 3), []);
+}
+
+#[test]
+fn a_difference_that_the_noise_would_hide_is_named() {
+    let compared = |low, smallest| {
+        let mut record = good::ladder();
+        let comparison = comparison(&mut record);
+        (comparison.low, comparison.smallest_detectable_fraction) = (Some(low), Some(smallest));
+        codes(&record)
+    };
+    assert_eq!(compared(1.01, 0.059), []);
+    assert_eq!(compared(1.01, 0.061), [("noisy_machine", Level::Degraded)]);
+    // No difference is claimed.
+    assert_eq!(compared(0.99, 0.061), []);
+}
+
+#[test]
+fn an_open_loop_on_coarse_timers_is_below_the_floor() {
+    let lag = |lag_ns: u64, floor_ns| {
+        let mut record = open(move |_, times_of| {
+            times_of.send_lag = times(20_000, |_| lag_ns);
+            times_of.response = times(20_000, |index| 1_000_000 + lag_ns + index * 20);
+        });
+        record.environment.timer_floor.as_mut().unwrap().overshoot_p99_ns = floor_ns;
+        codes(&record)
+    };
+    // 200 us are above 10 % of 1.6 ms.
+    assert_eq!(lag(200_000, 101_000), [("below_the_floor", Level::Degraded)]);
+    // Timers do not explain it, and all replies are decoded at once: messages waited for a connection.
+    assert_eq!(lag(200_000, 90_000), []);
+    assert_eq!(lag(100_000, 100_000), []);
+}
+
+#[test]
+fn a_difference_of_open_loops_below_the_timer_floor_is_named() {
+    let compared = |floor_ns, is_open: bool| {
+        let mut record = good::ladder();
+        if is_open {
+            for workload in &mut record.plan.workloads {
+                workload.arrival =
+                    Arrival::Bots { every_ns: 25_000_000, spacing: Spacing::Uniform };
+            }
+            for block in &mut record.blocks {
+                *block = Block {
+                    workload: block.workload,
+                    round: block.round,
+                    ..good::open().blocks.remove(0)
+                };
+            }
+        }
+        record.environment.timer_floor.as_mut().unwrap().overshoot_p50_ns = floor_ns;
+        codes(&record)
+    };
+    // 6 % of 1 ms, counted from the subject: 56.6 us.
+    assert_eq!(compared(56_000, true), []);
+    assert_eq!(compared(57_000, true), [("below_the_floor", Level::Degraded)]);
+    assert_eq!(compared(57_000, false), []);
+}
+
+#[test]
+fn a_machine_that_failed_its_selftest_is_doubtful() {
+    let tested = |passed| {
+        let mut record = good::closed();
+        let checks = vec![Check {
+            code: "stalled_server".to_owned(),
+            passed,
+            evidence: "p99 5 ms".to_owned(),
+        }];
+        record.environment.selftest =
+            Some(Certificate { passed, checks, ..Certificate::default() });
+        judge(&record)
+    };
+    assert_eq!(tested(true).reasons, []);
+    let failed = tested(false).reasons.remove(0);
+    assert_eq!(
+        (&failed.code[..], &failed.evidence[..]),
+        ("selftest_failed", "stalled_server: p99 5 ms")
+    );
+}
+
+#[test]
+fn the_worst_reason_stands_first_and_is_the_level() {
+    let mut record = good::ladder();
+    record.environment.steal_during_fraction = Some(0.05);
+    record.blocks[3].counts.planned += 1;
+    let verdict = judge(&record);
+    assert_eq!(verdict.level, Level::Invalid);
+    let reasons: Vec<_> =
+        verdict.reasons.iter().map(|reason| (&reason.code[..], reason.workload)).collect();
+    assert_eq!(reasons, [("impossible", Some(1)), ("noisy_machine", None)]);
+    assert_eq!(
+        verdict.reasons[0].evidence,
+        "on 1 of 10 blocks, the worst in round 2: the counts do not add up: planned 40001 is not sent 40000 + unsent 0"
+    );
+}
+
+#[test]
+fn every_reason_says_what_to_do() {
+    let mut record = good::open();
+    record.blocks[0].cpu.busiest_worker_fraction = Some(0.97);
+    times_of(&mut record).send_lag = times(20_000, |_| 1_000_000);
+    times_of(&mut record).response = times(20_000, |index| 2_000_000 + index * 20);
+    times_of(&mut record).own_share = times(20_000, |_| 1_000_000);
+    let verdict = judge(&record);
+    let reason = &verdict.reasons[0];
+    assert_eq!(
+        reason.evidence,
+        "its busiest worker used 97.0 % of a core, send lag p99 1 ms is 41.8 % of response p99 2.4 ms, \
+         own share 1 ms"
+    );
+    assert_eq!(
+        reason.advice,
+        "run the generator on a machine of its own, with more cores; or ask for less: a lower --rate"
+    );
+}
+
+#[test]
+fn records_of_the_same_settings_and_machine_are_comparable() {
+    let mut other = good::ladder();
+    // What comparisons are about, and what differs from run to run.
+    other.started_at = "2026-12-01T00:00:00Z".to_owned();
+    other.plan.seed = 8;
+    other.plan.workloads[0].target = "ws://127.0.0.1:9090/".to_owned();
+    other.environment.memory_available_bytes = None;
+    other.environment.governor = Some("performance".to_owned());
+    assert_eq!(incomparable(&good::ladder(), &other), []);
+}
+
+#[test]
+fn what_changes_results_makes_records_incomparable() {
+    let changes: [(Change, &str); 8] = [
+        (|record| record.environment.cpu_model = Some("Another".to_owned()), "processor"),
+        (|record| record.environment.kernel = Some("6.5.0".to_owned()), "kernel"),
+        (
+            |record| record.environment.congestion_control = Some("cubic".to_owned()),
+            "congestion control",
+        ),
+        (|record| workload(record).message.size_bytes = 65, "payload"),
+        (
+            |record| {
+                workload(record).arrival =
+                    Arrival::Open { messages_per_s: 1.0, spacing: Spacing::Poisson };
+            },
+            "arrival",
+        ),
+        (|record| workload(record).transport = "tls".to_owned(), "transport"),
+        (|record| workload(record).pinning = Pinning::default(), "placement"),
+        (|record| workload(record).connections = 51, "number of connections"),
+    ];
+    for (change, what) in changes {
+        let mut other = good::ladder();
+        change(&mut other);
+        let reasons = incomparable(&good::ladder(), &other);
+        assert_eq!(reasons.len(), 1, "{what}: {reasons:?}");
+        assert_eq!(reasons[0].message, format!("the two differ in: {what}"));
+        assert_eq!(reasons[0].level, Level::Invalid);
+    }
+}
+
+#[test]
+fn another_version_of_the_program_is_told_and_workloads_without_a_partner_are_not_compared() {
+    let mut other = good::ladder();
+    other.tool.version = "0.2.0".to_owned();
+    other.plan.workloads[0].name = "udp".to_owned();
+    other.plan.workloads[0].connections = 7;
+    let reasons = incomparable(&good::ladder(), &other);
+    assert_eq!(reasons.len(), 1);
+    assert_eq!(
+        (reasons[0].level, &reasons[0].evidence[..]),
+        (Level::Degraded, "\"0.1.0\" against \"0.2.0\"")
+    );
+    other.plan.workloads.truncate(1);
+    assert_eq!(incomparable(&good::ladder(), &other)[1].message, "the two differ in: workloads");
+}
+
+fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
+    let name = |code: &str| {
+        *CODES.iter().find(|known| **known == code).expect("a code that is documented")
+    };
+    judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
+}
+
+const CODES: [&str; 15] = [
+    "generator_bound",
+    "generator_stalled",
+    "asked_not_achieved",
+    "unanswered",
+    "littles_law",
+    "impossible",
+    "mean_above_p99",
+    "nothing_succeeded",
+    "failures",
+    "unreliable_replies",
+    "unfair",
+    "shared_cores",
+    "noisy_machine",
+    "below_the_floor",
+    "selftest_failed",
+];
+
+type Change = fn(&mut RunRecord);
+
+fn closed(change: impl FnOnce(&mut Block)) -> RunRecord {
+    let mut record = good::closed();
+    change(&mut record.blocks[0]);
+    record
+}
+
+fn open(change: impl FnOnce(&mut Block, &mut OpenLoop)) -> RunRecord {
+    let mut record = good::open();
+    let mut times_of = record.blocks[0].open_loop.take().expect("it is an open loop");
+    change(&mut record.blocks[0], &mut times_of);
+    record.blocks[0].open_loop = Some(times_of);
+    record
+}
+
+fn times_of(record: &mut RunRecord) -> &mut OpenLoop {
+    record.blocks[0].open_loop.as_mut().expect("it is an open loop")
+}
+
+fn workload(record: &mut RunRecord) -> &mut Workload {
+    &mut record.plan.workloads[1]
+}
+
+fn comparison(record: &mut RunRecord) -> &mut Comparison {
+    let compared = record.results[1].to_baseline.as_mut();
+    compared.and_then(|all| all.round_trip_p50_ns.as_mut()).expect("it is compared")
+}
