@@ -1,7 +1,8 @@
 //! What the servers answer, and what they count.
 
 use crate::world::{
-    HANDSHAKE, SWITCHED, Talking, World, address, calm, frame, framed, http, ms, websocket,
+    HANDSHAKE, SWITCHED, Talking, World, address, calm, frame, framed, http, ms, raw_messages,
+    websocket,
 };
 use engine::sim::{Conditions, Outcome, Party, Split};
 use engine::{Engine, UNSENT_LEN_MAX};
@@ -23,10 +24,11 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
     let close = frame(0x88, b"\x03\xe8");
     let frames: [&[u8]; 4] =
         [b"\x81\x06", "grüß".as_bytes(), b"\x82\x02\0\xff", b"\x88\x02\x03\xe8"];
-    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 4] = [
+    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 5] = [
         (framed(), 2, b"\0\0\0\x02hi\0\0\0\0".into(), b"\0\0\0\x02hi\0\0\0\0".into()),
         (http(), 3, [&post[..], post, last].concat(), [&hello[..], hello, bye].concat()),
         (Speaks::Raw, 0, b"whatever".into(), b"whatever".into()),
+        (raw_messages(3), 2, b"whatever".into(), b"whatev".into()),
         (
             websocket(),
             2,
@@ -38,7 +40,7 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
         for split in [Split::Never, Split::ByteByByte, Split::Random { chunk_len_max: 9 }] {
             let mut world = World::new(speaks.clone(), Conditions { split, ..calm() });
             let mut client = Talking::new(&[&said]);
-            client.ends = matches!(speaks, Speaks::Raw | Speaks::Framed(_));
+            client.ends = !matches!(speaks, Speaks::Http(_) | Speaks::WebSocket(..));
             assert_eq!(world.run(&mut client, Instant(10_000_000_000)), Outcome::Done);
             assert_eq!(client.heard.properly_ended(), expected, "{speaks:?} {split:?}");
             let totals = world.totals();
@@ -47,7 +49,10 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
             assert_eq!(totals.bytes_sent, expected.len() as u64);
             match speaks {
                 Speaks::Raw => assert!((1..=8).contains(&totals.messages), "reads: {totals:?}"),
-                Speaks::Framed(_) | Speaks::Http(_) | Speaks::WebSocket(..) => {
+                Speaks::Framed(_)
+                | Speaks::Http(_)
+                | Speaks::RawMessages { .. }
+                | Speaks::WebSocket(..) => {
                     assert_eq!(totals.messages, messages, "{speaks:?} {split:?}");
                 }
             }

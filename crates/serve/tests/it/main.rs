@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod answers;
+mod asking;
 mod ends;
 mod errors;
+mod oracle;
 mod world;

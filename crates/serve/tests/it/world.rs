@@ -2,8 +2,9 @@
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
-use serve::{Server, Speaks, Totals};
+use serve::{Behaviour, Oracle, Server, Speaks, Totals};
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
@@ -20,12 +21,21 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(speaks: Speaks, conditions: Conditions) -> Self {
+        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, stop).into()))
+    }
+
+    pub(crate) fn oracle(speaks: Speaks, behaviour: Behaviour) -> Self {
+        Self::of(calm(), |stop| {
+            Serving::Oracle(Oracle::new(speaks, behaviour, stop).unwrap().into())
+        })
+    }
+
+    fn of(conditions: Conditions, serving: impl FnOnce(Arc<AtomicBool>) -> Serving) -> Self {
         let mut network = Network::new(7, conditions);
         let (client, mut server) = (network.engine(), network.engine());
         assert_eq!(server.listen(&address()), Ok(address()));
         let stop = Arc::new(AtomicBool::new(false));
-        let serving =
-            Watched { server: Server::new(speaks, Arc::clone(&stop)), closed: Vec::new() };
+        let serving = Watched { server: serving(Arc::clone(&stop)), closed: Vec::new() };
         Self { network, client, server, serving, stop }
     }
 
@@ -53,7 +63,10 @@ impl World {
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        self.serving.server.totals()
+        match &self.serving.server {
+            Serving::Echo(server) => server.totals(),
+            Serving::Oracle(server) => server.totals(),
+        }
     }
 
     pub(crate) fn ask_to_stop(&self) {
@@ -154,14 +167,24 @@ impl Node<Sim> for Talking<'_> {
 
 /// The server, and when it closed its connections.
 pub(crate) struct Watched {
-    pub(crate) server: Server,
+    server: Serving,
     pub(crate) closed: Vec<Instant>,
 }
 
 impl Node<Sim> for Watched {
     fn step(&mut self, engine: &mut Sim) -> Step {
-        self.server.step(&mut Watching { engine, closed: &mut self.closed })
+        let mut watching = Watching { engine, closed: &mut self.closed };
+        match &mut self.server {
+            Serving::Echo(server) => server.step(&mut watching),
+            Serving::Oracle(server) => server.step(&mut watching),
+        }
     }
+}
+
+/// One server or the other.
+enum Serving {
+    Echo(Box<Server>),
+    Oracle(Box<Oracle>),
 }
 
 struct Watching<'a> {
@@ -214,6 +237,10 @@ impl Engine for Watching<'_> {
 
 pub(crate) fn framed() -> Speaks {
     Speaks::Framed(framed::Limits::default())
+}
+
+pub(crate) fn raw_messages(len: usize) -> Speaks {
+    Speaks::RawMessages { len: NonZeroUsize::new(len).unwrap() }
 }
 
 pub(crate) fn http() -> Speaks {

@@ -1,0 +1,445 @@
+//! What an oracle server does to the messages that it answers: plain data, and how people write it.
+//!
+//! Start reading at [`Behaviour`]. Each part reads itself from a text by [`FromStr`] and is shown in the same form.
+//!
+//! Left out: doing it, which is [`Oracle`](crate::Oracle)'s business.
+
+use crate::Speaks;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+use units::{Nanos, ParseError, Random, Rate};
+
+/// How a server behaves. The default is an echo that does nothing of all this.
+///
+/// The replies of a connection keep the order of its messages, unless they are reordered on purpose: one that is ready
+/// before the reply to an earlier message waits for that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// How long a message is kept: from the instant at which it has been decoded to that at which its reply is ready.
+    pub delay: Delay,
+    /// When the server stands still, as a stopped process does: nothing is read and nothing is answered. What becomes
+    /// ready meanwhile is ready at the end.
+    pub stalls: Vec<Stall>,
+    /// How many replies leave at most. Number k of a busy period leaves no earlier than k / rate after its first, worked
+    /// out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
+    pub cap: Option<Rate>,
+    /// Messages that are never answered. What else their lot was does not happen.
+    pub drop: Share,
+    /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap.
+    pub duplicate: Share,
+    /// Replies that the next reply of their connection overtakes; they leave right behind it. Of those that follow one
+    /// another, the first alone is held back; one that nothing overtakes within 2 s leaves then, and does not count.
+    pub reorder: Share,
+    /// Replies with one bit flipped: that of value 1 in the last byte, or in the last before the true delay if that is
+    /// what the message ends with. A text stays UTF-8; a message without bytes stays whole.
+    pub corrupt: Share,
+    /// After how many replies the server ends a connection, properly; what it still owes there is not answered.
+    pub close_after: Option<NonZeroU64>,
+    /// What all lots and random delays follow from, message by message in the order in which they were decoded.
+    pub seed: u64,
+}
+
+/// How long a message is kept.
+///
+/// Read as `none`, `fixed:1ms`, `exponential:1ms` (the mean) or `bimodal:1ms,50ms@10%` (the usual, the other, and how
+/// many have the other).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delay {
+    /// Not at all.
+    #[default]
+    None,
+    /// Always so long.
+    Fixed(Nanos),
+    /// Random, with an exponential distribution.
+    Exponential {
+        /// So long on average.
+        mean: Nanos,
+    },
+    /// One of two lengths.
+    Bimodal {
+        /// That of most messages.
+        usual: Nanos,
+        /// That of the rest.
+        other: Nanos,
+        /// How many the rest are.
+        share: Share,
+    },
+}
+
+/// A time in which the server stands still. Read as `2s@5s`: for 2 s, from 5 s on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// How long.
+    pub length: Nanos,
+    /// From when on, counted from the instant at which the first message of all was decoded: a server may wait long for
+    /// its first client.
+    pub after: Nanos,
+}
+
+/// How many of all, in parts per million. Read as `1%` or `0.01%`, from `0%` to `100%`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            delay: Delay::None,
+            stalls: Vec::new(),
+            cap: None,
+            drop: Share::NONE,
+            duplicate: Share::NONE,
+            reorder: Share::NONE,
+            corrupt: Share::NONE,
+            close_after: None,
+            seed: Self::SEED,
+        }
+    }
+}
+
+impl Behaviour {
+    /// The default seed. Its first message has none of the faults below 80 %: a run asks with that whether the server
+    /// answers at all, and is not refused by chance.
+    pub const SEED: u64 = 31;
+
+    /// Holds what is asked against what can be done over a transport.
+    ///
+    /// # Errors
+    ///
+    /// The first part that cannot be done there.
+    pub fn check(&self, speaks: &Speaks) -> Result<(), MisfitError> {
+        match speaks {
+            Speaks::Http(_) if self.duplicate > Share::NONE => Err(MisfitError::HttpDuplicate),
+            Speaks::Http(_) if self.reorder > Share::NONE => Err(MisfitError::HttpReorder),
+            Speaks::Raw => Err(MisfitError::RawLength),
+            Speaks::Framed(_)
+            | Speaks::Http(_)
+            | Speaks::RawMessages { .. }
+            | Speaks::WebSocket(..) => Ok(()),
+        }
+    }
+}
+
+impl Share {
+    /// None at all.
+    pub const NONE: Self = Self(0);
+    /// All.
+    pub const ALL: Self = Self(MILLION);
+
+    /// So many in a million; `None` if that is more than all.
+    pub const fn per_million(parts: u32) -> Option<Self> {
+        if parts <= MILLION { Some(Self(parts)) } else { None }
+    }
+
+    /// From 0 to 1.
+    pub(crate) fn fraction(self) -> f64 {
+        f64::from(self.0) / f64::from(MILLION)
+    }
+
+    /// Draws whether the next one is among them.
+    pub(crate) fn draw(self, random: &mut Random) -> bool {
+        random.below(MILLION as usize) < self.0 as usize
+    }
+}
+
+/// Why a server cannot behave as asked over its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MisfitError {
+    /// HTTP/1.1 has one response for each request.
+    #[error(
+        "HTTP/1.1 has one response for each request, so none can be duplicated; leave that out, or take ws"
+    )]
+    HttpDuplicate,
+    /// HTTP/1.1 tells responses apart by their order.
+    #[error(
+        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave that out, or take ws"
+    )]
+    HttpReorder,
+    /// Without framing, messages end where their length says.
+    #[error("without framing a message ends nowhere; say how long each is")]
+    RawLength,
+}
+
+/// Why a text is no part of a [`Behaviour`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BehaviourError {
+    /// A bimodal delay needs two times and a share.
+    #[error("`{text}` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")]
+    BimodalIncomplete {
+        /// What was said.
+        text: String,
+    },
+    /// There is no such delay.
+    #[error(
+        "`{text}` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%{near}"
+    )]
+    DelayUnknown {
+        /// What was said.
+        text: String,
+        /// What may have been meant, as a further half of a sentence.
+        near: String,
+    },
+    /// A delay of that kind has a length.
+    #[error("`{text}` has no length; as in `{text}:1ms`")]
+    DelayWithoutLength {
+        /// What was said.
+        text: String,
+    },
+    /// A time cannot be read.
+    #[error(transparent)]
+    Time(#[from] ParseError),
+    /// It is no number with a `%`.
+    #[error("`{text}` is no percentage; as in `1%` or `0.01%`")]
+    NoPercentage {
+        /// What was said.
+        text: String,
+    },
+    /// Parts per million are the finest.
+    #[error("`{text}` is too fine; at most four decimals are read")]
+    ShareTooFine {
+        /// What was said.
+        text: String,
+    },
+    /// It is more than there are.
+    #[error("`{text}` is more than all; at most 100% are possible")]
+    ShareTooLarge {
+        /// What was said.
+        text: String,
+    },
+    /// It is less than none.
+    #[error("`{text}` is negative; at least 0% are possible")]
+    ShareNegative {
+        /// What was said.
+        text: String,
+    },
+    /// A stall takes time.
+    #[error("`{text}` is a stall of no time at all; as in `2s@5s`")]
+    StallOfNoTime {
+        /// What was said.
+        text: String,
+    },
+    /// A stall has a beginning.
+    #[error("`{text}` does not say when; `{text}@5s` is 5 s after the first message")]
+    StallWithoutTime {
+        /// What was said.
+        text: String,
+    },
+}
+
+impl FromStr for Delay {
+    type Err = BehaviourError;
+
+    fn from_str(text: &str) -> Result<Self, BehaviourError> {
+        let (kind, length) = match text.split_once(':') {
+            Some((kind, length)) => (kind, Some(length)),
+            None => (text, None),
+        };
+        let incomplete = || BehaviourError::BimodalIncomplete { text: text.to_owned() };
+        match (kind, length) {
+            ("none", None) => Ok(Self::None),
+            ("fixed", Some(length)) => Ok(Self::Fixed(length.parse()?)),
+            ("exponential", Some(mean)) => Ok(Self::Exponential { mean: mean.parse()? }),
+            ("bimodal", Some(lengths)) => {
+                let (usual, other) = lengths.split_once(',').ok_or_else(incomplete)?;
+                let (other, share) = other.split_once('@').ok_or_else(incomplete)?;
+                let share = share.parse()?;
+                Ok(Self::Bimodal { usual: usual.parse()?, other: other.parse()?, share })
+            }
+            ("bimodal", None) => Err(incomplete()),
+            ("fixed" | "exponential", None) => {
+                Err(BehaviourError::DelayWithoutLength { text: text.to_owned() })
+            }
+            (unknown, _) => {
+                Err(BehaviourError::DelayUnknown { text: text.to_owned(), near: near(unknown) })
+            }
+        }
+    }
+}
+
+/// The kind of delay that begins as `unknown` does: each has a first letter of its own. A time alone is a fixed one.
+fn near(unknown: &str) -> String {
+    if unknown.parse::<Nanos>().is_ok() {
+        return format!("; did you mean `fixed:{unknown}`?");
+    }
+    let first = unknown.chars().next().map(|letter| letter.to_ascii_lowercase());
+    let near = ["none", "fixed", "exponential", "bimodal"]
+        .into_iter()
+        .find(|kind| first.is_some() && kind.chars().next() == first);
+    near.map_or_else(String::new, |kind| format!("; did you mean `{kind}`?"))
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Fixed(length) => write!(f, "fixed:{}", exactly(*length)),
+            Self::Exponential { mean } => write!(f, "exponential:{}", exactly(*mean)),
+            Self::Bimodal { usual, other, share } => {
+                write!(f, "bimodal:{},{}@{share}", exactly(*usual), exactly(*other))
+            }
+        }
+    }
+}
+
+impl FromStr for Stall {
+    type Err = BehaviourError;
+
+    fn from_str(text: &str) -> Result<Self, BehaviourError> {
+        let Some((length, after)) = text.split_once('@') else {
+            text.parse::<Nanos>()?;
+            return Err(BehaviourError::StallWithoutTime { text: text.to_owned() });
+        };
+        let stall = Self { length: length.parse()?, after: after.parse()? };
+        if stall.length == Nanos::ZERO {
+            return Err(BehaviourError::StallOfNoTime { text: text.to_owned() });
+        }
+        Ok(stall)
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", exactly(self.length), exactly(self.after))
+    }
+}
+
+impl FromStr for Share {
+    type Err = BehaviourError;
+
+    fn from_str(text: &str) -> Result<Self, BehaviourError> {
+        let no_percentage = || BehaviourError::NoPercentage { text: text.to_owned() };
+        let number = text.trim().strip_suffix('%').ok_or_else(no_percentage)?.trim_end();
+        if number.starts_with('-') {
+            return Err(BehaviourError::ShareNegative { text: text.to_owned() });
+        }
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+        let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if [whole, decimals].iter().any(|part| part.is_empty() || !are_digits(part)) {
+            return Err(no_percentage());
+        }
+        let decimals = decimals.trim_end_matches('0');
+        if decimals.len() > DECIMALS_MAX {
+            return Err(BehaviourError::ShareTooFine { text: text.to_owned() });
+        }
+        // Padded with zeros, both are digits alone: all that can be wrong is that they are too many.
+        let parts = format!("{whole}{decimals:0<DECIMALS_MAX$}").parse().ok();
+        parts
+            .and_then(Self::per_million)
+            .ok_or_else(|| BehaviourError::ShareTooLarge { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, decimals) = (self.0 / PERCENT, self.0 % PERCENT);
+        let decimals = format!("{decimals:0>DECIMALS_MAX$}");
+        match decimals.trim_end_matches('0') {
+            "" => write!(f, "{whole}%"),
+            decimals => write!(f, "{whole}.{decimals}%"),
+        }
+    }
+}
+
+/// In the form in which it is read again.
+fn exactly(time: Nanos) -> String {
+    format!("{time:#}").replace(' ', "")
+}
+
+const MILLION: u32 = 1_000_000;
+const PERCENT: u32 = MILLION / 100;
+/// The digits of a percentage behind the point; `PERCENT` is ten to the power of it.
+const DECIMALS_MAX: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: FromStr<Err = BehaviourError> + fmt::Display>(
+        text: &str,
+        expected: Result<&str, &str>,
+    ) {
+        let read = text.parse::<T>();
+        let shown = read.map(|value| value.to_string()).map_err(|error| error.to_string());
+        assert_eq!(shown, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn delays_are_read_and_shown() {
+        #[rustfmt::skip]
+        let table = [
+            ("none",                          Ok("none")),
+            ("fixed:1ms",                     Ok("fixed:1ms")),
+            ("fixed:1500us",                  Ok("fixed:1.5ms")),
+            ("exponential:0.25ms",            Ok("exponential:250us")),
+            ("bimodal:1ms,50ms@10%",          Ok("bimodal:1ms,50ms@10%")),
+            ("bimodal:0ms,1m30s@0.5%",        Ok("bimodal:0ns,1m30s@0.5%")),
+            ("bimodal:1ms,50ms",              Err("`bimodal:1ms,50ms` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
+            ("bimodal:1ms@10%",               Err("`bimodal:1ms@10%` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
+            ("bimodal",                       Err("`bimodal` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
+            ("bimodal:1ms,50ms@110%",         Err("`110%` is more than all; at most 100% are possible")),
+            ("fixed",                         Err("`fixed` has no length; as in `fixed:1ms`")),
+            ("fixed:1",                       Err("`1` has no unit; did you mean `1s`?")),
+            ("fixed:-1ms",                    Err("`-1ms` is negative")),
+            ("fixed:",                        Err("`` is empty; try `250ms`")),
+            ("Exp:1ms",                       Err("`Exp:1ms` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%; did you mean `exponential`?")),
+            ("1ms",                           Err("`1ms` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%; did you mean `fixed:1ms`?")),
+            ("",                              Err("`` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%")),
+        ];
+        for (text, expected) in table {
+            check::<Delay>(text, expected);
+        }
+    }
+
+    #[test]
+    fn stalls_are_read_and_shown() {
+        #[rustfmt::skip]
+        let table = [
+            ("2s@5s",      Ok("2s@5s")),
+            ("1500ms@0s",  Ok("1.5s@0ns")),
+            ("2s",         Err("`2s` does not say when; `2s@5s` is 5 s after the first message")),
+            ("2@5s",       Err("`2` has no unit; did you mean `2s`?")),
+            ("2s@",        Err("`` is empty; try `250ms`")),
+            ("0s@5s",      Err("`0s@5s` is a stall of no time at all; as in `2s@5s`")),
+            ("long",       Err("`long` does not start with a digit; try `250ms`")),
+        ];
+        for (text, expected) in table {
+            check::<Stall>(text, expected);
+        }
+    }
+
+    #[test]
+    fn shares_are_read_and_shown() {
+        #[rustfmt::skip]
+        let table = [
+            ("0%",          Ok("0%")),
+            ("1%",          Ok("1%")),
+            ("12.5 %",      Ok("12.5%")),
+            ("0.0001%",     Ok("0.0001%")),
+            ("0.01000000%", Ok("0.01%")),
+            ("100%",        Ok("100%")),
+            ("100.0001%",   Err("`100.0001%` is more than all; at most 100% are possible")),
+            ("99999999999999%", Err("`99999999999999%` is more than all; at most 100% are possible")),
+            ("0.00001%",    Err("`0.00001%` is too fine; at most four decimals are read")),
+            ("-1%",         Err("`-1%` is negative; at least 0% are possible")),
+            ("0.01",        Err("`0.01` is no percentage; as in `1%` or `0.01%`")),
+            ("%",           Err("`%` is no percentage; as in `1%` or `0.01%`")),
+            (".5%",         Err("`.5%` is no percentage; as in `1%` or `0.01%`")),
+            ("1e1%",        Err("`1e1%` is no percentage; as in `1%` or `0.01%`")),
+        ];
+        for (text, expected) in table {
+            check::<Share>(text, expected);
+        }
+    }
+
+    #[test]
+    fn a_share_is_drawn_as_often_as_it_says() {
+        let mut random = Random::new(3);
+        let one_percent: Share = "1%".parse().unwrap();
+        let hits = (0..100_000).filter(|_| one_percent.draw(&mut random)).count();
+        assert!((900..1100).contains(&hits), "{hits}"); // Three standard deviations of 31 are 94.
+        assert!((0..1000).all(|_| Share::ALL.draw(&mut random)));
+        assert!(!(0..1000).any(|_| Share::NONE.draw(&mut random)));
+    }
+}

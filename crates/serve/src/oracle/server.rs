@@ -1,0 +1,301 @@
+//! The node: reads, lets replies wait, and does to them what it is told to.
+
+use super::line::{Line, Reply, Waiting};
+use super::lot::Lots;
+use crate::behaviour::{Behaviour, MisfitError};
+use crate::peers::Peers;
+use crate::{RX_LEN, STOP_POLL, Speaks, TX_LEN, Totals};
+use engine::{Completion, ConnectionId, Engine, Node, Step};
+use load::TrueDelay;
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::{Instant, Nanos};
+use wire::{Event, Input, Kind, Message, Protocol};
+
+/// An echo server with a [`Behaviour`].
+///
+/// A message is whole before anything happens to it. Where it has 8 bytes of zeros behind a header (in a text, 16
+/// digits of zero), its reply says there how long it was really kept, in nanoseconds: from the instant at which the
+/// message had been decoded to that at which the reply was handed over ([`TrueDelay`]). The time before it was read is
+/// not in it.
+///
+/// Handshakes, pings and the ends of connections are answered at once, except in a stall. Each reply is a write of its
+/// own.
+///
+/// HTTP/1.1 answers requests in order, so on a connection with a dropped reply no later one is answered either; each of
+/// them counts as dropped.
+#[derive(Debug)]
+pub struct Oracle {
+    peers: Peers<Owed>,
+    close_after: Option<NonZeroU64>,
+    /// An unanswered message leaves the rest of its connection unanswered.
+    is_strict: bool,
+    line: Line,
+    lots: Lots,
+    /// Replies that wait to be overtaken, and until when; earliest first.
+    held_back: VecDeque<(Instant, ConnectionId, u64)>,
+    stop: Arc<AtomicBool>,
+    totals: Totals,
+    rx: Box<[u8]>,
+    tx: Vec<u8>,
+}
+
+/// What is known of a connection.
+#[derive(Debug, Default)]
+struct Owed {
+    /// How many of its replies are in the line.
+    waiting: u64,
+    /// When the last of them is ready.
+    last_ready: Instant,
+    /// How many messages have been answered.
+    answered: u64,
+    /// A reply that the next one is to overtake.
+    held_back: Option<Reply>,
+    /// The peer will send no more.
+    has_ended: bool,
+    /// Nothing is answered any more.
+    is_mute: bool,
+}
+
+impl Oracle {
+    /// A server that runs until `stop` is set; it looks ten times a second.
+    ///
+    /// # Errors
+    ///
+    /// The behaviour is not possible over that transport.
+    pub fn new(
+        speaks: Speaks,
+        behaviour: Behaviour,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, MisfitError> {
+        behaviour.check(&speaks)?;
+        Ok(Self {
+            close_after: behaviour.close_after,
+            is_strict: matches!(speaks, Speaks::Http(_)),
+            line: Line::new(behaviour.stalls.clone(), behaviour.cap),
+            lots: Lots::new(behaviour),
+            peers: Peers::new(speaks),
+            held_back: VecDeque::new(),
+            stop,
+            totals: Totals::default(),
+            rx: vec![0; RX_LEN].into_boxed_slice(),
+            tx: Vec::new(),
+        })
+    }
+
+    /// What it has done so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+}
+
+impl<E: Engine> Node<E> for Oracle {
+    fn step(&mut self, engine: &mut E) -> Step {
+        if self.stop.load(Ordering::Relaxed) {
+            return Step::Done;
+        }
+        let now = engine.now();
+        let over = self.line.over_from(now);
+        if over > now {
+            return stand_still(engine, now, over);
+        }
+        while !self.line.is_full()
+            && let Some(completion) = engine.complete(&mut self.rx)
+        {
+            self.react(engine, completion);
+        }
+        let now = engine.now();
+        while let Some(reply) = self.line.next(now) {
+            self.answer(engine, reply);
+        }
+        self.release_late(engine, now);
+        self.peers.close_late(engine, now);
+        if self.line.is_full() {
+            return stand_still(engine, now, self.line.wake());
+        }
+        let late = self.held_back.front().map_or(Instant::NEVER, |(until, ..)| *until);
+        Step::Wait(self.line.wake().min(late).min(now + STOP_POLL))
+    }
+}
+
+/// Until `until`, but for a look at the wish to stop.
+fn stand_still<E: Engine>(engine: &mut E, now: Instant, until: Instant) -> Step {
+    let until = until.min(now + STOP_POLL);
+    engine.stand_still(until);
+    Step::Wait(until)
+}
+
+/// Reading.
+impl Oracle {
+    fn react<E: Engine>(&mut self, engine: &mut E, completion: Completion) {
+        match completion {
+            Completion::Received { connection, len } => {
+                self.totals.bytes_received += len as u64;
+                self.understand(engine, connection, len);
+            }
+            Completion::Accepted(id) => {
+                self.peers.accept(id);
+                self.totals.connections += 1;
+            }
+            Completion::Ended(id) => {
+                if let Some(peer) = self.peers.find(id) {
+                    peer.state.has_ended = true;
+                    self.end_if_nothing_is_owed(engine, id);
+                }
+            }
+            Completion::Failed(id, _) => self.peers.forget(id),
+            Completion::Connected(id) => engine.close(id), // We connect nowhere.
+        }
+    }
+
+    /// Lets the answers to all messages in what arrived wait for their turns; what the protocol itself has to say is
+    /// said at once.
+    fn understand<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
+        let mut input = Input::new(&mut self.rx[..len]);
+        while !peer.over {
+            match peer.machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break,
+                Ok(Some(Event::Message(Message { kind, payload }))) => {
+                    let (decoded, lot, owed) = (engine.now(), self.lots.draw(), &mut peer.state);
+                    self.line.note_message(decoded);
+                    if lot.drop || owed.is_mute {
+                        owed.is_mute = self.is_strict;
+                        self.totals.faults.dropped += 1;
+                        continue;
+                    }
+                    let reply = Waiting { to: id, decoded, kind, payload, lot };
+                    owed.last_ready = self.line.join(reply, owed.last_ready);
+                    owed.waiting += 1;
+                }
+                Ok(Some(Event::Closed(_))) => peer.over = true,
+                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
+                }
+                Err(_) => {
+                    self.totals.broken += 1;
+                    peer.over = true;
+                }
+            }
+        }
+        let is_over = peer.over;
+        self.send(engine, id);
+        if is_over {
+            self.peers.linger(engine, id);
+        }
+    }
+}
+
+/// Answering.
+impl Oracle {
+    /// The turn of `reply` has come: it leaves, and behind it the one that it overtakes; or it is held back itself.
+    fn answer<E: Engine>(&mut self, engine: &mut E, reply: Reply) {
+        let id = reply.to;
+        let Some(owed) = self.owed(id) else { return };
+        owed.waiting -= 1;
+        let overtaken = owed.held_back.take();
+        if reply.lot.reorder && overtaken.is_none() {
+            self.held_back.push_back((engine.now() + HELD_BACK_MAX, id, reply.number));
+            self.hold_back(reply);
+        } else {
+            self.hand_over(engine, reply);
+        }
+        if let Some(overtaken) = overtaken
+            && self.hand_over(engine, overtaken)
+        {
+            self.totals.faults.reordered += 1;
+        }
+        self.end_if_nothing_is_owed(engine, id);
+    }
+
+    fn hold_back(&mut self, reply: Reply) {
+        if let Some(owed) = self.owed(reply.to) {
+            owed.held_back = Some(reply);
+        }
+    }
+
+    /// Sends those that nothing has overtaken in their time.
+    fn release_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        while let Some((until, id, number)) = self.held_back.front().copied()
+            && until <= now
+        {
+            self.held_back.pop_front();
+            if let Some(owed) = self.owed(id)
+                && let Some(late) = owed.held_back.take_if(|reply| reply.number == number)
+            {
+                self.hand_over(engine, late);
+            }
+        }
+    }
+
+    /// Writes the reply, with its faults and its true delay; whether its connection is still there.
+    fn hand_over<E: Engine>(&mut self, engine: &mut E, reply: Reply) -> bool {
+        let Reply { to: id, decoded, kind, mut payload, lot, .. } = reply;
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
+        let text = kind == Kind::Text;
+        let is_corrupted = lot.corrupt && corrupt(&mut payload, text);
+        TrueDelay(engine.now().since(decoded)).answer(&mut payload, text);
+        let message = Message { kind, payload: &payload };
+        if peer.machine.send(message, &mut self.tx).is_err() {
+            return false;
+        }
+        let is_duplicated = lot.duplicate && peer.machine.send(message, &mut self.tx).is_ok();
+        peer.state.answered += 1;
+        let is_last = self.close_after.is_some_and(|after| peer.state.answered >= after.get());
+        self.totals.messages += 1;
+        self.totals.faults.duplicated += u64::from(is_duplicated);
+        self.totals.faults.corrupted += u64::from(is_corrupted);
+        if is_last {
+            peer.machine.close(&mut self.tx);
+            peer.over = true;
+            self.totals.faults.closed += 1;
+        }
+        self.send(engine, id);
+        if is_last {
+            self.peers.linger(engine, id);
+        } else if self.is_strict {
+            self.understand(engine, id, 0); // It may have been the answer to the last request.
+        }
+        true
+    }
+
+    /// Ends a connection whose peer has ended it, once all that it asked is answered.
+    fn end_if_nothing_is_owed<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(peer) = self.peers.find(id) else { return };
+        let owed = &mut peer.state;
+        if !owed.has_ended || owed.waiting > 0 && !peer.over {
+            return;
+        }
+        if let Some(last) = owed.held_back.take() {
+            self.hand_over(engine, last); // Nothing will overtake it.
+        }
+        self.peers.ended(engine, id);
+    }
+
+    fn owed(&mut self, id: ConnectionId) -> Option<&mut Owed> {
+        self.peers.find(id).map(|peer| &mut peer.state)
+    }
+
+    /// Sends what was written.
+    fn send<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if !self.tx.is_empty() {
+            self.totals.bytes_sent += self.tx.len() as u64;
+            engine.send(id, &self.tx);
+            self.tx.clear();
+            self.tx.shrink_to(TX_LEN);
+        }
+    }
+}
+
+/// Flips a bit, outside of the true delay; whether there was one to flip.
+fn corrupt(payload: &mut [u8], text: bool) -> bool {
+    let delay = TrueDelay::span(text);
+    let len = if payload.len() == delay.end { delay.start } else { payload.len() };
+    let last = payload[..len].last_mut();
+    // The lowest bit: what was UTF-8 is UTF-8 still.
+    last.map(|byte| *byte ^= 1).is_some()
+}
+
+/// How long a reply waits to be overtaken.
+const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);
