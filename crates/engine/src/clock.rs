@@ -1,4 +1,4 @@
-//! The clocks: time since the run began, and the CPU time that processes used.
+//! The clocks: time since the run began, and the CPU time that processes and threads used.
 
 use std::num::NonZeroU64;
 use units::{Instant, Nanos};
@@ -27,6 +27,30 @@ impl Clock {
     pub(crate) fn monotonic(self, instant: Instant) -> u64 {
         self.start.saturating_add(instant.0)
     }
+
+    /// The instant at which the system's monotonic clock showed so many nanoseconds; `None` if we had not begun.
+    pub(crate) fn instant(self, monotonic: u64) -> Option<Instant> {
+        monotonic.checked_sub(self.start).map(Instant)
+    }
+}
+
+/// What two clocks of the system showed one right after the other, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// `CLOCK_MONOTONIC`.
+    pub(crate) monotonic: u64,
+    /// `CLOCK_REALTIME`, since 1970-01-01 UTC. Somebody may set it.
+    pub(crate) wall: u64,
+}
+
+impl Reading {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        Self {
+            monotonic: read(libc::CLOCK_MONOTONIC).unwrap_or(0),
+            wall: read(libc::CLOCK_REALTIME).unwrap_or(0),
+        }
+    }
 }
 
 /// Seconds since 1970-01-01 UTC, for naming and dating records. `None` if the clock stands before that.
@@ -39,6 +63,11 @@ pub fn unix_seconds() -> Option<u64> {
 /// CPU time (user and system, all threads, also those that ended) that this process has used.
 pub fn own_cpu() -> Nanos {
     Nanos(read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0))
+}
+
+/// CPU time (user and system) that the calling thread has used.
+pub fn thread_cpu() -> Nanos {
+    Nanos(read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0))
 }
 
 /// CPU time (user and system, all threads, also those that ended) that process `pid` has used; `None` if there is no
@@ -96,6 +125,22 @@ mod tests {
         let outside = process_cpu(std::process::id()).expect("this process exists");
         let after = own_cpu();
         assert!(before <= outside && outside <= after, "{before:?} {outside:?} {after:?}");
+    }
+
+    #[test]
+    fn cpu_of_a_thread_is_its_own_and_part_of_that_of_the_process() {
+        let (threads_before, process_before) = (thread_cpu(), own_cpu());
+        let another = std::thread::spawn(|| {
+            let begun = thread_cpu();
+            while thread_cpu().0 < begun.0 + 5_000_000 {}
+            thread_cpu()
+        });
+        let anothers = another.join().unwrap();
+        assert!(anothers >= Nanos::from_millis(5));
+        assert!(own_cpu().0 - process_before.0 >= 5_000_000);
+        // Ours waited for it, and yet its CPU time is not ours.
+        assert!(thread_cpu() >= threads_before);
+        assert!(thread_cpu().0 - threads_before.0 < own_cpu().0 - process_before.0);
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub trait Engine {
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
 
     /// When the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's own stamp:
-    /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to.
+    /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of bytes that
+    /// arrive one right after the other the kernel may know only when the last of them did, received yet or not.
     fn arrived(&self) -> Option<Instant> {
         None
     }

@@ -7,7 +7,7 @@
 //! Left out: what the bytes mean (crate `wire`), and when to send which (crates `load` and `drive`).
 #![expect(
     unsafe_code,
-    reason = "two system interfaces that rustix does not offer: see `clock` and `socket`"
+    reason = "some system interfaces that rustix does not offer: see `clock` and `socket`"
 )]
 
 pub mod clock;
@@ -15,6 +15,7 @@ mod contract;
 pub mod epoll;
 pub mod sim;
 mod socket;
+mod stamps;
 
 pub use contract::{
     Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX, run,

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
@@ -133,6 +134,48 @@ pub(crate) fn receive(socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
     net::recv(socket, rx, RecvFlags::empty()).map(|(len, _)| len)
 }
 
+/// Has the kernel stamp what arrives on `socket` from now on. Where it cannot, there are no stamps.
+pub(crate) fn ask_for_stamps(socket: &OwnedFd) {
+    switch_on(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).ok();
+}
+
+/// Like [`receive`], and says what the wall clock showed in nanoseconds when the last of these bytes reached this
+/// machine, if the kernel has stamped them.
+pub(crate) fn receive_stamped(
+    socket: &OwnedFd,
+    rx: &mut [u8],
+) -> Result<(usize, Option<u64>), Errno> {
+    let mut into = libc::iovec { iov_base: rx.as_mut_ptr().cast(), iov_len: rx.len() };
+    let mut control = MaybeUninit::<Control>::zeroed();
+    // SAFETY: a message header may be all zeros: no name, no buffers.
+    let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+    message.msg_iov = &raw mut into;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<Control>();
+    // SAFETY: the header points to one buffer that is `rx` and to a control buffer of the length that it says; both
+    // live until after the call, which is the only one to write to them.
+    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let Ok(len) = usize::try_from(received) else { return Err(last_error()) };
+    // SAFETY: it was all zeros, which is a valid value, and the kernel wrote such values over them.
+    let Control { header, stamp } = unsafe { control.assume_init() };
+    let is_stamped = message.msg_controllen >= size_of::<Control>()
+        && (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+    Ok((len, is_stamped.then(|| wall_nanos(stamp)).flatten()))
+}
+
+/// What is received beside the bytes: one control message, since one was asked for.
+#[repr(C)]
+struct Control {
+    header: libc::cmsghdr,
+    stamp: libc::timespec,
+}
+
+fn wall_nanos(time: libc::timespec) -> Option<u64> {
+    let (secs, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    secs.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
 /// Ends the sending side. The peer may be gone already; that shows when receiving.
 pub(crate) fn shutdown(socket: &OwnedFd) {
     net::shutdown(socket, net::Shutdown::Write).ok();
@@ -167,23 +210,23 @@ fn send_at_once(socket: &OwnedFd) {
 
 /// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
 fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
+    switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
+    net::bind(socket, &SocketAddr::new(source, 0))
+}
+
+/// Switches an option on that is an int.
+fn switch_on(socket: &OwnedFd, level: libc::c_int, option: libc::c_int) -> Result<(), Errno> {
     let on: libc::c_int = 1;
     #[expect(clippy::cast_possible_truncation, reason = "an int has four bytes")]
     let len = size_of_val(&on) as libc::socklen_t;
     // SAFETY: the option is an int, `on` is one, and its size is passed; the kernel only reads it.
-    let status = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            len,
-        )
-    };
-    if status != 0 {
-        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL));
-    }
-    net::bind(socket, &SocketAddr::new(source, 0))
+    let status =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const on).cast(), len) };
+    if status == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
 impl From<Errno> for ConnectionError {

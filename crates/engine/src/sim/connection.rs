@@ -140,6 +140,8 @@ pub(super) struct Inbox {
     pub(super) end: Option<Instant>,
     /// Nothing that is sent later arrives before this.
     pub(super) last_arrival: Instant,
+    /// When the last bytes that were received had arrived.
+    pub(super) last_read_arrival: Instant,
 }
 
 struct Chunk {
@@ -173,6 +175,7 @@ impl Inbox {
             debug_assert!(is_there, "chunks are as long as the bytes");
             len += part;
             chunk.len -= part;
+            self.last_read_arrival = chunk.arrives;
             if chunk.len == 0 {
                 self.chunks.pop_front();
             }

@@ -82,6 +82,11 @@ impl Engine for Sim {
         self.freeze(self.now(), until);
     }
 
+    /// Exactly.
+    fn arrived(&self) -> Option<Instant> {
+        self.kernel.borrow().arrived(self.process)
+    }
+
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.kernel.borrow_mut().complete(self.process, rx)
     }

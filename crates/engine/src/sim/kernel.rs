@@ -49,6 +49,8 @@ struct Process {
     /// What a completion costs, and until when those that were taken keep it busy.
     cost: Nanos,
     busy_until: Instant,
+    /// When the last bytes of what it received last had arrived.
+    arrived: Option<Instant>,
     /// When it does not run, from and until, by the former.
     freezes: Vec<(Instant, Instant)>,
 }
@@ -324,6 +326,10 @@ impl Kernel {
         }
     }
 
+    pub(super) fn arrived(&self, process: usize) -> Option<Instant> {
+        self.processes[process].arrived
+    }
+
     fn place(&self, process: usize, id: ConnectionId) -> Option<Place> {
         let slot = &self.processes[process].slots[id.index()];
         slot.place.filter(|_| slot.generation == id.generation())
@@ -344,6 +350,7 @@ impl Kernel {
         }
         let len = end.inbox.read(self.now, self.wire.conditions.split, rx);
         if len > 0 {
+            self.processes[end.process].arrived = Some(end.inbox.last_read_arrival);
             if !peer.unsent.is_empty() && !std::mem::replace(&mut peer.room_expected, true) {
                 self.wire.schedule(self.wire.after_delay(self.now), Event::Room(place.peer()));
             }
@@ -481,7 +488,7 @@ impl Wire {
     /// How long the first piece of `left` bytes is.
     fn piece_len(&mut self, left: usize) -> usize {
         match self.conditions.split {
-            Split::Never => left,
+            Split::AsSent | Split::Never => left,
             Split::ByteByByte => 1,
             Split::Random { chunk_len_max } => {
                 left.min(1 + self.random.below(chunk_len_max.max(1)))

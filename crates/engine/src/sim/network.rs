@@ -145,6 +145,9 @@ impl Default for Conditions {
 /// In which pieces bytes arrive. Each piece is received by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
+    /// What was sent at once is a piece, as far as the buffers have room: each costs a process that was slowed down
+    /// ([`Sim::slow_down`]) its time, however many have piled up.
+    AsSent,
     /// All that has arrived is received at once, however it was sent.
     Never,
     /// Each byte is a piece.

@@ -3,11 +3,13 @@
 use crate::kinds::{Kind, Tcp, Unix};
 use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Failed};
-use engine::{Address, ConnectionError, Engine};
+use engine::epoll::Epoll;
+use engine::{Address, ConnectionError, ConnectionId, Engine};
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::process::Command;
+use units::{Instant, Nanos};
 
 #[test]
 fn a_socket_that_a_dead_server_left_behind_is_replaced() {
@@ -69,6 +71,40 @@ fn a_shutdown_does_not_give_up_an_attempt_that_is_under_way() {
     client.is_quiet();
 }
 
+#[test]
+fn what_arrives_on_tcp_is_stamped_between_sending_and_receiving() {
+    let mut pair = Pair::new(&mut Tcp::new(), true);
+    for _ in 0..100 {
+        let (sent, arrived, now) = pair.exchange_stamped();
+        assert!(sent <= arrived + MICROSECOND && arrived <= now, "{sent:?} {arrived:?} {now:?}");
+    }
+}
+
+#[test]
+fn nothing_is_stamped_that_nobody_asked_for_or_that_is_no_tcp() {
+    let mut unasked = Pair::new(&mut Tcp::new(), false);
+    let mut unix = Pair::new(&mut Unix::new(), true);
+    for _ in 0..100 {
+        assert_eq!([unasked.exchange().1, unix.exchange().1], [None, None]);
+    }
+}
+
+#[test]
+fn a_stamp_is_that_of_the_last_bytes() {
+    let mut pair = Pair::new(&mut Tcp::new(), true);
+    for _ in 0..PATIENCE {
+        pair.server.engine.send(pair.here, b"first");
+        let between = pair.server.engine.now();
+        pair.server.engine.send(pair.here, b"last");
+        assert_eq!(pair.client.receive(pair.there, 9), b"firstlast");
+        if let Some(arrived) = pair.client.engine.arrived() {
+            assert!(between <= arrived + MICROSECOND, "{between:?} {arrived:?}");
+            return;
+        }
+    }
+    panic!("none of {PATIENCE} messages was stamped")
+}
+
 /// The limit of open files is one for the whole process, so the test has a process of its own.
 #[test]
 fn running_out_of_open_files_is_survived() {
@@ -102,3 +138,47 @@ fn with_few_open_files() {
         assert!(matches!(server.next(), Accepted(_)));
     }
 }
+
+/// A connection whose client may have asked for stamps.
+struct Pair {
+    client: Process<Epoll>,
+    server: Process<Epoll>,
+    there: ConnectionId,
+    here: ConnectionId,
+}
+
+impl Pair {
+    fn new<K: Kind<Engine = Epoll>>(kind: &mut K, stamps: bool) -> Self {
+        let mut server = Process::new(kind.engine());
+        let address = server.engine.listen(&kind.address()).unwrap();
+        let mut client = Process::new(kind.engine());
+        client.engine.set_receive_stamps(stamps);
+        let there = client.engine.connect(&address, None);
+        assert_eq!(client.next(), Connected(there));
+        let Accepted(here) = server.next() else { panic!("nothing but a connection was to come") };
+        Self { client, server, there, here }
+    }
+
+    /// When the server sent something, when it arrived by its stamp, and when the client had it.
+    fn exchange(&mut self) -> (Instant, Option<Instant>, Instant) {
+        let sent = self.server.engine.now();
+        self.server.engine.send(self.here, b"message");
+        assert_eq!(self.client.receive(self.there, 7), b"message");
+        (sent, self.client.engine.arrived(), self.client.engine.now())
+    }
+
+    /// The same. The kernel begins to stamp some time after it was asked to, and leaves out one or the other when the
+    /// machine is busy.
+    fn exchange_stamped(&mut self) -> (Instant, Instant, Instant) {
+        for _ in 0..PATIENCE {
+            if let (sent, Some(arrived), now) = self.exchange() {
+                return (sent, arrived, now);
+            }
+        }
+        panic!("none of {PATIENCE} messages was stamped")
+    }
+}
+
+const PATIENCE: usize = 100_000;
+/// To within which a stamp is right.
+const MICROSECOND: Nanos = Nanos::from_micros(1);

@@ -132,6 +132,83 @@ fn a_slow_server_has_exactly_its_capacity() {
 }
 
 #[test]
+fn a_slow_server_that_stood_still_works_off_one_message_after_the_other() {
+    // 1000/s on three connections; one message takes 50 us, so that it drains 20 000/s. It stops for 0.2 s.
+    let (mut client, mut server, mut network) =
+        world(Conditions { split: Split::AsSent, ..calm() });
+    let connections: Vec<ConnectionId> = (0..3).map(|_| client.connect(&address(), None)).collect();
+    let cost = Nanos::from_micros(50);
+    server.slow_down(cost);
+    let (stops, goes_on) = (Instant::START + ms(100), Instant::START + ms(300));
+    server.freeze(stops, goes_on);
+    let due = |number: u64| Instant::START + ms(10 + number);
+    let mut turns = connections.iter().cycle();
+    let (mut sent, mut answered) = (0, Vec::new());
+    let asking = |engine: &mut Sim| {
+        while let Some(completion) = engine.complete(&mut [0; 100]) {
+            if let Received { len, .. } = completion {
+                assert_eq!(len, 1);
+                answered.push(engine.now());
+            }
+        }
+        while sent < 500 && due(sent) <= engine.now() {
+            engine.send(*turns.next().unwrap(), b"x");
+            sent += 1;
+        }
+        match sent {
+            500 if answered.len() == 500 => Step::Done,
+            500 => Step::Wait(Instant::NEVER),
+            _ => Step::Wait(due(sent)),
+        }
+    };
+    assert_eq!(run(&mut network, &mut client, &mut server, asking, Instant::NEVER), Outcome::Done);
+    let mut free_at = Instant::START;
+    let expected: Vec<Instant> = (0..500)
+        .map(|number| {
+            let from = (due(number) + ms(1)).max(free_at);
+            let is_frozen = stops <= from && from < goes_on;
+            free_at = if is_frozen { goes_on } else { from } + cost;
+            free_at + ms(1)
+        })
+        .collect();
+    assert_eq!(answered, expected);
+}
+
+#[test]
+fn bytes_say_when_they_arrived_though_nobody_was_there_to_see() {
+    let (mut client, mut server, mut network) = world(calm());
+    server.freeze(Instant::START + ms(3), Instant::START + ms(10));
+    let there = client.connect(&address(), None);
+    let mut sends = [3, 5, 6].map(|at| Instant::START + ms(at)).into_iter().peekable();
+    let mut asking = Program(|engine: &mut Sim| {
+        while engine.complete(&mut [0; 100]).is_some() {}
+        while sends.next_if(|at| *at <= engine.now()).is_some() {
+            engine.send(there, &[0; 8]);
+        }
+        sends.peek().map_or(Step::Done, |at| Step::Wait(*at))
+    });
+    let mut heard = Vec::new();
+    let mut hearing = Program(|engine: &mut Sim| {
+        while let Some(completion) = engine.complete(&mut [0; 12]) {
+            if matches!(completion, Received { .. }) {
+                heard.push((engine.now(), engine.arrived()));
+            } else {
+                assert_eq!(engine.arrived(), None, "nothing was received yet");
+            }
+        }
+        Step::Wait(Instant::NEVER)
+    });
+    let mut parties =
+        [Party::awaited(&mut client, &mut asking), Party::background(&mut server, &mut hearing)];
+    assert_eq!(network.run(&mut parties, Instant::NEVER), Outcome::Done);
+    // Cut off where the buffer ends, 12 of the 24 bytes are the first message and half of the second.
+    let at = |millis: u64| Instant::START + ms(millis);
+    let hears = &mut [Party::background(&mut server, &mut hearing)];
+    assert_eq!(network.run(hears, Instant::NEVER), Outcome::Stuck);
+    assert_eq!(heard, [(at(10), Some(at(6))), (at(10), Some(at(7)))]);
+}
+
+#[test]
 fn a_cut_resets_both_ends_at_once_and_loses_what_is_under_way() {
     let cuts = Cuts::Scheduled(vec![Cut { connection: 1, after: ms(5) }]);
     let (client, server, _network) = world(Conditions { cuts, ..calm() });

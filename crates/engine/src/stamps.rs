@@ -1,0 +1,129 @@
+//! When bytes reached this machine: the kernel's receive stamps, on our own clock.
+//!
+//! The kernel stamps what arrives with the wall clock, as it takes it in and before anybody is woken for it
+//! (`SO_TIMESTAMPNS`; TCP has the stamp of the last bytes that were read, Unix sockets have none). Our instants are
+//! those of the monotonic clock. Both run at one rate, since the kernel adjusts them together; what lies between them
+//! changes only when somebody sets the wall clock. So it is looked up at every stamp, and must still be what it was
+//! before: a stamp that may have another wall clock behind it than ours is no stamp.
+//!
+//! Left out: hardware stamps, which have a clock of their own.
+
+use crate::clock::{Clock, Reading};
+use crate::socket;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use units::Instant;
+
+/// Receives with stamps.
+pub(crate) struct Stamps {
+    clock: Clock,
+    offset: Offset,
+    arrived: Option<Instant>,
+}
+
+impl Stamps {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, offset: Offset::new(Reading::now()), arrived: None }
+    }
+
+    /// Like [`socket::receive`], and keeps the stamp.
+    pub(crate) fn receive(&mut self, socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
+        let (len, stamp) = socket::receive_stamped(socket, rx)?;
+        let monotonic = stamp.and_then(|stamp| self.offset.monotonic(stamp, Reading::now()));
+        self.arrived = monotonic.and_then(|monotonic| self.clock.instant(monotonic));
+        Ok(len)
+    }
+
+    /// When the last bytes of what was received last had reached this machine.
+    pub(crate) fn arrived(&self) -> Option<Instant> {
+        self.arrived
+    }
+}
+
+/// How far the wall clock is ahead of the monotonic one, and since when that is known. In nanoseconds.
+struct Offset {
+    ahead: i64,
+    since: u64,
+}
+
+impl Offset {
+    fn new(now: Reading) -> Self {
+        Self { ahead: ahead(now), since: now.monotonic }
+    }
+
+    /// What the monotonic clock showed when the wall clock showed `stamp`, to within [`DRIFT_MAX`]. `None` if the wall
+    /// clock was set meanwhile, or the answer is not between the last time it was set and now.
+    fn monotonic(&mut self, stamp: u64, now: Reading) -> Option<u64> {
+        if ahead(now).abs_diff(self.ahead) > DRIFT_MAX {
+            *self = Self::new(now);
+            return None;
+        }
+        let monotonic = stamp.checked_add_signed(-self.ahead)?;
+        (self.since..=now.monotonic).contains(&monotonic).then_some(monotonic)
+    }
+}
+
+fn ahead(reading: Reading) -> i64 {
+    // Neither clock passes 2^63 before the year 2262.
+    reading.wall.cast_signed() - reading.monotonic.cast_signed()
+}
+
+/// How much the offset may seem to change, in nanoseconds: its two clocks are read one after the other. More is the
+/// wall clock being set, or an interruption between the two readings, which costs a stamp or two.
+const DRIFT_MAX: u64 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wall clock is so far ahead at first.
+    const AHEAD: u64 = 1_700_000_000_000_000_000;
+
+    #[test]
+    fn a_stamp_is_when_the_monotonic_clock_showed_it() {
+        let mut offset = Offset::new(at(1_000_000, AHEAD));
+        assert_eq!(offset.monotonic(AHEAD + 2_000_000, at(2_050_000, AHEAD)), Some(2_000_000));
+        // The two clocks are never read at once.
+        assert_eq!(
+            offset.monotonic(AHEAD + 3_000_000, at(3_050_000, AHEAD + 900)),
+            Some(3_000_000)
+        );
+        assert_eq!(
+            offset.monotonic(AHEAD + 4_000_000, at(4_050_000, AHEAD - 900)),
+            Some(4_000_000)
+        );
+    }
+
+    #[test]
+    fn what_was_stamped_before_the_wall_clock_was_set_has_no_stamp() {
+        for step in [-3_600_000_000_000, -1_500_000, -2000, 2000, 1_500_000, 3_600_000_000_000_i64]
+        {
+            let later = AHEAD.checked_add_signed(step).unwrap();
+            let mut offset = Offset::new(at(0, AHEAD));
+            assert!(offset.monotonic(AHEAD + 9_000_000, at(9_050_000, AHEAD)).is_some());
+            // Stamped at 10.0 ms, the clock is set at 10.1 ms, read at 10.2 ms; another one waits behind it.
+            assert_eq!(offset.monotonic(AHEAD + 10_000_000, at(10_200_000, later)), None, "{step}");
+            assert_eq!(offset.monotonic(AHEAD + 10_000_000, at(10_201_000, later)), None, "{step}");
+            // From then on the new offset holds.
+            let stamp = later + 11_000_000;
+            assert_eq!(offset.monotonic(stamp, at(11_050_000, later)), Some(11_000_000), "{step}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_from_the_future_or_from_before_we_looked_is_none() {
+        let mut offset = Offset::new(at(5_000_000, AHEAD));
+        let mut ask = |stamp: u64| offset.monotonic(stamp, at(6_000_000, AHEAD));
+        assert_eq!(ask(AHEAD + 6_000_000), Some(6_000_000));
+        assert_eq!(ask(AHEAD + 6_000_001), None);
+        assert_eq!(ask(AHEAD + 5_000_000), Some(5_000_000));
+        assert_eq!(ask(AHEAD + 4_999_999), None);
+        for nonsense in [0, 1, u64::MAX] {
+            assert_eq!(ask(nonsense), None);
+        }
+    }
+
+    fn at(monotonic: u64, ahead: u64) -> Reading {
+        Reading { monotonic, wall: monotonic + ahead }
+    }
+}
