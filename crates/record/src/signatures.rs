@@ -1,8 +1,8 @@
 //! Known causes that show themselves in the numbers: times and failures that have a signature.
 //!
 //! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
-//! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what is
-//! wrong.
+//! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what
+//! is wrong.
 
 use crate::{Block, ErrorClass, Lifetime, RunRecord, Summary, Warning, Workload};
 use stats::Histogram;

@@ -1,11 +1,11 @@
 //! A record for programs: as JSON, and as HdrHistogram's interval log (`.hlog`) and percentile table (`.hgrm`).
 //!
-//! The last two have the distributions that results are made of: round trips, and of short-lived clients their whole
-//! lives. Blocks that failed do not count here either.
+//! The last two have the distributions that results are made of: response times of open loops, round trips of closed
+//! ones, and of short-lived clients their whole lives. Blocks that failed do not count here either.
 
 use crate::date;
 use crate::escape::{escape, is_plain};
-use record::{Block, Lifetime, RunRecord, Summary, Workload};
+use record::{Arrival, Block, Lifetime, RunRecord, Summary, Workload};
 use stats::{DecodeError, Histogram, LogInterval, interval_log};
 use std::fmt::Write as _;
 use units::{Instant, Nanos};
@@ -70,7 +70,12 @@ pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
 pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportError> {
     let index = index_of(record, name)?;
     let result = record.results.iter().find(|result| result.workload == index);
-    let times = result.and_then(|result| result.round_trip.as_ref());
+    let times = result.and_then(|result| match record.plan.workloads[index].arrival {
+        Arrival::Closed => result.round_trip.as_ref(),
+        Arrival::Open { .. } | Arrival::Bots { .. } | Arrival::PartlyOpen { .. } => {
+            result.response.as_ref()
+        }
+    });
     let times = times.ok_or(ExportError::NoDistribution)?;
     let whose = || escape(&record.plan.workloads[index].name);
     let histogram: Histogram =
@@ -117,9 +122,10 @@ pub enum ExportError {
 
 /// The times that results are made of; `None` if the block does not count or has none.
 fn distribution<'a>(block: &'a Block, workload: &Workload) -> Option<&'a Summary> {
-    let times = match workload.lifetime {
-        Lifetime::Long => &block.round_trip,
-        Lifetime::RoundTrips(_) => &block.phases.life,
+    let times = match (&block.open_loop, workload.lifetime) {
+        (Some(times), _) => &times.response,
+        (None, Lifetime::Long) => &block.round_trip,
+        (None, Lifetime::RoundTrips(_)) => &block.phases.life,
     };
     times.as_ref().filter(|_| block.failed.is_none())
 }

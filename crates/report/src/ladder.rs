@@ -3,10 +3,13 @@
 use crate::escape::{columns, cut, escape};
 use crate::number::{self, CELL_MAX, MICROS_CELL_MAX, MISSING};
 use crate::page::{Page, Style, Tone};
-use crate::{notes, words};
-use record::{Block, Comparison, Ended, Lifetime, RunRecord, Stop, Workload, WorkloadResult};
+use crate::{notes, verdict, words};
+use record::{
+    Block, Comparison, Ended, Level, Lifetime, RunRecord, Stop, Workload, WorkloadResult,
+};
 
-/// The table of the ladder and what is needed to read it: failures, the conclusion, checks, warnings, footnotes.
+/// The table of the ladder and what is needed to read it: failures, the conclusion, checks, warnings, footnotes, the
+/// verdict.
 ///
 /// The table takes 80 columns. A rung that failed, or was not reached, stands in it as that, with the reason below;
 /// every number that is missing has its reason below too.
@@ -24,24 +27,36 @@ pub fn ladder(record: &RunRecord, style: &Style) -> String {
     page.blank();
     match conclusion(record) {
         Some(conclusion) => page.prose(Tone::Strong, &conclusion),
-        None => {
-            page.prose(Tone::Strong, "No conclusion: no rung can be compared with the baseline.")
-        }
+        None => page.prose(Tone::Strong, &no_conclusion(record)),
     }
     page.blank();
     notes::checks(&mut page, record);
     notes::warnings(&mut page, record);
     page.blank();
     footnotes(&mut page, record);
+    verdict::show(&mut page, record, &verdict::of(record));
     page.finish()
 }
 
+fn no_conclusion(record: &RunRecord) -> String {
+    let reason = match verdict::of(record).level {
+        Level::Invalid => "the measurement is invalid, see the verdict",
+        Level::Trusted | Level::Degraded => "no rung can be compared with the baseline",
+    };
+    format!("No conclusion: {reason}.")
+}
+
 /// The answer in one sentence: what WebSocket costs against the baseline or, if that was not measured, the first rung
-/// that was. `None` if there is nothing to compare. Built of the record's numbers; unescaped, for the record itself.
+/// that was. `None` if there is nothing to compare, or if the verdict says that it is no result. Built of the record's
+/// numbers; unescaped, for the record itself.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
-    let baseline = baseline(record)?;
+    let verdict = verdict::of(record);
+    let baseline = baseline(record)
+        .filter(|_| !record.plan.baseline.is_some_and(|index| verdict::forbids(&verdict, index)))?;
+    let allowed =
+        record.results.iter().filter(|result| !verdict::forbids(&verdict, result.workload));
     let compared: Vec<(&Workload, &Comparison)> =
-        record.results.iter().filter_map(|result| compared(record, result)).collect();
+        allowed.filter_map(|result| compared(record, result)).collect();
     let websocket = compared.iter().find(|(workload, _)| workload.name == "ws");
     let (workload, comparison) = *websocket.or_else(|| compared.first())?;
 

@@ -17,8 +17,11 @@ mod ladder;
 mod live;
 mod notes;
 mod number;
+mod open_loop;
 mod page;
 mod run;
+mod steps;
+mod verdict;
 mod words;
 
 pub use escape::escape;

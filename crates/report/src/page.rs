@@ -68,7 +68,38 @@ impl Page {
 
     /// A paragraph with a label before it, in a column of its own.
     pub(crate) fn pair(&mut self, label: &str, text: &str) {
-        self.put((Tone::Plain, label), LABEL_COLUMNS, LABEL_COLUMNS, (Tone::Plain, text));
+        self.labelled(label, (Tone::Plain, text));
+    }
+
+    /// The same with a colour for the text.
+    pub(crate) fn labelled(&mut self, label: &str, text: (Tone, &str)) {
+        self.put((Tone::Plain, label), LABEL_COLUMNS, LABEL_COLUMNS, text);
+    }
+
+    /// A paragraph that belongs to the remark above it; nothing if it is empty.
+    pub(crate) fn under(&mut self, label: &str, text: &str) {
+        if !text.is_empty() {
+            self.put((Tone::Plain, &format!("  {label}:")), 2, 4, (Tone::Plain, text));
+        }
+    }
+
+    /// A row of cells to the right of a label, each in a column of the same width.
+    pub(crate) fn row(
+        &mut self,
+        label: &str,
+        width: usize,
+        cells: impl Iterator<Item = (Tone, String)>,
+    ) {
+        let label = cut(&escape(label), LABEL_COLUMNS - 1);
+        let mut gap = LABEL_COLUMNS - 2 - columns(&label);
+        self.text.push_str(&label);
+        for (tone, cell) in cells {
+            let cell = cut(&escape(&cell), width);
+            self.spaces(gap + width - columns(&cell));
+            self.toned(tone, &cell);
+            gap = 0;
+        }
+        self.text.push('\n');
     }
 
     /// The text, which ends with one newline.

@@ -1,19 +1,25 @@
-//! A single run: everything that was measured of one target.
+//! A single run: everything that was measured of one target, in one measurement or in several.
 
 use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
-use crate::{notes, words};
+use crate::{notes, open_loop, steps, verdict, words};
 use record::{
-    Block, Connections, Counts, ErrorClass, Estimate, Lifetime, Little, Phases, RunRecord, Summary,
-    Workload, WorkloadResult,
+    Arrival, Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
+    RunRecord, Stalls, Summary, Workload, WorkloadResult,
 };
 
-/// What a single run came to: round trips, throughput, counts, connections and their phases, cost, errors, checks.
+/// What a single run came to: response times or round trips, rates, counts, connections and their phases, cost, errors,
+/// checks, and whether all that may be believed.
 ///
-/// Works for any record; one with several workloads gets a section for each.
+/// Works for any record; one with several workloads has a table of them, and a section for each.
 pub fn run(record: &RunRecord, style: &Style) -> String {
+    let verdict = verdict::of(record);
     let mut page = Page::new(style);
     notes::ended(&mut page, record);
+    if record.plan.workloads.len() > 1 {
+        page.blank();
+        steps::table(&mut page, record, &verdict);
+    }
     for (index, workload) in record.plan.workloads.iter().enumerate() {
         page.blank();
         section(&mut page, &Measured::of(record, index, workload));
@@ -23,6 +29,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
         notes::checks(&mut page, record);
     }
     notes::warnings(&mut page, record);
+    verdict::show(&mut page, record, &verdict);
     page.finish()
 }
 
@@ -55,8 +62,14 @@ impl<'a> Measured<'a> {
         self.result?.round_trip.as_ref()
     }
 
+    /// Whether messages are due by a schedule.
+    fn is_open(&self) -> bool {
+        self.workload.arrival != Arrival::Closed
+    }
+
+    /// Whether it is about clients that come and go. Sessions do so too, but what is measured of them are messages.
     fn is_short_lived(&self) -> bool {
-        matches!(self.workload.lifetime, Lifetime::RoundTrips(_))
+        !self.is_open() && matches!(self.workload.lifetime, Lifetime::RoundTrips(_))
     }
 
     /// How long was measured in all.
@@ -87,14 +100,25 @@ fn section(page: &mut Page, measured: &Measured<'_>) {
         }
     }
     page.blank();
-    headline(page, measured);
-    throughput(page, measured);
+    if measured.is_open() {
+        let response = measured.result.and_then(|result| result.response.as_ref());
+        open_loop::times(page, &measured.blocks, response);
+        open_loop::rate(page, workload, &measured.blocks);
+    } else {
+        headline(page, measured);
+        throughput(page, measured);
+    }
     counts(page, measured);
+    if measured.is_open() {
+        open_loop::outcomes(page, &measured.blocks);
+    }
+    stalls(page, measured);
+    fairness(page, measured);
     connections(page, measured);
     phases(page, measured);
     cost(page, measured);
     errors(page, measured);
-    if let Some(block) = measured.only_block() {
+    if let Some(block) = measured.only_block().filter(|_| !measured.is_open()) {
         little(page, block);
     }
 }
@@ -108,6 +132,7 @@ fn headline(page: &mut Page, measured: &Measured<'_>) {
     } else {
         percentiles(page, "round trip", measured.merged().or(of_block));
     }
+    page.pair("response", "none: a closed loop has no schedule; --rate has one");
 }
 
 /// Percentiles, each with the reason if it is missing.
@@ -174,6 +199,41 @@ fn counts(page: &mut Page, measured: &Measured<'_>) {
     );
     if let Some(error) = measured.blocks.iter().find_map(|block| block.counts.check().err()) {
         page.remark(Tone::Failed, "error:", &format!("the counts do not add up: {error}"));
+    }
+}
+
+/// Gaps in the workers' own loops; in an open loop also that there were none.
+fn stalls(page: &mut Page, measured: &Measured<'_>) {
+    let all = measured.blocks.iter().map(|block| &block.stalls);
+    let (mut count, mut longest, mut total, mut touched) = (0_u64, 0, 0_u64, 0_u64);
+    for Stalls { count: more, longest_ns, total_ns, affected, .. } in all {
+        count = count.saturating_add(*more);
+        longest = longest.max(*longest_ns);
+        total = total.saturating_add(*total_ns);
+        touched = touched.saturating_add(*affected);
+    }
+    if count > 0 {
+        let (longest, total) = (number::nanos(longest), number::nanos(total));
+        page.pair(
+            "stalls",
+            &format!("{count}, the longest {longest}, {total} in all; {touched} messages affected"),
+        );
+    } else if measured.is_open() {
+        page.pair("stalls", "none: the generator never stood still");
+    }
+}
+
+/// The block in which connections were served least evenly.
+fn fairness(page: &mut Page, measured: &Measured<'_>) {
+    let all = measured.blocks.iter().filter_map(|block| block.fairness);
+    let share =
+        |it: &Fairness| number::float(it.replies_min) / number::float(it.replies_median.max(1));
+    let worst = all.min_by(|one, other| share(one).total_cmp(&share(other)));
+    if let Some(Fairness { connections, replies_min, replies_median }) = worst {
+        page.pair(
+            "fairness",
+            &format!("{replies_min} replies at least, median {replies_median}, of {connections} connections"),
+        );
     }
 }
 

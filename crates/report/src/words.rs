@@ -1,7 +1,7 @@
 //! What workloads are called in sentences.
 
 use crate::number;
-use record::{Lifetime, MessageKind, Workload};
+use record::{Arrival, Lifetime, MessageKind, Spacing, Workload};
 
 /// What it is called in a sentence: rungs of the ladder have a name for people, others their own.
 pub(crate) fn name(workload: &Workload) -> &str {
@@ -31,8 +31,45 @@ pub(crate) fn message(workload: &Workload) -> String {
     format!("{} {kind}", size(workload))
 }
 
-/// `50 connections, one message in flight on each`.
+/// `50 connections, one message in flight on each`; `2.00 k/s due at equal distances over 50 connections`.
 pub(crate) fn load(workload: &Workload) -> String {
+    let outstanding = workload
+        .in_flight_max
+        .map_or_else(String::new, |max| format!(", {max} outstanding at most"));
+    let connections = workload.connections;
+    let schedule = match workload.arrival {
+        Arrival::Closed => return closed_loop(workload),
+        Arrival::Open { messages_per_s, spacing } => {
+            let (rate, spacing) = (number::per_second(messages_per_s), spaced(spacing));
+            format!("{rate} due {spacing} over {connections} connections")
+        }
+        Arrival::Bots { every_ns, spacing } => {
+            let (every, spacing) = (number::nanos(every_ns), spaced(spacing));
+            format!("{connections} bots, each a message every {every} {spacing}")
+        }
+        Arrival::PartlyOpen { sessions_per_s, spacing, think_ns } => {
+            let (rate, spacing) = (number::per_second(sessions_per_s), spaced(spacing));
+            let each = match workload.lifetime {
+                Lifetime::Long => String::new(),
+                Lifetime::RoundTrips(each) => format!(" of {each} messages"),
+            };
+            let think = number::nanos(think_ns);
+            format!(
+                "partly open: {rate} sessions{each} due {spacing}, think time {think}, {connections} at a time at most"
+            )
+        }
+    };
+    format!("{schedule}{outstanding}")
+}
+
+fn spaced(spacing: Spacing) -> &'static str {
+    match spacing {
+        Spacing::Uniform => "at equal distances",
+        Spacing::Poisson => "at random (Poisson)",
+    }
+}
+
+fn closed_loop(workload: &Workload) -> String {
     let flight = in_flight(workload);
     let bound =
         workload.in_flight_max.map_or_else(String::new, |max| format!(", {max} on all at most"));

@@ -18,11 +18,8 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
 /// No message of a workload, or of the whole record, got its reply. Without any reply the record is no result; a single
 /// workload of several is one that failed, and the others are measured.
 pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
-    let ok = |index: usize| {
-        let of = record.blocks.iter().filter(move |block| block.workload == index);
-        of.fold(0_u64, |sum, block| sum.saturating_add(block.counts.ok))
-    };
-    let nothing_at_all = record.blocks.iter().all(|block| block.counts.ok == 0);
+    let is_nothing = |block: &Block| block.counts.ok == 0 || block.failed.is_some();
+    let nothing_at_all = record.blocks.iter().all(is_nothing);
     let reason = |workload, evidence| {
         Reason {
         code: "nothing_succeeded".to_owned(),
@@ -44,7 +41,8 @@ pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
             Some(why) => why,
             None => format!("0 right replies on {} blocks", blocks.len()),
         };
-        (!blocks.is_empty() && ok(index) == 0).then(|| reason(Some(index), evidence))
+        let all_nothing = blocks.iter().all(|block| is_nothing(block));
+        (!blocks.is_empty() && all_nothing).then(|| reason(Some(index), evidence))
     });
     failed.collect()
 }

@@ -206,7 +206,7 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// A difference between two open loops that is smaller than what timers are off by. In closed loops no timer takes part.
+/// A difference between two open loops that is smaller than what timers are off by. No timer takes part in closed ones.
 fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
     let comparison = claimed(subject).filter(|_| subject.is_open())?;
     let floor = subject.record.environment.timer_floor?;

@@ -4,8 +4,9 @@ use crate::records;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Comparison, Connections, Counts, Ended, ErrorClass, Estimate, Lifetime, Little, Phases,
-    RunRecord, Stop, Summary, Warning,
+    Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate, Fairness,
+    Identity, Level, Lifetime, Little, OpenLoop, Phases, Reason, RunRecord, Sessions, Spacing,
+    Stop, Summary, Verdict, Warning,
 };
 use report::{Live, Style};
 use unicode_width::UnicodeWidthStr;
@@ -87,6 +88,7 @@ fn any_record(random: &mut Random) -> RunRecord {
         if random.below(2) == 0 {
             workload.lifetime = Lifetime::RoundTrips(any_count(random));
         }
+        workload.arrival = any_arrival(random);
     }
     record.plan.seed = random.next_u64();
     record.plan.baseline = [None, Some(0), Some(2), Some(9)][random.below(4)];
@@ -101,6 +103,9 @@ fn any_record(random: &mut Random) -> RunRecord {
         evidence: any_text(random),
         advice: any_text(random),
     }];
+    record.verdict = (random.below(2) == 0).then(|| any_verdict(random));
+    record.environment.selftest =
+        Some(Certificate { at: any_text(random), ..Certificate::default() });
     record.blocks.truncate(random.below(7));
     for block in &mut record.blocks {
         block.workload = random.below(4);
@@ -135,6 +140,22 @@ fn any_record(random: &mut Random) -> RunRecord {
         };
         block.round_trip = (random.below(2) == 0).then(|| any_summary(random));
         block.messages_per_s = any_number(random);
+        block.open_loop = (random.below(2) == 0).then(|| OpenLoop {
+            response: (random.below(2) == 0).then(|| any_summary(random)),
+            service: Some(any_summary(random)),
+            true_delay: Some(any_summary(random)),
+            sessions: Some(Sessions { planned: any_count(random), ..Sessions::default() }),
+            ..OpenLoop::default()
+        });
+        block.stalls.count = any_count(random);
+        block.stalls.affected = any_count(random);
+        block.stalls.longest_ns = any_count(random);
+        block.identity = Some(Identity { lost: any_count(random), ..Identity::default() });
+        block.fairness = Some(Fairness {
+            connections: any_count(random),
+            replies_min: any_count(random),
+            replies_median: any_count(random),
+        });
         block.cpu.missing = [("server_us_per_message".to_owned(), any_text(random))].into();
         block.little = match random.below(2) {
             0 => Little::NotChecked { reason: any_text(random) },
@@ -180,6 +201,33 @@ fn any_record(random: &mut Random) -> RunRecord {
         }
     }
     record
+}
+
+fn any_arrival(random: &mut Random) -> Arrival {
+    let spacing = Spacing::Poisson;
+    match random.below(4) {
+        0 => Arrival::Closed,
+        1 => Arrival::Open { messages_per_s: any_number(random), spacing },
+        2 => Arrival::Bots { every_ns: any_count(random), spacing },
+        _ => Arrival::PartlyOpen {
+            sessions_per_s: any_number(random),
+            spacing,
+            think_ns: any_count(random),
+        },
+    }
+}
+
+fn any_verdict(random: &mut Random) -> Verdict {
+    let level = [Level::Trusted, Level::Degraded, Level::Invalid][random.below(3)];
+    let reasons = (0..random.below(4)).map(|_| Reason {
+        code: any_text(random),
+        level,
+        workload: (random.below(2) == 0).then(|| random.below(5)),
+        message: any_text(random),
+        evidence: any_text(random),
+        advice: any_text(random),
+    });
+    Verdict { level, reasons: reasons.collect() }
 }
 
 fn any_summary(random: &mut Random) -> Summary {

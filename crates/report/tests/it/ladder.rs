@@ -2,7 +2,9 @@
 
 use crate::records;
 use expect_test::{Expect, expect};
-use record::{Ended, Estimate, Little, RunRecord, Warning};
+use record::{
+    Certificate, Check, Ended, Estimate, Level, Little, Reason, RunRecord, Verdict, Warning,
+};
 use report::Style;
 
 #[test]
@@ -12,28 +14,30 @@ fn every_rung_stands_beside_the_floor() {
     check(
         &record,
         &expect![[r#"
-        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
-        for each rung, in random order (seed 7).
+            Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            for each rung, in random order (seed 7).
 
-                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-        rung         p50   p90   p99     /s generator server message  [95 % interval]
-        tcp          254   301   412  191 k      5.10   5.00     128  baseline
-        tcp-framed   270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
-        unix         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
-        ws           300   355   486  162 k      6.02   5.90     152  1.18x [1.16, 1.20]
-        ws-text      315   373   511  154 k      6.32   6.20     160  1.24x [1.22, 1.26]
-        http         331   391   536  147 k      6.63   6.50     168  1.30x [1.28, 1.32]
-        http-new     346   409   560  141 k      6.94   6.80     176  1.36x [1.34, 1.38]
+                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+            rung         p50   p90   p99     /s generator server message  [95 % interval]
+            tcp          254   301   412  191 k      5.10   5.00     128  baseline
+            tcp-framed   270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
+            unix         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
+            ws           300   355   486  162 k      6.02   5.90     152  1.18x [1.16, 1.20]
+            ws-text      315   373   511  154 k      6.32   6.20     160  1.24x [1.22, 1.26]
+            http         331   391   536  147 k      6.63   6.50     168  1.30x [1.28, 1.32]
+            http-new     346   409   560  141 k      6.94   6.80     176  1.36x [1.34, 1.38]
 
-        On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
-        trip p50, 50 connections, one message in flight).
+            On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
+            trip p50, 50 connections, one message in flight).
 
-        checks: Little's law held on 14 of 14 blocks; counts add up
+            checks: Little's law held on 14 of 14 blocks; counts add up
 
-        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-        directions, payload and framing, without TCP and IP.
-        http-new: its round trip includes the connect.
-    "#]],
+            Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+            directions, payload and framing, without TCP and IP.
+            http-new: its round trip includes the connect.
+
+            verdict        trusted
+        "#]],
     );
 }
 
@@ -49,27 +53,34 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
     check(
         &record,
         &expect![[r#"
-        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
-        for each rung, in random order (seed 7).
+            Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            for each rung, in random order (seed 7).
 
-                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-        rung         p50   p90   p99     /s generator server message  [95 % interval]
-        tcp          254   301   412  191 k      5.10   5.00     128  baseline
-        ws         failed, see below
-        http         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
+                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+            rung         p50   p90   p99     /s generator server message  [95 % interval]
+            tcp          254   301   412  191 k      5.10   5.00     128  baseline
+            ws         failed, see below
+            http         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
 
-        ws failed: connection refused by 127.0.0.1:4000 (2 of 2 blocks)
-        http: 1 of 2 blocks failed and do not count: every message failed: \u{1b}[31mno
-          echo
+            ws failed: connection refused by 127.0.0.1:4000 (2 of 2 blocks)
+            http: 1 of 2 blocks failed and do not count: every message failed: \u{1b}[31mno
+              echo
 
-        On this machine HTTP costs 1.12x [1.10, 1.14] of bare TCP at 64 B (round trip
-        p50, 50 connections, one message in flight).
+            On this machine HTTP costs 1.12x [1.10, 1.14] of bare TCP at 64 B (round trip
+            p50, 50 connections, one message in flight).
 
-        checks: Little's law held on 3 of 3 blocks; counts add up
+            checks: Little's law held on 3 of 3 blocks; counts add up
 
-        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-        directions, payload and framing, without TCP and IP.
-    "#]],
+            Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+            directions, payload and framing, without TCP and IP.
+
+            verdict        degraded: the numbers say less than they seem to
+            degraded: no message got its reply: this is an error and no result (ws)
+              [nothing_succeeded]
+              shown by: connection refused by 127.0.0.1:4000
+              next: is a server listening there, and does it answer as expected? The errors
+                say how it failed
+        "#]],
     );
 }
 
@@ -110,6 +121,8 @@ fn a_partial_record_says_what_was_not_reached() {
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
             directions, payload and framing, without TCP and IP.
+
+            verdict        trusted
         "#]],
     );
 }
@@ -134,25 +147,27 @@ fn a_number_that_is_missing_says_why() {
     check(
         &record,
         &expect![[r#"
-        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
-        for each rung, in random order (seed 7).
+            Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            for each rung, in random order (seed 7).
 
-                   round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-        rung         p50   p90   p99     /s generator server message  [95 % interval]
-        tcp          254   301   412  191 k      5.10      -     128  baseline
-        ws           270   319     -  180 k      5.41      -     136  1.06x [1.04, 1.08]
+                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
+            rung         p50   p90   p99     /s generator server message  [95 % interval]
+            tcp          254   301   412  191 k      5.10      -     128  baseline
+            ws           270   319     -  180 k      5.41      -     136  1.06x [1.04, 1.08]
 
-        - CPU of the server: the server is not ours (tcp, ws)
-        - round trip p99: too few messages: 500, at least 1000 needed (ws)
+            - CPU of the server: the server is not ours (tcp, ws)
+            - round trip p99: too few messages: 500, at least 1000 needed (ws)
 
-        On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
-        trip p50, 50 connections, one message in flight).
+            On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
+            trip p50, 50 connections, one message in flight).
 
-        checks: Little's law held on 4 of 4 blocks; counts add up
+            checks: Little's law held on 4 of 4 blocks; counts add up
 
-        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-        directions, payload and framing, without TCP and IP.
-    "#]],
+            Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+            directions, payload and framing, without TCP and IP.
+
+            verdict        trusted
+        "#]],
     );
 }
 
@@ -184,8 +199,7 @@ fn doubts_are_told_with_their_advice() {
             tcp          254   301   412  191 k      5.10   5.00     128  baseline
             ws           270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
 
-            On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
-            trip p50, 50 connections, one message in flight).
+            No conclusion: the measurement is invalid, see the verdict.
 
             checks: Little's law held on 2 of 3 blocks (broken first in ws, round 1: 50.0 in
               flight expected, 43.1 measured), not checked on 1 (fewer than 100 messages);
@@ -196,6 +210,18 @@ fn doubts_are_told_with_their_advice() {
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
             directions, payload and framing, without TCP and IP.
+
+            verdict        invalid: the numbers are no result
+            invalid: Little's law does not hold: messages, time or replies were lost from
+              sight (ws) [littles_law]
+              shown by: on 1 of 2 blocks, the worst in round 1: 50.0 messages in flight
+                expected, 43.1 measured (-13.8 %)
+              next: measure longer (-d 10s) on a quieter machine; if it stays, report it:
+                wirebench has a bug
+            invalid: the numbers cannot be: wirebench has a bug (ws) [impossible]
+              shown by: on 1 of 2 blocks, the worst in round 2: the counts do not add up:
+                sent 95050 is not ok 94999 + error 0 + timed out 0 + in flight at the end 50
+              next: do not believe this run; report it with its record
         "#]],
     );
 }
@@ -261,6 +287,65 @@ fn the_conclusion_is_about_what_was_measured() {
     record.results.truncate(1);
     assert_eq!(report::conclusion(&record), None);
     assert!(report::ladder(&record, &Style::default()).contains("No conclusion"));
+}
+
+#[test]
+fn what_an_invalid_verdict_is_about_is_not_claimed() {
+    let about = |workload| {
+        let mut record = records::ladder(&["tcp", "unix", "ws"]);
+        record.verdict = Some(Verdict {
+            level: Level::Invalid,
+            reasons: vec![Reason {
+                code: "littles_law".to_owned(),
+                level: Level::Invalid,
+                workload,
+                message: "Little's law does not hold".to_owned(),
+                evidence: "on 2 of 2 blocks".to_owned(),
+                advice: "measure longer".to_owned(),
+            }],
+        });
+        record
+    };
+    let conclusion = |workload| report::conclusion(&about(workload));
+    assert_eq!(conclusion(None), None);
+    assert_eq!(conclusion(Some(0)), None);
+    assert!(conclusion(Some(1)).unwrap().contains("WebSocket"));
+    assert!(conclusion(Some(2)).unwrap().contains("Unix socket"));
+    let page = report::ladder(&about(Some(0)), &Style::default());
+    assert!(page.contains("No conclusion: the measurement is invalid, see the verdict."), "{page}");
+    expect![[r#"
+        verdict.
+
+        checks: Little's law held on 6 of 6 blocks; counts add up
+
+        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+        directions, payload and framing, without TCP and IP.
+
+        verdict        invalid: the numbers are no result
+        invalid: Little's law does not hold (tcp) [littles_law]
+          shown by: on 2 of 2 blocks
+          next: measure longer
+    "#]]
+    .assert_eq(&page[page.find("verdict").unwrap()..]);
+}
+
+#[test]
+fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    record.environment.selftest = Some(Certificate {
+        at: "2026-01-01T00:00:00Z".to_owned(),
+        version: "0.1.0".to_owned(),
+        boot_id: "5f3c".to_owned(),
+        passed: true,
+        checks: vec![Check { passed: true, ..Check::default() }; 5],
+    });
+    let page = report::ladder(&record, &Style::default());
+    expect![[r#"
+        self-test      passed on this machine at 2026-01-01T00:00:00Z (5 of 5 checks,
+                       version 0.1.0)
+        verdict        trusted
+    "#]]
+    .assert_eq(&page[page.find("self-test").unwrap()..]);
 }
 
 fn check(record: &RunRecord, expected: &Expect) {

@@ -4,5 +4,6 @@ mod bounds;
 mod export;
 mod ladder;
 mod live;
+mod open_loop;
 mod records;
 mod run;

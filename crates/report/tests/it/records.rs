@@ -2,8 +2,9 @@
 
 use record::{
     Arrival, Block, Comparison, Connections, ContextSwitches, Counts, Cpu, Ended, Environment,
-    Estimate, Kind, Lifetime, Little, Message, MessageKind, PerMetric, Phases, Pinning, Plan,
-    RunRecord, Stalls, Stop, Summary, TimeOuts, Tool, Verify, Wire, Workload, WorkloadResult,
+    Estimate, Fairness, Identity, Kind, Lifetime, Little, Message, MessageKind, OpenLoop,
+    PerMetric, Phases, Pinning, Plan, RunRecord, Spacing, Stalls, Stop, Summary, TimeOuts, Tool,
+    Verify, Wire, Workload, WorkloadResult,
 };
 
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
@@ -21,6 +22,77 @@ pub(crate) fn run() -> RunRecord {
     let mut result = result(0);
     result.round_trip = block(0, 0).round_trip;
     record(Kind::Run, vec![workload], vec![block(0, 0)], vec![result])
+}
+
+/// An open loop of 2000 messages a second for ten seconds.
+pub(crate) fn open() -> RunRecord {
+    let mut record = run();
+    record.plan.workloads[0].arrival =
+        Arrival::Open { messages_per_s: 2000.0, spacing: Spacing::Uniform };
+    record.plan.workloads[0].in_flight_max = Some(10_000);
+    record.blocks = vec![open_block(0, 20_000)];
+    record.results[0].response = times(1_250_000, 20_000);
+    record.results[0].round_trip = None;
+    record
+}
+
+/// 100, 200 and 400 bots, the last of them too many.
+pub(crate) fn bots() -> RunRecord {
+    let steps = [100, 200, 400];
+    let workloads = steps.map(|bots| Workload {
+        name: format!("{bots} bots"),
+        target: "ws://127.0.0.1:8080/".to_owned(),
+        connections: bots,
+        arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
+        ..workload("ws")
+    });
+    let blocks = (0..3).map(|step| open_block(step, 10 * steps[step])).collect();
+    let results = (0..3).map(result).collect();
+    let mut record = record(Kind::Run, workloads.to_vec(), blocks, results);
+    let last = &mut record.blocks[2];
+    last.counts = Counts { planned: 4000, sent: 3000, unsent: 1000, ok: 3000, ..Counts::default() };
+    last.messages_per_s = 300.0;
+    last.open_loop = open_block(2, 3000).open_loop;
+    record
+}
+
+/// Ten seconds in which so many messages were due.
+fn open_block(workload: usize, due: u64) -> Block {
+    Block {
+        measured_ns: 10_000_000_000,
+        counts: Counts { planned: due, sent: due, ok: due, ..Counts::default() },
+        round_trip: None,
+        open_loop: Some(OpenLoop {
+            response: times(1_250_000, due),
+            service: times(1_200_000, due),
+            send_lag: times(50_000, due),
+            own_share: times(12_000, due),
+            true_delay: None,
+            sessions: None,
+        }),
+        identity: Some(Identity::default()),
+        fairness: Some(Fairness { connections: 50, replies_min: 399, replies_median: 400 }),
+        messages_per_s: number(due) / 10.0,
+        little: Little::NotChecked { reason: "an open loop".to_owned() },
+        ..block(workload, 0)
+    }
+}
+
+fn number(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::NAN, f64::from)
+}
+
+/// Times around `p50` nanoseconds, with as many percentiles as so many of them have.
+fn times(p50: u32, count: u64) -> Option<Summary> {
+    let p99_9_ns = (count >= 10_000).then(|| u64::from(p50) * 2);
+    let missing = format!("{count} samples, at least 10000 are needed");
+    let missing = p99_9_ns.is_none().then(|| ("p99_9_ns".to_owned(), missing));
+    Some(Summary {
+        p99_9_ns,
+        missing: missing.into_iter().collect(),
+        mean_ns: f64::from(p50),
+        ..summary(p50, count)
+    })
 }
 
 fn record(

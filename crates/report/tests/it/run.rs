@@ -21,6 +21,7 @@ fn all_that_was_measured_of_one_target_is_shown() {
                            p99    381 us
                            p99.9  -  too few messages: 95000, at least 100000 needed
                            max    2.03 ms
+            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
@@ -31,6 +32,8 @@ fn all_that_was_measured_of_one_target_is_shown() {
                            5.05 us]
             bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+            verdict        trusted
         "#]],
     );
 }
@@ -69,6 +72,7 @@ fn clients_that_live_shortly_have_their_phases_apart() {
                            p99    381 us
                            p99.9  -  too few messages: 95000, at least 100000 needed
                            max    2.03 ms
+            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             clients        15.9 k/s (20000 served)
             messages       planned 95050 = sent 95050 + unsent 0
@@ -85,6 +89,8 @@ fn clients_that_live_shortly_have_their_phases_apart() {
                            5.05 us]
             bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
             Little's law   not checked: connections are short-lived
+
+            verdict        trusted
         "#]],
     );
 }
@@ -110,6 +116,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
         timed_out: 13,
         in_flight_at_end: 0,
     };
+    block.round_trip = Some(records::summary(254_321, 30));
     block.errors = vec![
         error("reply_timed_out", 13, "no whole reply within 1 s"),
         error("wrong_reply", 47, "byte 3 of 64 is 0x00, expected 0x7f: \"\x1b]0;owned\x07\""),
@@ -140,6 +147,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
                            p99    381 us
                            p99.9  -  too few messages: 95000, at least 100000 needed
                            max    2.03 ms
+            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             messages       planned 100 = sent 90 + unsent 10
                            sent 90 = ok 30 + error 47 + timed out 13 + in flight 0
@@ -155,6 +163,17 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
             warning: two of three messages failed (60 of 90); look at the errors above first
+
+            verdict        invalid: the numbers are no result
+            invalid: the load that was asked for did not come to be [asked_not_achieved]
+              shown by: 10 of 100 messages were never sent (10.0 %), and no percentile has
+                them
+              next: look at the errors; `wirebench doctor` says which limit of this machine
+                binds
+            degraded: messages failed, and the times are those of the others alone
+              [failures]
+              shown by: 47 errors and 13 time-outs of 90 messages (66.7 %)
+              next: look at the errors first: what they say comes before any percentile
         "#]],
     );
 }
@@ -183,6 +202,7 @@ fn a_target_that_was_never_reached_says_so() {
             failed: connection refused
 
             round trip     no reply was measured
+            response       none: a closed loop has no schedule; --rate has one
             throughput     0/s
             messages       planned 0 = sent 0 + unsent 0
                            sent 0 = ok 0 + error 0 + timed out 0 + in flight 0
@@ -190,6 +210,13 @@ fn a_target_that_was_never_reached_says_so() {
             CPU/message    generator -, server -
             bytes/message  - (no reply was measured)
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+            verdict        invalid: the numbers are no result
+            invalid: no message got its reply: this is an error and no result
+              [nothing_succeeded]
+              shown by: connection refused
+              next: is a server listening there, and does it answer as expected? The errors
+                say how it failed
         "#]],
     );
 }

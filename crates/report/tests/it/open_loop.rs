@@ -1,0 +1,258 @@
+//! Open loops, bots that rise, sessions: what a reader and a program get of them.
+
+use crate::records;
+use expect_test::{Expect, expect};
+use record::{
+    Arrival, Counts, Fairness, Identity, Lifetime, RunRecord, Sessions, Spacing, Stall, Stalls,
+};
+use report::Style;
+
+#[test]
+fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
+    check(
+        &records::open(),
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+            64 B binary, 2.00 k/s due at equal distances over 50 connections, 10000
+            outstanding at most, 1 thread, 10.0 s measured
+
+                             response     service    send lag   own share
+            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
+            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
+            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
+            p99.9             2.50 ms     2.40 ms      100 us     24.0 us
+            max               10.0 ms     9.60 ms      400 us     96.0 us
+            rate           asked 2.00 k/s, offered 2.00 k/s, sent 2.00 k/s
+                           achieved 2.00 k/s (100 % of offered)
+            messages       planned 20000 = sent 20000 + unsent 0
+                           sent 20000 = ok 20000 + error 0 + timed out 0 + in flight 0
+            replies        lost 0, duplicate 0, reordered 0, corrupted 0
+            stalls         none: the generator never stood still
+            fairness       399 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                           5.05 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+
+            verdict        trusted
+        "#]],
+    );
+}
+
+#[test]
+fn bots_that_rise_have_a_table_of_their_steps() {
+    check(
+        &records::bots(),
+        &expect![[r#"
+                          response time
+            step              p50      p99    p99.9      max   offered  achieved  verdict
+            100 bots      1.25 ms  1.88 ms        -  10.0 ms     100/s     100/s  trusted
+            200 bots      1.25 ms  1.88 ms        -  10.0 ms     200/s     200/s  trusted
+            400 bots      1.25 ms  1.88 ms        -  10.0 ms     400/s     300/s  invalid
+
+            ws://127.0.0.1:8080/
+            64 B binary, 100 bots, each a message every 1.00 s at equal distances, 1 thread,
+            10.0 s measured
+
+                             response     service    send lag   own share
+            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
+            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
+            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
+            p99.9                   -           -           -           -
+            max               10.0 ms     9.60 ms      400 us     96.0 us
+                           - p99.9: 1000 samples, at least 10000 are needed
+            rate           asked 100/s, offered 100/s, sent 100/s
+                           achieved 100/s (100 % of offered)
+            messages       planned 1000 = sent 1000 + unsent 0
+                           sent 1000 = ok 1000 + error 0 + timed out 0 + in flight 0
+            replies        lost 0, duplicate 0, reordered 0, corrupted 0
+            stalls         none: the generator never stood still
+            fairness       399 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                           5.05 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+
+            ws://127.0.0.1:8080/
+            64 B binary, 200 bots, each a message every 1.00 s at equal distances, 1 thread,
+            10.0 s measured
+
+                             response     service    send lag   own share
+            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
+            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
+            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
+            p99.9                   -           -           -           -
+            max               10.0 ms     9.60 ms      400 us     96.0 us
+                           - p99.9: 2000 samples, at least 10000 are needed
+            rate           asked 200/s, offered 200/s, sent 200/s
+                           achieved 200/s (100 % of offered)
+            messages       planned 2000 = sent 2000 + unsent 0
+                           sent 2000 = ok 2000 + error 0 + timed out 0 + in flight 0
+            replies        lost 0, duplicate 0, reordered 0, corrupted 0
+            stalls         none: the generator never stood still
+            fairness       399 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.41 us [5.35 us, 5.46 us], server 5.30 us [5.25 us,
+                           5.35 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+
+            ws://127.0.0.1:8080/
+            64 B binary, 400 bots, each a message every 1.00 s at equal distances, 1 thread,
+            10.0 s measured
+
+                             response     service    send lag   own share
+            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
+            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
+            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
+            p99.9                   -           -           -           -
+            max               10.0 ms     9.60 ms      400 us     96.0 us
+                           - p99.9: 3000 samples, at least 10000 are needed
+            rate           asked 400/s, offered 400/s, sent 300/s
+                           achieved 300/s (75.0 % of offered)
+            messages       planned 4000 = sent 3000 + unsent 1000
+                           sent 3000 = ok 3000 + error 0 + timed out 0 + in flight 0
+            replies        lost 0, duplicate 0, reordered 0, corrupted 0
+            stalls         none: the generator never stood still
+            fairness       399 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.71 us [5.65 us, 5.77 us], server 5.60 us [5.54 us,
+                           5.66 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+
+            checks: Little's law was not checked (an open loop); counts add up
+
+            verdict        invalid: the numbers are no result
+            invalid: the load that was asked for did not come to be (400 bots)
+              [asked_not_achieved]
+              shown by: 1000 of 4000 messages were never sent (25.0 %), and no percentile
+                has them; 300.0 replies a second where 400.0 messages were due (75.0 %)
+              next: ask for fewer --bots, or a longer --every
+        "#]],
+    );
+}
+
+#[test]
+fn sessions_stalls_and_replies_that_went_astray_are_told() {
+    let mut record = records::open();
+    let workload = &mut record.plan.workloads[0];
+    workload.arrival = Arrival::PartlyOpen {
+        sessions_per_s: 100.0,
+        spacing: Spacing::Poisson,
+        think_ns: 1_000_000_000,
+    };
+    workload.lifetime = Lifetime::RoundTrips(20);
+    workload.in_flight_max = None;
+    let block = &mut record.blocks[0];
+    block.identity = Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 });
+    block.stalls = Stalls {
+        count: 2,
+        longest_ns: 20_000_000,
+        total_ns: 31_000_000,
+        affected: 62,
+        first: vec![Stall { at_ns: 1, duration_ns: 20_000_000, affected: 40 }],
+    };
+    block.fairness = Some(Fairness { connections: 50, replies_min: 100, replies_median: 400 });
+    block.counts =
+        Counts { planned: 20_100, sent: 20_000, unsent: 100, ok: 20_000, ..Counts::default() };
+    if let Some(times) = &mut block.open_loop {
+        times.sessions = Some(Sessions { planned: 1000, started: 990, completed: 980 });
+        times.true_delay = times.own_share.clone();
+    }
+    check(
+        &record,
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+            64 B binary, partly open: 100/s sessions of 20 messages due at random (Poisson),
+            think time 1.00 s, 50 at a time at most, 1 thread, 10.0 s measured
+
+                             response     service    send lag   own share  true delay
+            p50               1.25 ms     1.20 ms     50.0 us     12.0 us     12.0 us
+            p90               1.50 ms     1.44 ms     60.0 us     14.4 us     14.4 us
+            p99               1.88 ms     1.80 ms     75.0 us     18.0 us     18.0 us
+            p99.9             2.50 ms     2.40 ms      100 us     24.0 us     24.0 us
+            max               10.0 ms     9.60 ms      400 us     96.0 us     96.0 us
+            rate           asked 100/s sessions, offered 2.01 k/s, sent 2.00 k/s
+                           achieved 2.00 k/s (99.5 % of offered)
+            messages       planned 20100 = sent 20000 + unsent 100
+                           sent 20000 = ok 20000 + error 0 + timed out 0 + in flight 0
+            sessions       planned 1000, began 990, completed 980
+            replies        lost 1, duplicate 2, reordered 3, corrupted 4
+            stalls         2, the longest 20.0 ms, 31.0 ms in all; 62 messages affected
+            fairness       100 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            phases                           min      mean       max     count
+                           connect       26.7 us   84.0 us    640 us        50
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                           5.05 us]
+            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+
+            verdict        degraded: the numbers say less than they seem to
+            degraded: the generator itself stood still, which the server is not to blame for
+              [generator_stalled]
+              shown by: 2 gaps, the longest 20 ms, 31 ms in all; 62 messages were due or in
+                flight meanwhile (0.3 %)
+              next: run it again with less beside it on this machine; `wirebench doctor`
+                shows what is
+            degraded: replies were lost, repeated, out of order or altered
+              [unreliable_replies]
+              shown by: 1 lost, 2 duplicate, 3 reordered, 4 corrupted of 20000 messages
+              next: look at the server, and at what lies between: this is no matter of speed
+            degraded: some connections were served far less than others [unfair]
+              shown by: the least served of 50 connections had 100 replies, the median 400
+              next: look at how the server takes turns; with one thread per connection, at
+                its number of threads
+        "#]],
+    );
+}
+
+#[test]
+fn an_open_loop_in_which_nothing_ended_says_so() {
+    let mut record = records::open();
+    record.results.clear();
+    let block = &mut record.blocks[0];
+    block.counts = Counts {
+        planned: 20_000,
+        sent: 50,
+        unsent: 19_950,
+        in_flight_at_end: 50,
+        ..Counts::default()
+    };
+    block.messages_per_s = 0.0;
+    block.identity = None;
+    block.open_loop = Some(record::OpenLoop::default());
+    let page = report::run(&record, &Style::default());
+    assert!(page.contains("response       no message came to its end\n"), "{page}");
+    assert!(page.contains("replies        not told apart: messages carry no header\n"), "{page}");
+    assert!(page.contains("verdict        invalid: the numbers are no result\n"), "{page}");
+}
+
+#[test]
+fn programs_get_the_response_of_an_open_loop() {
+    let of = |time| {
+        let mut histogram = stats::Histogram::new();
+        histogram.record(units::Nanos(time));
+        record::Summary::of(&histogram)
+    };
+    let mut record = records::open();
+    if let Some(times) = &mut record.blocks[0].open_loop {
+        (times.response, times.service) = (of(2000), of(1000));
+    }
+    record.results[0].response = of(2000);
+    record.results[0].round_trip = of(1000);
+    let histogram = of(2000).unwrap().histogram;
+    assert!(report::hlog(&record).unwrap().contains(&histogram));
+    let table = report::hgrm(&record, None).unwrap();
+    assert!(table.contains("2.000"), "{table}");
+}
+
+fn check(record: &RunRecord, expected: &Expect) {
+    expected.assert_eq(&report::run(record, &Style::default()));
+}
