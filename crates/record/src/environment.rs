@@ -135,6 +135,12 @@ pub struct Certificate {
     pub passed: bool,
     /// What was checked, in the order of time.
     pub checks: Vec<Check>,
+    /// The median round trip of one connection to an echo within the generator's own process: less cannot be measured.
+    #[serde(default)]
+    pub round_trip_floor_ns: Option<u64>,
+    /// How many messages a second one thread of the generator carries with that echo on another.
+    #[serde(default)]
+    pub messages_per_s_max: Option<u64>,
 }
 
 /// One check of a self-test.

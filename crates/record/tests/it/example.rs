@@ -116,6 +116,8 @@ fn environment() -> Environment {
                 passed: true,
                 evidence: "p99 1.81 s, true 1.81 s".into(),
             }],
+            round_trip_floor_ns: Some(21_000),
+            messages_per_s_max: Some(300_000),
         }),
         versions: [("rustc".to_owned(), "1.95.0".to_owned())].into(),
         missing: [("governor".to_owned(), "no cpufreq on this machine".to_owned())].into(),
