@@ -7,6 +7,7 @@
 //! Start reading at [`main`], then `args::outcome`.
 
 mod args;
+mod certificate;
 mod config;
 mod date;
 mod exit;

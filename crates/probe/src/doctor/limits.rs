@@ -57,7 +57,7 @@ pub(super) fn open_files(facts: &Facts, question: Question) -> Finding {
     };
     Finding {
         evidence: format!(
-            "soft limit {}, hard limit {}{whose}; {RESERVED_FILES} are for itself",
+            "soft limit {}, hard limit {}{whose}; {RESERVED_FILES} of them are for other things",
             shown(soft),
             shown(hard)
         ),
@@ -81,12 +81,13 @@ pub(super) fn ports(facts: &Facts, question: Question) -> Finding {
     };
     let at = each.saturating_mul(addresses);
     let asked = question.connections();
+    let is_narrow = each < Ports::USUAL.count() || question.server == Place::Elsewhere;
     let cure = match (asked.map(|asked| ports.addresses_for(asked)), question.server) {
         (Some(u64::MAX), _) => Some(widened()),
         (Some(needed), Place::Elsewhere) if needed > 1 => {
             Some(format!("run with {needed} addresses of this machine: --source-ip A-B"))
         }
-        _ if first > WIDE_FIRST && asked.is_none_or(|asked| asked > at) => Some(widened()),
+        _ if first > WIDE_FIRST && asked.map_or(is_narrow, |asked| asked > at) => Some(widened()),
         _ => None,
     };
     let set_aside = if reserved > 0 { format!(", {reserved} set aside") } else { String::new() };

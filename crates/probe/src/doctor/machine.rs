@@ -68,7 +68,7 @@ pub(super) fn steal(facts: &Facts) -> Finding {
     let since_start = before.map_or_else(String::new, |before| {
         format!(", {:.1} % since the machine was started", before * 100.0)
     });
-    let noisy = now >= STEAL_MAX;
+    let noisy = now > STEAL_MAX;
     Finding {
         evidence: format!("{:.1} % of the CPU time just now{since_start}", now * 100.0),
         effect: "the hypervisor runs others meanwhile: what waits for a CPU is measured as latency"
@@ -130,5 +130,5 @@ const TIMERS_COARSE: Nanos = Nanos::from_millis(1);
 /// A p99 send lag of more than a tenth of the reported p99 makes a run generator-bound (docs/METHOD.md).
 const LAG_SHARE: u64 = 10;
 
-/// From here on a machine counts as noisy.
+/// Beyond this a machine counts as noisy, as in the verdict.
 const STEAL_MAX: f64 = 0.01;

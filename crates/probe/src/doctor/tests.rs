@@ -1,3 +1,5 @@
+//! Tables: every limit, its number, what fits and what does not.
+
 use super::*;
 use crate::capacity::{Limits, OpenFiles, Ports, Shortage, Sources, capacity};
 use record::{Container, SocketBuffer, TimerFloor};
@@ -231,7 +233,7 @@ fn what_changes_numbers_is_named_with_its_cure() {
         ("cores",              |facts| { facts.cores = 1; facts.sharing = Some(Sharing::Core) },           "taskset"),
         ("cores",              |facts| { facts.cores = 1; facts.sharing = Some(Sharing::Cpu) },            "taskset"),
         ("timer_floor",        |facts| facts.environment.timer_floor.as_mut().unwrap().overshoot_p99_ns = 1_000_000, "--busy-poll"),
-        ("steal",              |facts| facts.environment.steal_during_fraction = Some(0.01),               "cores of its own"),
+        ("steal",              |facts| facts.environment.steal_during_fraction = Some(0.02),               "cores of its own"),
         ("congestion_control", |facts| facts.environment.congestion_control = Some("bbr".to_owned()),      "tcp_congestion_control=cubic"),
         ("governor",           |facts| facts.environment.governor = Some("powersave".to_owned()),          "cpupower frequency-set -g performance"),
         ("backlog",            |facts| facts.environment.limits.somaxconn = Some(128),                     "sysctl -w net.core.somaxconn=65535"),

@@ -5,6 +5,7 @@
 
 mod completions;
 mod config;
+mod doctor;
 mod ladder;
 mod man;
 mod outcome;
@@ -30,7 +31,6 @@ use std::path::Path;
     max_term_width = 80,
     override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
     before_help = EXAMPLES,
-    after_help = "Without a command: the ladder; with a URL alone: run. `--help` says more.",
     after_long_help = crate::args::exit_codes(),
     help_template = TEMPLATE,
 )]
@@ -84,6 +84,7 @@ enum Subcommand {
     Run(Box<run::Run>),
     Serve(serve::Serve),
     Show(show::Show),
+    Doctor(doctor::Doctor),
     Config(config::Config),
     Completions(completions::Completions),
     Man(man::Man),
@@ -141,6 +142,7 @@ impl Invocation {
             Subcommand::Run(run) => run.run(&settings, &terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
+            Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Config(config) => config.run(&layers, &terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),
             Subcommand::Man(man) => man.run(&terminal),

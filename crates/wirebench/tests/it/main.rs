@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod bad_input;
+mod doctor;
 mod ending;
 mod harness;
 mod ladder;

@@ -1,0 +1,228 @@
+//! `wirebench doctor`: which limit of this machine binds at which number, before a run.
+
+use crate::certificate;
+use crate::exit::{Exit, Failure};
+use crate::terminal::Terminal;
+use engine::Engine;
+use engine::clock::{Clock, sharpen_timers, sleep};
+use engine::epoll::Epoll;
+use probe::{Diagnosis, Facts, Finding, Place, Question, State, SystemSampler, Unit, Wish, place};
+use record::Environment;
+use serde_json::{Value, json};
+use std::num::NonZeroUsize;
+use units::{Count, Nanos};
+
+/// Say what this machine can carry, and which limit binds first
+///
+/// Looks at open files, ports, the backlog, memory, cores, timers, steal and what else changes numbers, and names the
+/// command that lifts each limit. Nothing is changed. With --for it ends with 2 if the machine does not allow it.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Doctor {
+    /// What it should carry, e.g. `10k bots every 1s`, `20000 connections`, `2000/s`
+    #[arg(long = "for", value_name = "WHAT")]
+    wish: Option<Wish>,
+    /// The server will be on another machine
+    #[arg(long)]
+    remote: bool,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench doctor                               every limit
+  wirebench doctor --for \"10k bots every 1s\"     whether that fits
+  wirebench doctor --for \"50k clients\" --remote  against another machine";
+
+impl Doctor {
+    /// Reads the machine, and says what was found.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let server = if self.remote { Place::Elsewhere } else { Place::Here };
+        let diagnosis = probe::diagnose(&facts(), Question { wish: self.wish, server });
+        let shown = if self.json {
+            format!("{:#}\n", json_of(&diagnosis))
+        } else {
+            report::sheet(&heading(&diagnosis), &rows(&diagnosis), &terminal.style())
+        };
+        terminal.result(&shown)?;
+        Ok(if diagnosis.fits() { Exit::DONE } else { Exit::USAGE })
+    }
+}
+
+/// Everything that can be read; takes [`STEAL_OVER`] and a moment.
+fn facts() -> Facts {
+    drop(sharpen_timers());
+    let topology = probe::topology();
+    let mut environment = probe::machine();
+    steal(&mut environment);
+    timer_floor(&mut environment);
+    Facts {
+        environment,
+        limits: probe::limits(),
+        cores: topology.core_count(),
+        sharing: place(&topology, NonZeroUsize::MIN).map(|placement| placement.sharing),
+        kernel_memory: probe::kernel_memory(),
+        connects_at_once: CONNECTS_AT_ONCE,
+        messages_per_s_max: certificate::of_this_boot().and_then(|found| found.messages_per_s_max),
+    }
+}
+
+/// Since the start of the machine, and now.
+fn steal(environment: &mut Environment) {
+    let read = || SystemSampler::open()?.sample();
+    let before = read();
+    sleep(STEAL_OVER);
+    match (before, read()) {
+        (Ok(before), Ok(after)) => {
+            environment.steal_before_fraction = before.machine.steal_fraction();
+            environment.steal_during_fraction = after.since(&before).machine.steal_fraction();
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            environment.missing.insert("steal".to_owned(), error.to_string());
+        }
+    }
+}
+
+/// How late the waits of a run end.
+fn timer_floor(environment: &mut Environment) {
+    let found =
+        Epoll::new(Clock::start()).map_err(|error| error.to_string()).and_then(|mut engine| {
+            let floor = probe::timer_floor(|length| {
+                let began = engine.now();
+                engine.wait(began + length);
+                engine.now().since(began)
+            });
+            floor.map_err(|error| error.to_string())
+        });
+    match found {
+        Ok(floor) => environment.timer_floor = Some(floor),
+        Err(reason) => {
+            environment.missing.insert("timer_floor".to_owned(), reason);
+        }
+    }
+}
+
+/// The answer in a sentence or two.
+fn heading(diagnosis: &Diagnosis) -> String {
+    let Question { wish, server } = diagnosis.question;
+    let place = match server {
+        Place::Here => "with the server on this machine",
+        Place::Elsewhere => "with the server on another machine",
+    };
+    let Some(wish) = wish else { return format!("First to bind {place}: {}.", first(diagnosis)) };
+    let too_small: Vec<&str> = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| finding.suffices == Some(false))
+        .map(|finding| finding.name)
+        .collect();
+    let answer = match &too_small[..] {
+        [] => "fits".to_owned(),
+        names => format!("does not fit ({})", names.join(", ")),
+    };
+    format!("{wish} {place}: {answer}. First to bind: {}.", first(diagnosis))
+}
+
+/// The lowest number of connections, and of messages where one is known.
+fn first(diagnosis: &Diagnosis) -> String {
+    let first = [Unit::Connections, Unit::MessagesPerSecond].into_iter().filter_map(|unit| {
+        let (finding, at) = diagnosis.first_to_bind(unit)?;
+        Some(format!("{}, at {}", finding.name, amount(at, unit)))
+    });
+    let first: Vec<String> = first.collect();
+    if first.is_empty() { "no limit has a number".to_owned() } else { first.join("; ") }
+}
+
+fn rows(diagnosis: &Diagnosis) -> Vec<(&'static str, Vec<String>)> {
+    diagnosis.findings.iter().map(|finding| (finding.name, lines(finding))).collect()
+}
+
+/// Its state, what was read and what that changes, how to lift it.
+fn lines(finding: &Finding) -> Vec<String> {
+    let suffices = match finding.suffices {
+        Some(true) => "suffices: ",
+        Some(false) => "TOO LITTLE: ",
+        None => "",
+    };
+    let state = match &finding.state {
+        State::Fine => "fine".to_owned(),
+        State::Binds { at, of } => format!("{suffices}binds at {}", amount(*at, *of)),
+        State::Changes => "changes numbers".to_owned(),
+        State::Unknown { because } => format!("unknown: {because}"),
+    };
+    let why = [&finding.evidence, &finding.effect].map(String::as_str);
+    let why: Vec<&str> = why.into_iter().filter(|text| !text.is_empty()).collect();
+    let mut lines = vec![state];
+    if !why.is_empty() {
+        lines.push(format!("{}.", why.join("; ")));
+    }
+    lines.extend(finding.cure.as_ref().map(|cure| format!("lift it: {cure}")));
+    lines
+}
+
+fn amount(at: u64, of: Unit) -> String {
+    let of = match of {
+        Unit::Connections => " connections",
+        Unit::Connects => " connects at the same time",
+        Unit::MessagesPerSecond => " messages/s",
+    };
+    format!("{}{of}", Count(at))
+}
+
+fn json_of(diagnosis: &Diagnosis) -> Value {
+    let Question { wish, server } = diagnosis.question;
+    let first = |unit| {
+        let (finding, at) = diagnosis.first_to_bind(unit)?;
+        Some(json!({ "code": finding.code, "at": at }))
+    };
+    json!({
+        "asked": wish.map(|wish| json!({
+            "connections": wish.connections,
+            "messages_per_s": wish.messages_per_s(),
+        })),
+        "server": match server { Place::Here => "here", Place::Elsewhere => "elsewhere" },
+        "fits": wish.map(|_| diagnosis.fits()),
+        "first_to_bind": {
+            "connections": first(Unit::Connections),
+            "messages_per_s": first(Unit::MessagesPerSecond),
+        },
+        "findings": diagnosis.findings.iter().map(json_of_finding).collect::<Vec<_>>(),
+    })
+}
+
+fn json_of_finding(finding: &Finding) -> Value {
+    let (state, at, of, because) = match &finding.state {
+        State::Fine => ("fine", None, None, None),
+        State::Binds { at, of } => ("binds", Some(at), Some(of), None),
+        State::Changes => ("changes", None, None, None),
+        State::Unknown { because } => ("unknown", None, None, Some(because)),
+    };
+    json!({
+        "code": finding.code,
+        "state": state,
+        "at": at,
+        "of": of.map(|of| match of {
+            Unit::Connections => "connections",
+            Unit::Connects => "connects",
+            Unit::MessagesPerSecond => "messages_per_s",
+        }),
+        "because": because,
+        "suffices": finding.suffices,
+        "evidence": finding.evidence,
+        "effect": finding.effect,
+        "cure": finding.cure,
+    })
+}
+
+/// Over how long steal is looked at: a hundred of the kernel's steps of 10 ms on each CPU.
+const STEAL_OVER: Nanos = Nanos::from_secs(1);
+
+/// How many connections a worker has under way at the same time at most (crate `drive`).
+const CONNECTS_AT_ONCE: u64 = 256;
