@@ -88,6 +88,11 @@ impl Topology {
         self.cores.iter().map(|core| core.cpus.len()).sum()
     }
 
+    /// The CPUs of each core.
+    pub fn cores(&self) -> impl Iterator<Item = &[usize]> {
+        self.cores.iter().map(|core| core.cpus.as_slice())
+    }
+
     /// How many cores there are.
     pub fn core_count(&self) -> usize {
         self.cores.len()

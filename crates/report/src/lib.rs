@@ -28,7 +28,7 @@ mod words;
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
 pub use ladder::{conclusion, ladder};
-pub use live::{Live, live_line, machine_line};
+pub use live::{Live, LiveOpenLoop, live_line, machine_line};
 pub use page::Style;
 pub use run::run;
 pub use sheet::sheet;

@@ -1,11 +1,11 @@
 //! What is shown while a run goes on: one line.
 
-use crate::escape::{cut, escape};
+use crate::escape::{columns, cut, escape};
 use crate::number;
 use record::Environment;
 use units::Nanos;
 
-/// What the last tenth of a second was like.
+/// What the last tenth of a second was like; of an open loop the last second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
     /// The name of the measurement.
@@ -18,23 +18,44 @@ pub struct Live<'a> {
     pub elapsed: Nanos,
     /// Replies a second.
     pub messages_per_s: f64,
-    /// The median round trip; `None` if there were no replies.
+    /// The median round trip, of an open loop response time; `None` if there were too few replies.
     pub p50: Option<Nanos>,
-    /// The 99th percentile of round trips; `None` if there were too few replies.
+    /// The 99th percentile of the same; `None` if there were too few replies.
     pub p99: Option<Nanos>,
     /// Messages that failed or timed out since the block began.
     pub failed: u64,
+    /// What an open loop has besides, while messages are due.
+    pub open_loop: Option<LiveOpenLoop>,
+}
+
+/// What an open loop has besides.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveOpenLoop {
+    /// Messages that are due each second.
+    pub due_per_s: f64,
+    /// Messages that are sent each second.
+    pub sent_per_s: f64,
+    /// The 99th percentile of the send lag; `None` if too few were sent.
+    pub lag_p99: Option<Nanos>,
+    /// Messages that were due and not sent, because too many were outstanding.
+    pub unsent: u64,
+    /// Messages that wait for their reply.
+    pub in_flight: u64,
 }
 
 /// One line, without a newline, of at most `width` columns; what matters most stands first.
 ///
 /// Fields have their place, so that nothing but digits moves from one line to the next.
 pub fn live_line(live: &Live<'_>, width: usize) -> String {
+    match &live.open_loop {
+        Some(open_loop) => open_loop_line(live, open_loop, width),
+        None => closed_loop_line(live, width),
+    }
+}
+
+fn closed_loop_line(live: &Live<'_>, width: usize) -> String {
     let elapsed = seconds(live.elapsed);
     let rate = number::per_second(live.messages_per_s);
-    let time = |time: Option<Nanos>| {
-        time.map_or_else(|| number::MISSING.to_owned(), |time| number::nanos(time.0))
-    };
     let (index, total) = live.block;
     let mut line = format!(
         "{elapsed}  {name:<10} {rate:>8}  p50 {p50:>7}  p99 {p99:>7}  {phase:<7}",
@@ -50,6 +71,58 @@ pub fn live_line(live: &Live<'_>, width: usize) -> String {
         line += &format!("  failed {}", live.failed);
     }
     cut(line.trim_end(), width)
+}
+
+/// Every field has its place. In 79 columns the last one is what went wrong, if anything did, and else what is in
+/// flight; where there are more, all of it stands there.
+fn open_loop_line(live: &Live<'_>, open_loop: &LiveOpenLoop, width: usize) -> String {
+    let mut line = format!(
+        "{elapsed} sent {sent:>5} of {due:>8} p50 {p50:>7} p99 {p99:>7} lag {lag:>7}",
+        elapsed = seconds(live.elapsed),
+        due = number::per_second(open_loop.due_per_s),
+        sent = share(open_loop.sent_per_s, open_loop.due_per_s),
+        p50 = time(live.p50),
+        p99 = time(live.p99),
+        lag = time(open_loop.lag_p99),
+    );
+    let (index, total) = live.block;
+    let steps = format!(" step {}/{total}", index.saturating_add(1));
+    let rest = [
+        (open_loop.unsent > 0, format!(" unsent {:>3}", short(open_loop.unsent))),
+        (live.failed > 0, format!(" failed {:>3}", short(live.failed))),
+        (true, format!(" in flight {:>3}", short(open_loop.in_flight))),
+        (total > 1, steps),
+    ];
+    for (_, field) in rest.into_iter().filter(|(is_there, _)| *is_there) {
+        if columns(&line) + columns(&field) <= width {
+            line += &field;
+        }
+    }
+    cut(&line, width)
+}
+
+fn time(time: Option<Nanos>) -> String {
+    time.map_or_else(|| number::MISSING.to_owned(), |time| number::nanos(time.0))
+}
+
+/// `99 %`: in five columns.
+fn share(part: f64, whole: f64) -> String {
+    let percent = part / whole * 100.0;
+    if percent.is_finite() {
+        format!("{:.0} %", percent.min(999.0))
+    } else {
+        number::MISSING.to_owned()
+    }
+}
+
+/// `999`, `12k`, `3M`: how many, rounded down, in four columns at most and mostly in three.
+fn short(count: u64) -> String {
+    match count {
+        ..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}k", count / 1_000),
+        1_000_000..1_000_000_000 => format!("{}M", count / 1_000_000),
+        _ => format!("{}G", (count / 1_000_000_000).min(999)),
+    }
 }
 
 /// What this machine is, in one line of at most `width` columns; what could not be read is left out.

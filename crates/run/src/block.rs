@@ -1,13 +1,14 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
 use crate::progress::{Live, News, Progress};
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
-use drive::{Control, Interval, Outcome, Phase, Target, Worker};
+use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
-use load::Workload;
+use load::{Arrival, Workload};
 use probe::{ProcessSampler, Switches, SystemSampler, SystemTimes, pin_current_thread};
 use record::Second;
 use stats::Histogram;
@@ -44,6 +45,8 @@ pub(crate) struct Task<'a> {
 pub(crate) struct Measured {
     pub(crate) started: Instant,
     pub(crate) outcomes: Vec<Outcome>,
+    /// The largest share of the measurement that one of the workers was busy.
+    pub(crate) busiest_worker: Option<f64>,
     pub(crate) collected: Collected,
     pub(crate) before: Option<Reading>,
     pub(crate) after: Option<Reading>,
@@ -52,8 +55,10 @@ pub(crate) struct Measured {
 /// What workers handed over, added up.
 #[derive(Default)]
 pub(crate) struct Collected {
-    /// Round trips of the measurement, also of replies that came in the drain.
+    /// Round trips of the measurement, also of replies that came in the drain; of an open loop service times.
     pub(crate) round_trips: Histogram,
+    /// What an open loop measures besides; empty in a closed one.
+    pub(crate) open_loop: OpenLoop,
     /// Replies that arrived while it lasted, their round trips added up, and bytes of the stream in the same time.
     pub(crate) replies: u64,
     pub(crate) round_trip_sum: Nanos,
@@ -108,8 +113,11 @@ impl Stage<'_> {
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
             let Collector { collected, before, after, .. } = collector;
-            let outcomes = workers.into_iter().map(join).collect::<Result<_, _>>()?;
-            Ok(Measured { started, outcomes, collected: collected.finish(), before, after })
+            let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
+            let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+            let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
+            let collected = collected.finish();
+            Ok(Measured { started, outcomes, busiest_worker, collected, before, after })
         })
     }
 }
@@ -122,23 +130,26 @@ struct Keeping {
     busy_poll: Nanos,
 }
 
-/// The life of one worker thread.
+/// The life of one worker thread; what it leaves behind, and the share of the measurement that it was busy.
 fn work(
     part: Workload,
     target: Target,
     control: Arc<Control>,
     watch: Watch,
     keeping: Keeping,
-) -> Result<Outcome, ConnectionError> {
+) -> Result<(Outcome, Option<f64>), ConnectionError> {
     if let Some(cpu) = keeping.cpu {
         // Where it is refused the plan's pinning does not hold, which the record's environment shows.
         drop(pin_current_thread(&[cpu]));
     }
     drop(sharpen_timers());
+    // A closed loop reports no share of ours, and should not pay for it.
+    let wants_stamps = !matches!(part.arrival, Arrival::Closed { .. });
     let mut worker = Worker::new(part, target, Arc::clone(&control), watch);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
             engine.set_busy_poll(keeping.busy_poll);
+            engine.set_receive_stamps(wants_stamps);
             run(&mut engine, &mut worker);
         }
         Err(error) => {
@@ -146,7 +157,8 @@ fn work(
             return Err(error);
         }
     }
-    Ok(worker.finish().0)
+    let (outcome, watch) = worker.finish();
+    Ok((outcome, watch.busy()))
 }
 
 fn join<T>(worker: ScopedJoinHandle<'_, T>) -> T {
@@ -162,16 +174,7 @@ struct Collector<'a, 'b> {
     collected: Adding,
     before: Option<Reading>,
     after: Option<Reading>,
-    live: LiveCounts,
-}
-
-/// What came in since the last live report.
-#[derive(Default)]
-struct LiveCounts {
-    since: Instant,
-    replies: u64,
-    round_trips: Histogram,
-    failed: u64,
+    live: LiveView,
 }
 
 impl<'a, 'b> Collector<'a, 'b> {
@@ -184,12 +187,12 @@ impl<'a, 'b> Collector<'a, 'b> {
         Self {
             stage,
             task,
-            returns,
             server: task.server.and_then(|pid| ProcessSampler::open(pid).ok()),
             collected: Adding::default(),
             before: None,
             after: None,
-            live: LiveCounts { since: started, ..LiveCounts::default() },
+            live: LiveView::new(&task.measurement.workload, returns.len(), started),
+            returns,
         }
     }
 
@@ -199,7 +202,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             if self.stage.interrupt.load(Ordering::Relaxed) != 0 {
                 control.stop();
             }
-            match hears.recv_timeout(LIVE_EVERY.into()) {
+            match hears.recv_timeout(TOLD_EVERY.into()) {
                 Ok(Told::Interval { worker, interval }) => self.interval(worker, interval),
                 Ok(Told::Boundary(phase, cpu)) => self.boundary(phase, cpu),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -226,35 +229,29 @@ impl<'a, 'b> Collector<'a, 'b> {
 
     fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
         self.collected.add(&interval);
-        self.live.replies += interval.replies;
-        self.live.round_trips.add(&interval.round_trips);
-        self.live.failed += interval.counts.error + interval.counts.timed_out;
-        self.show(&interval);
+        if let Some(now) = self.live.add(&interval) {
+            self.tell(&interval, now);
+        }
+        if let Some(behind) = self.live.behind(&interval) {
+            self.stage.progress.report(News::Behind(behind));
+        }
         interval.clear();
         // A worker that is done takes none back, and one that made new ones has enough.
         drop(self.returns[worker].try_send(interval));
     }
 
-    fn show(&mut self, interval: &Interval) {
-        let elapsed = interval.end.since(self.live.since);
-        if elapsed < LIVE_EVERY {
-            return;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "replies of a moment")]
-        let messages_per_s = self.live.replies as f64 / elapsed.as_secs_f64();
+    fn tell(&mut self, interval: &Interval, now: Now) {
         self.stage.progress.report(News::Live(Live {
             name: &self.task.measurement.name,
             block: self.task.number,
             phase: phase_name(interval.phase),
             elapsed: interval.end.since(Instant::START),
-            messages_per_s,
-            p50: self.live.round_trips.quantile(0.5).ok(),
-            p99: self.live.round_trips.quantile(0.99).ok(),
-            failed: self.live.failed,
+            messages_per_s: now.numbers.messages_per_s,
+            p50: now.numbers.p50,
+            p99: now.numbers.p99,
+            failed: now.failed,
+            open_loop: now.open_loop,
         }));
-        self.live.since = interval.end;
-        self.live.replies = 0;
-        self.live.round_trips.reset();
     }
 }
 
@@ -264,18 +261,32 @@ struct Adding {
     sum: Collected,
     measured_from: Option<Instant>,
     /// The last seconds, whose intervals may still come from some worker.
-    seconds: VecDeque<(u64, Second, Histogram)>,
+    seconds: VecDeque<OpenSecond>,
+}
+
+/// A second of the series that is not complete.
+struct OpenSecond {
+    second: Second,
+    round_trips: Histogram,
+    responses: Histogram,
 }
 
 impl Adding {
     fn add(&mut self, interval: &Interval) {
-        if interval.phase == Phase::Drain {
-            self.sum.round_trips.add(&interval.round_trips);
-        }
-        if interval.phase != Phase::Measure {
+        if !matches!(interval.phase, Phase::Measure | Phase::Drain) {
             return;
         }
         self.sum.round_trips.add(&interval.round_trips);
+        if let Some(open_loop) = &interval.open_loop {
+            let sum = &mut self.sum.open_loop;
+            sum.response.add(&open_loop.response);
+            sum.lag.add(&open_loop.lag);
+            sum.own_share.add(&open_loop.own_share);
+            sum.true_delay.add(&open_loop.true_delay);
+        }
+        if interval.phase == Phase::Drain {
+            return;
+        }
         self.sum.replies += interval.replies;
         self.sum.round_trip_sum += interval.round_trip_sum;
         self.sum.bytes_sent += interval.bytes_sent;
@@ -285,32 +296,48 @@ impl Adding {
     }
 
     fn add_to_series(&mut self, interval: &Interval, at: Nanos) {
-        let index = at.0 / SECOND.0;
-        if !self.seconds.iter().any(|(known, ..)| *known == index) {
-            let second = Second { at_ns: index * SECOND.0, ..Second::default() };
-            self.seconds.push_back((index, second, Histogram::new()));
+        let at_ns = at.0 / SECOND.0 * SECOND.0;
+        if !self.seconds.iter().any(|open| open.second.at_ns == at_ns) {
+            self.seconds.push_back(OpenSecond {
+                second: Second { at_ns, ..Second::default() },
+                round_trips: Histogram::new(),
+                responses: Histogram::new(),
+            });
             if self.seconds.len() > SECONDS_OPEN {
                 self.close_second();
             }
         }
-        let found = self.seconds.iter_mut().find(|(known, ..)| *known == index);
-        let Some((_, second, round_trips)) = found else { return };
+        let found = self.seconds.iter_mut().find(|open| open.second.at_ns == at_ns);
+        let Some(OpenSecond { second, round_trips, responses }) = found else { return };
         second.duration_ns =
             second.duration_ns.max((at + interval.end.since(interval.start)).0 - second.at_ns);
         second.sent += interval.counts.sent;
+        second.unsent += interval.counts.unsent;
         second.ok += interval.counts.ok;
         second.error += interval.counts.error;
         second.timed_out += interval.counts.timed_out;
         round_trips.add(&interval.round_trips);
+        if let Some(open_loop) = &interval.open_loop {
+            responses.add(&open_loop.response);
+            let lag_max = open_loop.lag.max().map(|lag| lag.0);
+            second.send_lag_max_ns = second.send_lag_max_ns.max(lag_max);
+        }
     }
 
     fn close_second(&mut self) {
-        if let Some((_, mut second, round_trips)) = self.seconds.pop_front() {
-            second.p50_ns = round_trips.quantile(0.5).ok().map(|time| time.0);
-            second.p99_ns = round_trips.quantile(0.99).ok().map(|time| time.0);
-            second.max_ns = round_trips.max().map(|time| time.0);
-            self.sum.series.push(second);
-        }
+        let Some(OpenSecond { mut second, round_trips, responses }) = self.seconds.pop_front()
+        else {
+            return;
+        };
+        let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
+        let max = |times: &Histogram| times.max().map(|time| time.0);
+        second.p50_ns = quantile(&round_trips, 0.5);
+        second.p99_ns = quantile(&round_trips, 0.99);
+        second.max_ns = max(&round_trips);
+        second.response_p50_ns = quantile(&responses, 0.5);
+        second.response_p99_ns = quantile(&responses, 0.99);
+        second.response_max_ns = max(&responses);
+        self.sum.series.push(second);
     }
 
     fn finish(mut self) -> Collected {
@@ -330,9 +357,6 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Close | Phase::Done => "close",
     }
 }
-
-/// How often the progress is told.
-const LIVE_EVERY: Nanos = Nanos::from_millis(100);
 
 const SECOND: Nanos = Nanos::from_secs(1);
 

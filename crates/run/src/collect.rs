@@ -4,8 +4,10 @@ use crate::block::{Measured, Reading, Task};
 use crate::plan::Peer;
 use drive::{ErrorClass, Outcome};
 use load::{Arrival, Lifetime};
+use probe::CpuTimes;
 use record::{
-    Block, Connections, ContextSwitches, Counts, Cpu, Little, Missing, Phases, Summary, Wire,
+    Block, Connections, ContextSwitches, Counts, Cpu, Fairness, Identity, Little, Missing,
+    OpenLoop, Phases, Sessions, Stall, Stalls, Summary, Wire,
 };
 use stats::{ClosedLoop, Histogram};
 use units::{Instant, Nanos};
@@ -35,6 +37,7 @@ pub(crate) fn block(
     let (close, life) =
         (times(|outcome| &outcome.times.close), times(|outcome| &outcome.times.life));
     let connections = connections(task, outcomes);
+    let is_open = !matches!(task.measurement.workload.arrival, Arrival::Closed { .. });
     Block {
         workload: place.workload,
         round: place.round,
@@ -44,11 +47,11 @@ pub(crate) fn block(
         counts: counts(outcomes),
         connections,
         errors: errors(outcomes),
-        round_trip: Summary::of(&collected.round_trips),
-        open_loop: None,
-        stalls: record::Stalls::default(),
-        identity: None,
-        fairness: None,
+        round_trip: Summary::of(&collected.round_trips).filter(|_| !is_open),
+        open_loop: is_open.then(|| open_loop(measured)),
+        stalls: stalls(outcomes),
+        identity: identity(outcomes),
+        fairness: fairness(outcomes),
         messages_per_s: per_second(collected.replies, measured_time),
         cpu: cpu(task, measured),
         wire: wire(measured),
@@ -72,11 +75,78 @@ pub(crate) fn block(
 
 /// From the first worker's begin to the last one's end.
 fn window(outcomes: &[Outcome]) -> Nanos {
-    let windows: Vec<(Instant, Instant)> =
-        outcomes.iter().filter_map(|outcome| outcome.window).collect();
-    let begin = windows.iter().map(|(begin, _)| *begin).min();
-    let end = windows.iter().map(|(_, end)| *end).max();
-    end.zip(begin).map_or(Nanos::ZERO, |(end, begin)| end.since(begin))
+    let end = outcomes.iter().filter_map(|outcome| outcome.window).map(|(_, end)| end).max();
+    end.zip(window_begin(outcomes)).map_or(Nanos::ZERO, |(end, begin)| end.since(begin))
+}
+
+fn window_begin(outcomes: &[Outcome]) -> Option<Instant> {
+    outcomes.iter().filter_map(|outcome| outcome.window).map(|(begin, _)| begin).min()
+}
+
+fn open_loop(measured: &Measured) -> OpenLoop {
+    let times = &measured.collected.open_loop;
+    let sessions = measured.outcomes.iter().filter_map(|outcome| outcome.sessions);
+    OpenLoop {
+        response: Summary::of(&times.response),
+        service: Summary::of(&measured.collected.round_trips),
+        send_lag: Summary::of(&times.lag),
+        own_share: Summary::of(&times.own_share),
+        true_delay: Summary::of(&times.true_delay),
+        sessions: sessions
+            .reduce(|one, other| drive::Sessions {
+                planned: one.planned + other.planned,
+                started: one.started + other.started,
+                completed: one.completed + other.completed,
+            })
+            .map(|sessions| Sessions {
+                planned: sessions.planned,
+                started: sessions.started,
+                completed: sessions.completed,
+            }),
+    }
+}
+
+/// Of all workers, in the order of time.
+fn stalls(outcomes: &[Outcome]) -> Stalls {
+    let begin = window_begin(outcomes).unwrap_or(Instant::START);
+    let mut all = Stalls::default();
+    for stalls in outcomes.iter().map(|outcome| &outcome.stalls) {
+        all.count += stalls.count;
+        all.longest_ns = all.longest_ns.max(stalls.longest.0);
+        all.total_ns += stalls.total.0;
+        all.affected += stalls.affected;
+        all.first.extend(stalls.first.iter().map(|stall| Stall {
+            at_ns: stall.from.0.saturating_sub(begin.0),
+            duration_ns: stall.until.since(stall.from).0,
+            affected: stall.affected,
+        }));
+    }
+    all.first.sort_by_key(|stall| stall.at_ns);
+    all.first.truncate(drive::Stalls::KEPT_MAX);
+    all
+}
+
+fn identity(outcomes: &[Outcome]) -> Option<Identity> {
+    let known = outcomes.iter().filter_map(|outcome| outcome.identity);
+    let sum = known.reduce(|one, other| drive::Identity {
+        lost: one.lost + other.lost,
+        duplicate: one.duplicate + other.duplicate,
+        reordered: one.reordered + other.reordered,
+        corrupted: one.corrupted + other.corrupted,
+    });
+    let drive::Identity { lost, duplicate, reordered, corrupted } = sum?;
+    Some(Identity { lost, duplicate, reordered, corrupted })
+}
+
+fn fairness(outcomes: &[Outcome]) -> Option<Fairness> {
+    let all = outcomes.iter().flat_map(|outcome| &outcome.replies_each).copied();
+    let mut replies: Vec<u64> = all.collect();
+    replies.sort_unstable();
+    (replies.len() > 1).then(|| Fairness {
+        connections: replies.len() as u64,
+        replies_min: replies[0],
+        replies_median: replies[(replies.len() - 1) / 2],
+    })
 }
 
 fn counts(outcomes: &[Outcome]) -> Counts {
@@ -183,24 +253,39 @@ fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
         }
     }
     let system = |reading: &Reading| reading.system.clone();
-    cpu.machine_idle_fraction = system(after)
+    let machine = system(after)
         .zip(system(before))
-        .and_then(|(after, before)| after.since(&before).machine.idle_fraction());
-    if cpu.machine_idle_fraction.is_none() {
+        .map(|(after, before)| after.since(&before).machine)
+        .filter(|machine| machine.total() > Nanos::ZERO);
+    cpu.machine_idle_fraction = machine.and_then(CpuTimes::idle_fraction);
+    cpu.others_cores_used = machine.and_then(|machine| others(&cpu, machine, time));
+    if machine.is_none() {
         missing(
             &mut cpu.missing,
             &CPU_FIELDS[3..],
             "the kernel's counters did not move, or are not there",
         );
+    } else if cpu.others_cores_used.is_none() {
+        missing(&mut cpu.missing, &CPU_FIELDS[4..], "what the server used is not known");
     }
+    cpu.busiest_worker_fraction = measured.busiest_worker;
     cpu
 }
 
-const CPU_FIELDS: [&str; 4] = [
+/// How many cores were busy beside generator and server, which must be known.
+fn others(cpu: &Cpu, machine: CpuTimes, time: Nanos) -> Option<f64> {
+    let known = cpu.generator_cores_used? + cpu.server_cores_used?;
+    let busy = Nanos(machine.total().0 - machine.idle.0 - machine.iowait.0 - machine.steal.0);
+    // The kernel counts the machine in steps of 10 ms, and processes exactly.
+    Some((busy.as_secs_f64() / time.as_secs_f64() - known).max(0.0))
+}
+
+const CPU_FIELDS: [&str; 5] = [
     "generator_us_per_message",
     "server_us_per_message",
     "server_cores_used",
     "machine_idle_fraction",
+    "others_cores_used",
 ];
 
 fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
@@ -255,7 +340,9 @@ fn little(
         return Little::NotChecked { reason: "connections failed or were lost".to_owned() };
     }
     let Arrival::Closed { in_flight, in_flight_max } = workload.arrival else {
-        return Little::NotChecked { reason: "an open loop".to_owned() };
+        return Little::NotChecked {
+            reason: "an open loop has no fixed number in flight".to_owned(),
+        };
     };
     let connections = u64::from(workload.connections.get());
     let closed = match workload.lifetime {
@@ -306,7 +393,7 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         phases: Phases::default(),
         round_trip: None,
         open_loop: None,
-        stalls: record::Stalls::default(),
+        stalls: Stalls::default(),
         identity: None,
         fairness: None,
         messages_per_s: 0.0,

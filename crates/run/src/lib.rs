@@ -9,6 +9,7 @@
 mod block;
 mod collect;
 mod error;
+mod live;
 mod plan;
 mod progress;
 mod reach;
@@ -21,8 +22,8 @@ mod watch;
 mod written;
 
 pub use error::RunError;
-pub use plan::{Measurement, Peer, Plan, Speech};
-pub use progress::{Live, News, Progress};
+pub use plan::{Measurement, Order, Peer, Plan, Speech};
+pub use progress::{Behind, Live, LiveOpenLoop, News, Progress};
 pub use url::{Scheme, Url};
 
 use block::{Stage, Task};
@@ -30,8 +31,9 @@ use collect::Place;
 use engine::clock::Clock;
 use reach::Context;
 use record::{Block, Ended, RunRecord, SCHEMA_VERSION, Tool};
-use results::Kept;
+use results::{Headline, Kept};
 use setup::{Ready, SetUp};
+use stats::Histogram;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Instant;
@@ -76,7 +78,7 @@ pub fn execute(
         own_process: probe::ProcessSampler::open(std::process::id()).ok(),
     };
     let mut kept = Vec::new();
-    let order = plan.order();
+    let order = plan.blocks();
     let total = plan.measurements.len() * order.len();
     for (round, workload) in order
         .iter()
@@ -98,24 +100,28 @@ pub fn execute(
     }
     let results = results::results(plan, &kept);
     let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
-    let ended = ended(signal, &blocks);
-    let warnings = set_up.warnings(&blocks, stage.progress);
-    Ok(RunRecord {
+    let mut record = RunRecord {
         schema_version: SCHEMA_VERSION,
         tool: host.tool.clone(),
         command_line: host.command_line.clone(),
         started_at: host.started_at.clone(),
         duration_ns: clock.now().since(Instant::START).0,
         kind: host.kind,
-        ended,
+        ended: ended(signal, &blocks),
         environment: set_up.environment(),
         plan: written::plan(plan, &order, &set_up),
         blocks,
         results,
         verdict: None,
-        warnings,
+        warnings: std::mem::take(&mut set_up.warnings),
         conclusion: None,
-    })
+    };
+    for warning in record::signatures(&record) {
+        stage.progress.report(News::Warning(&warning));
+        record.warnings.push(warning);
+    }
+    record.verdict = Some(record::judge(&record));
+    Ok(record)
 }
 
 /// Runs one block, or says why it cannot be run.
@@ -129,7 +135,7 @@ fn one_block(
     let Place { workload, .. } = place;
     let failed = |reason: String, now: Instant| Kept {
         block: collect::failed(place, now, reason),
-        headline: stats::Histogram::new(),
+        headline: Headline::RoundTrip(Histogram::new()),
     };
     if let Some(died) = set_up.server_died(workload) {
         return Ok(failed(died, stage.clock.now()));
@@ -147,12 +153,7 @@ fn one_block(
     };
     let measured = stage.run(&task).map_err(RunError::Engine)?;
     let block = collect::block(place, &task, &measured, *resolve);
-    let life = measured.outcomes.iter().fold(stats::Histogram::new(), |mut all, outcome| {
-        all.add(&outcome.times.life);
-        all
-    });
-    let headline =
-        results::headline(task.measurement, &measured.collected.round_trips, &life).clone();
+    let headline = Headline::of(task.measurement, &measured);
     Ok(Kept { block, headline })
 }
 

@@ -12,8 +12,10 @@ use units::{Bytes, Nanos, Random};
 pub struct Plan {
     /// What is measured. One for a single run, one for each rung of a ladder.
     pub measurements: Vec<Measurement>,
-    /// How many blocks each of them gets. In every round each measurement runs one block, in random order.
+    /// How many blocks each of them gets. In every round each measurement runs one block.
     pub rounds: u32,
+    /// In which order the blocks of a round run.
+    pub order: Order,
     /// The measurement (its index) that all others are compared with.
     pub baseline: Option<usize>,
     /// Determines the order of blocks, and whatever else is random.
@@ -23,18 +25,29 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Which measurement each block of each round runs: every round has each once, in an order that the seed
-    /// determines, so that no drift of the machine favours one of them.
-    pub fn order(&self) -> Vec<Vec<usize>> {
+    /// Which measurement each block of each round runs: every round has each once.
+    pub fn blocks(&self) -> Vec<Vec<usize>> {
         let mut random = Random::new(self.seed);
         (0..self.rounds)
             .map(|_| {
                 let mut round: Vec<usize> = (0..self.measurements.len()).collect();
-                random.shuffle(&mut round);
+                match self.order {
+                    Order::AsListed => {}
+                    Order::Shuffled => random.shuffle(&mut round),
+                }
                 round
             })
             .collect()
     }
+}
+
+/// In which order the blocks of a round run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of the measurements: steps, each of which may depend on what the one before it left behind.
+    AsListed,
+    /// Random and determined by the seed, anew in every round, so that no drift of the machine favours any of them.
+    Shuffled,
 }
 
 /// One thing to measure.

@@ -34,9 +34,29 @@ pub enum News<'a> {
     },
     /// Something that the user should know, and that is in the record too.
     Warning(&'a Warning),
+    /// An open loop falls far behind its schedule; told once for each block, as soon as it is seen.
+    Behind(Behind),
 }
 
-/// What the last tenth of a second was like.
+/// How far behind its schedule an open loop is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Behind {
+    /// Messages that are due each second.
+    pub asked_per_s: f64,
+    /// Replies each second.
+    pub achieved_per_s: f64,
+    /// The share of the last second that each of our threads was busy on average, 0 to 1.
+    pub generator_busy: f64,
+}
+
+impl Behind {
+    /// Whether it is us who cannot carry more, rather than the server or the way to it.
+    pub fn generator_is_full(&self) -> bool {
+        self.generator_busy >= 0.9
+    }
+}
+
+/// What the last tenth of a second was like; of an open loop the last second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
     /// The name of the measurement.
@@ -49,10 +69,27 @@ pub struct Live<'a> {
     pub elapsed: Nanos,
     /// Replies a second.
     pub messages_per_s: f64,
-    /// The median round trip; `None` if there were no replies.
+    /// The median round trip, of an open loop response time; `None` if there were too few replies.
     pub p50: Option<Nanos>,
-    /// The 99th percentile of round trips; `None` if there were too few replies.
+    /// The 99th percentile of the same; `None` if there were too few replies.
     pub p99: Option<Nanos>,
     /// Messages that failed or timed out since the block began.
     pub failed: u64,
+    /// What an open loop has besides, while messages are due.
+    pub open_loop: Option<LiveOpenLoop>,
+}
+
+/// What an open loop has besides; times and rates are those of about the last second.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveOpenLoop {
+    /// Messages that are due each second.
+    pub due_per_s: f64,
+    /// Messages that are sent each second.
+    pub sent_per_s: f64,
+    /// The 99th percentile of the send lag; `None` if too few were sent.
+    pub lag_p99: Option<Nanos>,
+    /// Messages of this phase that were due and not sent, because too many were outstanding.
+    pub unsent: u64,
+    /// Messages of this phase that wait for their reply.
+    pub in_flight: u64,
 }

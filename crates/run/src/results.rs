@@ -1,15 +1,57 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
+use crate::block::{Collected, Measured};
 use crate::plan::{Measurement, Plan};
-use load::Lifetime;
+use load::{Arrival, Lifetime};
 use record::{Block, Comparison, Estimate, PerMetric, Summary, WorkloadResult};
 use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
 
-/// The block of one workload in one round, with the distribution that its summary was made of.
+/// The block of one workload in one round, with the distribution that it is judged by.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) block: Block,
-    pub(crate) headline: Histogram,
+    pub(crate) headline: Headline,
+}
+
+/// What a message's time is in tables.
+#[derive(Debug)]
+pub(crate) enum Headline {
+    /// Closed loop: the round trip; for short-lived clients their whole life.
+    RoundTrip(Histogram),
+    /// Open loop.
+    Response(Histogram),
+}
+
+impl Headline {
+    /// That of a block.
+    pub(crate) fn of(measurement: &Measurement, measured: &Measured) -> Self {
+        let Collected { round_trips, open_loop, .. } = &measured.collected;
+        match (measurement.workload.arrival, measurement.workload.lifetime) {
+            (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
+                Self::Response(open_loop.response.clone())
+            }
+            (Arrival::Closed { .. }, Lifetime::Long) => Self::RoundTrip(round_trips.clone()),
+            (Arrival::Closed { .. }, Lifetime::RoundTrips(_)) => {
+                let mut lives = Histogram::new();
+                measured.outcomes.iter().for_each(|outcome| lives.add(&outcome.times.life));
+                Self::RoundTrip(lives)
+            }
+        }
+    }
+
+    fn round_trip(&self) -> Option<&Histogram> {
+        match self {
+            Self::RoundTrip(times) => Some(times),
+            Self::Response(_) => None,
+        }
+    }
+
+    fn response(&self) -> Option<&Histogram> {
+        match self {
+            Self::Response(times) => Some(times),
+            Self::RoundTrip(_) => None,
+        }
+    }
 }
 
 /// A number of a block.
@@ -19,16 +61,22 @@ enum Metric {
     RoundTripP50,
     RoundTripP90,
     RoundTripP99,
+    ResponseP50,
+    ResponseP90,
+    ResponseP99,
     GeneratorCpu,
     ServerCpu,
     WireBytes,
 }
 
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 10] = [
     Metric::MessagesPerSecond,
     Metric::RoundTripP50,
     Metric::RoundTripP90,
     Metric::RoundTripP99,
+    Metric::ResponseP50,
+    Metric::ResponseP90,
+    Metric::ResponseP99,
     Metric::GeneratorCpu,
     Metric::ServerCpu,
     Metric::WireBytes,
@@ -37,13 +85,16 @@ const METRICS: [Metric; 7] = [
 impl Metric {
     /// The number of one block; `None` where it is not known.
     fn of(self, kept: &Kept) -> Option<f64> {
-        let block = &kept.block;
+        let Kept { block, headline } = kept;
         match self {
             // A signal may have ended it before its window began, or a busy machine its window before a message.
             Self::MessagesPerSecond => (block.counts.sent > 0).then_some(block.messages_per_s),
-            Self::RoundTripP50 => time(&kept.headline, 0.5),
-            Self::RoundTripP90 => time(&kept.headline, 0.9),
-            Self::RoundTripP99 => time(&kept.headline, 0.99),
+            Self::RoundTripP50 => time(headline.round_trip()?, 0.5),
+            Self::RoundTripP90 => time(headline.round_trip()?, 0.9),
+            Self::RoundTripP99 => time(headline.round_trip()?, 0.99),
+            Self::ResponseP50 => time(headline.response()?, 0.5),
+            Self::ResponseP90 => time(headline.response()?, 0.9),
+            Self::ResponseP99 => time(headline.response()?, 0.99),
             Self::GeneratorCpu => block.cpu.generator_us_per_message,
             Self::ServerCpu => block.cpu.server_us_per_message,
             Self::WireBytes => {
@@ -59,6 +110,9 @@ impl Metric {
             Self::RoundTripP50 => &mut results.round_trip_p50_ns,
             Self::RoundTripP90 => &mut results.round_trip_p90_ns,
             Self::RoundTripP99 => &mut results.round_trip_p99_ns,
+            Self::ResponseP50 => &mut results.response_p50_ns,
+            Self::ResponseP90 => &mut results.response_p90_ns,
+            Self::ResponseP99 => &mut results.response_p99_ns,
             Self::GeneratorCpu => &mut results.generator_cpu_us_per_message,
             Self::ServerCpu => &mut results.server_cpu_us_per_message,
             Self::WireBytes => &mut results.wire_bytes_per_message,
@@ -67,20 +121,8 @@ impl Metric {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times below 2^53 ns, which is 104 days")]
-fn time(headline: &Histogram, q: f64) -> Option<f64> {
-    headline.quantile(q).ok().map(|time| time.0 as f64)
-}
-
-/// What a message's time is in tables: the round trip; for short-lived clients their whole life.
-pub(crate) fn headline<'a>(
-    measurement: &Measurement,
-    round_trip: &'a Histogram,
-    life: &'a Histogram,
-) -> &'a Histogram {
-    match measurement.workload.lifetime {
-        Lifetime::Long => round_trip,
-        Lifetime::RoundTrips(_) => life,
-    }
+fn time(times: &Histogram, q: f64) -> Option<f64> {
+    times.quantile(q).ok().map(|time| time.0 as f64)
 }
 
 /// What all blocks come to, for each measurement of the plan.
@@ -100,8 +142,11 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
     let blocks: Vec<&Kept> = kept.iter().filter(|kept| kept.block.workload == workload).collect();
     let good: Vec<&Kept> =
         blocks.iter().copied().filter(|kept| kept.block.failed.is_none()).collect();
-    let mut merged = Histogram::new();
-    good.iter().for_each(|kept| merged.add(&kept.headline));
+    let merged = |of: fn(&Headline) -> Option<&Histogram>| {
+        let mut merged = Histogram::new();
+        good.iter().filter_map(|kept| of(&kept.headline)).for_each(|times| merged.add(times));
+        Summary::of(&merged)
+    };
     let mut medians = PerMetric::default();
     for metric in METRICS {
         let values: Vec<f64> = good.iter().filter_map(|kept| metric.of(kept)).collect();
@@ -112,8 +157,8 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
         blocks: good.len(),
         blocks_failed: blocks.len() - good.len(),
         medians,
-        round_trip: Summary::of(&merged),
-        response: None,
+        round_trip: merged(Headline::round_trip),
+        response: merged(Headline::response),
         to_baseline: None,
     }
 }

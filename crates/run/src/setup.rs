@@ -9,9 +9,9 @@ use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
-use load::{Lifetime, Stop};
-use probe::{Limits, Placement, Sharing, Sources, SystemSampler, SystemTimes};
-use record::{Block, Environment, Little, Warning};
+use load::{Arrival, Expect, Header, Lifetime, Stop};
+use probe::{Limits, Placement, Sources, SystemSampler, SystemTimes};
+use record::{Environment, Warning};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
@@ -30,7 +30,8 @@ pub(crate) struct SetUp {
     schemes: Vec<Option<Scheme>>,
     /// For each measurement its target, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
-    warnings: Vec<Warning>,
+    /// What the user should know of the set-up.
+    pub(crate) warnings: Vec<Warning>,
     /// How long all blocks will take.
     pub(crate) expected: Nanos,
 }
@@ -48,8 +49,8 @@ impl SetUp {
     ///
     /// # Errors
     ///
-    /// What forbids the whole run: a limit of the machine, the safety rail; and, where there is only one measurement,
-    /// whatever is wrong with its target.
+    /// What forbids the whole run: a limit of the machine, the safety rail; and, where there is only one target,
+    /// whatever is wrong with it.
     pub(crate) fn new(
         plan: &Plan,
         host: &Host,
@@ -59,6 +60,7 @@ impl SetUp {
         drop(sharpen_timers());
         let topology = probe::topology();
         let mut environment = probe::machine();
+        environment.cores_allowed = topology.cores().map(numbers).collect();
         measure_timer_floor(&mut environment, context.clock);
         let mut system = SystemSampler::open().ok();
         let system_before = system.as_mut().and_then(|system| system.sample().ok());
@@ -94,7 +96,9 @@ impl SetUp {
                 .map(expected)
                 .fold(Nanos::ZERO, |sum, one| Nanos(sum.0 + one.0 * u64::from(plan.rounds))),
         };
-        set_up.warn_of_sharing();
+        if let Some(first) = plan.measurements.first() {
+            set_up.warn_without_identity(first);
+        }
         for measurement in &plan.measurements {
             context.check()?;
             let ready = set_up.prepare(plan, measurement, host, context);
@@ -103,7 +107,13 @@ impl SetUp {
                 Peer::Given(_) => None,
             });
             match ready {
-                Err(error) if plan.measurements.len() == 1 || !is_local(&error) => {
+                // Steps have one target: where it does not answer there is nothing to measure.
+                Err(error)
+                    if plan.measurements.len() == 1
+                        // Steps have one target: where it does not answer there is nothing to measure.
+                        || matches!(measurement.peer, Peer::Given(_))
+                        || !is_local(&error) =>
+                {
                     return Err(error);
                 }
                 ready => set_up.ready.push(ready.map_err(|error| error.to_string())),
@@ -167,63 +177,27 @@ impl SetUp {
         Some(format!("the embedded {} server has ended: {status}", scheme.name()))
     }
 
-    fn warn_of_sharing(&mut self) {
-        let Some(placement) = &self.placement else { return };
-        let evidence = match placement.sharing {
-            Sharing::Nothing => return,
-            Sharing::Threads => "there are more generator threads than CPUs left for them",
-            Sharing::Core => "generator and server are hyper-threads of the only core",
-            Sharing::Cpu => "generator and server share the only CPU",
+    /// Says why the replies of an open loop cannot be told apart, where they cannot.
+    fn warn_without_identity(&mut self, measurement: &Measurement) {
+        let workload = &measurement.workload;
+        if workload.carries_headers() || matches!(workload.arrival, Arrival::Closed { .. }) {
+            return;
+        }
+        let content = &workload.content;
+        let size = content.payload().len();
+        let is_echo = matches!(workload.expect, Expect::Echo | Expect::Oracle);
+        let needed = Header::len(content.is_text());
+        let evidence = match is_echo {
+            false => "replies are not what was sent".to_owned(),
+            true if size < needed => format!("messages of {size} B; a header has {needed} B"),
+            true => "the payload is given, and nothing is written over it".to_owned(),
         };
         self.warnings.push(Warning {
-            code: "shared_cores".to_owned(),
-            message: "the parties share cores, so each slows the other down".to_owned(),
-            evidence: evidence.to_owned(),
-            advice: "allow this process more CPUs, or ask for fewer --threads".to_owned(),
+            code: "no_identity".to_owned(),
+            message: "messages carry no header, so lost, duplicate and reordered replies are not told apart".to_owned(),
+            evidence,
+            advice: format!("to know of them, send random messages of {needed} B or more to a server that echoes"),
         });
-    }
-
-    /// All warnings, those about `blocks` included.
-    pub(crate) fn warnings(
-        &mut self,
-        blocks: &[Block],
-        progress: &mut dyn Progress,
-    ) -> Vec<Warning> {
-        let mut warnings = std::mem::take(&mut self.warnings);
-        let known = warnings.len();
-        let broken = blocks.iter().filter_map(|block| block.counts.check().err()).next();
-        warnings.extend(broken.map(|error| Warning {
-            code: "counts".to_owned(),
-            message: "the counts do not add up: wirebench has a bug".to_owned(),
-            evidence: error.to_string(),
-            advice: "do not believe this run; report it with its record".to_owned(),
-        }));
-        let (mut checked, mut worst) = (0, 0.0_f64);
-        let mut failing = 0;
-        for block in blocks {
-            if let Little::Checked { deviation_fraction, holds, .. } = block.little {
-                checked += 1;
-                failing += usize::from(!holds);
-                worst =
-                    if deviation_fraction.abs() > worst.abs() { deviation_fraction } else { worst };
-            }
-        }
-        if failing > 0 {
-            warnings.push(Warning {
-                code: "littles_law".to_owned(),
-                message: "Little's law does not hold: messages, time or replies were lost"
-                    .to_owned(),
-                evidence: format!(
-                    "on {failing} of {checked} blocks, by up to {:.1} %",
-                    worst * 100.0
-                ),
-                advice: "run longer blocks on a quieter machine; do not believe these".to_owned(),
-            });
-        }
-        for warning in &warnings[known..] {
-            progress.report(News::Warning(warning));
-        }
-        warnings
     }
 
     /// The machine, with what it did since the set-up.
@@ -261,6 +235,11 @@ fn expected(measurement: &Measurement) -> Nanos {
         Stop::After(time) => phases.warm_up + time,
         Stop::Clients(_) | Stop::Messages(_) => phases.warm_up,
     }
+}
+
+/// CPUs as the record has them.
+pub(crate) fn numbers(cpus: &[usize]) -> Vec<u32> {
+    cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
 }
 
 fn measure_timer_floor(environment: &mut Environment, clock: Clock) {

@@ -1,7 +1,7 @@
 //! From the workers to the one who collects: intervals and the instants at which CPU time is read.
 
 use drive::{Control, Interval, Observer, Phase};
-use engine::clock::{own_cpu, process_cpu};
+use engine::clock::{own_cpu, process_cpu, thread_cpu};
 use load::Arrival;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +38,9 @@ pub(crate) struct Watch {
     /// The process of the server, if it is ours.
     server: Option<u32>,
     arrival: Arrival,
+    /// When the measurement began on this worker, and the CPU time that its thread had used then.
+    began: Option<(Instant, Nanos)>,
+    busy: Option<f64>,
 }
 
 /// The collecting end of one worker's [`Watch`]: where its intervals go back to.
@@ -55,7 +58,12 @@ impl Watch {
         for _ in 0..INTERVALS_KEPT {
             drop(returns.try_send(Box::new(Interval::new(arrival))));
         }
-        (Self { worker, told, returned, server, arrival }, returns)
+        (Self { worker, told, returned, server, arrival, began: None, busy: None }, returns)
+    }
+
+    /// The share of the measurement that the worker's thread was busy, 0 to 1; `None` if that did not end.
+    pub(crate) fn busy(&self) -> Option<f64> {
+        self.busy
     }
 }
 
@@ -69,6 +77,13 @@ impl Observer for Watch {
     }
 
     fn phase(&mut self, phase: Phase, now: Instant) {
+        let used = thread_cpu();
+        if phase == Phase::Measure {
+            self.began = Some((now, used));
+        } else if let Some((since, before)) = self.began.filter(|(since, _)| *since < now) {
+            let (used, time) = (Nanos(used.0.saturating_sub(before.0)), now.since(since));
+            self.busy = Some(used.as_secs_f64() / time.as_secs_f64());
+        }
         if self.worker == 0 {
             let reading = CpuReading {
                 at: now,

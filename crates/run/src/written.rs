@@ -1,9 +1,10 @@
 //! The plan as the record has it.
 
 use crate::plan::{Measurement, Peer, Plan};
-use crate::setup::SetUp;
-use load::{Arrival, Expect, Lifetime, Stop};
-use record::{Message, MessageKind, Pinning, TimeOuts, Verify, Workload};
+use crate::setup::{SetUp, numbers};
+use load::{Arrival, Expect, Lifetime, Pick, Schedule, Stop};
+use record::{Message, MessageKind, Pinning, Spacing, TimeOuts, Verify, Workload};
+use std::num::NonZeroU32;
 
 /// Writes the plan down, with the order in which its blocks ran.
 pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record::Plan {
@@ -24,8 +25,8 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
     let load = &measurement.workload;
     let (in_flight, in_flight_max) = match load.arrival {
         Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
-        Arrival::Open { in_flight_max, .. } => (std::num::NonZeroU32::MIN, Some(in_flight_max)),
-        Arrival::Sessions { .. } => (std::num::NonZeroU32::MIN, None),
+        Arrival::Open { in_flight_max, .. } => (NonZeroU32::MIN, Some(in_flight_max)),
+        Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
     };
     let ready = set_up.ready.get(index).and_then(|ready| ready.as_ref().ok());
     let (scheme, target) = match (&measurement.peer, ready) {
@@ -43,9 +44,9 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             Lifetime::Long => record::Lifetime::Long,
             Lifetime::RoundTrips(each) => record::Lifetime::RoundTrips(each.get().into()),
         },
-        arrival: record::Arrival::Closed,
+        arrival: arrival(load.arrival, load.connections),
         in_flight: in_flight.get(),
-        in_flight_max: in_flight_max.map(std::num::NonZeroU32::get),
+        in_flight_max: in_flight_max.map(NonZeroU32::get),
         message: Message {
             kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
             size_bytes: load.content.payload().len() as u64,
@@ -77,15 +78,34 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         },
         seed: load.seed,
         pinning: Pinning {
-            generator_cpus: set_up.generator_cpus.iter().map(|cpu| number(*cpu)).collect(),
+            generator_cpus: numbers(&set_up.generator_cpus),
             server_cpus: match (&set_up.placement, &measurement.peer) {
-                (Some(placement), Peer::Embedded(_)) => vec![number(placement.server)],
+                (Some(placement), Peer::Embedded(_)) => numbers(&[placement.server]),
                 _ => Vec::new(),
             },
         },
     }
 }
 
-fn number(cpu: usize) -> u32 {
-    u32::try_from(cpu).unwrap_or(u32::MAX)
+fn arrival(arrival: Arrival, connections: NonZeroU32) -> record::Arrival {
+    let spacing = |schedule: Schedule| match schedule.spacing {
+        load::Spacing::Uniform => Spacing::Uniform,
+        load::Spacing::Poisson => Spacing::Poisson,
+    };
+    match arrival {
+        Arrival::Closed { .. } => record::Arrival::Closed,
+        Arrival::Open { schedule, pick: Pick::Any, .. } => record::Arrival::Open {
+            messages_per_s: schedule.rate.per_second(),
+            spacing: spacing(schedule),
+        },
+        Arrival::Open { schedule, pick: Pick::Own, .. } => record::Arrival::Bots {
+            every_ns: schedule.rate.due(connections.get().into()).0,
+            spacing: spacing(schedule),
+        },
+        Arrival::Sessions { schedule, think } => record::Arrival::PartlyOpen {
+            sessions_per_s: schedule.rate.per_second(),
+            spacing: spacing(schedule),
+            think_ns: think.0,
+        },
+    }
 }

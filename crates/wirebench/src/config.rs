@@ -58,6 +58,11 @@ impl Settings {
         self.set.contains_key(name)
     }
 
+    /// Whether the command line has set the option `name`.
+    pub(crate) fn is_flag(&self, name: &str) -> bool {
+        self.set.get(name).is_some_and(|(_, source)| *source == Source::Flag)
+    }
+
     /// Everything that was set, as flags in the order of the options of `command`, but those that `left_out` wants
     /// left out by their name and source.
     pub(crate) fn flags(

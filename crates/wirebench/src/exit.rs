@@ -14,6 +14,8 @@ impl Exit {
     pub(crate) const INTERNAL: Self = Self(1);
     /// Wrong usage, or more than this machine allows.
     pub(crate) const USAGE: Self = Self(2);
+    /// The verdict on the measurement is that it is none.
+    pub(crate) const INVALID: Self = Self(12);
     /// Something was lost on the way; the record says what.
     pub(crate) const PARTIAL: Self = Self(13);
     /// The target was refused by the safety rail.
@@ -28,10 +30,11 @@ impl Exit {
     pub(crate) const TERMINATED: Self = Self(143);
 
     /// Every code, and what it means to the caller.
-    pub(crate) const TABLE: [(Self, &str); 9] = [
-        (Self::DONE, "done"),
+    pub(crate) const TABLE: [(Self, &str); 10] = [
+        (Self::DONE, "done, and the verdict is trusted or degraded"),
         (Self::INTERNAL, "our own failure"),
         (Self::USAGE, "wrong usage, or more than this machine allows"),
+        (Self::INVALID, "the measurement is invalid, the verdict says why"),
         (Self::PARTIAL, "partial: something was lost on the way, the record says what"),
         (Self::REFUSED, "the target was refused by the safety rail"),
         (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
@@ -128,7 +131,7 @@ mod tests {
     #[test]
     fn every_code_is_in_the_table_once_and_in_order() {
         let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 13, 14, 15, 74, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 12, 13, 14, 15, 74, 130, 143]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
 use record::Block;
-use run::{Live, News};
+use run::{Behind, Live, News};
 use units::{Instant, Nanos};
 
 /// Shows what happens on a [`Terminal`].
@@ -37,6 +37,13 @@ impl<'a> Progress<'a> {
                 p50: live.p50,
                 p99: live.p99,
                 failed: live.failed,
+                open_loop: live.open_loop.map(|open_loop| report::LiveOpenLoop {
+                    due_per_s: open_loop.due_per_s,
+                    sent_per_s: open_loop.sent_per_s,
+                    lag_p99: open_loop.lag_p99,
+                    unsent: open_loop.unsent,
+                    in_flight: open_loop.in_flight,
+                }),
             },
             // One column less: a full line would make some terminals wrap.
             self.terminal.columns_of_words().saturating_sub(1),
@@ -53,7 +60,9 @@ impl<'a> Progress<'a> {
         if self.terminal.talk < Talk::Verbose {
             return;
         }
-        let p50 = block.round_trip.as_ref().and_then(|times| times.p50_ns).map(Nanos);
+        let responses = block.open_loop.as_ref().and_then(|times| times.response.as_ref());
+        let times = block.round_trip.as_ref().or(responses);
+        let p50 = times.and_then(|times| times.p50_ns).map(Nanos);
         let result = match (&block.failed, p50) {
             (Some(reason), _) => format!("failed: {reason}"),
             (None, None) => format!("{:.0} messages/s", block.messages_per_s),
@@ -101,6 +110,10 @@ impl run::Progress for Progress<'_> {
                 self.terminal.say_labelled(Label::Warning, &text);
             }
             News::Warning(_) => {}
+            News::Behind(behind) => {
+                self.end_line();
+                self.terminal.say_labelled(Label::Warning, &behind_text(behind));
+            }
         }
     }
 }
@@ -109,6 +122,21 @@ impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.end_line();
     }
+}
+
+/// Who cannot carry what was asked, and what can be done.
+fn behind_text(behind: Behind) -> String {
+    let Behind { asked_per_s, achieved_per_s, generator_busy } = behind;
+    let busy = generator_busy.min(1.0) * 100.0;
+    let (who, cure) = if behind.generator_is_full() {
+        ("this generator cannot carry that", "ask for less, or give it more --threads")
+    } else {
+        ("the server does not carry that", "ask for less, or look at the server")
+    };
+    format!(
+        "{asked_per_s:.0} messages/s are due and {achieved_per_s:.0} replies/s come: {who} (our threads are busy for \
+         {busy:.0} % of the time); {cure}"
+    )
 }
 
 /// When a plain line is due: as soon as there is a number, and then each second.

@@ -1,7 +1,7 @@
 //! The rungs of the ladder: the same echo, over one transport after the other.
 
 use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
-use run::{Measurement, Peer, Plan, Scheme, Speech};
+use run::{Measurement, Order, Peer, Plan, Scheme, Speech};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
 
@@ -78,6 +78,7 @@ impl Ladder {
         Plan {
             measurements: wanted.map(|rung| self.measurement(rung)).collect(),
             rounds: self.rounds.get(),
+            order: Order::Shuffled,
             baseline: Some(0),
             seed: self.seed,
             public_allowed: false,

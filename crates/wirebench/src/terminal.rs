@@ -116,6 +116,7 @@ impl Terminal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     Error,
+    Next,
     Record,
     Repeat,
     Warning,
@@ -125,6 +126,7 @@ impl Label {
     fn word_and_color(self) -> (&'static str, &'static str) {
         match self {
             Self::Error => ("error", "\x1b[1;31m"),
+            Self::Next => ("next", "\x1b[1m"),
             Self::Record => ("record", "\x1b[1m"),
             Self::Repeat => ("repeat", "\x1b[1m"),
             Self::Warning => ("warning", "\x1b[1;33m"),

@@ -53,6 +53,7 @@ proptest! {
             p50: Some(Nanos(any_count(&mut random))),
             p99: None,
             failed: any_count(&mut random),
+            open_loop: None,
         };
         let line = report::live_line(&live, width);
         prop_assert!(line.width() <= width, "{line}");

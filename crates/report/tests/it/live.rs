@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use record::{Environment, TimerFloor};
-use report::Live;
+use report::{Live, LiveOpenLoop};
 use units::Nanos;
 
 #[test]
@@ -16,6 +16,7 @@ fn digits_move_and_nothing_else() {
         p50: Some(Nanos(254_321)),
         p99: None,
         failed: 0,
+        open_loop: None,
     };
     let later = Live {
         name: "tcp-framed",
@@ -26,6 +27,7 @@ fn digits_move_and_nothing_else() {
         p50: Some(Nanos(12_345)),
         p99: Some(Nanos(1_049_999)),
         failed: 3,
+        open_loop: None,
     };
     let alone = Live { block: (0, 1), ..first };
     let lines = [first, later, alone].map(|live| report::live_line(&live, 100));
@@ -35,6 +37,49 @@ fn digits_move_and_nothing_else() {
          0.9 s  tcp           950/s  p50  254 us  p99       -  warm-up"#]]
     .assert_eq(&lines.join("\n"));
     assert_eq!(report::live_line(&later, 30).chars().count(), 30);
+}
+
+#[test]
+fn an_open_loop_shows_how_far_it_keeps_up_with_its_schedule() {
+    let open_loop = LiveOpenLoop {
+        due_per_s: 2000.0,
+        sent_per_s: 1998.0,
+        lag_p99: Some(Nanos(45_600)),
+        unsent: 0,
+        in_flight: 3,
+    };
+    let calm = Live {
+        name: "ws://127.0.0.1:8080",
+        block: (0, 1),
+        phase: "measure",
+        elapsed: Nanos::from_millis(900),
+        messages_per_s: 1999.0,
+        p50: Some(Nanos(254_321)),
+        p99: Some(Nanos(1_049_999)),
+        failed: 0,
+        open_loop: Some(open_loop),
+    };
+    let full = LiveOpenLoop {
+        due_per_s: 10e6,
+        sent_per_s: 123_456.0,
+        lag_p99: None,
+        unsent: 12_345_678,
+        in_flight: 50_000,
+    };
+    let swamped = Live { elapsed: Nanos::from_secs(90), failed: 12, open_loop: Some(full), ..calm };
+    let step = Live { block: (1, 3), ..calm };
+    let lines = [calm, swamped, step].map(|live| report::live_line(&live, 79));
+    expect![[r#"
+         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3
+         1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M
+         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3"#]]
+    .assert_eq(&lines.join("\n"));
+    assert!(lines.iter().all(|line| line.chars().count() <= 79), "{lines:?}");
+    // All of it where there is room.
+    let wide = [swamped, step].map(|live| report::live_line(&live, 120));
+    expect![[r#"
+         1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M failed  12 in flight 50k
+         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3 step 2/3"#]].assert_eq(&wide.join("\n"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod config;
 mod doctor;
 mod ladder;
 mod man;
+mod open_loop;
 mod outcome;
 mod run;
 mod serve;
@@ -118,7 +119,7 @@ impl Invocation {
             (Layers::default(), Vec::new())
         };
         let command = program.find_subcommand(name).expect("clap has found it");
-        let settings = layers.settle(command, given, conflicts(name))?;
+        let settings = layers.settle(command, given, &conflicts(name))?;
         let when = layers.shared("color").and_then(|when| When::from_str(when, true).ok());
         let settled = program.mut_subcommand(name, |command| settings.apply(command));
         let settled = settled.try_get_matches_from(&arguments)?;
@@ -186,10 +187,10 @@ impl From<clap::Error> for Stop {
 }
 
 /// Which options of a subcommand exclude each other.
-fn conflicts(subcommand: &str) -> &'static [Conflict] {
+fn conflicts(subcommand: &str) -> Vec<Conflict> {
     match subcommand {
-        run::NAME => run::CONFLICTS,
-        _ => &[],
+        run::NAME => run::conflicts(),
+        _ => Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::terminal::{Label, Terminal};
 use crate::{date, signals};
 use anyhow::Context;
 use clap::CommandFactory;
-use record::{Ended, Kind, RunRecord, Tool};
+use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Host, Plan};
 use std::path::PathBuf;
 
@@ -53,6 +53,9 @@ pub(crate) fn carry_out(
         terminal.say_labelled(Label::Record, &path.display().to_string());
     }
     terminal.say_labelled(Label::Repeat, &repeat.to_string());
+    if let Some(next) = next(&record) {
+        terminal.say_labelled(Label::Next, &next);
+    }
     kept?;
     shown?;
     Ok(exit(&record))
@@ -78,12 +81,52 @@ fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
 
 /// How the program ends after this record.
 fn exit(record: &RunRecord) -> Exit {
-    match &record.ended {
-        Ended::Interrupted { signal } => Exit::of_signal(*signal),
+    match (&record.ended, level(record)) {
+        (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),
         _ if record.blocks.iter().all(|block| block.counts.ok == 0) => Exit::UNREACHABLE,
-        Ended::Completed => Exit::DONE,
-        Ended::Partial { .. } => Exit::PARTIAL,
+        (_, Level::Invalid) => Exit::INVALID,
+        (Ended::Completed, _) => Exit::DONE,
+        (Ended::Partial { .. }, _) => Exit::PARTIAL,
     }
+}
+
+fn level(record: &RunRecord) -> Level {
+    record.verdict.as_ref().map_or(Level::Trusted, |verdict| verdict.level)
+}
+
+/// What to do next, where the verdict has not said it already: after a ladder one's own server, after a closed loop an
+/// open one, well below what it reached.
+fn next(record: &RunRecord) -> Option<String> {
+    if record.ended != Ended::Completed || level(record) != Level::Trusted {
+        return None;
+    }
+    let workload = record.plan.workloads.first()?;
+    match (record.kind, workload.arrival, workload.lifetime) {
+        (Kind::Ladder, ..) => {
+            Some("wirebench run ws://127.0.0.1:8080, on a server of yours".to_owned())
+        }
+        (Kind::Run, Arrival::Closed, Lifetime::Long) => {
+            let reached = record.results.first()?.medians.messages_per_s?.value;
+            let rate = one_digit(reached / 2.0)?;
+            let target = quoted(&workload.target);
+            Some(format!(
+                "wirebench run {target} --rate {rate}/s, for response times at half of that load"
+            ))
+        }
+        (Kind::Run | Kind::Other, ..) => None,
+    }
+}
+
+/// `90_000` for what is between that and `100_000`; `None` below one.
+fn one_digit(value: f64) -> Option<u64> {
+    let power = value.log10().floor();
+    let unit = 10_f64.powf(power);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate of messages"
+    )]
+    (value >= 1.0 && value.is_finite()).then(|| ((value / unit).floor() * unit) as u64)
 }
 
 /// The command that does it again.
@@ -132,6 +175,19 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_are_suggested_with_one_digit() {
+        for (value, expected) in [
+            (0.9, None),
+            (1.0, Some(1)),
+            (19.9, Some(10)),
+            (98_765.4, Some(90_000)),
+            (f64::NAN, None),
+        ] {
+            assert_eq!(one_digit(value), expected, "{value}");
+        }
+    }
 
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {

@@ -1,12 +1,13 @@
 //! `wirebench run URL`: drives any server.
 
+use super::open_loop::{self, Besides, OpenLoop, Step};
 use super::outcome::{self, Output};
 use super::values;
 use crate::config::{Conflict, Settings};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
-use run::{Measurement, Peer, Plan, Scheme, Speech, Url};
+use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, TrueDelay, Workload};
+use run::{Measurement, Order, Peer, Plan, Scheme, Speech, Url};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
@@ -15,14 +16,16 @@ use units::{Bytes, Nanos, Rate};
 /// As it is typed.
 pub(crate) const NAME: &str = "run";
 
-/// Load a server and measure its round trips
+/// Load a server and measure how long its replies take
 ///
-/// Every connection sends a message and waits for the reply before it sends the next one; replies are held byte for
-/// byte against what was sent. A server is asked once before anything is timed.
+/// Without a rate every connection sends a message and waits for the reply before it sends the next one: a closed loop,
+/// which measures round trips. With --rate or --bots messages are due by a schedule: an open loop, which measures
+/// response times, from the instant at which a message was due. Replies are held byte for byte against what was sent. A
+/// server is asked once before anything is timed.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_help = "`--help` has all options: headers, sources, time-outs, fixed replies, …",
+    after_help = "`--help` has all options: payloads, short-lived clients, sessions, headers, …",
     after_long_help = super::exit_codes(),
     help_template = super::TEMPLATE,
 )]
@@ -39,6 +42,8 @@ pub(crate) struct Run {
     /// How many messages to measure, in place of a time
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = values::large_count)]
     messages: Option<NonZeroU64>,
+    #[command(flatten)]
+    open_loop: OpenLoop,
     /// How long each message is
     ///
     /// Its content is random, and follows from the seed.
@@ -48,7 +53,7 @@ pub(crate) struct Run {
     ///
     /// `@FILE` is what the file holds, `@-` what stdin does; a text that begins with `@` is written `@@…`.
     /// Over WebSocket a text is sent as text and a file as binary, unless --text or --binary says otherwise.
-    #[arg(long, value_name = "TEXT|@FILE")]
+    #[arg(long, value_name = "TEXT|@FILE", hide_short_help = true)]
     payload: Option<String>,
     /// Send WebSocket messages as text
     #[arg(long, hide_short_help = true)]
@@ -61,7 +66,10 @@ pub(crate) struct Run {
     in_flight: NonZeroU32,
     /// How many messages are in flight on all connections together [default: no bound]
     ///
-    /// With many connections and few messages in flight the connections take turns of 32 messages.
+    /// With many connections and few messages in flight the connections take turns of 32 messages. In an open loop: how
+    /// many may be outstanding, that is due and neither answered nor given up; what is due beyond that is not sent, and
+    /// counted as unsent. By default that is what would be outstanding if the server fell silent for as long as --timeout
+    /// allows, at least one for each connection, and at most 1 Mi.
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     in_flight_max: Option<NonZeroU32>,
     /// How long to look for replies again and again before sleeping
@@ -73,7 +81,7 @@ pub(crate) struct Run {
     ///
     /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration in
     /// place of --clients there is no end to them before that.
-    #[arg(long, value_name = "COUNT", value_parser = values::count)]
+    #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     clients: Option<NonZeroU32>,
     /// Short-lived clients: how many at the same time [default: 10]
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
@@ -134,13 +142,18 @@ pub(crate) struct Run {
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
-  wirebench ws://127.0.0.1:8080 -c 100 -d 30s
-  wirebench http://127.0.0.1:8080/echo --size 4KiB --json
-  wirebench ws://127.0.0.1:8080 --clients 20k --concurrency 10 --round-trips 5";
+  wirebench ws://127.0.0.1:8080 --rate 2000/s -c 100 -d 30s     an open loop
+  wirebench ws://127.0.0.1:8080 --bots 1k,2k,5k --every 1s      three of them
+  wirebench http://127.0.0.1:8080/echo --size 4KiB --json       a closed loop";
 
 /// Which options exclude each other.
+pub(crate) fn conflicts() -> Vec<Conflict> {
+    [CONFLICTS, open_loop::CONFLICTS].concat()
+}
+
+/// Those besides the ones of open loops.
 #[rustfmt::skip]
-pub(crate) const CONFLICTS: &[Conflict] = &[
+const CONFLICTS: &[Conflict] = &[
     Conflict { between: ["duration", "messages"],    cure: "a run ends after a time or after so many messages; leave one out" },
     Conflict { between: ["duration", "clients"],     cure: "a run ends after a time or after so many clients; leave one out" },
     Conflict { between: ["messages", "clients"],     cure: "clients send --round-trips messages each; leave --messages out" },
@@ -167,45 +180,62 @@ impl Run {
     fn plan(&self, settings: &Settings, seed: u64) -> Result<Plan, String> {
         let speech = self.speech()?;
         let payload = self.payload(settings, &speech, seed)?;
-        let (lifetime, connections) = self.lives();
+        let expect = self.expectation(&speech)?;
+        let sources = self.sources()?;
         let timeout = self.timeout;
-        let workload = Workload {
-            connections,
-            connect_rate: self.connect_rate,
-            lifetime,
-            arrival: self.arrival()?,
-            expect: self.expectation(&speech)?,
-            content: payload.content,
-            phases: self.phases(settings),
-            timeouts: Timeouts {
-                connect: timeout,
-                handshake: timeout,
-                reply: timeout,
-                close: timeout,
-            },
-            seed,
-        };
-        let measurement = Measurement {
-            name: self.url.to_string(),
+        let measurement = |step: Step| Measurement {
+            name: step.name.unwrap_or_else(|| self.url.to_string()),
             peer: Peer::Given(self.url.clone()),
-            speech,
-            workload,
-            content_source: payload.source,
+            speech: speech.clone(),
+            workload: Workload {
+                connections: step.connections,
+                connect_rate: self.connect_rate,
+                lifetime: step.lifetime,
+                arrival: step.arrival,
+                expect: expect.clone(),
+                content: payload.content.clone(),
+                phases: self.phases(settings),
+                timeouts: Timeouts {
+                    connect: timeout,
+                    handshake: timeout,
+                    reply: timeout,
+                    close: timeout,
+                },
+                seed,
+            },
+            content_source: payload.source.clone(),
             threads: self.threads,
-            sources: self.sources()?,
+            sources: sources.clone(),
             busy_poll: self.busy_poll,
             resolve_timeout: timeout,
         };
         Ok(Plan {
-            measurements: vec![measurement],
+            measurements: self.steps(settings)?.into_iter().map(measurement).collect(),
             rounds: 1,
+            order: Order::AsListed,
             baseline: None,
             seed,
             public_allowed: self.i_may_load_this_target,
         })
     }
 
-    /// How long connections live, and how many there are at a time.
+    /// When messages are sent, and on what: by a schedule, or else as soon as replies come.
+    fn steps(&self, settings: &Settings) -> Result<Vec<Step>, String> {
+        let besides = Besides {
+            connections: self.connections,
+            in_flight_max: self.in_flight_max,
+            duration: self.duration,
+            timeout: self.timeout,
+        };
+        let steps = self.open_loop.steps(settings, besides)?;
+        if !steps.is_empty() {
+            return Ok(steps);
+        }
+        let (lifetime, connections) = self.lives();
+        Ok(vec![Step { name: None, connections, lifetime, arrival: self.closed_loop()? }])
+    }
+
+    /// How long connections of a closed loop live, and how many there are at a time.
     fn lives(&self) -> (Lifetime, NonZeroU32) {
         if self.clients.is_none() && self.concurrency.is_none() && self.round_trips.is_none() {
             return (Lifetime::Long, self.connections);
@@ -214,8 +244,7 @@ impl Run {
         (Lifetime::RoundTrips(round_trips), self.concurrency.unwrap_or(CONCURRENCY_USUAL))
     }
 
-    /// When messages are sent.
-    fn arrival(&self) -> Result<Arrival, String> {
+    fn closed_loop(&self) -> Result<Arrival, String> {
         let Self { in_flight, in_flight_max, .. } = *self;
         if self.url.scheme == Scheme::Http && in_flight > NonZeroU32::MIN {
             return Err(format!(
@@ -277,6 +306,12 @@ impl Run {
     fn payload(&self, settings: &Settings, speech: &Speech, seed: u64) -> Result<Payload, String> {
         let scheme = self.url.scheme;
         if scheme == Scheme::Http && has_no_body(&speech.method) {
+            if self.open_loop.oracle {
+                return Err(format!(
+                    "--oracle needs messages, and --method {} has no body; leave one out",
+                    speech.method
+                ));
+            }
             let option = if self.payload.is_some() { "--payload" } else { "--size" };
             if self.payload.is_some() || settings.is_set("size") {
                 return Err(format!(
@@ -318,7 +353,14 @@ impl Run {
                 "a message of 0 bytes cannot be seen on {scheme}://; use tcp-framed://, or a --size from 1 B on"
             ));
         }
-        Ok(payload)
+        if !self.open_loop.oracle {
+            return Ok(payload);
+        }
+        let content = payload.content.for_oracle().ok_or_else(|| {
+            let needed = TrueDelay::span(payload.content.is_text()).end;
+            format!("--oracle needs {needed} bytes of a message for itself; use a --size from {needed}B on, and no --payload")
+        })?;
+        Ok(Payload { content, ..payload })
     }
 
     /// What replies must be.
@@ -326,8 +368,11 @@ impl Run {
         let scheme = self.url.scheme;
         let method = (scheme == Scheme::Http).then_some(speech.method.as_str());
         let Some(typed) = &self.expect else {
-            let anything = method.is_some_and(has_no_body);
-            return Ok(if anything { Expect::Anything } else { Expect::Echo });
+            return Ok(match method {
+                Some(method) if has_no_body(method) => Expect::Anything,
+                Some(_) | None if self.open_loop.oracle => Expect::Oracle,
+                Some(_) | None => Expect::Echo,
+            });
         };
         if method == Some("HEAD") {
             return Err(
@@ -464,7 +509,7 @@ mod tests {
         let matches = program.clone().try_get_matches_from(words).unwrap();
         let command = program.find_subcommand(NAME).unwrap();
         let given = matches.subcommand_matches(NAME).unwrap();
-        let settings = Layers::default().settle(command, given, CONFLICTS).unwrap();
+        let settings = Layers::default().settle(command, given, &conflicts()).unwrap();
         let Subcommand::Run(run) = Program::from_arg_matches(&matches).unwrap().command else {
             panic!("{line} is not a run");
         };

@@ -12,7 +12,7 @@ const RUNGS: [&str; 7] = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", 
 fn every_rung_is_measured_and_its_counts_add_up() {
     let sandbox = Sandbox::new();
     let ladder = sandbox.run("ladder --rounds 3 --block 100ms -c 1 --seed 7");
-    ladder.check(0, &["machine: ", "record: ", "repeat: wirebench ladder "]);
+    ladder.check_measured(&["machine: ", "record: ", "repeat: wirebench ladder "]);
     check_page(&ladder.stdout);
     // Neither stream is a terminal.
     assert!(!ladder.stderr.contains(['\x1b', '\r']), "{ladder:?}");
@@ -40,7 +40,7 @@ fn the_order_follows_from_the_seed() {
     let order = |seed: u32| {
         let sandbox = Sandbox::new();
         let line = format!("ladder --only ws,unix --rounds 6 --block 1ms -c 1 --seed {seed} -q");
-        sandbox.run(&line).check(0, &[]);
+        sandbox.run(&line).check_measured(&[]);
         let record = sandbox.records().remove(0);
         assert_eq!(workload_names(&record), ["tcp", "unix", "ws"], "tcp belongs to every ladder");
         let blocks: Vec<usize> = record.blocks.iter().map(|block| block.workload).collect();
@@ -56,7 +56,7 @@ fn the_order_follows_from_the_seed() {
 #[test]
 fn larger_messages_are_larger_on_every_rung() {
     let sandbox = Sandbox::new();
-    sandbox.run("ladder --size 70kB --rounds 1 --block 50ms -c 2 -q").check(0, &[]);
+    sandbox.run("ladder --size 70kB --rounds 1 --block 50ms -c 2 -q").check_measured(&[]);
     let record = sandbox.records().remove(0);
     for block in &record.blocks {
         let workload = &record.plan.workloads[block.workload];

@@ -21,7 +21,7 @@ fn every_transport_is_run_to_its_last_message() {
         // A relative path is relative to the server's directory.
         let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));
         let run = sandbox_of_run.run(&format!("{url} -n 500 -c 5 --seed 7 {options}"));
-        run.check(0, &["machine: ", "record: .wirebench/records/", "repeat: wirebench run "]);
+        run.check_measured(&["machine: ", "record: .wirebench/records/", "repeat: wirebench run "]);
         assert!(run.stdout.contains("500"), "{}", run.stdout);
         let records = sandbox_of_run.records();
         let [record] = &records[..] else { panic!("{} records", records.len()) };
@@ -38,7 +38,7 @@ fn short_lived_clients_make_their_round_trips_and_close() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
     let line = format!("{} --clients 40 --concurrency 4 --round-trips 5 -q", server.url);
-    sandbox.run(&line).check(0, &[]);
+    sandbox.run(&line).check_measured(&[]);
     let record = &sandbox.records()[0];
     assert_eq!(record.plan.workloads[0].lifetime, Lifetime::RoundTrips(5));
     let block = &record.blocks[0];
@@ -60,7 +60,7 @@ fn a_fixed_reply_is_expected_where_a_server_does_not_echo() {
 fn a_ladder_compares_its_rungs_with_tcp() {
     let sandbox = Sandbox::new();
     let ladder = sandbox.run("ladder --only ws,http-new --rounds 2 --block 20ms -c 2 --seed 7");
-    ladder.check(0, &["record: ", "repeat: wirebench ladder --connections 2 --only ws"]);
+    ladder.check_measured(&["record: ", "repeat: wirebench ladder --connections 2 --only ws"]);
     for rung in ["tcp", "ws", "http-new"] {
         let has_row = ladder.stdout.lines().any(|line| line.starts_with(rung));
         assert!(has_row, "no {rung} in {}", ladder.stdout);

@@ -88,9 +88,9 @@ fn a_list_is_a_list_wherever_it_is_set() {
     std::fs::write(sandbox.path().join("wirebench.toml"), "[ladder]\nonly = [\"ws\", \"unix\"]\n")
         .unwrap();
     let line = "ladder --rounds 1 --block 20ms -c 1 -q";
-    sandbox.run(line).check(0, &[]);
+    sandbox.run(line).check_measured(&[]);
     let mut command = sandbox.command(line);
-    ended(&command.env("WIREBENCH_LADDER_ONLY", "ws,http").output().unwrap()).check(0, &[]);
+    ended(&command.env("WIREBENCH_LADDER_ONLY", "ws,http").output().unwrap()).check_measured(&[]);
     let rungs = |record: &record::RunRecord| -> Vec<String> {
         record.plan.workloads.iter().map(|workload| workload.name.clone()).collect()
     };
@@ -105,5 +105,5 @@ fn servers_of_a_run_do_not_listen_to_the_project_file() {
     let file = "[serve]\nmessage-max = \"1B\"\n";
     std::fs::write(sandbox.path().join("wirebench.toml"), file).unwrap();
     let ladder = sandbox.run("ladder --only tcp-framed --rounds 1 --block 20ms -c 1");
-    ladder.check(0, &[]);
+    ladder.check_measured(&[]);
 }

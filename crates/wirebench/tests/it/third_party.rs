@@ -27,10 +27,10 @@ fn nginx_answers_every_request_and_counted_as_many() {
     let before = requests_of_nginx(&server);
 
     let (ended, record) = run(&format!("{get} -n 500 -c 5"));
-    ended.check(0, &[]);
+    ended.check_measured(&[]);
     check_counts(&record, 500, 5);
     let (ended, record) = run(&format!("{get} --clients 40 --concurrency 4 --round-trips 5"));
-    ended.check(0, &[]);
+    ended.check_measured(&[]);
     check_counts(&record, 200, 40);
 
     // Both runs asked once before, and so did the request for the number itself.
@@ -65,18 +65,18 @@ fn check_websocket(name: &str) {
     for size in [1, 64, 126, 65_536] {
         for (option, kind) in [("--binary", MessageKind::Binary), ("--text", MessageKind::Text)] {
             let (ended, record) = run(&format!("{url} --size {size}B {option} -n 200 -c 4 --json"));
-            ended.check(0, &[]);
+            ended.check_measured(&[]);
             let message = &record.plan.workloads[0].message;
             assert_eq!((message.kind, message.size_bytes), (kind, size));
             check_counts(&record, 200, 4);
         }
     }
     let (ended, record) = run(&format!("{url} --in-flight 16 -n 800 -c 2 --json"));
-    ended.check(0, &[]);
+    ended.check_measured(&[]);
     check_counts(&record, 800, 2);
     // The close handshake is a part of each of these.
     let (ended, record) = run(&format!("{url} --clients 40 --round-trips 5 --json"));
-    ended.check(0, &[]);
+    ended.check_measured(&[]);
     check_counts(&record, 200, 40);
     let closed = only_block(&record).phases.close.as_ref().map(|times| times.count);
     assert_eq!(closed, Some(40));

@@ -1,0 +1,255 @@
+//! What is told of a block while it goes on, worked out from the intervals of its workers.
+
+use crate::progress::{Behind, LiveOpenLoop};
+use drive::{Counts, Interval, Phase};
+use engine::clock::own_cpu;
+use load::{Arrival, Lifetime, Workload};
+use stats::Histogram;
+use units::{Instant, Nanos};
+
+/// Adds up what is told next.
+pub(crate) struct LiveView {
+    /// Messages that are due each second; `None` in a closed loop, where none is.
+    due_per_s: Option<f64>,
+    /// How long the numbers are collected that are shown; a part of that time is shown before the first is over.
+    window_len: Nanos,
+    window: Window,
+    /// What the last whole window came to.
+    last: Option<Numbers>,
+    told: Instant,
+    phase: Phase,
+    /// Of this phase.
+    counts: Counts,
+    failed: u64,
+    pursuit: Option<Pursuit>,
+}
+
+/// What came in since some instant.
+struct Window {
+    since: Instant,
+    replies: u64,
+    sent: u64,
+    times: Histogram,
+    lags: Histogram,
+}
+
+/// What a window came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) messages_per_s: f64,
+    pub(crate) p50: Option<Nanos>,
+    pub(crate) p99: Option<Nanos>,
+    sent_per_s: f64,
+    lag_p99: Option<Nanos>,
+}
+
+/// What is to be told now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    pub(crate) numbers: Numbers,
+    pub(crate) failed: u64,
+    pub(crate) open_loop: Option<LiveOpenLoop>,
+}
+
+impl LiveView {
+    /// The view of a block of `workload` on so many workers, from `now` on.
+    pub(crate) fn new(workload: &Workload, workers: usize, now: Instant) -> Self {
+        let due_per_s = match (workload.arrival, workload.lifetime) {
+            (Arrival::Closed { .. }, _) => None,
+            (Arrival::Sessions { schedule, .. }, Lifetime::RoundTrips(each)) => {
+                Some(schedule.rate.per_second() * f64::from(each.get()))
+            }
+            (Arrival::Sessions { schedule, .. } | Arrival::Open { schedule, .. }, _) => {
+                Some(schedule.rate.per_second())
+            }
+        };
+        // Sessions send most of their messages long after they began.
+        let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
+        Self {
+            due_per_s,
+            window_len: if due_per_s.is_some() { SECOND } else { TOLD_EVERY },
+            window: Window::new(now),
+            last: None,
+            told: now,
+            phase: Phase::Connect,
+            counts: Counts::default(),
+            failed: 0,
+            pursuit: due_per_s
+                .filter(|_| is_pursued)
+                .map(|due_per_s| Pursuit::new(due_per_s, workers)),
+        }
+    }
+
+    /// Takes what a worker handed over. Gives back what is to be told, if it is time to tell something.
+    pub(crate) fn add(&mut self, interval: &Interval) -> Option<Now> {
+        if interval.phase > self.phase {
+            self.phase = interval.phase;
+            if matches!(self.phase, Phase::WarmUp | Phase::Measure) {
+                self.counts = Counts::default();
+            }
+        }
+        self.counts.add(interval.counts);
+        self.failed += interval.counts.error + interval.counts.timed_out;
+        self.window.add(interval);
+        if interval.end.since(self.told) < TOLD_EVERY {
+            return None;
+        }
+        self.told = interval.end;
+        let current = self.window.numbers(interval.end);
+        if interval.end.since(self.window.since) >= self.window_len {
+            self.last = Some(current);
+            self.window.begin(interval.end);
+        }
+        Some(Now {
+            numbers: self.last.unwrap_or(current),
+            failed: self.failed,
+            open_loop: self.open_loop(self.last.unwrap_or(current)),
+        })
+    }
+
+    fn open_loop(&self, numbers: Numbers) -> Option<LiveOpenLoop> {
+        let flows = matches!(self.phase, Phase::WarmUp | Phase::Measure);
+        let ended = self.counts.ok + self.counts.error + self.counts.timed_out;
+        Some(LiveOpenLoop {
+            due_per_s: self.due_per_s.filter(|_| flows)?,
+            sent_per_s: numbers.sent_per_s,
+            lag_p99: numbers.lag_p99,
+            unsent: self.counts.unsent,
+            // Workers change their phase at slightly different instants.
+            in_flight: self.counts.sent.saturating_sub(ended),
+        })
+    }
+
+    /// How far an open loop is behind, if that is to be told now.
+    pub(crate) fn behind(&mut self, interval: &Interval) -> Option<Behind> {
+        self.pursuit.as_mut()?.add(interval)
+    }
+}
+
+impl Window {
+    fn new(since: Instant) -> Self {
+        let (times, lags) = (Histogram::new(), Histogram::new());
+        Self { since, replies: 0, sent: 0, times, lags }
+    }
+
+    fn begin(&mut self, since: Instant) {
+        self.since = since;
+        (self.replies, self.sent) = (0, 0);
+        self.times.reset();
+        self.lags.reset();
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        self.replies += interval.replies;
+        self.sent += interval.counts.sent;
+        match &interval.open_loop {
+            Some(open_loop) => {
+                self.times.add(&open_loop.response);
+                self.lags.add(&open_loop.lag);
+            }
+            None => self.times.add(&interval.round_trips),
+        }
+    }
+
+    fn numbers(&self, now: Instant) -> Numbers {
+        let time = now.since(self.since);
+        Numbers {
+            messages_per_s: per_second(self.replies, time),
+            p50: self.times.quantile(0.5).ok(),
+            p99: self.times.quantile(0.99).ok(),
+            sent_per_s: per_second(self.sent, time),
+            lag_p99: self.lags.quantile(0.99).ok(),
+        }
+    }
+}
+
+/// Looks whether an open loop keeps up with its schedule, a second at a time.
+///
+/// A server that stalls for a moment, or takes a second for each reply, is not behind: it takes one second with hardly
+/// half of the replies, or two with too few of them, that none better comes between.
+struct Pursuit {
+    due_per_s: f64,
+    threads: f64,
+    /// From when on is counted; `None` before the first message.
+    since: Option<Instant>,
+    /// When the CPU time that this process has used was looked at, and what it was.
+    used: (Instant, Nanos),
+    replies: u64,
+    unsent: u64,
+    /// Of [`DOUBTS_MAX`].
+    doubts: u32,
+    is_told: bool,
+}
+
+impl Pursuit {
+    fn new(due_per_s: f64, threads: usize) -> Self {
+        Self {
+            due_per_s,
+            threads: f64::from(u32::try_from(threads).unwrap_or(u32::MAX)),
+            since: None,
+            used: (Instant::START, Nanos::ZERO),
+            replies: 0,
+            unsent: 0,
+            doubts: 0,
+            is_told: false,
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) -> Option<Behind> {
+        if self.is_told || !matches!(interval.phase, Phase::WarmUp | Phase::Measure) {
+            return None;
+        }
+        // What is answered in the beginning is not what is due in it.
+        let since = *self.since.get_or_insert_with(|| {
+            self.used = (interval.end, own_cpu());
+            interval.start + RUN_UP
+        });
+        if interval.start < since {
+            return None;
+        }
+        self.replies += interval.replies;
+        self.unsent += interval.counts.unsent;
+        let time = interval.end.since(since);
+        if time < SECOND {
+            return None;
+        }
+        let used = (interval.end, own_cpu());
+        let behind = Behind {
+            asked_per_s: self.due_per_s,
+            achieved_per_s: per_second(self.replies, time),
+            generator_busy: cores(self.used, used) / self.threads,
+        };
+        self.doubts = match behind.achieved_per_s / behind.asked_per_s {
+            _ if self.due_per_s * time.as_secs_f64() < DUE_MIN => 0,
+            _ if per_second(self.unsent, time) > 0.01 * self.due_per_s => DOUBTS_MAX,
+            ..0.45 => DOUBTS_MAX,
+            ..0.8 => self.doubts + 1,
+            _ => 0,
+        };
+        self.is_told = self.doubts >= DOUBTS_MAX;
+        (self.since, self.used) = (Some(interval.end), used);
+        (self.replies, self.unsent) = (0, 0);
+        self.is_told.then_some(behind)
+    }
+}
+
+/// How many cores were busy between two readings of CPU time.
+fn cores((since, before): (Instant, Nanos), (now, after): (Instant, Nanos)) -> f64 {
+    let used = Nanos(after.0.saturating_sub(before.0)).as_secs_f64();
+    if since < now { used / now.since(since).as_secs_f64() } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "messages of a moment")]
+fn per_second(count: u64, time: Nanos) -> f64 {
+    if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
+}
+
+/// How often something is told.
+pub(crate) const TOLD_EVERY: Nanos = Nanos::from_millis(100);
+const SECOND: Nanos = Nanos::from_secs(1);
+/// How long an open loop runs before it can be behind.
+const RUN_UP: Nanos = Nanos::from_millis(500);
+/// So many doubts are a certainty.
+const DOUBTS_MAX: u32 = 2;
+/// With fewer messages due in a second, one more or less would be too large a share.
+const DUE_MIN: f64 = 20.0;
