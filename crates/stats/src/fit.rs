@@ -2,6 +2,7 @@
 
 use crate::Histogram;
 use crate::sample::{SampleError, check, check_positive, float};
+use units::Nanos;
 
 /// The Anderson-Darling test of gaps against the exponential distribution: are arrivals as independent of each other as
 /// they should be? It weighs both tails more than [`kolmogorov_smirnov`] does.
@@ -59,20 +60,35 @@ impl AndersonDarling {
 
 /// The largest difference, from 0 to 1, between the shares of `one` and of `other` that lie below any time (Kolmogorov
 /// and Smirnov). `None` if one of them is empty. What lies within the 0.1 % that histograms resolve is no difference.
-#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn kolmogorov_smirnov(one: &Histogram, other: &Histogram) -> Option<f64> {
+    kolmogorov_smirnov_beyond(one, other, Nanos::ZERO)
+}
+
+/// The same where times may be off by `slack` without any difference: the least share of samples that have to be moved
+/// by more than that to turn one into the other. A fixed time, measured with an error however small, would be at the
+/// largest distance from itself without.
+pub fn kolmogorov_smirnov_beyond(one: &Histogram, other: &Histogram, slack: Nanos) -> Option<f64> {
     if one.is_empty() || other.is_empty() {
         return None;
     }
+    Some(lead(one, other, slack).max(lead(other, one, slack)))
+}
+
+/// By how much at most the share of `ahead` that lies below a time exceeds that of `behind` below a time `slack` later.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn lead(ahead: &Histogram, behind: &Histogram, slack: Nanos) -> f64 {
     let share = |below: u64, of: &Histogram| below as f64 / of.count() as f64;
-    let (mut below_one, mut below_other, mut distance) = (0, 0, 0.0_f64);
-    // Both have the same buckets.
-    for (in_one, in_other) in one.counts.iter_all().zip(other.counts.iter_all()) {
-        below_one += in_one.count_at_value();
-        below_other += in_other.count_at_value();
-        distance = distance.max((share(below_one, one) - share(below_other, other)).abs());
+    let mut later = behind.counts.iter_all().peekable();
+    let (mut below_ahead, mut below_behind, mut lead) = (0, 0, 0.0_f64);
+    for step in ahead.counts.iter_all() {
+        below_ahead += step.count_at_value();
+        let until = step.value_iterated_to().saturating_add(slack.0);
+        while let Some(passed) = later.next_if(|step| step.value_iterated_to() <= until) {
+            below_behind += passed.count_at_value();
+        }
+        lead = lead.max(share(below_ahead, ahead) - share(below_behind, behind));
     }
-    Some(distance)
+    lead
 }
 
 /// The same between `values` and a distribution, of which `below` is the share that lies below a value.

@@ -28,7 +28,10 @@ mod stall;
 pub use bootstrap::{Bootstrap, Estimate, Ratio};
 pub use detectable::smallest_detectable;
 pub use encoding::{DecodeError, LogInterval, interval_log};
-pub use fit::{AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_to};
+pub use fit::{
+    AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_beyond,
+    kolmogorov_smirnov_to,
+};
 pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
 pub use little::{ClosedLoop, Little, NotChecked, little};
 pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};

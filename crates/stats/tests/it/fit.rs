@@ -1,7 +1,8 @@
 //! Goodness of fit: against SciPy (numbers printed by `tests/golden.py`), and on samples of known origin.
 
 use stats::{
-    Histogram, Mean, SampleError, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_to,
+    Histogram, Mean, SampleError, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_beyond,
+    kolmogorov_smirnov_to,
 };
 use units::{Nanos, Random};
 
@@ -63,6 +64,28 @@ fn gaps_of_other_kinds_are_rejected() {
     let slow = draw(|random| 1.3 * gap(random));
     assert!(!anderson_darling(&slow, Mean::Estimated).unwrap().rejects());
     assert!(anderson_darling(&slow, Mean::Known(1.0)).unwrap().rejects());
+}
+
+#[test]
+fn what_is_off_by_less_than_the_slack_is_no_difference() {
+    #[rustfmt::skip]
+    let table: [(&[u64], &[u64], u64, f64); 9] = [
+        // one,             other,               slack, distance
+        (&[1000; 10],       &[1100; 10],         0,     1.0),
+        (&[1000; 10],       &[1100; 10],         99,    1.0),
+        (&[1000; 10],       &[1100; 10],         100,   0.0),
+        (&[1100; 10],       &[1000; 10],         100,   0.0),
+        (&[1100; 10],       &[1000; 10],         99,    1.0),
+        (&[1000, 1000, 1000, 1000], &[1050, 1050, 1050, 2000], 100, 0.25),
+        (&[1050, 1050, 1050, 2000], &[1000, 1000, 1000, 1000], 100, 0.25),
+        (&[1000, 1500],     &[1100, 1400],       100,   0.0),
+        (&[1000],           &[1000, 1000, 1000], 0,     0.0),
+    ];
+    for row @ (one, other, slack, expected) in table {
+        let found = kolmogorov_smirnov_beyond(&histogram(one), &histogram(other), Nanos(slack));
+        assert_eq!(found, Some(expected), "{row:?}");
+    }
+    assert_eq!(kolmogorov_smirnov_beyond(&histogram(&[]), &histogram(&[1]), Nanos(5)), None);
 }
 
 #[test]
