@@ -30,7 +30,7 @@ use block::{Stage, Task};
 use collect::Place;
 use engine::clock::Clock;
 use reach::Context;
-use record::{Block, Ended, RunRecord, SCHEMA_VERSION, Tool};
+use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION, Tool};
 use results::{Headline, Kept};
 use setup::{Ready, SetUp};
 use stats::Histogram;
@@ -53,6 +53,8 @@ pub struct Host {
     pub tool: Tool,
     /// Whether this is a ladder or a single run.
     pub kind: record::Kind,
+    /// What the last self-test since the start of this machine found; `None` if there was none.
+    pub selftest: Option<record::Certificate>,
 }
 
 /// Executes `plan` and answers with all that it left behind. `interrupt` holds the number of the signal that asks to
@@ -108,7 +110,7 @@ pub fn execute(
         duration_ns: clock.now().since(Instant::START).0,
         kind: host.kind,
         ended: ended(signal, &blocks),
-        environment: set_up.environment(),
+        environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
         plan: written::plan(plan, &order, &set_up),
         blocks,
         results,

@@ -233,3 +233,106 @@ fn count_due(rate: Rate, time: Nanos) -> NonZeroU32 {
 
 /// The largest bound that is chosen without being asked for.
 const IN_FLIGHT_MAX: NonZeroU32 = NonZeroU32::new(1 << 20).expect("it is not zero");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::run::{conflicts, tests::plan};
+    use crate::args::{Program, run};
+    use clap::CommandFactory;
+
+    fn number(count: u32) -> NonZeroU32 {
+        NonZeroU32::new(count).unwrap()
+    }
+
+    /// Names, connections and arrivals of all measurements.
+    fn arrivals(line: &str) -> Vec<(String, u32, Arrival)> {
+        let measurements = plan(line).unwrap().measurements.into_iter();
+        let arrival = |one: ::run::Measurement| {
+            (one.name, one.workload.connections.get(), one.workload.arrival)
+        };
+        measurements.map(arrival).collect()
+    }
+
+    fn schedule(rate: &str, spacing: load::Spacing, connections: u32) -> Schedule {
+        Schedule::new(rate.parse().unwrap(), spacing, number(connections))
+    }
+
+    #[test]
+    fn messages_are_due_by_a_rate_on_any_connection_or_by_bots_each_on_its_own() {
+        use Pick::{Any, Own};
+        use load::Spacing::{Poisson, Uniform};
+        let open = |rate, spacing, connections, pick, bound| {
+            let schedule = schedule(rate, spacing, connections);
+            (connections, Arrival::Open { schedule, pick, in_flight_max: number(bound) })
+        };
+        #[rustfmt::skip]
+        let table = [
+            // Outstanding is what is due in the five seconds that a reply may take.
+            ("--rate 2000/s",                              open("2000/s", Uniform, 50, Any, 10_000)),
+            ("--rate 2000/s --timeout 1s -c 3",            open("2000/s", Uniform, 3,  Any, 2_000)),
+            ("--rate 1/s -c 100",                          open("1/s",    Uniform, 100, Any, 100)),
+            ("--rate 10M/s",                               open("10M/s",  Uniform, 50, Any, 1 << 20)),
+            ("--rate 2000/s --in-flight-max 7",            open("2000/s", Uniform, 50, Any, 7)),
+            ("--rate 2000/s --spacing poisson",            open("2000/s", Poisson, 50, Any, 10_000)),
+            ("--bots 1k",                                  open("1000/s", Uniform, 1_000, Own, 5_000)),
+            ("--bots 30 --every 250ms --spacing poisson",  open("30/250ms", Poisson, 30, Own, 600)),
+        ];
+        for (options, (connections, arrival)) in table {
+            let expected = vec![("ws://h/".to_owned(), connections, arrival)];
+            assert_eq!(arrivals(&format!("ws://h {options}")), expected, "{options}");
+        }
+    }
+
+    #[test]
+    fn several_counts_of_bots_are_steps_in_the_order_given() {
+        let plan = plan("ws://h --bots 20k,5,10 --every 2s").unwrap();
+        assert_eq!(plan.blocks(), [[0, 1, 2]]);
+        let steps = plan.measurements.iter();
+        let steps: Vec<_> =
+            steps.map(|step| (step.name.as_str(), step.workload.connections.get())).collect();
+        assert_eq!(steps, [("20k bots", 20_000), ("5 bots", 5), ("10 bots", 10)]);
+    }
+
+    #[test]
+    fn sessions_are_as_many_at_a_time_as_think_and_one_of_them_waits_in_vain() {
+        let sessions = |options: &str| {
+            let measurement = plan(&format!("ws://h {options}")).unwrap().measurements.remove(0);
+            let Arrival::Sessions { schedule, think } = measurement.workload.arrival else {
+                panic!("{options}");
+            };
+            assert_eq!(schedule.rate, "50/s".parse().unwrap());
+            (measurement.workload.connections.get(), measurement.workload.lifetime, think)
+        };
+        let each = |count| Lifetime::RoundTrips(number(count));
+        let second = Nanos::from_secs(1);
+        assert_eq!(
+            sessions("--sessions 50/s --messages-each 20"),
+            (50 * (19 + 5), each(20), second)
+        );
+        assert_eq!(
+            sessions("--sessions 50/s --think 0s --timeout 100ms"),
+            (50, each(1), Nanos::ZERO),
+            "never below the usual number"
+        );
+        assert_eq!(sessions("--sessions 50/s -c 7"), (7, each(1), second));
+    }
+
+    #[test]
+    fn an_oracle_is_asked_for_its_delay_in_every_message() {
+        let workload =
+            plan("ws://h --rate 5/s --oracle --size 24B").unwrap().measurements.remove(0).workload;
+        assert_eq!(workload.expect, load::Expect::Oracle);
+        assert_eq!(workload.content.payload()[16..], [0; 8]);
+    }
+
+    #[test]
+    fn every_conflict_is_between_options_that_exist() {
+        let program = Program::command();
+        let command = program.find_subcommand(run::NAME).unwrap();
+        let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        for conflict in conflicts() {
+            assert!(conflict.between.iter().all(|name| known.contains(name)), "{conflict:?}");
+        }
+    }
+}

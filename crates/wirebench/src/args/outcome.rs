@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
-use crate::{date, signals};
+use crate::{certificate, date, signals};
 use anyhow::Context;
 use clap::CommandFactory;
 use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
@@ -76,6 +76,7 @@ fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
             commit: option_env!("WIREBENCH_COMMIT").map(str::to_owned),
         },
         kind,
+        selftest: certificate::of_this_boot(),
     })
 }
 

@@ -497,13 +497,14 @@ const CONCURRENCY_USUAL: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero
 const SOURCES_MAX: usize = 65_536;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::args::{Program, Subcommand};
     use crate::config::Layers;
     use clap::{CommandFactory, FromArgMatches};
 
-    fn plan(line: &str) -> Result<Plan, String> {
+    /// The plan of `wirebench run` with `line` as its arguments.
+    pub(in crate::args) fn plan(line: &str) -> Result<Plan, String> {
         let program = Program::command();
         let words = ["wirebench", "run"].into_iter().chain(line.split(' '));
         let matches = program.clone().try_get_matches_from(words).unwrap();
