@@ -6,8 +6,8 @@
 //!   the response, and is ours. Next: more threads, or a machine of its own
 //! - `generator_stalled`, degraded; invalid where 1 % of the messages are affected and the longest gap is above 10 %
 //!   of the p99: a worker stood still while messages were due or in flight. Next: run again on a quieter machine
-//! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent: replies, sessions or connections under 99 %
-//!   of what was asked. Next: a lower rate, more connections, `wirebench doctor`
+//! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent in an open loop: replies, sessions or
+//!   connections under 99 % of what was asked. Next: a lower rate, more connections, `wirebench doctor`
 //! - `unanswered`, degraded; invalid in an open loop: more than 1 % had no reply when the drain ended, and are in no
 //!   distribution. Next: a longer drain
 //! - `littles_law`, invalid; degraded on fewer than half of the blocks: messages in flight are off by more than 5 %.

@@ -335,9 +335,9 @@ fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
     record.environment.selftest = Some(Certificate {
         at: "2026-01-01T00:00:00Z".to_owned(),
         version: "0.1.0".to_owned(),
-        boot_id: "5f3c".to_owned(),
         passed: true,
         checks: vec![Check { passed: true, ..Check::default() }; 5],
+        ..Certificate::default()
     });
     let page = report::ladder(&record, &Style::default());
     expect![[r#"
