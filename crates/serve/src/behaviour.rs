@@ -148,12 +148,12 @@ impl Share {
 pub enum MisfitError {
     /// HTTP/1.1 has one response for each request.
     #[error(
-        "HTTP/1.1 has one response for each request, so none can be duplicated; leave that out, or take ws"
+        "HTTP/1.1 has one response for each request, so none can be duplicated; leave duplicates out, or take ws"
     )]
     HttpDuplicate,
     /// HTTP/1.1 tells responses apart by their order.
     #[error(
-        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave that out, or take ws"
+        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or take ws"
     )]
     HttpReorder,
     /// Without framing, messages end where their length says.

@@ -83,7 +83,9 @@ fn a_stall_is_that_of_a_stopped_process() {
         // One every 10 ms for 1 s; the first is decoded 1 ms after it is sent.
         let mut asking = Asking::evenly(speech, 100, ms(10));
         let stalls = vec!["200ms@300ms".parse().unwrap()];
-        ask(&mut asking, Behaviour { stalls, ..behaviour("fixed:15ms") });
+        let world = ask(&mut asking, Behaviour { stalls, ..behaviour("fixed:15ms") });
+        // Ten times a second for 3000 s, and for what happens; it is not woken in vain in the stall.
+        assert!(world.serving.steps < 31_000, "{}", world.serving.steps);
         let first_decoded = asking.connections[0].sent[0] + ms(1);
         let (begin, end) = (first_decoded + ms(300), first_decoded + ms(500));
         for (number, heard) in asking.connections[0].heard.iter().enumerate() {
@@ -304,6 +306,7 @@ fn what_waits_is_bounded_and_the_rest_is_read_later() {
     assert_eq!(world.run(&mut client, Instant(900_000_000)), Outcome::TimeUp);
     let read = world.totals().bytes_received;
     assert!((64..67).contains(&(read >> 20)), "{read}");
+    assert!(world.serving.steps < 1000, "{}", world.serving.steps);
     assert_eq!(world.run(&mut client, Instant(9_000_000_000)), Outcome::Done);
     assert_eq!(client.heard.properly_ended().len(), said.len());
 }

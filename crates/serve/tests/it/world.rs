@@ -35,7 +35,7 @@ impl World {
         let (client, mut server) = (network.engine(), network.engine());
         assert_eq!(server.listen(&address()), Ok(address()));
         let stop = Arc::new(AtomicBool::new(false));
-        let serving = Watched { server: serving(Arc::clone(&stop)), closed: Vec::new() };
+        let serving = Watched { server: serving(Arc::clone(&stop)), steps: 0, closed: Vec::new() };
         Self { network, client, server, serving, stop }
     }
 
@@ -165,14 +165,17 @@ impl Node<Sim> for Talking<'_> {
     }
 }
 
-/// The server, and when it closed its connections.
+/// The server, how often it was stepped, and when it closed its connections.
 pub(crate) struct Watched {
     server: Serving,
+    /// How often it was stepped.
+    pub(crate) steps: u64,
     pub(crate) closed: Vec<Instant>,
 }
 
 impl Node<Sim> for Watched {
     fn step(&mut self, engine: &mut Sim) -> Step {
+        self.steps += 1;
         let mut watching = Watching { engine, closed: &mut self.closed };
         match &mut self.server {
             Serving::Echo(server) => server.step(&mut watching),

@@ -1,20 +1,24 @@
 //! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
 
+mod oracle;
+
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use clap::ArgMatches;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use engine::clock::Clock;
+use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
 use run::url::Place;
 use run::{Scheme, Url};
-use serve::{Server, Speaks, Totals};
+use serve::{Faults, MisfitError, Server, Speaks, Totals};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use units::Bytes;
 use wire::{framed, http1, websocket};
 
@@ -33,7 +37,10 @@ pub(crate) const NAME: &str = "serve";
 pub(crate) struct Serve {
     /// What to speak
     #[arg(value_name = "KIND", value_parser = kinds())]
-    kind: Scheme,
+    kind: Kind,
+    /// What an oracle speaks
+    #[arg(value_parser = transports())]
+    transport: Option<Scheme>,
     /// Where: an address with a port, or a path [default: 127.0.0.1:0]
     ///
     /// Port 0 is chosen by the system. `serve unix` takes the path of the socket.
@@ -54,14 +61,25 @@ pub(crate) struct Serve {
     /// Stay on this CPU
     #[arg(long, hide = true, value_name = "NUMBER")]
     cpu: Option<usize>,
+    #[command(flatten)]
+    oracle: oracle::Oracle,
+}
+
+/// What there is to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The plain server of a transport.
+    Echo(Scheme),
+    /// A server whose delays and faults are known.
+    Oracle,
 }
 
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
   wirebench serve ws                     on a port that the system chooses
-  wirebench serve http --listen 127.0.0.1:8080
-  wirebench serve unix --listen /tmp/echo.sock";
+  wirebench serve unix --listen /tmp/echo.sock
+  wirebench serve oracle ws --delay exponential:1ms --drop 1%";
 
 /// Whether a run started this server: then it is what the run wants, whatever the environment says.
 pub(crate) fn is_embedded(given: &ArgMatches) -> bool {
@@ -72,20 +90,41 @@ impl Serve {
     /// Listens, says so, serves until a signal comes, says what it has done.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         self.settle_down()?;
-        let address = self.address().map_err(Failure::usage)?;
-        let speaks = self.speaks()?;
+        let scheme = self.scheme().map_err(Failure::usage)?;
+        let address = self.address(scheme).map_err(Failure::usage)?;
+        let speaks = self.speaks(scheme).map_err(Failure::usage)?;
+        if self.kind == Kind::Oracle {
+            self.oracle.behaviour().check(&speaks).map_err(Failure::usage)?;
+        }
         let wish =
             if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
         let address = engine.listen(&address).map_err(|error| cannot_listen(&address, error))?;
-        terminal.result(&format!("ready {}\n", self.url(&address)))?;
-        let mut server = Server::new(speaks, wish.asked);
-        engine::run(&mut engine, &mut server);
+        terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
+        let totals = self.serve(&mut engine, speaks, wish.asked).map_err(Failure::usage)?;
         if let Address::Unix(path) = &address {
             std::fs::remove_file(path).ok();
         }
-        terminal.result(&self.report(server.totals()))?;
+        terminal.result(&self.report(totals))?;
         Ok(Exit::DONE)
+    }
+
+    /// Serves until it is asked to stop.
+    fn serve(
+        &self,
+        engine: &mut Epoll,
+        speaks: Speaks,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Totals, MisfitError> {
+        if self.kind == Kind::Oracle {
+            clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
+            let mut oracle = serve::Oracle::new(speaks, self.oracle.behaviour(), stop)?;
+            engine::run(engine, &mut oracle);
+            return Ok(oracle.totals());
+        }
+        let mut server = Server::new(speaks, stop);
+        engine::run(engine, &mut server);
+        Ok(server.totals())
     }
 
     /// What a run wants of its servers.
@@ -101,16 +140,37 @@ impl Serve {
         Ok(())
     }
 
+    /// The transport, if what was said of it fits together.
+    fn scheme(&self) -> Result<Scheme, String> {
+        match (self.kind, self.transport, self.oracle.given()) {
+            (Kind::Echo(scheme), None, None) => Ok(scheme),
+            (Kind::Echo(scheme), Some(transport), _) => Err(format!(
+                "serve {scheme} takes no second transport; leave {transport} out, or take serve oracle {transport}"
+            )),
+            (Kind::Echo(scheme), None, Some(option)) => Err(format!(
+                "{option} means nothing but to an oracle; leave it out, or take serve oracle {scheme}"
+            )),
+            (Kind::Oracle, Some(transport), _) => Ok(transport),
+            (Kind::Oracle, None, _) => {
+                let names = Scheme::ALL.map(Scheme::name).join(", ");
+                Err(format!(
+                    "serve oracle needs a transport, as in serve oracle ws; there are {names}"
+                ))
+            }
+        }
+    }
+
     /// Where to listen.
-    fn address(&self) -> Result<Address, String> {
+    fn address(&self, scheme: Scheme) -> Result<Address, String> {
+        let is_unix = scheme == Scheme::Unix;
         let listen = match &self.listen {
             Some(listen) => listen,
-            None if self.kind == Scheme::Unix => {
+            None if is_unix => {
                 return Err("serve unix needs a path: --listen /tmp/echo.sock".to_owned());
             }
             None => return Ok(Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))),
         };
-        if self.kind == Scheme::Unix {
+        if is_unix {
             // Read as a URL is, so that what is listened at can be said as one.
             let url: Url =
                 format!("unix:{listen}").parse().map_err(|error| format!("--listen {error}"))?;
@@ -123,14 +183,26 @@ impl Serve {
     }
 
     /// How connections are spoken to.
-    fn speaks(&self) -> Result<Speaks, Failure> {
+    fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
         let max = usize::try_from(self.message_max.0).unwrap_or(usize::MAX);
-        if self.kind != Scheme::WebSocket && !self.subprotocol.is_empty() {
-            return Err(Failure::usage("--subprotocol means nothing but to ws; leave it out"));
+        if scheme != Scheme::WebSocket && !self.subprotocol.is_empty() {
+            return Err("--subprotocol means nothing but to ws; leave it out".to_owned());
         }
-        Ok(match self.kind {
+        if !matches!(scheme, Scheme::Tcp | Scheme::Unix) && self.oracle.size.is_some() {
+            return Err(format!(
+                "--size means nothing to {scheme}, which says how long a message is; leave it out"
+            ));
+        }
+        Ok(match scheme {
             Scheme::Http => {
                 Speaks::Http(http1::Limits { body_len_max: max, ..http1::Limits::default() })
+            }
+            Scheme::Tcp | Scheme::Unix if self.kind == Kind::Oracle => {
+                let size = self.oracle.size.unwrap_or(ORACLE_SIZE);
+                let len = usize::try_from(size.0).ok().and_then(NonZeroUsize::new);
+                let len =
+                    len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?;
+                Speaks::RawMessages { len }
             }
             Scheme::Tcp | Scheme::Unix => Speaks::Raw,
             Scheme::TcpFramed => Speaks::Framed(framed::Limits {
@@ -149,35 +221,54 @@ impl Serve {
         })
     }
 
-    /// What to pass to `wirebench run`.
-    fn url(&self, address: &Address) -> Url {
-        let place = match address {
-            Address::Tcp(address) => {
-                Place::Host { name: address.ip().to_string(), port: address.port() }
-            }
-            Address::Unix(path) => Place::Path(PathBuf::from(path)),
-        };
-        Url { scheme: self.kind, place, path: "/".to_owned() }
-    }
-
     /// What the server has done, as one line.
     fn report(&self, totals: Totals) -> String {
-        let Totals { connections, broken, messages, bytes_received, bytes_sent } = totals;
+        let Totals { connections, broken, messages, bytes_received, bytes_sent, faults } = totals;
+        let Faults { dropped, duplicated, reordered, corrupted, closed } = faults;
+        let is_oracle = self.kind == Kind::Oracle;
         if self.json {
-            let json = serde_json::json!({
+            let mut json = serde_json::json!({
                 "connections": connections,
                 "broken_connections": broken,
                 "messages": messages,
                 "received_bytes": bytes_received,
                 "sent_bytes": bytes_sent,
             });
+            if is_oracle {
+                json["faults"] = serde_json::json!({
+                    "dropped": dropped,
+                    "duplicated": duplicated,
+                    "reordered": reordered,
+                    "corrupted": corrupted,
+                    "closed_connections": closed,
+                });
+            }
             return format!("{json}\n");
         }
+        let faults = if is_oracle {
+            format!(
+                ", {dropped} dropped, {duplicated} duplicated, {reordered} reordered, \
+                 {corrupted} corrupted, {closed} connections closed"
+            )
+        } else {
+            String::new()
+        };
         format!(
             "served {connections} connections ({broken} broke the protocol), {messages} messages, \
-             {bytes_received} bytes in, {bytes_sent} bytes out\n"
+             {bytes_received} bytes in, {bytes_sent} bytes out{faults}\n"
         )
     }
+}
+
+/// What to pass to `wirebench run`.
+fn url(scheme: Scheme, address: &Address) -> Url {
+    let place = match address {
+        Address::Tcp(address) => {
+            Place::Host { name: address.ip().to_string(), port: address.port() }
+        }
+        Address::Unix(path) => Place::Path(PathBuf::from(path)),
+    };
+    Url { scheme, place, path: "/".to_owned() }
 }
 
 fn cannot_listen(address: &Address, error: ConnectionError) -> Failure {
@@ -209,7 +300,7 @@ fn message_size(text: &str) -> Result<Bytes, String> {
     Ok(size)
 }
 
-fn kinds() -> impl TypedValueParser<Value = Scheme> {
+fn kinds() -> impl TypedValueParser<Value = Kind> {
     let about = |scheme: Scheme| match scheme {
         Scheme::Http => "HTTP/1.1: the body of each request comes back",
         Scheme::Tcp => "bytes without framing",
@@ -217,9 +308,25 @@ fn kinds() -> impl TypedValueParser<Value = Scheme> {
         Scheme::Unix => "bytes without framing, over a Unix socket",
         Scheme::WebSocket => "WebSocket, binary and text",
     };
-    let kinds = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
-    PossibleValuesParser::new(kinds).try_map(|name| name.parse())
+    let echoes = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
+    let oracle =
+        PossibleValue::new(ORACLE).help("a TRANSPORT with delays and faults that are known");
+    let kinds: Vec<PossibleValue> = echoes.into_iter().chain([oracle]).collect();
+    PossibleValuesParser::new(kinds).try_map(|name| match name.as_str() {
+        ORACLE => Ok(Kind::Oracle),
+        scheme => scheme.parse().map(Kind::Echo),
+    })
 }
+
+fn transports() -> impl TypedValueParser<Value = Scheme> {
+    PossibleValuesParser::new(Scheme::ALL.map(Scheme::name)).try_map(|name| name.parse())
+}
+
+/// As it is typed.
+const ORACLE: &str = "oracle";
+
+/// How long a message is to an oracle without framing, as in a run.
+const ORACLE_SIZE: Bytes = Bytes(64);
 
 /// The longest message that a server can be asked to answer; a connection may hold that much.
 const MESSAGE_MAX: Bytes = Bytes(1 << 30);

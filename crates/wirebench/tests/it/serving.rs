@@ -57,7 +57,7 @@ fn the_totals_are_what_a_run_has_sent() {
     ] {
         let sandbox = Sandbox::new();
         let server = Server::start(&sandbox, &format!("{kind} --json"));
-        sandbox.run(&format!("run {} -n 500 -c 5 -q", server.url)).check(0, &[]);
+        sandbox.run(&format!("run {} -n 500 -c 5 -q", server.url)).check_measured(&[]);
         server.process.send(Signal::TERM);
         let ended = server.process.wait();
         ended.check(0, &[]);
@@ -84,6 +84,88 @@ fn totals_are_json_for_programs() {
     assert_eq!((&totals["connections"], &totals["messages"]), (&2.into(), &10.into()), "{totals}");
     assert_eq!(totals["broken_connections"], 0);
     assert!(totals["received_bytes"].as_u64() > totals["sent_bytes"].as_u64(), "masks: {totals}");
+}
+
+#[test]
+fn an_oracle_answers_on_every_transport_and_says_what_it_did() {
+    for kind in ORACLES {
+        let sandbox = Sandbox::new();
+        let line = format!("oracle {kind} --delay fixed:200us --corrupt 5% --close-after 1k");
+        let server = Server::start(&sandbox, &format!("{line} --json"));
+        let run = sandbox.run(&format!("run {} -n 200 -c 2 -q", server.url));
+        server.process.send(Signal::TERM);
+        let ended = server.process.wait();
+        ended.check(0, &[]);
+        let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let corrupted = totals["faults"]["corrupted"].as_u64().unwrap();
+        assert!(corrupted > 0, "{totals}");
+        let records = sandbox.records();
+        let counts = records[0].blocks[0].counts;
+        assert_eq!(counts.error, corrupted, "{kind} {totals} {run:?}");
+        // The question that a run begins with is answered too.
+        assert_eq!(totals["messages"].as_u64(), Some(counts.ok + counts.error + 1), "{kind}");
+        let none = ["dropped", "duplicated", "reordered", "closed_connections"];
+        assert!(none.iter().all(|fault| totals["faults"][fault] == 0), "{totals}");
+    }
+}
+
+#[test]
+fn the_totals_of_an_oracle_are_one_line_for_people() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle tcp-framed --close-after 1");
+    let ended = sandbox.run(&format!("run {} --clients 5 --concurrency 1 -q", server.url));
+    ended.check(0, &[]);
+    server.process.send(Signal::TERM);
+    let ended = server.process.wait();
+    let faults = "0 dropped, 0 duplicated, 0 reordered, 0 corrupted, 6 connections closed\n";
+    assert!(ended.stdout.ends_with(faults), "{ended:?}");
+    assert_eq!(ended.stdout.lines().count(), 1);
+}
+
+#[test]
+fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
+    let sandbox = Sandbox::new();
+    #[rustfmt::skip]
+    let table: [(&str, &[&str]); 23] = [
+        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http"]),
+        ("oracle htpp",                           &["'htpp'", "'http'"]),
+        ("orcale ws",                             &["'orcale'", "'oracle'"]),
+        ("oracle oracle",                         &["'oracle'", "tcp-framed"]),
+        ("oracle unix",                           &["--listen /tmp/echo.sock"]),
+        ("tcp ws",                                &["serve tcp", "serve oracle ws"]),
+        ("tcp --delay fixed:1ms",                 &["--delay", "serve oracle tcp"]),
+        ("ws --seed 5",                           &["--seed", "serve oracle ws"]),
+        ("oracle http --duplicate 1%",            &["HTTP/1.1", "duplicate", "take ws"]),
+        ("oracle http --reorder 1%",              &["HTTP/1.1", "reorder", "take ws"]),
+        ("oracle ws --size 64B",                  &["--size", "ws", "leave it out"]),
+        ("oracle tcp --size 0B",                  &["--size 0", "tcp-framed"]),
+        ("oracle tcp --size 1GiB",                &["1 GiB is too large", "16 MiB"]),
+        ("oracle ws --drop 150%",                 &["--drop", "`150%`", "at most 100%"]),
+        ("oracle ws --corrupt -1%",               &["--corrupt", "`-1%` is negative", "at least 0%"]),
+        ("oracle ws --drop 0.01",                 &["`0.01` is no percentage", "`1%`"]),
+        ("oracle ws --delay 1ms",                 &["--delay", "did you mean `fixed:1ms`?"]),
+        ("oracle ws --delay exp:1ms",             &["did you mean `exponential`?"]),
+        ("oracle ws --delay bimodal:1ms,50ms",    &["`bimodal:1ms,50ms@10%`"]),
+        ("oracle ws --stall 2s",                  &["does not say when", "`2s@5s`"]),
+        ("oracle ws --cap 0/s",                   &["`0/s` is never", "--drop 100%"]),
+        ("oracle ws --cap 1500",                  &["did you mean `1500/s`?"]),
+        ("oracle ws --close-after 0",             &["--close-after", "at least 1"]),
+    ];
+    for (line, words) in table {
+        let ended = sandbox.run(&format!("serve {line}"));
+        ended.check(2, words);
+        ended.check_no_result();
+    }
+}
+
+#[test]
+fn what_an_oracle_can_do_is_in_the_long_help() {
+    let help = Sandbox::new().run("serve --help").stdout;
+    let options =
+        ["delay", "stall", "cap", "drop", "duplicate", "reorder", "corrupt", "close-after", "seed"];
+    for option in options {
+        assert!(help.contains(&format!("--{option} <")), "{option} in {help}");
+    }
 }
 
 #[test]
@@ -133,3 +215,6 @@ fn a_server_of_a_run_leaves_ctrl_c_to_the_run() {
     server.process.send(Signal::TERM);
     server.process.wait().check(0, &[]);
 }
+
+/// What stands after `wirebench serve oracle` on each transport.
+const ORACLES: [&str; 5] = ["tcp", "tcp-framed", "unix --listen a.sock", "ws", "http"];
