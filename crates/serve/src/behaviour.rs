@@ -21,8 +21,8 @@ pub struct Behaviour {
     /// When the server stands still, as a stopped process does: nothing is read and nothing is answered. What becomes
     /// ready meanwhile is ready at the end.
     pub stalls: Vec<Stall>,
-    /// How many replies leave at most. Number k of a busy period leaves no earlier than k / rate after its first, worked
-    /// out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
+    /// How many replies leave at most. Number k of a busy period leaves no earlier than k / rate after its first,
+    /// worked out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
     pub cap: Option<Rate>,
     /// Messages that are never answered. What else their lot was does not happen.
     pub drop: Share,
