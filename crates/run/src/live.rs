@@ -83,10 +83,7 @@ impl LiveView {
     /// Takes what a worker handed over. Gives back what is to be told, if it is time to tell something.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Now> {
         if interval.phase > self.phase {
-            self.phase = interval.phase;
-            if matches!(self.phase, Phase::WarmUp | Phase::Measure) {
-                self.counts = Counts::default();
-            }
+            self.enter(interval);
         }
         self.counts.add(interval.counts);
         self.failed += interval.counts.error + interval.counts.timed_out;
@@ -107,11 +104,21 @@ impl LiveView {
         })
     }
 
+    fn enter(&mut self, interval: &Interval) {
+        let flowed = flows(self.phase);
+        self.phase = interval.phase;
+        if flows(self.phase) {
+            self.counts = Counts::default();
+            if !flowed {
+                self.window.begin(interval.start);
+            }
+        }
+    }
+
     fn open_loop(&self, numbers: Numbers) -> Option<LiveOpenLoop> {
-        let flows = matches!(self.phase, Phase::WarmUp | Phase::Measure);
         let ended = self.counts.ok + self.counts.error + self.counts.timed_out;
         Some(LiveOpenLoop {
-            due_per_s: self.due_per_s.filter(|_| flows)?,
+            due_per_s: self.due_per_s.filter(|_| flows(self.phase))?,
             sent_per_s: numbers.sent_per_s,
             lag_p99: numbers.lag_p99,
             unsent: self.counts.unsent,
@@ -196,7 +203,7 @@ impl Pursuit {
     }
 
     fn add(&mut self, interval: &Interval) -> Option<Behind> {
-        if self.is_told || !matches!(interval.phase, Phase::WarmUp | Phase::Measure) {
+        if self.is_told || !flows(interval.phase) {
             return None;
         }
         // What is answered in the beginning is not what is due in it.
@@ -233,6 +240,11 @@ impl Pursuit {
     }
 }
 
+/// Whether messages are due in this phase.
+fn flows(phase: Phase) -> bool {
+    matches!(phase, Phase::WarmUp | Phase::Measure)
+}
+
 /// How many cores were busy between two readings of CPU time.
 fn cores((since, before): (Instant, Nanos), (now, after): (Instant, Nanos)) -> f64 {
     let used = Nanos(after.0.saturating_sub(before.0)).as_secs_f64();
@@ -253,3 +265,90 @@ const RUN_UP: Nanos = Nanos::from_millis(500);
 const DOUBTS_MAX: u32 = 2;
 /// With fewer messages due in a second, one more or less would be too large a share.
 const DUE_MIN: f64 = 20.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::{Content, Expect, Phases, Pick, Schedule, Spacing, Stop, Timeouts};
+    use std::num::NonZeroU32;
+    use units::Bytes;
+
+    fn workload(arrival: Arrival) -> Workload {
+        let second = Nanos::from_secs(1);
+        Workload {
+            connections: NonZeroU32::MIN,
+            connect_rate: None,
+            lifetime: Lifetime::Long,
+            arrival,
+            content: Content::binary(Bytes(64), 7),
+            expect: Expect::Echo,
+            phases: Phases { warm_up: second, stop: Stop::After(second), drain: second },
+            timeouts: Timeouts { connect: second, handshake: second, reply: second, close: second },
+            seed: 7,
+        }
+    }
+
+    fn open(rate: &str) -> Arrival {
+        let schedule = Schedule::new(rate.parse().unwrap(), Spacing::Uniform, NonZeroU32::MIN);
+        Arrival::Open { schedule, pick: Pick::Any, in_flight_max: NonZeroU32::MAX }
+    }
+
+    /// The interval of the tenth number `tenth`, in which so many were sent, answered in 1 ms, and not sent.
+    fn interval(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Interval {
+        let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
+        let mut interval = Interval::new(open("1000/s"));
+        (interval.phase, interval.start, interval.end) = (phase, at(tenth), at(tenth + 1));
+        interval.counts = Counts { sent, ok: replies, unsent, ..Counts::default() };
+        interval.replies = replies;
+        let times = interval.open_loop.as_mut().unwrap();
+        (0..replies).for_each(|_| times.response.record(Nanos::from_millis(1)));
+        interval
+    }
+
+    /// After which tenth an open loop of 1000/s is told to be behind, if each of them is like `tenths` says.
+    fn told_behind(tenths: impl Fn(u64) -> [u64; 3]) -> Vec<u64> {
+        let mut view = LiveView::new(&workload(open("1000/s")), 1, Instant::START);
+        let behind =
+            |tenth: &u64| view.behind(&interval(*tenth, Phase::Measure, tenths(*tenth))).is_some();
+        (0..50).filter(behind).collect()
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_last_second_and_of_what_there_is_before_it() {
+        let mut view = LiveView::new(&workload(open("1000/s")), 1, Instant::START);
+        let idle = view.add(&interval(0, Phase::Connect, [0; 3])).unwrap();
+        assert!(idle.open_loop.is_none(), "nothing is due yet");
+        let first = view.add(&interval(1, Phase::WarmUp, [100, 90, 0])).unwrap();
+        assert!((first.numbers.messages_per_s - 900.0).abs() < 1e-6, "{first:?}");
+        for tenth in 2..20 {
+            view.add(&interval(tenth, Phase::WarmUp, [100, 90, 0]));
+        }
+        let later = view.add(&interval(20, Phase::Measure, [100, 90, 7])).unwrap();
+        let open_loop = later.open_loop.unwrap();
+        assert!((later.numbers.messages_per_s - 900.0).abs() < 1e-6, "{later:?}");
+        assert!((open_loop.sent_per_s - 1000.0).abs() < 1e-6, "{open_loop:?}");
+        assert_eq!((open_loop.unsent, open_loop.in_flight), (7, 10), "of the measurement alone");
+    }
+
+    #[test]
+    fn an_open_loop_that_is_far_behind_is_told_once_and_within_two_seconds() {
+        assert_eq!(told_behind(|_| [100, 10, 0]), [14]);
+        assert_eq!(told_behind(|_| [100, 90, 10]), [14], "what is not sent is behind");
+        assert_eq!(told_behind(|_| [100, 60, 0]), [24], "too few for two seconds");
+    }
+
+    #[test]
+    fn what_keeps_up_or_stumbles_is_not_behind() {
+        let none: [u64; 0] = [];
+        assert_eq!(told_behind(|_| [100, 99, 0]), none);
+        // Replies that take a second.
+        assert_eq!(told_behind(|tenth| [100, if tenth < 10 { 0 } else { 100 }, 0]), none);
+        // A server that stands still for 400 ms and then catches up.
+        let stall = |tenth| match tenth {
+            20..24 => [100, 0, 0],
+            24 => [100, 500, 0],
+            _ => [100, 100, 0],
+        };
+        assert_eq!(told_behind(stall), none);
+    }
+}
