@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{Missing, Summary};
+use crate::{Arrival, Missing, Summary, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,18 @@ pub struct Block {
     pub little: Little,
     /// The measured window second by second.
     pub series: Vec<Second>,
+}
+
+impl Block {
+    /// Whether messages of an open loop whose responses took so long can have waited for a free connection: only if as
+    /// many are due meanwhile as there are connections, or half as many, since they do not come evenly. In a session
+    /// the first message waits for its own connection to be made.
+    pub(crate) fn could_wait(&self, workload: &Workload, response_ns: u64) -> bool {
+        let due = u128::from(self.counts.planned) * u128::from(response_ns);
+        let meanwhile = due / u128::from(self.measured_ns.max(1));
+        matches!(workload.arrival, Arrival::PartlyOpen { .. })
+            || meanwhile * 2 >= u128::from(workload.connections)
+    }
 }
 
 /// Times of an open loop, of the messages that were due in the measured window.

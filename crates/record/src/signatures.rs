@@ -171,7 +171,8 @@ impl<'a> Seen<'a> {
             let part = |part: u64| part.saturating_mul(100) / response.max(1);
             let is_ours = part(own_share) >= WAITING_PERCENT || block.stalls.affected > 0;
             let floor = self.record.environment.timer_floor?.overshoot_p99_ns;
-            let waited = part(lag) >= WAITING_PERCENT && lag > floor.saturating_mul(2) && !is_ours;
+            let is_late = part(lag) >= WAITING_PERCENT && lag > floor.saturating_mul(2);
+            let waited = is_late && !is_ours && block.could_wait(self.workload, response);
             waited.then(|| {
                 format!(
                     "send lag p99 {} of response p99 {}, own share p99 {}",

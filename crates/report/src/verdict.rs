@@ -43,20 +43,39 @@ pub(crate) fn show(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
         level @ (Level::Degraded | Level::Invalid) => steps::tone(level),
     };
     page.labelled("verdict", (tone, &format!("{}{meaning}", steps::name(verdict.level))));
+    let mut shown: Vec<&Reason> = Vec::new();
     for reason in &verdict.reasons {
-        show_reason(page, record, reason);
+        if !shown.iter().any(|before| is_same(before, reason)) {
+            let all: Vec<&Reason> =
+                verdict.reasons.iter().filter(|other| is_same(reason, other)).collect();
+            show_reason(page, record, &all);
+            shown.push(reason);
+        }
     }
 }
 
-fn show_reason(page: &mut Page, record: &RunRecord, reason: &Reason) {
+/// Whether only the workload and its numbers differ.
+fn is_same(one: &Reason, other: &Reason) -> bool {
+    (one.level, &one.code, &one.message) == (other.level, &other.code, &other.message)
+}
+
+/// A reason that may be about several workloads; the numbers are those of the first.
+fn show_reason(page: &mut Page, record: &RunRecord, all: &[&Reason]) {
+    let Some(first) = all.first() else { return };
     let workloads = &record.plan.workloads;
-    let about = match reason.workload.and_then(|index| workloads.get(index)) {
-        Some(workload) if workloads.len() > 1 => format!(" ({})", workload.name),
-        Some(_) | None => String::new(),
+    let names: Vec<&str> = all
+        .iter()
+        .filter_map(|reason| workloads.get(reason.workload?).map(|workload| workload.name.as_str()))
+        .filter(|_| workloads.len() > 1)
+        .collect();
+    let about = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let label = format!("{}:", steps::name(first.level));
+    let text = format!("{}{about} [{}]", first.message, first.code);
+    page.remark(steps::tone(first.level), &label, &text);
+    let evidence = match (names.first(), all.len()) {
+        (Some(name), 2..) => format!("{name}: {}", first.evidence),
+        _ => first.evidence.clone(),
     };
-    let label = format!("{}:", steps::name(reason.level));
-    let text = format!("{}{about} [{}]", reason.message, reason.code);
-    page.remark(steps::tone(reason.level), &label, &text);
-    page.under("shown by", &reason.evidence);
-    page.under("next", &reason.advice);
+    page.under("shown by", &evidence);
+    page.under("next", &first.advice);
 }

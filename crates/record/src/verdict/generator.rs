@@ -31,7 +31,10 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
 fn bound(subject: &Subject<'_>) -> Option<Reason> {
     let threads = subject.workload.threads;
     let cpus = subject.record.environment.cpus_allowed.len();
-    let more = if cpus > threads as usize + 1 {
+    let is_busy = subject.blocks.iter().any(|block| busy(subject, block).is_some());
+    let more = if !is_busy {
+        "run it with less beside it on this machine, or let it look instead of sleep: --busy-poll 100us".to_owned()
+    } else if cpus > threads as usize + 1 {
         format!("give it more threads: --threads {}", threads.saturating_add(1))
     } else {
         "run the generator on a machine of its own, with more cores".to_owned()
@@ -45,8 +48,9 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
     };
     let rule = Rule {
         code: "generator_bound",
-        message: "the generator was at its limit: the numbers say more of it than of the server"
-            .to_owned(),
+        message:
+            "the generator was late, or at its limit: the numbers say more of it than of the server"
+                .to_owned(),
         advice,
         outvoted: Outvoted::Dropped,
     };
@@ -93,15 +97,16 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     cpu.server_cores_used.or_else(others)
 }
 
-/// In an open loop the lag itself says whether we kept up. But a lag is ours only if we were late with everything:
-/// messages that wait for a connection while the server is slow are sent late by a generator that idles, and that
-/// decodes at once whatever arrives.
+/// In an open loop the lag itself says whether we kept up. But messages that wait for a connection while the server is
+/// slow are late as well: then so many are due during a response that all connections can be taken, and the generator
+/// idles and decodes at once whatever arrives.
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
     let late = Late::of(times).filter(|late| late.fraction() > LATE_MAX);
     let is_ours = late.as_ref().is_some_and(|late| match late.own_share_fraction() {
         _ if late.is_stalled(block) => false,
         _ if late.is_of_timers(subject.record.environment.timer_floor) => false,
+        _ if !subject.could_wait(block, late.response_ns) => true,
         Some(own) => own > LATE_MAX,
         None => busy.is_some() || !is_known_idle(subject, block),
     });
@@ -214,8 +219,9 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
             level: if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded },
             weight: affected,
             evidence: format!(
-                "{} gaps, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
+                "{} gap{}, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
                 stalls.count,
+                if stalls.count == 1 { "" } else { "s" },
                 Nanos(stalls.longest_ns),
                 Nanos(stalls.total_ns),
                 stalls.affected,

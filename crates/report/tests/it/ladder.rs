@@ -330,6 +330,31 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
 }
 
 #[test]
+fn a_reason_that_rungs_share_is_told_once() {
+    let mut record = records::ladder(&["tcp", "unix", "ws"]);
+    let reason = |workload, evidence: &str| Reason {
+        code: "noisy_machine".to_owned(),
+        level: Level::Degraded,
+        workload: Some(workload),
+        message: "other processes used CPU time".to_owned(),
+        evidence: evidence.to_owned(),
+        advice: "end them".to_owned(),
+    };
+    record.verdict = Some(Verdict {
+        level: Level::Degraded,
+        reasons: vec![reason(0, "0.30 cores"), reason(2, "0.50 cores")],
+    });
+    let page = report::ladder(&record, &Style::default());
+    expect![[r#"
+        verdict        degraded: the numbers say less than they seem to
+        degraded: other processes used CPU time (tcp, ws) [noisy_machine]
+          shown by: tcp: 0.30 cores
+          next: end them
+    "#]]
+    .assert_eq(&page[page.find("verdict").unwrap()..]);
+}
+
+#[test]
 fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
     let mut record = records::ladder(&["tcp", "ws"]);
     record.environment.selftest = Some(Certificate {

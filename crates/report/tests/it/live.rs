@@ -70,16 +70,18 @@ fn an_open_loop_shows_how_far_it_keeps_up_with_its_schedule() {
     let step = Live { block: (1, 3), ..calm };
     let lines = [calm, swamped, step].map(|live| report::live_line(&live, 79));
     expect![[r#"
-         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3
-         1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M
-         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3"#]]
-    .assert_eq(&lines.join("\n"));
+        | 0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3
+        | 1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M
+        | 0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3
+    "#]]
+    .assert_eq(&edged(&lines));
     assert!(lines.iter().all(|line| line.chars().count() <= 79), "{lines:?}");
     // All of it where there is room.
     let wide = [swamped, step].map(|live| report::live_line(&live, 120));
     expect![[r#"
-         1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M failed  12 in flight 50k
-         0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3 step 2/3"#]].assert_eq(&wide.join("\n"));
+        | 1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M failed  12 in flight 50k
+        | 0.9 s sent 100 % of 2.00 k/s p50  254 us p99 1.05 ms lag 45.6 us in flight   3 step 2/3
+    "#]].assert_eq(&edged(&wide));
 }
 
 #[test]
@@ -98,4 +100,9 @@ fn the_machine_is_told_in_a_line() {
     expect!["machine: 2 CPUs, open files 20000, timer floor 24.1 us/70.4 us, steal 0.2 %"]
         .assert_eq(&report::machine_line(&environment, 80));
     assert_eq!(report::machine_line(&Environment::default(), 80), "machine: unknown");
+}
+
+/// With their left edge, so that an expectation keeps the blanks there.
+fn edged(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("|{line}\n")).collect()
 }
