@@ -82,12 +82,18 @@ fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
 
 /// How the program ends after this record.
 fn exit(record: &RunRecord) -> Exit {
-    match (&record.ended, level(record)) {
+    let succeeded = record.blocks.iter().any(|block| block.counts.ok > 0);
+    exit_of(&record.ended, succeeded, level(record))
+}
+
+/// Of all that holds, what says most; `docs/CLI.md` has the same order.
+fn exit_of(ended: &Ended, succeeded: bool, level: Level) -> Exit {
+    match (ended, level) {
         (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),
-        _ if record.blocks.iter().all(|block| block.counts.ok == 0) => Exit::UNREACHABLE,
+        _ if !succeeded => Exit::UNREACHABLE,
         (_, Level::Invalid) => Exit::INVALID,
-        (Ended::Completed, _) => Exit::DONE,
         (Ended::Partial { .. }, _) => Exit::PARTIAL,
+        (Ended::Completed, _) => Exit::DONE,
     }
 }
 
@@ -176,6 +182,29 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_says_more_than_no_success_that_more_than_the_verdict_and_that_more_than_a_loss() {
+        let signal = Ended::Interrupted { signal: 2 };
+        let partial = Ended::Partial { reason: String::new() };
+        #[rustfmt::skip]
+        let table = [
+            (&Ended::Completed, true,  Level::Trusted,  0),
+            (&Ended::Completed, true,  Level::Degraded, 0),
+            (&Ended::Completed, true,  Level::Invalid,  12),
+            (&Ended::Completed, false, Level::Invalid,  15),
+            (&partial,          true,  Level::Trusted,  13),
+            (&partial,          true,  Level::Degraded, 13),
+            (&partial,          true,  Level::Invalid,  12),
+            (&partial,          false, Level::Invalid,  15),
+            (&signal,           true,  Level::Invalid,  130),
+            (&signal,           false, Level::Invalid,  130),
+        ];
+        for (ended, succeeded, level, code) in table {
+            let exit = exit_of(ended, succeeded, level);
+            assert_eq!(exit.code(), code, "{ended:?} {succeeded} {level:?}");
+        }
+    }
 
     #[test]
     fn rates_are_suggested_with_one_digit() {

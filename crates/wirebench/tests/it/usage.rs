@@ -192,11 +192,11 @@ fn completions_and_manual_pages_come_from_the_same_definitions() {
     for shell in ["bash", "zsh", "fish"] {
         let script = sandbox.run(&format!("completions {shell}"));
         script.check(0, &[]);
-        assert!(script.stdout.contains("round-trips"), "{shell}");
+        assert!(script.stdout.contains("messages-each"), "{shell}");
     }
     for (page, words) in [
         ("man", [".TH wirebench", "wirebench\\-ladder"]),
-        ("man run", [".TH wirebench-run", "round\\-trips"]),
+        ("man run", [".TH wirebench-run", "messages\\-each"]),
     ] {
         let page = sandbox.run(page);
         page.check(0, &[]);
