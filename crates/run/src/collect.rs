@@ -49,9 +49,14 @@ pub(crate) fn block(
         errors: errors(outcomes),
         round_trip: Summary::of(&collected.round_trips).filter(|_| !is_open),
         open_loop: is_open.then(|| open_loop(measured)),
-        stalls: stalls(outcomes),
+        stalls: stalls(
+            window_begin(outcomes).unwrap_or(Instant::START),
+            outcomes.iter().map(|outcome| &outcome.stalls),
+        ),
         identity: identity(outcomes),
-        fairness: fairness(outcomes),
+        fairness: fairness(
+            outcomes.iter().flat_map(|outcome| &outcome.replies_each).copied().collect(),
+        ),
         messages_per_s: per_second(collected.replies, measured_time),
         cpu: cpu(task, measured),
         wire: wire(measured),
@@ -106,11 +111,10 @@ fn open_loop(measured: &Measured) -> OpenLoop {
     }
 }
 
-/// Of all workers, in the order of time.
-fn stalls(outcomes: &[Outcome]) -> Stalls {
-    let begin = window_begin(outcomes).unwrap_or(Instant::START);
+/// Those of all workers, in the order of time from `begin` on.
+fn stalls<'a>(begin: Instant, of_workers: impl Iterator<Item = &'a drive::Stalls>) -> Stalls {
     let mut all = Stalls::default();
-    for stalls in outcomes.iter().map(|outcome| &outcome.stalls) {
+    for stalls in of_workers {
         all.count += stalls.count;
         all.longest_ns = all.longest_ns.max(stalls.longest.0);
         all.total_ns += stalls.total.0;
@@ -138,9 +142,8 @@ fn identity(outcomes: &[Outcome]) -> Option<Identity> {
     Some(Identity { lost, duplicate, reordered, corrupted })
 }
 
-fn fairness(outcomes: &[Outcome]) -> Option<Fairness> {
-    let all = outcomes.iter().flat_map(|outcome| &outcome.replies_each).copied();
-    let mut replies: Vec<u64> = all.collect();
+/// How evenly connections were served that had so many replies each.
+fn fairness(mut replies: Vec<u64>) -> Option<Fairness> {
     replies.sort_unstable();
     (replies.len() > 1).then(|| Fairness {
         connections: replies.len() as u64,
@@ -402,5 +405,59 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         context_switches: ContextSwitches::default(),
         little: Little::NotChecked { reason: "the block did not run".to_owned() },
         series: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalls_of_all_workers_stand_in_the_order_of_time_from_the_window_on() {
+        let stall = |from: u64, until: u64| drive::Stall {
+            from: Instant(from),
+            until: Instant(until),
+            affected: until - from,
+        };
+        let of = |first: Vec<drive::Stall>| drive::Stalls {
+            count: first.len() as u64,
+            longest: Nanos(30),
+            total: Nanos(40),
+            affected: 40,
+            first,
+        };
+        let workers = [of(vec![stall(90, 110), stall(400, 430)]), of(vec![stall(200, 210)])];
+        let all = stalls(Instant(100), workers.iter());
+        let firsts: Vec<(u64, u64)> =
+            all.first.iter().map(|stall| (stall.at_ns, stall.duration_ns)).collect();
+        assert_eq!(firsts, [(0, 20), (100, 10), (300, 30)]);
+        assert_eq!((all.count, all.longest_ns, all.total_ns, all.affected), (3, 30, 80, 80));
+
+        let many = [of(vec![stall(100, 101); 70]), of(vec![stall(100, 101); 70])];
+        assert_eq!(stalls(Instant(100), many.iter()).first.len(), drive::Stalls::KEPT_MAX);
+    }
+
+    #[test]
+    fn fairness_needs_two_connections_and_its_median_is_one_of_them() {
+        let found = |replies: &[u64]| {
+            fairness(replies.to_vec()).map(|found| (found.replies_min, found.replies_median))
+        };
+        assert_eq!(found(&[5]), None);
+        assert_eq!(found(&[9, 1]), Some((1, 1)));
+        assert_eq!(found(&[9, 1, 7]), Some((1, 7)));
+    }
+
+    #[test]
+    fn others_are_what_the_machine_did_besides_us_and_never_less_than_nothing() {
+        let second = Nanos::from_secs(1);
+        let machine = CpuTimes { user: Nanos(1_500_000_000), idle: second, ..CpuTimes::default() };
+        let cpu = |server: Option<f64>| Cpu {
+            generator_cores_used: Some(0.75),
+            server_cores_used: server,
+            ..Cpu::default()
+        };
+        assert_eq!(others(&cpu(Some(0.5)), machine, second), Some(0.25));
+        assert_eq!(others(&cpu(Some(1.0)), machine, second), Some(0.0), "readings differ a little");
+        assert_eq!(others(&cpu(None), machine, second), None);
     }
 }
