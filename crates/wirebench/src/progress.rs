@@ -181,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn who_cannot_carry_what_was_asked_is_named_with_the_cure() {
+        let behind = |generator_busy| {
+            behind_text(Behind { asked_per_s: 10e6, achieved_per_s: 812_345.6, generator_busy })
+        };
+        assert_eq!(
+            behind(0.98),
+            "10000000 messages/s are due and 812346 replies/s come: this generator cannot carry that (our threads are \
+             busy for 98 % of the time); ask for less, or give it more --threads"
+        );
+        assert!(behind(0.3).contains("the server does not carry that"));
+        assert!(behind(1.02).contains("busy for 100 %"), "readings differ a little");
+    }
+
+    #[test]
     fn a_run_without_numbers_is_still_seen_to_live() {
         let mut pace = Pace::default();
         let shown = (0..30).filter(|tenth| pace.allows(Nanos::from_millis(tenth * 100), false));
