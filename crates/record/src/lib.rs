@@ -40,7 +40,7 @@ pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
 pub use summary::Summary;
-pub use verdict::{Level, Reason, Verdict, incomparable, judge};
+pub use verdict::{Level, Reason, Verdict, incomparable, judge, partner};
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

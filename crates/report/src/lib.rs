@@ -1,7 +1,7 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
 //! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`live_line`] what moves
-//! while either goes on. For programs: [`json`], [`hlog`] and [`hgrm`].
+//! while either goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`] and [`hgrm`].
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
@@ -10,6 +10,7 @@
 //!
 //! Start reading at [`ladder`].
 
+mod compare;
 mod date;
 mod escape;
 mod export;
@@ -25,6 +26,7 @@ mod steps;
 mod verdict;
 mod words;
 
+pub use compare::{compare, compares_nothing};
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
 pub use ladder::{conclusion, ladder};

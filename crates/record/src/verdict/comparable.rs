@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 /// Why `record` may not be compared with `base`; empty if it may.
 ///
-/// Workloads that have the same name are held against each other, and [`Reason::workload`] is the index in `record`.
+/// Each workload is held against its [`partner`], and [`Reason::workload`] is the index in `record`.
 /// [`Level::Invalid`] is what makes a ratio of the two meaningless; [`Level::Degraded`] is another version of the
 /// program that measured. What a record does not say is no difference.
 pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
@@ -19,10 +19,9 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     }
     let mut shared = 0;
     for (index, workload) in record.plan.workloads.iter().enumerate() {
-        let same_name = |other: &&Workload| other.name == workload.name;
-        if let Some(other) = base.plan.workloads.iter().find(same_name) {
+        if let Some(other) = partner(base, record, index) {
             shared += 1;
-            reasons.extend(workloads(index, other, workload));
+            reasons.extend(workloads(index, &base.plan.workloads[other], workload));
         }
     }
     if shared == 0 {
@@ -32,6 +31,14 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
         reasons.push(difference(None, "workloads", names(base), names(record)));
     }
     reasons
+}
+
+/// Which workload of `base` number `index` of `record` is compared with: the one of its name; where both have one
+/// workload only, that one, since the name of a single run is the URL of its server.
+pub fn partner(base: &RunRecord, record: &RunRecord, index: usize) -> Option<usize> {
+    let workload = record.plan.workloads.get(index)?;
+    let is_only = base.plan.workloads.len() == 1 && record.plan.workloads.len() == 1;
+    base.plan.workloads.iter().position(|other| is_only || other.name == workload.name)
 }
 
 fn machines(base: &Environment, record: &Environment) -> Vec<Reason> {

@@ -43,7 +43,7 @@ mod machine;
 mod replies;
 mod subject;
 
-pub use comparable::incomparable;
+pub use comparable::{incomparable, partner};
 
 use crate::RunRecord;
 use schemars::JsonSchema;

@@ -69,8 +69,13 @@ fn same_each_time() -> ProptestConfig {
     }
 }
 
-fn pages(record: &RunRecord, style: &Style) -> [String; 2] {
-    [report::ladder(record, style), report::run(record, style)]
+fn pages(record: &RunRecord, style: &Style) -> [String; 3] {
+    let other = records::ladder(&["tcp", "ws", "http-new"]);
+    [
+        report::ladder(record, style),
+        report::run(record, style),
+        report::compare(&other, record, style),
+    ]
 }
 
 /// A record of the right shape with anything in its numbers and texts.

@@ -1,6 +1,7 @@
 //! Made-up records: what a reader or a program gets of them, and that none makes a page leave its bounds.
 
 mod bounds;
+mod compare;
 mod export;
 mod ladder;
 mod live;
