@@ -1,8 +1,8 @@
 //! What a worker knows of one of its connections.
 
+use crate::in_flight::InFlight;
 use engine::ConnectionId;
 use load::Timeouts;
-use std::collections::VecDeque;
 use units::{Instant, Nanos};
 
 /// One connection, from the connect to the close.
@@ -15,16 +15,24 @@ pub(crate) struct Connection {
     pub(crate) since: Instant,
     /// When the connect began.
     pub(crate) began: Instant,
-    /// When each message in flight was sent, oldest first: replies come in the order of their messages.
-    pub(crate) in_flight: VecDeque<Instant>,
+    pub(crate) in_flight: InFlight,
     /// How many messages it may still send.
     pub(crate) quota: u32,
     /// Whether a reply has come.
     pub(crate) replied: bool,
+    /// How many have come in this phase.
+    pub(crate) replies: u64,
     /// How many replies its turn still lasts, where connections take turns.
     pub(crate) turn: u32,
     /// Whether it stands in the queue of those that wait for their turn.
     pub(crate) queued: bool,
+    /// Open loops: which connection of its part of the schedule it is, and its number among those of all workers.
+    pub(crate) place: u32,
+    pub(crate) number: u32,
+    /// Open loops: since when it could send, had a message been due.
+    pub(crate) free_since: Instant,
+    /// Sessions: when it was to begin.
+    pub(crate) due: Instant,
 }
 
 /// What is awaited on a connection.
@@ -44,9 +52,10 @@ impl Connection {
         match self.state {
             State::AwaitConnect => self.since + timeouts.connect,
             State::AwaitHandshake => self.since + timeouts.handshake,
-            State::Open => {
-                self.in_flight.front().map_or(Instant::NEVER, |sent| *sent + timeouts.reply)
-            }
+            State::Open => self
+                .in_flight
+                .oldest()
+                .map_or(Instant::NEVER, |flight| flight.sent + timeouts.reply),
             State::AwaitClose => self.since + timeouts.close,
         }
     }

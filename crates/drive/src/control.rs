@@ -1,7 +1,7 @@
 //! What the workers of one run share: the common start, and the wish to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use units::Instant;
+use units::{Instant, Nanos};
 
 /// Lets workers begin together and end early. None of it is touched for a message.
 #[derive(Debug)]
@@ -33,14 +33,16 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// One more worker has its connections; the last one to say so starts them all.
-    pub(crate) fn arrive(&self, now: Instant) {
+    /// One more worker has its connections; the last one to say so starts them all, `lead` later where there are others
+    /// that have to hear of it.
+    pub(crate) fn arrive(&self, now: Instant, lead: Nanos) {
         if self.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
-            self.start.store(now.0, Ordering::Release);
+            let start = if self.workers > 1 { now + lead } else { now };
+            self.start.store(start.0, Ordering::Release);
         }
     }
 
-    /// When all workers were ready; [`Instant::NEVER`] before that.
+    /// When all workers begin; [`Instant::NEVER`] as long as one is not ready.
     pub(crate) fn started_at(&self) -> Instant {
         Instant(self.start.load(Ordering::Acquire))
     }

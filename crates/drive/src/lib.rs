@@ -4,18 +4,25 @@
 //! receive and one transmit buffer. It shares nothing, locks nothing, and allocates nothing for a message. The way of
 //! a message, as `ARCHITECTURE.md` draws it, is this file from top to bottom:
 //!
-//! 1. [`Worker::step`](engine::Node::step) takes what the engine completed;
-//! 2. `received` decodes replies, matches each to its message, checks it and stamps `received`;
-//! 3. `send` encodes the next message, stamps `sent` and hands it to the engine.
+//! 1. [`Worker::step`](engine::Node::step) takes what the engine completed, and looks at the clock;
+//! 2. `received` decodes replies and stamps `received`; `identity` matches each to its message and checks it;
+//! 3. in a closed loop, a reply makes the next message due: `replied` to `send`, which encodes it, stamps `sent` and
+//!    hands it to the engine;
+//! 4. in an open loop, the schedule does: `pacing` takes what is due, lets it wait for a connection, and calls
+//!    `send_due`, which is the same for a message that has a due time of its own.
 //!
 //! `lifecycle` has what happens ten times a second or once for a connection: opening, phases, time-outs, the end.
 //! `recorder` has what is written down. Left out: who starts workers and what becomes of results (crate `run`).
 
 mod connection;
 mod control;
+mod identity;
+mod in_flight;
 mod lifecycle;
+mod pacing;
 mod recorder;
 mod target;
+mod waiting;
 
 pub use control::Control;
 pub use recorder::{
@@ -26,11 +33,14 @@ pub use target::{Target, Transport};
 
 use connection::{Connection, State, find};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use load::{Lifetime, Workload};
+use identity::{Answer, Check};
+use in_flight::Flight;
+use load::{Header, Lifetime, Workload};
+use pacing::Pacing;
 use recorder::{Failure, Recorder};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::Instant;
+use units::{Instant, Nanos};
 use wire::{Event, Input, Kind, Message, Protocol};
 
 /// One thread's worth of load.
@@ -68,17 +78,38 @@ pub struct Worker<O> {
     in_flight_each: u32,
     in_flight_max: u64,
     in_flight: u64,
-    /// Connections that wait for their turn when all together may have no more in flight.
-    waiting: VecDeque<ConnectionId>,
-    /// Messages of the measurement still to be sent.
+    /// Connections that wait for their turn: in a closed loop when all together may have no more in flight, in an open
+    /// one when they can send.
+    turns: VecDeque<ConnectionId>,
+    /// Messages of the measurement still to be sent; in an open loop, still to become due.
     quota: u64,
 
+    /// The schedule of an open loop, and what waits.
+    pacing: Option<Pacing>,
+    /// When the schedule has to be looked at again; never in a closed loop.
+    due_at: Instant,
+    /// The loop is known to have gone on until then, or to have had nothing to do; [`Instant::NEVER`] where it does not
+    /// matter.
+    alive_until: Instant,
+    stall_min: Nanos,
+    has_header: bool,
+
+    /// What every message holds but for its header, which is written over the beginning.
+    payload: Box<[u8]>,
     rx: Box<[u8]>,
     tx: Vec<u8>,
 }
 
 impl<E: Engine, O: Observer> Node<E> for Worker<O> {
     fn step(&mut self, engine: &mut E) -> Step {
+        if self.pacing.is_some() {
+            let now = engine.now();
+            self.notice(now); // Before replies are taken that came while the loop stood still.
+            if self.is_full() {
+                self.keep_schedule(engine, now); // Before they make room.
+            }
+        }
+        let mut completions = 0_u32;
         while let Some(completion) = engine.complete(&mut self.rx) {
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
@@ -87,16 +118,60 @@ impl<E: Engine, O: Observer> Node<E> for Worker<O> {
                 Completion::Failed(id, error) => self.failed(engine, id, error),
                 Completion::Accepted(id) => engine.close(id), // We listen nowhere.
             }
+            completions += 1;
+            if completions.is_multiple_of(BREATH_LEN) {
+                self.breathe(engine);
+            }
         }
         let now = engine.now();
+        self.notice(now);
         if now >= self.wake_at {
             self.keep_time(engine, now);
         }
-        if self.phase == Phase::Done { Step::Done } else { Step::Wait(self.wake_at) }
+        if now >= self.due_at {
+            self.keep_schedule(engine, now);
+        }
+        if self.phase == Phase::Done { Step::Done } else { Step::Wait(self.rest(now)) }
     }
 }
 
 impl<O: Observer> Worker<O> {
+    /// Looks at the clock in the middle of many completions.
+    fn breathe<E: Engine>(&mut self, engine: &mut E) {
+        let now = engine.now();
+        self.notice(now);
+        if now >= self.due_at {
+            self.keep_schedule(engine, now);
+        }
+    }
+
+    /// Until when there is nothing to do, at `now`.
+    fn rest(&mut self, now: Instant) -> Instant {
+        let until = self.wake_at.min(self.due_at);
+        if self.alive_until != Instant::NEVER {
+            self.alive_until = now.max(until);
+        }
+        until
+    }
+
+    /// It is `now`: the loop has gone on since the last look at the clock, or it stood still.
+    #[inline]
+    fn notice(&mut self, now: Instant) {
+        if now.since(self.alive_until) >= self.stall_min {
+            self.stood_still(self.alive_until, now);
+        }
+        self.alive_until = self.alive_until.max(now);
+    }
+
+    #[cold]
+    fn stood_still(&mut self, from: Instant, until: Instant) {
+        let waits = self.pacing.as_ref().map_or(0, Pacing::waits);
+        self.recorder.stalled(from, until, self.in_flight + waits);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.stalled(from, until);
+        }
+    }
+
     /// Decodes what arrived, and sends on.
     fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(connection) = find(&mut self.connections, id) else { return };
@@ -109,22 +184,36 @@ impl<O: Observer> Worker<O> {
                 Ok(None) => break None,
                 Ok(Some(Event::Message(message))) => {
                     let received = engine.now();
-                    let Some(sent) = connection.in_flight.pop_front() else {
-                        break Some(End::unasked(message.payload));
+                    let (workload, recorder) = (&self.workload, &mut self.recorder);
+                    let check = Check { workload, recorder, received };
+                    let answer = if self.has_header {
+                        check.named(&mut connection.in_flight, connection.number, message)
+                    } else {
+                        check.in_order(&mut connection.in_flight, message)
+                    };
+                    let flight = match answer {
+                        Answer::Ended(flight) => flight,
+                        Answer::Nothing => continue,
+                        Answer::Unasked => break Some(End::unasked(message.payload)),
                     };
                     if !std::mem::replace(&mut connection.replied, true)
                         && let Some(times) = self.recorder.times(connection.began)
                     {
-                        times.first_reply.record(received.since(sent));
+                        times.first_reply.record(received.since(flight.sent));
                     }
-                    check(&self.workload, message, sent, received, &mut self.recorder);
+                    if self.pacing.is_some()
+                        && connection.in_flight.is_empty()
+                        && let Some(arrived) = engine.arrived()
+                    {
+                        self.recorder.own_share(flight, received.since(arrived));
+                    }
                     replies += 1;
                 }
                 Ok(Some(Event::Refused { code, body })) => {
-                    let Some(sent) = connection.in_flight.pop_front() else {
+                    let Some(flight) = connection.in_flight.take_oldest() else {
                         break Some(End::unasked(body));
                     };
-                    refuse(sent, code, body, &mut self.recorder);
+                    refuse(flight, code, body, engine.now(), &mut self.recorder);
                     replies += 1;
                 }
                 Ok(Some(Event::Open)) => opened = true,
@@ -136,6 +225,7 @@ impl<O: Observer> Worker<O> {
                 Err(error) => break Some(End::Broken(error.to_string())),
             }
         };
+        connection.replies += u64::from(replies);
         self.in_flight -= u64::from(replies);
         if opened {
             self.opened(id, engine.now());
@@ -155,6 +245,10 @@ impl<O: Observer> Worker<O> {
 
     /// `replies` came: their places are free for the next messages.
     fn replied<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, replies: u32) {
+        if self.pacing.is_some() {
+            let now = engine.now();
+            return self.replied_due(engine, id, now);
+        }
         let Some(connection) = find(&mut self.connections, id) else { return };
         if connection.is_served() {
             self.client_served(engine, id);
@@ -183,21 +277,16 @@ impl<O: Observer> Worker<O> {
             }
             return;
         }
-        let kind = if self.workload.content.is_text() { Kind::Text } else { Kind::Binary };
-        let message = Message { kind, payload: self.workload.content.payload() };
         for _ in 0..count {
-            let sent = connection.machine.send(message, &mut self.tx);
-            debug_assert_eq!(
-                sent,
-                Ok(()),
-                "the connection is open and the plan keeps messages within its limits"
-            );
+            encode(connection, &self.payload, &self.workload, &mut self.tx);
         }
         let sent = engine.now();
         engine.send(id, &self.tx);
 
         let count = u32::try_from(count).expect("it is at most `wanted`");
-        connection.in_flight.extend(std::iter::repeat_n(sent, count as usize));
+        for _ in 0..count {
+            connection.in_flight.push(Flight { due: sent, sent });
+        }
         if connection.quota != u32::MAX {
             connection.quota -= count;
         }
@@ -207,6 +296,40 @@ impl<O: Observer> Worker<O> {
         self.in_flight += u64::from(count);
         self.recorder.sent(sent, count, self.tx.len());
         self.tx.clear();
+        self.notice(sent);
+    }
+
+    /// Sends the message of an open loop that was due at `due` on a connection that can send, which it could have done
+    /// since `possible`.
+    fn send_due<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        due: Instant,
+        possible: Instant,
+    ) {
+        let Some(connection) = find(&mut self.connections, id) else { return };
+        if self.has_header {
+            let header = Header {
+                connection: connection.number,
+                sequence: connection.in_flight.next_sequence(),
+                due: Nanos(due.0),
+            };
+            header.write(&mut self.payload, self.workload.content.is_text());
+        }
+        encode(connection, &self.payload, &self.workload, &mut self.tx);
+        let sent = engine.now();
+        engine.send(id, &self.tx);
+
+        let flight = Flight { due, sent };
+        connection.in_flight.push(flight);
+        if connection.quota != u32::MAX {
+            connection.quota -= 1;
+        }
+        self.in_flight += 1;
+        self.recorder.sent_due(flight, sent.since(possible), self.tx.len());
+        self.tx.clear();
+        self.notice(sent);
     }
 
     /// How many messages may be sent now. Short-lived clients that began in the measurement are followed to their end.
@@ -223,7 +346,7 @@ impl<O: Observer> Worker<O> {
     /// Lets connections that have waited longest send, while more may be in flight.
     fn send_in_turn<E: Engine>(&mut self, engine: &mut E) {
         while self.allowed() > 0
-            && let Some(id) = self.waiting.pop_front()
+            && let Some(id) = self.turns.pop_front()
         {
             // An entry may be left over from a connection that was closed; its index may belong to another one.
             let Some(connection) = find(&mut self.connections, id) else { continue };
@@ -245,7 +368,7 @@ impl<O: Observer> Worker<O> {
         if let Some(connection) = find(&mut self.connections, id)
             && !std::mem::replace(&mut connection.queued, true)
         {
-            self.waiting.push_back(id);
+            self.turns.push_back(id);
         }
     }
 
@@ -263,30 +386,25 @@ impl<O: Observer> Worker<O> {
 /// kernel several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
 const TURN_LEN: u32 = 32;
 
-/// Holds a reply against what it must be, and writes down how its message ended.
+/// How many completions are taken between two looks at the clock.
+const BREATH_LEN: u32 = 32;
+
+/// Appends the next message to `tx`.
 #[inline]
-fn check(
-    workload: &Workload,
-    reply: Message<'_>,
-    sent: Instant,
-    received: Instant,
-    recorder: &mut Recorder,
-) {
-    match workload.expect.check(&workload.content, reply.payload, reply.kind == Kind::Text) {
-        Ok(()) => recorder.reply(sent, received),
-        Err(mismatch) => {
-            recorder.failed(sent, Failure::Error);
-            recorder.tally(ErrorClass::WrongReply, || {
-                format!("{mismatch}: \"{}\"", excerpt(reply.payload))
-            });
-        }
-    }
+fn encode(connection: &mut Connection, payload: &[u8], workload: &Workload, tx: &mut Vec<u8>) {
+    let kind = if workload.content.is_text() { Kind::Text } else { Kind::Binary };
+    let sent = connection.machine.send(Message { kind, payload }, tx);
+    debug_assert_eq!(
+        sent,
+        Ok(()),
+        "the connection is open and the plan keeps messages within its limits"
+    );
 }
 
-/// Writes down that the peer refused the message of `sent`.
+/// Writes down that the peer refused a message.
 #[cold]
-fn refuse(sent: Instant, code: u16, body: &[u8], recorder: &mut Recorder) {
-    recorder.failed(sent, Failure::Error);
+fn refuse(flight: Flight, code: u16, body: &[u8], now: Instant, recorder: &mut Recorder) {
+    recorder.failed(flight, Failure::Error, now);
     recorder.tally(ErrorClass::Refused, || {
         format!("refused with status {code}: \"{}\"", excerpt(body))
     });

@@ -1,8 +1,11 @@
 //! What happens ten times a second, or once for a connection: opening, phases, time-outs, the end.
 
 use crate::connection::{Connection, State, find, shortest};
-use crate::recorder::{ErrorClass, Failure, INTERVAL, Observer, Outcome, Phase, Recorder};
-use crate::{Control, End, Target, Worker, check, refuse};
+use crate::identity::{Answer, Check};
+use crate::in_flight::InFlight;
+use crate::pacing::Pacing;
+use crate::recorder::{ErrorClass, Failure, INTERVAL, Left, Observer, Outcome, Phase, Recorder};
+use crate::{Control, End, Target, Transport, Worker, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
 use load::{Arrival, Lifetime, Stop, Workload};
 use std::collections::VecDeque;
@@ -16,15 +19,22 @@ impl<O: Observer> Worker<O> {
     pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
         let (in_flight, in_flight_max) = match workload.arrival {
             Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
-            Arrival::Open { in_flight_max, .. } => (NonZeroU32::MAX, Some(in_flight_max)),
+            // A request that waits behind another one would be measured as if the server had it.
+            Arrival::Open { .. } if matches!(target.transport, Transport::Http(..)) => {
+                (NonZeroU32::MIN, None)
+            }
+            Arrival::Open { .. } => (NonZeroU32::MAX, None),
             Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
         };
+        let pacing = Pacing::new(&workload);
         let quota = match workload.phases.stop {
-            Stop::After(_) | Stop::Clients(_) => u64::MAX,
             Stop::Messages(messages) => messages.get(),
+            Stop::Clients(_) if pacing.is_some() => planned(&workload).unwrap_or(u64::MAX),
+            Stop::After(_) | Stop::Clients(_) => u64::MAX,
         };
         let to_start = match (workload.lifetime, workload.phases.stop) {
             (Lifetime::Long, _) => u64::from(workload.connections.get()),
+            (Lifetime::RoundTrips(_), _) if pacing.is_some() => 0, // Sessions begin when they are due.
             (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
             (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) => u64::MAX,
         };
@@ -32,7 +42,7 @@ impl<O: Observer> Worker<O> {
             target,
             control,
             observer,
-            recorder: Recorder::new(workload.lifetime == Lifetime::Long, workload.arrival),
+            recorder: Recorder::new(&workload),
             phase: Phase::Connect,
             phase_end: Instant::NEVER,
             window: None,
@@ -48,24 +58,39 @@ impl<O: Observer> Worker<O> {
             in_flight_each: in_flight.get(),
             in_flight_max: in_flight_max.map_or(u64::MAX, |max| u64::from(max.get())),
             in_flight: 0,
-            waiting: VecDeque::new(),
+            turns: VecDeque::new(),
             quota,
+            pacing,
+            due_at: Instant::NEVER,
+            alive_until: Instant::NEVER,
+            stall_min: STALL_MIN,
+            has_header: workload.carries_headers(),
+            payload: workload.content.payload().into(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(workload.content.payload().len() + TX_ROOM),
             workload,
         }
     }
 
+    /// Takes for a stall only what lasts `length` or longer, because timers of this machine are that coarse; 5 ms at
+    /// least.
+    #[must_use]
+    pub fn with_stall_min(self, length: Nanos) -> Self {
+        Self { stall_min: length.max(STALL_MIN), ..self }
+    }
+
     /// What it leaves behind, and its observer.
-    pub fn finish(self) -> (Outcome, O) {
-        let planned = match (self.workload.phases.stop, self.workload.lifetime) {
-            (Stop::Messages(messages), _) => Some(messages.get()),
-            (Stop::Clients(clients), Lifetime::RoundTrips(each)) => {
-                Some(clients.get() * u64::from(each.get()))
-            }
-            (Stop::Clients(_), Lifetime::Long) | (Stop::After(_), _) => None,
+    pub fn finish(mut self) -> (Outcome, O) {
+        for connection in self.connections.iter_mut().flatten() {
+            forget_messages(&mut connection.in_flight, &mut self.recorder);
+        }
+        let left = Left {
+            planned: planned(&self.workload),
+            has_header: self.has_header,
+            has_sessions: self.pacing.is_some_and(|pacing| pacing.has_sessions()),
+            window: self.window,
         };
-        (self.recorder.finish(planned, self.window), self.observer)
+        (self.recorder.finish(left), self.observer)
     }
 
     /// Lets `keep_time` run at the end of this step: something happened that it may have been waiting for.
@@ -93,7 +118,7 @@ impl<O: Observer> Worker<O> {
             .min(self.deadlines_from)
             .min(self.next_start());
         if self.phase == Phase::AwaitStart {
-            self.wake_at = self.wake_at.min(now + START_POLL);
+            self.wake_at = self.wake_at.min(now + START_POLL).min(self.control.started_at());
         }
     }
 
@@ -102,7 +127,11 @@ impl<O: Observer> Worker<O> {
         let time_is_up = now >= self.phase_end;
         let short_lived = self.workload.lifetime != Lifetime::Long;
         let every_client_counts = matches!(self.workload.phases.stop, Stop::Clients(_));
-        let nothing_left = self.live == 0 && self.to_start == 0 && self.to_reopen == 0;
+        let nothing_left = match &self.pacing {
+            None => self.live == 0 && self.to_start == 0 && self.to_reopen == 0,
+            // What is due waits for a connection, if there has ever been one.
+            Some(_) => !short_lived && self.recorder.connections.opened == 0,
+        };
         match self.phase {
             Phase::Connect if short_lived => Some(Phase::AwaitStart),
             Phase::Connect => {
@@ -117,12 +146,15 @@ impl<O: Observer> Worker<O> {
             Phase::AwaitStart => Some(Phase::WarmUp),
             Phase::WarmUp => (time_is_up || nothing_left).then_some(Phase::Measure),
             Phase::Measure => {
-                let all_sent = self.quota == 0 && self.in_flight == 0;
+                let all_sent = self.quota == 0 && self.in_flight == 0 && self.pacing.is_none();
                 (time_is_up || nothing_left || all_sent).then_some(Phase::Drain)
             }
             Phase::Drain => {
-                let followed = short_lived && self.quota > 0;
-                let all_ended = if followed { self.live == 0 } else { self.in_flight == 0 };
+                let all_ended = match &self.pacing {
+                    Some(pacing) => self.in_flight == 0 && pacing.is_done(),
+                    None if short_lived && self.quota > 0 => self.live == 0,
+                    None => self.in_flight == 0,
+                };
                 (time_is_up || all_ended).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),
@@ -132,32 +164,64 @@ impl<O: Observer> Worker<O> {
 
     fn enter<E: Engine>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
         let traffic_began = self.phase >= Phase::WarmUp;
+        if self.phase == Phase::Measure {
+            self.end_window(now);
+        }
+        if phase == Phase::Close {
+            self.leave_unsent();
+        }
         self.recorder.hand_over(&mut self.observer, phase, now);
         self.phase = phase;
         let phases = self.workload.phases;
+        let begin = self.nominal(now);
         self.phase_end = match phase {
             Phase::Connect | Phase::AwaitStart | Phase::Done => Instant::NEVER,
-            Phase::WarmUp => now + phases.warm_up,
+            Phase::WarmUp => begin + phases.warm_up,
             Phase::Measure => match phases.stop {
-                Stop::After(time) => now + time,
+                Stop::After(time) => begin + time,
                 Stop::Clients(_) | Stop::Messages(_) => Instant::NEVER,
             },
             Phase::Drain => now + phases.drain,
             Phase::Close => now + self.workload.timeouts.close,
         };
         match phase {
-            Phase::AwaitStart => self.control.arrive(now),
-            Phase::Measure => self.begin_window(now),
+            Phase::AwaitStart => {
+                let lead =
+                    if self.pacing.is_some() { START_POLL + START_POLL } else { Nanos::ZERO };
+                self.control.arrive(now, lead);
+            }
+            Phase::Measure => self.begin_window(begin, now),
             Phase::Drain => {
                 self.to_start = 0;
-                self.to_reopen = 0;
-                self.end_window(now);
+                self.observer.phase(Phase::Drain, now);
             }
-            Phase::Close => self.close_all(engine, now),
+            Phase::Close => {
+                self.alive_until = Instant::NEVER;
+                self.due_at = Instant::NEVER;
+                self.close_all(engine, now);
+            }
             Phase::Connect | Phase::WarmUp | Phase::Done => {}
+        }
+        if let Some(pacing) = &mut self.pacing
+            && matches!(phase, Phase::WarmUp | Phase::Measure)
+        {
+            pacing.end = self.phase_end;
+            self.due_at = Instant::START;
         }
         if matches!(phase, Phase::WarmUp | Phase::Measure) && !traffic_began {
             self.begin_traffic(engine, now);
+        }
+    }
+
+    /// When the phase that is entered at `now` begins: an open loop keeps to its schedule, which starts with the
+    /// traffic.
+    fn nominal(&self, now: Instant) -> Instant {
+        match (&self.pacing, self.phase) {
+            (Some(_), Phase::WarmUp) => self.control.started_at(),
+            (Some(_), Phase::Measure) => {
+                now.min(self.control.started_at() + self.workload.phases.warm_up)
+            }
+            _ => now,
         }
     }
 
@@ -173,7 +237,11 @@ impl<O: Observer> Worker<O> {
         let traffic = matches!(self.phase, Phase::WarmUp | Phase::Measure);
         let wanted = match self.workload.lifetime {
             Lifetime::Long if self.phase == Phase::Connect => self.to_start > 0,
-            Lifetime::Long => traffic && self.to_reopen > 0 && self.quota > 0,
+            Lifetime::Long if self.to_reopen == 0 => false,
+            Lifetime::Long => match &self.pacing {
+                Some(pacing) => traffic || (self.phase == Phase::Drain && pacing.waits() > 0),
+                None => traffic && self.quota > 0,
+            },
             Lifetime::RoundTrips(_) => traffic && self.to_start > 0 && self.quota > 0,
         };
         if !wanted || self.live >= self.workload.connections.get() || self.opening >= OPENING_MAX {
@@ -195,6 +263,12 @@ impl<O: Observer> Worker<O> {
             self.to_start -= 1;
         }
         self.first_start.get_or_insert(now);
+        self.connect(engine, now, now);
+    }
+
+    /// Starts a connection; a session was to begin at `due`.
+    pub(crate) fn connect<E: Engine>(&mut self, engine: &mut E, now: Instant, due: Instant) {
+        let (place, place_number) = self.pacing.as_mut().map_or((0, 0), Pacing::place);
         let number = self.recorder.connections.started;
         self.recorder.connections.started += 1;
         let turn = usize::try_from(number).unwrap_or(0) % self.target.sources.len().max(1);
@@ -205,14 +279,19 @@ impl<O: Observer> Worker<O> {
             state: State::AwaitConnect,
             since: now,
             began: now,
-            in_flight: VecDeque::new(),
+            in_flight: InFlight::default(),
             quota: match self.workload.lifetime {
                 Lifetime::Long => u32::MAX,
                 Lifetime::RoundTrips(each) => each.get(),
             },
             replied: false,
+            replies: 0,
             turn: 0,
             queued: false,
+            place,
+            number: place_number,
+            free_since: Instant::NEVER,
+            due,
         };
         if self.connections.len() <= id.index() {
             self.connections.resize_with(id.index() + 1, || None);
@@ -252,7 +331,9 @@ impl<O: Observer> Worker<O> {
         }
         connection.state = State::Open;
         connection.since = now;
-        connection.in_flight.reserve_exact(self.in_flight_each as usize);
+        connection.free_since = now;
+        let expected = if self.pacing.is_some() { IN_FLIGHT_RESERVED } else { u32::MAX };
+        connection.in_flight.reserve(self.in_flight_each.min(expected) as usize);
         self.opening -= 1;
         self.recorder.connections.opened += 1;
         self.attend();
@@ -282,24 +363,31 @@ impl<O: Observer> Worker<O> {
     /// The peer will send no more bytes.
     pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = find(&mut self.connections, id) else { return };
+        let mut replies = 0;
         let end = match connection.machine.end() {
             Ok(Event::Message(message)) => {
-                if let Some(sent) = connection.in_flight.pop_front() {
-                    check(&self.workload, message, sent, engine.now(), &mut self.recorder);
-                    self.in_flight -= 1;
-                }
+                let (workload, recorder) = (&self.workload, &mut self.recorder);
+                let check = Check { workload, recorder, received: engine.now() };
+                let answer = if self.has_header {
+                    check.named(&mut connection.in_flight, connection.number, message)
+                } else {
+                    check.in_order(&mut connection.in_flight, message)
+                };
+                replies = u64::from(matches!(answer, Answer::Ended(_)));
                 End::Closed(CLOSED.to_owned())
             }
             Ok(Event::Refused { code, body }) => {
-                if let Some(sent) = connection.in_flight.pop_front() {
-                    refuse(sent, code, body, &mut self.recorder);
-                    self.in_flight -= 1;
+                if let Some(flight) = connection.in_flight.take_oldest() {
+                    refuse(flight, code, body, engine.now(), &mut self.recorder);
+                    replies = 1;
                 }
                 End::Closed(CLOSED.to_owned())
             }
             Ok(_) => End::Closed(CLOSED.to_owned()),
             Err(error) => End::Broken(error.to_string()),
         };
+        connection.replies += replies;
+        self.in_flight -= replies;
         self.peer_ended(engine, id, end);
     }
 
@@ -354,14 +442,19 @@ impl<O: Observer> Worker<O> {
     /// A connection is gone, and its places are free for others.
     fn remove<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         engine.close(id);
-        let Some(connection) = self.connections[id.index()].take() else { return };
+        let Some(mut connection) = self.connections[id.index()].take() else { return };
         match connection.state {
             State::AwaitConnect | State::AwaitHandshake => self.opening -= 1,
             State::Open | State::AwaitClose => {}
         }
         self.live -= 1;
         self.attend();
-        self.send_in_turn(engine);
+        forget_messages(&mut connection.in_flight, &mut self.recorder);
+        if self.pacing.is_some() {
+            self.gone(&connection);
+        } else {
+            self.send_in_turn(engine);
+        }
     }
 
     /// A connection is gone that should not be: what was in flight on it failed with it.
@@ -373,8 +466,9 @@ impl<O: Observer> Worker<O> {
         example: impl FnOnce() -> String,
     ) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        for sent in connection.in_flight.drain(..) {
-            self.recorder.failed(sent, Failure::Error);
+        let now = engine.now();
+        while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
+            self.recorder.failed(flight, Failure::Error, now);
             self.in_flight -= 1;
         }
         match connection.state {
@@ -383,7 +477,10 @@ impl<O: Observer> Worker<O> {
             State::AwaitClose => {}
         }
         self.recorder.tally(class, example);
-        self.start_not_before = engine.now() + PAUSE_AFTER_FAILURE;
+        self.start_not_before = now + PAUSE_AFTER_FAILURE;
+        if self.pacing.is_some() && self.workload.lifetime == Lifetime::Long {
+            self.to_reopen += 1; // What is due goes on, whatever became of those before.
+        }
         self.remove(engine, id);
     }
 
@@ -392,6 +489,8 @@ impl<O: Observer> Worker<O> {
         let timeouts = self.workload.timeouts;
         let mut late = Vec::new();
         self.deadlines_from = now + shortest(&timeouts);
+        // Where single messages time out, some deadline is always near; a look at all connections is not made for each.
+        let not_before = if self.pacing.is_some() { now + DEADLINES_EVERY } else { now };
         for connection in self.connections.iter().flatten() {
             let deadline = connection.deadline(&timeouts);
             if deadline <= now {
@@ -400,9 +499,11 @@ impl<O: Observer> Worker<O> {
                 self.deadlines_from = self.deadlines_from.min(deadline);
             }
         }
+        self.deadlines_from = self.deadlines_from.max(not_before);
         for id in late {
             self.give_up(engine, id, now);
         }
+        self.attend_if_done();
     }
 
     fn give_up<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
@@ -418,14 +519,20 @@ impl<O: Observer> Worker<O> {
             State::Open => (ErrorClass::ReplyTimedOut, timeouts.reply, "whole reply"),
             State::AwaitClose => (ErrorClass::CloseTimedOut, timeouts.close, "answer to our close"),
         };
-        while let Some(sent) = connection.in_flight.front().copied()
-            && sent + timeouts.reply <= now
-        {
-            connection.in_flight.pop_front();
-            self.recorder.failed(sent, Failure::TimedOut);
+        let example = || format!("no {what} within {waited}");
+        let loses_message_alone = self.has_header
+            && self.in_flight_each > 1 // One behind another would never get its turn.
+            && connection.state == State::Open;
+        while let Some(flight) = connection.in_flight.give_up(now - timeouts.reply) {
+            self.recorder.failed(flight, Failure::TimedOut, now);
             self.in_flight -= 1;
+            if loses_message_alone {
+                self.recorder.tally(class, example);
+            }
         }
-        self.lose(engine, id, class, || format!("no {what} within {waited}"));
+        if !loses_message_alone {
+            self.lose(engine, id, class, example);
+        }
     }
 
     fn close_all<E: Engine>(&mut self, engine: &mut E, now: Instant) {
@@ -445,19 +552,32 @@ impl<O: Observer> Worker<O> {
 
     /// Ends at once; what is in flight stays so.
     fn stop(&mut self, now: Instant) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.end = pacing.end.min(now);
+        }
         if self.phase == Phase::Measure {
             self.end_window(now);
+            self.observer.phase(Phase::Drain, now);
         }
+        self.leave_unsent();
         self.recorder.hand_over(&mut self.observer, Phase::Done, now);
         self.phase = Phase::Done;
     }
 
-    fn begin_window(&mut self, now: Instant) {
-        self.window = Some((now, now));
+    /// The measurement begins at `begin`, and it is `now`.
+    fn begin_window(&mut self, begin: Instant, now: Instant) {
+        self.window = Some((begin, begin));
         self.observer.phase(Phase::Measure, now);
+        for connection in self.connections.iter_mut().flatten() {
+            connection.replies = 0;
+        }
+        if self.pacing.is_some() {
+            return self.recorder.measure_from(begin);
+        }
         // What the warm-up sent at this very instant belongs to it.
-        let newest = self.connections.iter().flatten().filter_map(|it| it.in_flight.back()).max();
-        self.recorder.measure_from(newest.map_or(now, |sent| now.max(*sent + Nanos(1))));
+        let newest = self.connections.iter().flatten().filter_map(|it| it.in_flight.newest());
+        let newest = newest.map(|flight| flight.sent).max();
+        self.recorder.measure_from(newest.map_or(now, |sent| now.max(sent + Nanos(1))));
         if let (Lifetime::RoundTrips(each), Stop::Messages(messages)) =
             (self.workload.lifetime, self.workload.phases.stop)
         {
@@ -466,15 +586,33 @@ impl<O: Observer> Worker<O> {
         }
     }
 
+    /// The measurement is over at `now`, or was before that.
     fn end_window(&mut self, now: Instant) {
-        if let Some((_, end)) = &mut self.window {
-            *end = now;
+        let Some((begin, end)) = &mut self.window else { return };
+        *end = now;
+        if let Some(pacing) = &mut self.pacing {
+            *end = now.min(self.phase_end).max(*begin);
+            pacing.end = *end;
         }
-        self.observer.phase(Phase::Drain, now);
+        if self.workload.lifetime == Lifetime::Long {
+            let lived_through = |connection: &&Connection| {
+                connection.state == State::Open && connection.since <= *begin
+            };
+            let connections = self.connections.iter().flatten().filter(lived_through);
+            self.recorder.replies_each.extend(connections.map(|connection| connection.replies));
+        }
     }
 
     /// The first messages, on all connections that are there.
     fn begin_traffic<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        let start = self.control.started_at();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.start_at(start);
+            self.due_at = start;
+            if self.phase == Phase::WarmUp {
+                self.recorder.measure_from(self.phase_end);
+            }
+        }
         let is_open = |connection: &&Connection| connection.state == State::Open;
         let open: Vec<ConnectionId> = self
             .connections
@@ -487,6 +625,7 @@ impl<O: Observer> Worker<O> {
             self.begin_messages(engine, id);
         }
         self.start_due(engine, now);
+        self.alive_until = engine.now();
     }
 
     /// The first messages on a connection, if it is the time for messages.
@@ -494,7 +633,9 @@ impl<O: Observer> Worker<O> {
         if !matches!(self.phase, Phase::WarmUp | Phase::Measure | Phase::Drain) {
             return;
         }
-        if self.in_flight_max == u64::MAX {
+        if self.pacing.is_some() {
+            self.begin_due(engine, id);
+        } else if self.in_flight_max == u64::MAX {
             self.send(engine, id, self.in_flight_each);
         } else {
             self.flush(engine, id); // Before others have their turn.
@@ -502,6 +643,27 @@ impl<O: Observer> Worker<O> {
             self.send_in_turn(engine);
         }
     }
+}
+
+/// How many messages the measurement is to send, if that was asked for.
+fn planned(workload: &Workload) -> Option<u64> {
+    match (workload.phases.stop, workload.lifetime) {
+        (Stop::Messages(messages), _) => Some(messages.get()),
+        (Stop::Clients(clients), Lifetime::RoundTrips(each)) => {
+            Some(clients.get().saturating_mul(each.get().into()))
+        }
+        (Stop::Clients(_), Lifetime::Long) | (Stop::After(_), _) => None,
+    }
+}
+
+/// A connection is gone: whatever got no reply gets none, and is lost if a later message was answered.
+fn forget_messages(in_flight: &mut InFlight, recorder: &mut Recorder) {
+    let lost = in_flight.end(|flight, is_overtaken| {
+        if is_overtaken {
+            recorder.identity(flight.due, |identity| &mut identity.lost);
+        }
+    });
+    recorder.lost(lost);
 }
 
 /// How a connection ended of which no more is known.
@@ -512,6 +674,15 @@ const OPENING_MAX: u32 = 256;
 
 /// How long no connection is started after one failed, so that a dead server is not flooded.
 const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);
+
+/// What is shorter is no stall but the way of schedulers and timers; far above what a timer is late by.
+const STALL_MIN: Nanos = Nanos::from_millis(5);
+
+/// How often an open loop looks for messages that are too late.
+const DEADLINES_EVERY: Nanos = Nanos::from_millis(10);
+
+/// For how many messages in flight a connection of an open loop has memory from the start.
+const IN_FLIGHT_RESERVED: u32 = 16;
 
 /// How often a worker looks whether all others are ready.
 const START_POLL: Nanos = Nanos::from_millis(1);

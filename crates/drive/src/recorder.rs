@@ -1,6 +1,7 @@
-//! What a worker writes down: counts, round trips and phase times; and how it hands them over.
+//! What a worker writes down: counts, times of messages and phases; and how it hands them over.
 
-use load::Arrival;
+use crate::in_flight::Flight;
+use load::{Arrival, Lifetime, Workload};
 use stats::Histogram;
 use units::{Instant, Nanos};
 
@@ -23,7 +24,8 @@ pub enum Phase {
     Done,
 }
 
-/// Messages, each counted once where it ended: `sent = ok + error + timed_out + in flight`.
+/// Messages, each counted once where it ended: `sent = ok + error + timed_out + in flight`, and in an open loop
+/// `planned = sent + unsent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Handed to the engine.
@@ -64,7 +66,7 @@ pub struct Interval {
     /// When it ended.
     pub end: Instant,
     /// Messages sent in it, and those that ended in it. During warm-up those of the warm-up; from the start of the
-    /// measurement on only those sent since then.
+    /// measurement on only those sent since then, in an open loop those due since then.
     pub counts: Counts,
     /// Replies that arrived in it, whenever their messages were sent.
     pub replies: u64,
@@ -86,7 +88,8 @@ pub struct OpenLoop {
     /// From due to received, for the messages that `counts` has as ok; those that it has as error or timed out are in
     /// it with the time-out of replies at least.
     pub response: Histogram,
-    /// From due to sent, for the messages that `counts` has as sent.
+    /// How late we were, for the messages that `counts` has as sent: from due to sent, but not the time in which no
+    /// connection was free (HTTP carries one request at a time) or open, which is not ours.
     pub lag: Histogram,
     /// From the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on their
     /// connection.
@@ -176,7 +179,8 @@ pub struct ConnectionCounts {
     pub failed: u64,
     /// Open connections that ended without our asking.
     pub lost: u64,
-    /// Connections opened in the place of one that the protocol allowed the peer to end.
+    /// Connections opened in the place of one that the protocol allowed the peer to end; in an open loop also of one
+    /// that was lost, or could not be made.
     pub reopened: u64,
 }
 
@@ -219,12 +223,12 @@ pub struct Tally {
 /// All that a worker leaves behind besides its intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Messages that the measurement was to send: the number asked for, or as many as were sent where it ran for a
-    /// time.
+    /// Messages that the measurement was to send: the number asked for; where it ran for a time, those that were due
+    /// in it, which in a closed loop are those that were sent.
     pub planned: u64,
-    /// Messages sent in the measurement.
+    /// Messages of the measurement: sent in it, in an open loop due in it.
     pub measured: Counts,
-    /// Messages sent before it.
+    /// Messages before it.
     pub warm_up: Counts,
     /// Connections, from the first to the last.
     pub connections: ConnectionCounts,
@@ -242,17 +246,15 @@ pub struct Outcome {
     pub replies_each: Vec<u64>,
     /// Partly open: what became of the sessions that were due in the measurement.
     pub sessions: Option<Sessions>,
-    /// CPU time of the worker's own thread in the measurement.
-    pub busy: Nanos,
-    /// The measurement: from the first message that counts may have been sent, to the instant that ended it.
-    /// `None` if it was never reached.
+    /// The measurement: from the first instant at which a message that counts may have been sent, in an open loop due,
+    /// to the instant that ended it, which is not part of it. `None` if it was never reached.
     pub window: Option<(Instant, Instant)>,
 }
 
 /// What became of replies, by what their headers say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Messages that timed out, or were lost with their connection, after a later one was answered.
+    /// Messages without a reply, on a connection that answered a later one.
     pub lost: u64,
     /// Replies to messages that had been answered already.
     pub duplicate: u64,
@@ -271,7 +273,7 @@ pub struct Stalls {
     pub longest: Nanos,
     /// All together.
     pub total: Nanos,
-    /// Messages whose times they changed.
+    /// Messages whose times they changed: due in one, or outstanding when it began.
     pub affected: u64,
     /// The first of them, [`Stalls::KEPT_MAX`] at most.
     pub first: Vec<Stall>,
@@ -289,18 +291,18 @@ pub struct Stall {
     pub from: Instant,
     /// When it did.
     pub until: Instant,
-    /// Messages that were due or awaited a reply meanwhile.
+    /// Messages that were due in it, or outstanding when it began.
     pub affected: u64,
 }
 
-/// What became of sessions.
+/// What became of the sessions that were due in the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sessions {
     /// That were to begin.
     pub planned: u64,
-    /// That began.
+    /// That began: a connect was started for them.
     pub started: u64,
-    /// That had all their replies.
+    /// That had all their replies. The end of the measurement cuts those that are in the middle.
     pub completed: u64,
 }
 
@@ -308,16 +310,22 @@ pub struct Sessions {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     interval: Box<Interval>,
-    /// Messages sent from here on count.
+    /// Messages due from here on count; in a closed loop they are due when they are sent.
     measured_from: Instant,
     /// Whether connections that began before that count too.
     long_lived: bool,
+    /// What a message that fails has cost its user at least.
+    reply_timeout: Nanos,
     pub(crate) measured: Counts,
     pub(crate) warm_up: Counts,
     pub(crate) connections: ConnectionCounts,
     clients_served: u64,
     times: Times,
     pub(crate) errors: Vec<Tally>,
+    identity: Identity,
+    stalls: Stalls,
+    pub(crate) sessions: Sessions,
+    pub(crate) replies_each: Vec<u64>,
 }
 
 /// How a message ended, other than well.
@@ -328,64 +336,154 @@ pub(crate) enum Failure {
 }
 
 impl Recorder {
-    pub(crate) fn new(long_lived: bool, arrival: Arrival) -> Self {
+    pub(crate) fn new(workload: &Workload) -> Self {
         Self {
-            interval: Box::new(Interval::new(arrival)),
+            interval: Box::new(Interval::new(workload.arrival)),
             measured_from: Instant::NEVER,
-            long_lived,
+            long_lived: workload.lifetime == Lifetime::Long,
+            reply_timeout: workload.timeouts.reply,
             measured: Counts::default(),
             warm_up: Counts::default(),
             connections: ConnectionCounts::default(),
             clients_served: 0,
             times: Times::default(),
             errors: Vec::new(),
+            identity: Identity::default(),
+            stalls: Stalls { first: Vec::with_capacity(Stalls::KEPT_MAX), ..Stalls::default() },
+            sessions: Sessions::default(),
+            replies_each: Vec::new(),
         }
     }
 
-    /// `count` messages were handed over at `sent`, in `bytes` bytes of the stream.
+    /// `count` messages of a closed loop were handed over at `sent`, in `bytes` bytes of the stream.
     #[inline]
     pub(crate) fn sent(&mut self, sent: Instant, count: u32, bytes: usize) {
         self.interval.bytes_sent += bytes as u64;
-        if sent >= self.measured_from {
-            self.measured.sent += u64::from(count);
-        } else {
-            self.warm_up.sent += u64::from(count);
-        }
-        self.interval.counts.sent += u64::from(count);
+        self.count(sent, u64::from(count), |counts| &mut counts.sent);
     }
 
-    /// The whole reply to the message of `sent` was decoded at `received`, and is what it should be.
+    /// A message of an open loop was handed over, `lag` later than we could have.
     #[inline]
-    pub(crate) fn reply(&mut self, sent: Instant, received: Instant) {
-        let round_trip = received.since(sent);
+    pub(crate) fn sent_due(&mut self, flight: Flight, lag: Nanos, bytes: usize) {
+        self.interval.bytes_sent += bytes as u64;
+        let is_of_interval = self.count(flight.due, 1, |counts| &mut counts.sent);
+        if let Some(open_loop) = &mut self.interval.open_loop
+            && is_of_interval
+        {
+            open_loop.lag.record(lag);
+        }
+    }
+
+    /// `count` messages that were due at `due` or right after it will not be sent.
+    pub(crate) fn unsent(&mut self, due: Instant, count: u64) {
+        self.count(due, count, |counts| &mut counts.unsent);
+    }
+
+    /// The whole reply to a message was decoded at `received`, and is what it should be.
+    #[inline]
+    pub(crate) fn reply(&mut self, flight: Flight, received: Instant) {
+        let round_trip = received.since(flight.sent);
         self.interval.replies += 1;
         self.interval.round_trip_sum += round_trip;
-        if sent >= self.measured_from {
-            self.measured.ok += 1;
-        } else {
-            self.warm_up.ok += 1;
-            if self.interval.phase > Phase::WarmUp {
-                return; // Sent in the warm-up: neither its round trip nor its end belongs to this phase.
-            }
+        if !self.count(flight.due, 1, |counts| &mut counts.ok) {
+            return; // Of the warm-up: neither its round trip nor its end belongs to this phase.
         }
-        self.interval.counts.ok += 1;
         self.interval.round_trips.record(round_trip);
+        if let Some(open_loop) = &mut self.interval.open_loop {
+            open_loop.response.record(received.since(flight.due));
+        }
     }
 
-    /// The message of `sent` ended badly.
-    pub(crate) fn failed(&mut self, sent: Instant, failure: Failure) {
-        let counts = if sent >= self.measured_from {
-            [Some(&mut self.measured), Some(&mut self.interval.counts)]
+    /// The message ended badly at `now`.
+    pub(crate) fn failed(&mut self, flight: Flight, failure: Failure, now: Instant) {
+        let is_of_interval = self.count(flight.due, 1, |counts| match failure {
+            Failure::Error => &mut counts.error,
+            Failure::TimedOut => &mut counts.timed_out,
+        });
+        if let Some(open_loop) = &mut self.interval.open_loop
+            && is_of_interval
+        {
+            open_loop.response.record(now.since(flight.due).max(self.reply_timeout));
+        }
+    }
+
+    /// Counts messages where they belong by `due`, and says whether that is this phase: what the warm-up leaves over
+    /// belongs to no later interval.
+    #[inline]
+    fn count(&mut self, due: Instant, count: u64, of: impl Fn(&mut Counts) -> &mut u64) -> bool {
+        if due >= self.measured_from {
+            *of(&mut self.measured) += count;
         } else {
-            let in_warm_up = self.interval.phase <= Phase::WarmUp;
-            [Some(&mut self.warm_up), in_warm_up.then_some(&mut self.interval.counts)]
-        };
-        for counts in counts.into_iter().flatten() {
-            match failure {
-                Failure::Error => counts.error += 1,
-                Failure::TimedOut => counts.timed_out += 1,
+            *of(&mut self.warm_up) += count;
+            if self.interval.phase > Phase::WarmUp {
+                return false;
             }
         }
+        *of(&mut self.interval.counts) += count;
+        true
+    }
+
+    /// The kernel had the last byte of the reply to a message so long before we had decoded it.
+    pub(crate) fn own_share(&mut self, flight: Flight, share: Nanos) {
+        let is_measured = flight.due >= self.measured_from;
+        if let Some(open_loop) = &mut self.interval.open_loop
+            && is_measured
+        {
+            open_loop.own_share.record(share);
+        }
+    }
+
+    /// The server says that it kept a message for so long.
+    pub(crate) fn true_delay(&mut self, flight: Flight, delay: Nanos) {
+        let is_measured = flight.due >= self.measured_from;
+        if let Some(open_loop) = &mut self.interval.open_loop
+            && is_measured
+        {
+            open_loop.true_delay.record(delay);
+        }
+    }
+
+    /// One more reply of some kind, to a message that was due at `due`.
+    pub(crate) fn identity(&mut self, due: Instant, of: impl Fn(&mut Identity) -> &mut u64) {
+        if self.is_measured(due) {
+            *of(&mut self.identity) += 1;
+        }
+    }
+
+    /// So many messages that are not known any more got no reply.
+    pub(crate) fn lost(&mut self, count: u64) {
+        self.identity.lost += count;
+    }
+
+    /// The worker's loop stood still while `outstanding` messages were.
+    pub(crate) fn stalled(&mut self, from: Instant, until: Instant, outstanding: u64) {
+        if !self.is_measured(until) {
+            return;
+        }
+        let length = until.since(from);
+        self.stalls.count += 1;
+        self.stalls.longest = self.stalls.longest.max(length);
+        self.stalls.total += length;
+        self.stalls.affected += outstanding;
+        if self.stalls.first.len() < Stalls::KEPT_MAX {
+            self.stalls.first.push(Stall { from, until, affected: outstanding });
+        }
+    }
+
+    /// `count` messages were due in the stall that ended at `until`.
+    pub(crate) fn affected(&mut self, until: Instant, count: u64) {
+        if self.is_measured(until) {
+            self.stalls.affected += count;
+        }
+        if let Some(stall) = self.stalls.first.iter_mut().rfind(|stall| stall.until == until) {
+            stall.affected += count;
+        }
+    }
+
+    /// Whether what belongs to `instant` is part of the measurement.
+    #[inline]
+    pub(crate) fn is_measured(&self, instant: Instant) -> bool {
+        instant >= self.measured_from && self.measured_from != Instant::NEVER
     }
 
     #[inline]
@@ -412,25 +510,25 @@ impl Recorder {
     }
 
     /// What is left behind at the end.
-    pub(crate) fn finish(
-        self,
-        planned: Option<u64>,
-        window: Option<(Instant, Instant)>,
-    ) -> Outcome {
+    pub(crate) fn finish(self, left: Left) -> Outcome {
+        let planned = left.planned.unwrap_or(self.measured.sent + self.measured.unsent);
+        let is_open = self.interval.open_loop.is_some();
         Outcome {
-            planned: planned.unwrap_or(self.measured.sent),
-            measured: self.measured,
+            planned,
+            measured: Counts {
+                unsent: if is_open { planned - self.measured.sent } else { 0 },
+                ..self.measured
+            },
             warm_up: self.warm_up,
             connections: self.connections,
             clients_served: self.clients_served,
             times: self.times,
             errors: self.errors,
-            identity: None,
-            stalls: Stalls::default(),
-            replies_each: Vec::new(),
-            sessions: None,
-            busy: Nanos::ZERO,
-            window,
+            identity: left.has_header.then_some(self.identity),
+            stalls: self.stalls,
+            replies_each: self.replies_each,
+            sessions: left.has_sessions.then_some(self.sessions),
+            window: left.window,
         }
     }
 
@@ -450,15 +548,29 @@ impl Recorder {
         self.interval.start = now;
     }
 
-    /// Messages sent from `instant` on count.
+    /// Messages due from `instant` on count.
     pub(crate) fn measure_from(&mut self, instant: Instant) {
         self.measured_from = instant;
+    }
+
+    /// From when on messages count.
+    pub(crate) fn measured_from(&self) -> Instant {
+        self.measured_from
     }
 
     /// When the current interval began.
     pub(crate) fn interval_start(&self) -> Instant {
         self.interval.start
     }
+}
+
+/// What the recorder does not know of what is left behind.
+pub(crate) struct Left {
+    /// The number of messages that was asked for, if one was.
+    pub(crate) planned: Option<u64>,
+    pub(crate) has_header: bool,
+    pub(crate) has_sessions: bool,
+    pub(crate) window: Option<(Instant, Instant)>,
 }
 
 /// How long an interval is.

@@ -5,6 +5,7 @@ mod allocation;
 mod clients;
 mod closed_loop;
 mod faults;
+mod open_loop;
 mod peers;
 mod stop;
 mod transports;

@@ -6,7 +6,9 @@ use drive::{
 };
 use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine, Node};
-use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use load::{
+    Arrival, Content, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop, Timeouts, Workload,
+};
 use serve::Speaks;
 use stats::Histogram;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -161,6 +163,51 @@ impl Play {
         self
     }
 
+    /// An open loop at `rate`, on connections that take turns.
+    pub(crate) fn rate(mut self, rate: &str) -> Self {
+        let connections = self.workload.connections;
+        self.workload.arrival = Arrival::Open {
+            schedule: Schedule::new(rate.parse().unwrap(), Spacing::Uniform, connections),
+            pick: Pick::Any,
+            in_flight_max: NonZeroU32::new(100_000).unwrap(),
+        };
+        self
+    }
+
+    /// Changes the open loop.
+    pub(crate) fn paced(mut self, change: impl FnOnce(&mut Schedule, &mut Pick, &mut u32)) -> Self {
+        let Arrival::Open { schedule, pick, in_flight_max } = &mut self.workload.arrival else {
+            panic!("no open loop")
+        };
+        let mut max = in_flight_max.get();
+        change(schedule, pick, &mut max);
+        *in_flight_max = NonZeroU32::new(max).unwrap();
+        self
+    }
+
+    pub(crate) fn poisson(self) -> Self {
+        self.paced(|schedule, _, _| schedule.spacing = Spacing::Poisson)
+    }
+
+    /// Each message on the connection that the schedule names.
+    pub(crate) fn own(self) -> Self {
+        self.paced(|_, pick, _| *pick = Pick::Own)
+    }
+
+    pub(crate) fn outstanding_max(self, max: u32) -> Self {
+        self.paced(|_, _, in_flight_max| *in_flight_max = max)
+    }
+
+    pub(crate) fn reply_timeout(mut self, timeout: Nanos) -> Self {
+        self.workload.timeouts.reply = timeout;
+        self
+    }
+
+    pub(crate) fn drain(mut self, drain: Nanos) -> Self {
+        self.workload.phases.drain = drain;
+        self
+    }
+
     /// Runs to its end against `peer`.
     pub(crate) fn against(&self, peer: &mut dyn Node<Sim>) -> Played {
         let mut world = World::new(self);
@@ -176,6 +223,7 @@ pub(crate) struct World {
     pub(crate) server: Sim,
     pub(crate) control: Arc<Control>,
     pub(crate) worker: Worker<Notes>,
+    is_open: bool,
 }
 
 impl World {
@@ -190,7 +238,8 @@ impl World {
         assert_eq!(server.listen(&address()), Ok(address()));
         let control = Arc::new(Control::new(workers));
         let worker = worker(play, &control);
-        Self { network, client, server, control, worker }
+        let is_open = !matches!(play.workload.arrival, Arrival::Closed { .. });
+        Self { network, client, server, control, worker, is_open }
     }
 
     /// Until the worker is done, or it is `until`.
@@ -205,8 +254,15 @@ impl World {
     /// What the run left behind, after a look at everything that must hold on every run.
     pub(crate) fn finish(self) -> Played {
         let (outcome, notes) = self.worker.finish();
+        Played::new(outcome, notes, self.is_open)
+    }
+}
+
+impl Played {
+    /// Of a worker that is done.
+    pub(crate) fn new(outcome: Outcome, notes: Notes, is_open: bool) -> Self {
         let ended = notes.intervals.last().unwrap().end;
-        let played = Played { outcome, notes, ended };
+        let played = Self { is_open, outcome, notes, ended };
         played.check();
         played
     }
@@ -225,6 +281,7 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
 /// What a run left behind.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Played {
+    is_open: bool,
     pub(crate) outcome: Outcome,
     pub(crate) notes: Notes,
     /// When the worker was done: the end of its last interval.
@@ -235,8 +292,13 @@ pub(crate) struct Played {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Notes {
     pub(crate) intervals: Vec<Kept>,
-    /// Of the messages of the measurement.
+    /// Of the messages of the measurement: from sent.
     pub(crate) round_trips: Histogram,
+    /// Open loops: from due, and how late they were sent.
+    pub(crate) response: Histogram,
+    pub(crate) lag: Histogram,
+    pub(crate) own_share: Histogram,
+    pub(crate) true_delay: Histogram,
     pub(crate) phases: Vec<(Phase, Instant)>,
 }
 
@@ -259,6 +321,17 @@ impl Observer for Notes {
         assert_eq!(interval.round_trips.count(), counts.ok, "each of them has its round trip");
         if phase >= Phase::Measure {
             self.round_trips.add(&interval.round_trips);
+        }
+        if let Some(open_loop) = &interval.open_loop {
+            let ended = counts.ok + counts.error + counts.timed_out;
+            assert_eq!(open_loop.response.count(), ended, "whatever ended has a response time");
+            assert_eq!(open_loop.lag.count(), counts.sent, "whatever was sent has a lag");
+            if phase >= Phase::Measure {
+                self.response.add(&open_loop.response);
+                self.lag.add(&open_loop.lag);
+                self.own_share.add(&open_loop.own_share);
+                self.true_delay.add(&open_loop.true_delay);
+            }
         }
         let kept = Kept { phase, start, end, counts, replies, bytes_sent, bytes_received };
         self.intervals.push(kept);
@@ -311,7 +384,17 @@ impl Played {
             assert_eq!((measure, drain), (Phase::Measure, Phase::Drain));
             (begin, end)
         });
-        assert_eq!(told, window);
+        if self.is_open {
+            // The schedule knows when it begins and ends; the worker may be late.
+            assert_eq!(planned, measured.sent + measured.unsent);
+            let is_late = |(window, told): ((Instant, Instant), (Instant, Instant))| {
+                window.0 <= told.0 && window.1 <= told.1
+            };
+            assert!(window.zip(told).is_none_or(is_late), "{window:?} {told:?}");
+            assert_eq!(window.is_some(), told.is_some());
+        } else {
+            assert_eq!(told, window);
+        }
         for tally in &self.outcome.errors {
             assert!(tally.count > 0 && !tally.example.is_empty(), "{tally:?}");
             assert!(!tally.example.contains(char::is_control), "{tally:?}");
@@ -328,8 +411,12 @@ impl Played {
             (since, phase) = (interval.end, interval.phase);
             sums[usize::from(phase >= Phase::Measure)].add(interval.counts);
         }
-        assert_eq!(sums[1], measured);
-        assert_eq!(sums[0].sent, warm_up.sent);
+        if self.outcome.window.is_some() {
+            assert_eq!(sums[1], measured);
+        }
+        if !self.is_open {
+            assert_eq!(sums[0].sent, warm_up.sent);
+        }
         // What became of messages of the warm-up after it is in no interval.
         assert!(sums[0].ok <= warm_up.ok && sums[0].error <= warm_up.error);
         assert_eq!(self.notes.round_trips.count(), measured.ok);

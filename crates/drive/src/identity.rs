@@ -1,0 +1,109 @@
+//! Which message a reply answers, and whether it is what it must be.
+//!
+//! In a closed loop, and wherever messages carry no header, replies come in the order of their messages. A header names
+//! the connection and the message, so that replies that are lost, come twice, or overtake each other are known as such.
+
+use crate::excerpt;
+use crate::in_flight::{Flight, InFlight, Named};
+use crate::recorder::{ErrorClass, Failure, Recorder};
+use load::{Expect, Header, Mismatch, TrueDelay, Workload};
+use units::Instant;
+use wire::{Kind, Message};
+
+/// Holds a reply against its message, and writes down what became of it.
+pub(crate) struct Check<'a> {
+    pub(crate) workload: &'a Workload,
+    pub(crate) recorder: &'a mut Recorder,
+    /// When the whole reply had been decoded.
+    pub(crate) received: Instant,
+}
+
+/// What a reply came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// This message has ended, well or not.
+    Ended(Flight),
+    /// None: it was answered before, or given up.
+    Nothing,
+    /// There is none that it could answer.
+    Unasked,
+}
+
+impl Check<'_> {
+    /// Takes the reply to the oldest message.
+    #[inline]
+    pub(crate) fn in_order(self, in_flight: &mut InFlight, reply: Message<'_>) -> Answer {
+        let Some(flight) = in_flight.take_oldest() else { return Answer::Unasked };
+        let Workload { expect, content, .. } = self.workload;
+        let is_right = expect.check(content, reply.payload, reply.kind == Kind::Text);
+        self.write_down(flight, reply, is_right)
+    }
+
+    /// Takes the reply to the message that its header names, on the connection with this number.
+    pub(crate) fn named(
+        self,
+        in_flight: &mut InFlight,
+        connection: u32,
+        reply: Message<'_>,
+    ) -> Answer {
+        let Workload { expect, content, .. } = self.workload;
+        let header = Header::read(reply.payload, content.is_text())
+            .filter(|header| header.connection == connection);
+        let due = header.map_or(Instant::NEVER, |header| Instant(header.due.0));
+        let named =
+            header.map_or(Named::Unknown, |header| in_flight.take_named(header.sequence, due));
+        let is_right = expect.check_body(content, reply.payload, reply.kind == Kind::Text);
+        if is_right.is_err() && named != Named::Unknown {
+            self.recorder.identity(due, |identity| &mut identity.corrupted);
+        }
+        match named {
+            Named::First(flight) => self.write_down(flight, reply, is_right),
+            Named::Reordered(flight) => {
+                if is_right.is_ok() {
+                    self.recorder.identity(due, |identity| &mut identity.reordered);
+                }
+                self.write_down(flight, reply, is_right)
+            }
+            Named::Duplicate if is_right.is_ok() => {
+                self.recorder.identity(due, |identity| &mut identity.duplicate);
+                Answer::Nothing
+            }
+            Named::Duplicate | Named::Late => Answer::Nothing,
+            Named::Unknown => {
+                let Some(flight) = in_flight.take_oldest() else { return Answer::Unasked };
+                self.recorder.identity(flight.due, |identity| &mut identity.corrupted);
+                self.wrong(flight, || "its header names no message".to_owned(), reply);
+                Answer::Ended(flight)
+            }
+        }
+    }
+
+    fn write_down(
+        self,
+        flight: Flight,
+        reply: Message<'_>,
+        is_right: Result<(), Mismatch>,
+    ) -> Answer {
+        match is_right {
+            Ok(()) => {
+                self.recorder.reply(flight, self.received);
+                let Workload { expect, content, .. } = self.workload;
+                if *expect == Expect::Oracle
+                    && let Some(TrueDelay(delay)) =
+                        TrueDelay::read(reply.payload, content.is_text())
+                {
+                    self.recorder.true_delay(flight, delay);
+                }
+            }
+            Err(mismatch) => self.wrong(flight, || mismatch.to_string(), reply),
+        }
+        Answer::Ended(flight)
+    }
+
+    #[cold]
+    fn wrong(self, flight: Flight, why: impl FnOnce() -> String, reply: Message<'_>) {
+        self.recorder.failed(flight, Failure::Error, self.received);
+        self.recorder
+            .tally(ErrorClass::WrongReply, || format!("{}: \"{}\"", why(), excerpt(reply.payload)));
+    }
+}

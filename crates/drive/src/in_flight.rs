@@ -1,0 +1,205 @@
+//! What awaits a reply on one connection, and which of it a reply answers.
+//!
+//! Messages of a connection are numbered in the order in which they were sent, so a reply that names its message finds
+//! it without a search. What has ended stays while an older message is awaited, so that a second reply, or one that
+//! comes after its time, is known for what it is.
+
+use std::collections::VecDeque;
+use units::Instant;
+
+/// A message that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flight {
+    /// When it was due; in a closed loop when it was sent.
+    pub(crate) due: Instant,
+    pub(crate) sent: Instant,
+}
+
+/// The messages of one connection that await a reply, oldest first, and some of those that did.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    slots: VecDeque<Slot>,
+    /// How many of them are not awaited.
+    ended: usize,
+    /// How many messages of the connection are older than all of them: the sequence number of the first.
+    first: u64,
+    /// How many of them are not newer than the newest that was answered.
+    overtaken: usize,
+    /// How many were forgotten that got no reply although a later one did.
+    lost: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    flight: Flight,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Awaited,
+    Answered,
+    GivenUp,
+}
+
+/// What a reply is to the message that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// The first one.
+    First(Flight),
+    /// The first one, after the reply to a later message.
+    Reordered(Flight),
+    /// One more.
+    Duplicate,
+    /// It comes when the message was given up.
+    Late,
+    /// There was no such message.
+    Unknown,
+}
+
+impl InFlight {
+    #[inline]
+    pub(crate) fn push(&mut self, flight: Flight) {
+        self.slots.push_back(Slot { flight, state: State::Awaited });
+    }
+
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.slots.reserve_exact(count);
+    }
+
+    /// The next reply, if replies come in the order of their messages: takes the oldest message that is awaited.
+    #[inline]
+    pub(crate) fn take_oldest(&mut self) -> Option<Flight> {
+        if self.ended == 0 {
+            let slot = self.slots.pop_front()?;
+            self.first += 1;
+            self.overtaken = self.overtaken.saturating_sub(1);
+            return Some(slot.flight);
+        }
+        let index = self.slots.iter().position(|slot| slot.state == State::Awaited)?;
+        Some(self.answer(index))
+    }
+
+    /// The reply to the message with this number that was due at `due`; whether it is right is another matter.
+    pub(crate) fn take_named(&mut self, sequence: u32, due: Instant) -> Named {
+        let Some(index) = self.index(sequence) else {
+            let is_older = self.slots.front().is_none_or(|slot| due <= slot.flight.due);
+            return if is_older && self.was_sent(sequence) {
+                Named::Duplicate
+            } else {
+                Named::Unknown
+            };
+        };
+        let slot = &mut self.slots[index];
+        match slot.state {
+            _ if slot.flight.due != due => Named::Unknown,
+            State::Answered => Named::Duplicate,
+            State::GivenUp => {
+                slot.state = State::Answered;
+                self.overtaken = self.overtaken.max(index + 1);
+                self.trim();
+                Named::Late
+            }
+            State::Awaited if index < self.overtaken => Named::Reordered(self.answer(index)),
+            State::Awaited => Named::First(self.answer(index)),
+        }
+    }
+
+    /// Gives up the oldest message that is awaited, if it was sent at `sent_max` at the latest.
+    pub(crate) fn give_up(&mut self, sent_max: Instant) -> Option<Flight> {
+        let awaited = |slot: &&mut Slot| slot.state == State::Awaited;
+        let slot = self.slots.iter_mut().find(awaited)?;
+        if slot.flight.sent > sent_max {
+            return None;
+        }
+        slot.state = State::GivenUp;
+        let flight = slot.flight;
+        self.ended += 1;
+        self.trim();
+        Some(flight)
+    }
+
+    /// Forgets everything. `each` is told of every message without a reply that is still known, and whether a later one
+    /// was answered; how many more were lost is the answer.
+    pub(crate) fn end(&mut self, mut each: impl FnMut(Flight, bool)) -> u64 {
+        for (index, slot) in self.slots.drain(..).enumerate() {
+            if slot.state != State::Answered {
+                each(slot.flight, index < self.overtaken);
+            }
+        }
+        (self.ended, self.overtaken) = (0, 0);
+        std::mem::take(&mut self.lost)
+    }
+
+    /// How many are awaited.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.ended
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The oldest that is awaited.
+    pub(crate) fn oldest(&self) -> Option<Flight> {
+        self.slots.iter().find(|slot| slot.state == State::Awaited).map(|slot| slot.flight)
+    }
+
+    /// The newest of all.
+    pub(crate) fn newest(&self) -> Option<Flight> {
+        self.slots.back().map(|slot| slot.flight)
+    }
+
+    /// The number that the next message gets.
+    #[inline]
+    pub(crate) fn next_sequence(&self) -> u32 {
+        wrapped(self.first + self.slots.len() as u64)
+    }
+
+    fn answer(&mut self, index: usize) -> Flight {
+        self.slots[index].state = State::Answered;
+        self.ended += 1;
+        self.overtaken = self.overtaken.max(index + 1);
+        let flight = self.slots[index].flight;
+        self.trim();
+        flight
+    }
+
+    /// Forgets the oldest that are answered, and what was given up if too many stay because of it.
+    fn trim(&mut self) {
+        while let Some(slot) = self.slots.front() {
+            match slot.state {
+                State::Awaited => return,
+                State::GivenUp if self.ended <= ENDED_MAX => return,
+                State::GivenUp => self.lost += u64::from(self.overtaken > 0),
+                State::Answered => {}
+            }
+            self.slots.pop_front();
+            self.ended -= 1;
+            self.first += 1;
+            self.overtaken = self.overtaken.saturating_sub(1);
+        }
+    }
+
+    /// Where the message with this number is, if it is still known.
+    fn index(&self, sequence: u32) -> Option<usize> {
+        let index = sequence.wrapping_sub(wrapped(self.first)) as usize;
+        (index < self.slots.len()).then_some(index)
+    }
+
+    /// Whether a message had this number that is not known any more.
+    fn was_sent(&self, sequence: u32) -> bool {
+        (1..=self.first).contains(&wrapped(self.first).wrapping_sub(sequence).into())
+    }
+}
+
+/// How many messages that have ended are kept at most because an older one was given up and may still be answered.
+const ENDED_MAX: usize = 1024;
+
+/// Sequence numbers begin again after 2^32 messages of a connection.
+#[expect(clippy::cast_possible_truncation, reason = "that is meant")]
+const fn wrapped(sequence: u64) -> u32 {
+    sequence as u32
+}
