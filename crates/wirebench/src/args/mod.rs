@@ -3,6 +3,7 @@
 //! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
 //! [`Invocation::read`].
 
+mod compare;
 mod completions;
 mod config;
 mod doctor;
@@ -85,6 +86,7 @@ enum Subcommand {
     Run(Box<run::Run>),
     Serve(serve::Serve),
     Show(show::Show),
+    Compare(compare::Compare),
     Doctor(doctor::Doctor),
     Config(config::Config),
     Completions(completions::Completions),
@@ -143,6 +145,7 @@ impl Invocation {
             Subcommand::Run(run) => run.run(&settings, &terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
+            Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Config(config) => config.run(&layers, &terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),

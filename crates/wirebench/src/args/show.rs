@@ -104,7 +104,7 @@ fn newest() -> Result<PathBuf, Failure> {
 }
 
 /// The record in the file `path`; of stdin if that is `-`.
-fn record(path: &Path) -> Result<RunRecord, String> {
+pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
     let (name, text) = if path == Path::new("-") {
         ("stdin".to_owned(), text(stdin().lock(), RECORD_SIZE_MAX))
     } else {

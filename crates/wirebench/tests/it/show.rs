@@ -45,6 +45,29 @@ fn a_dash_is_stdin_and_json_is_the_record() {
 }
 
 #[test]
+fn two_records_are_compared_unless_that_would_say_nothing() {
+    let sandbox = Sandbox::new();
+    let write = |name: &str, json: &str| std::fs::write(sandbox.path().join(name), json).unwrap();
+    let verdict = |level: &str| {
+        let verdict =
+            format!("\"verdict\": {{\"level\": \"{level}\", \"reasons\": []}},\n  \"warnings\":");
+        RECORD.replacen("\"warnings\":", &verdict, 1)
+    };
+    write("trusted.json", &verdict("trusted"));
+    write("invalid.json", &verdict("invalid"));
+    write("elsewhere.json", &verdict("trusted").replacen("A processor", "Another", 1));
+    let same = sandbox.run("compare trusted.json trusted.json");
+    same.check(0, &[]);
+    assert!(same.stdout.starts_with("tcp\nround trip"), "{}", same.stdout);
+    sandbox.run("compare trusted.json invalid.json").check(12, &[]);
+    let elsewhere = sandbox.run("compare trusted.json elsewhere.json");
+    elsewhere.check(12, &[]);
+    assert!(elsewhere.stdout.contains("the two differ in: processor"), "{}", elsewhere.stdout);
+    sandbox.run("compare - -").check(2, &["only one of the two can be stdin"]);
+    sandbox.run("compare trusted.json missing.json").check(2, &["cannot read missing.json"]);
+}
+
+#[test]
 fn formats_of_hdrhistogram_are_written() {
     let sandbox = kept();
     let log = sandbox.run("show --format hlog");

@@ -1,0 +1,50 @@
+//! `wirebench compare`: two records that were kept, side by side.
+
+use super::show;
+use crate::exit::{Exit, Failure};
+use crate::terminal::Terminal;
+use std::path::{Path, PathBuf};
+
+/// Compare two records, workload by workload
+///
+/// Those that have the same name are held against each other, or the only ones. A ratio has an interval, from 6 blocks of each on; it is
+/// refused where one of the two is invalid, or where they differ in what changes results: the machine, the kernel, the
+/// payload, the arrival.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Compare {
+    /// What is compared with: a file, or `-` for stdin
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// What is compared: a file, or `-` for stdin
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench compare before.json after.json
+  wirebench ladder -o a.json; wirebench ladder -o b.json; wirebench compare a.json b.json
+  ssh host cat record.json | wirebench compare - record.json";
+
+impl Compare {
+    /// Reads both, and shows them.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let stdin = Path::new("-");
+        if self.base == stdin && self.record == stdin {
+            return Err(Failure::usage(
+                "only one of the two can be stdin; name a file for the other",
+            ));
+        }
+        let base = show::record(&self.base).map_err(Failure::usage)?;
+        let record = show::record(&self.record).map_err(Failure::usage)?;
+        terminal.result(&report::compare(&base, &record, &terminal.style()))?;
+        let refused = report::compares_nothing(&base, &record);
+        Ok(if refused { Exit::INVALID } else { Exit::DONE })
+    }
+}
