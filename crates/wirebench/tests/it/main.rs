@@ -6,6 +6,7 @@ mod doctor;
 mod ending;
 mod harness;
 mod ladder;
+mod open_loop;
 mod peers;
 mod running;
 mod serving;

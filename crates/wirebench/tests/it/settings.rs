@@ -27,6 +27,8 @@ fn every_setting_is_shown_with_where_it_came_from() {
         ["run.size", "9B", "WIREBENCH_RUN_SIZE"],
         ["run.duration", "10s", "default"],
         ["run.messages", "-", "default"],
+        ["run.rate", "-", "default"],
+        ["run.every", "1s", "default"],
         ["serve.message-max", "16MiB", "default"],
     ] {
         assert!(lines.contains(&line.to_vec()), "no {line:?} in {}", shown.stdout);
@@ -64,6 +66,21 @@ fn a_run_uses_what_is_in_force_and_says_all_of_it_again() {
     let Message { kind, size_bytes, .. } = workload.message;
     assert_eq!((kind, size_bytes), (MessageKind::Text, 5), "the payload beats the file's size");
     assert!(!records[0].to_json().contains("hunter2"));
+}
+
+#[test]
+fn a_rate_in_the_file_gives_way_to_bots_on_the_command_line_and_how_often_they_send_does_not() {
+    let sandbox = Sandbox::new();
+    let file = "[run]\nrate = \"500/s\"\nbots = [2, 3]\nevery = \"20ms\"\n";
+    std::fs::write(sandbox.path().join("wirebench.toml"), file).unwrap();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    // Which of the two is meant cannot be known.
+    sandbox.run(&server.url).check(2, &["`run.rate` (wirebench.toml, line 2)", "leave one out"]);
+    let run = sandbox.run(&format!("{} --bots 5 -d 100ms --warm-up 0s --seed 7", server.url));
+    let repeat = "--duration 100ms --bots 5 --every 20ms --warm-up 0s --seed 7";
+    run.check_measured(&[&format!("repeat: wirebench run {} {repeat}", server.url)]);
+    let record = &sandbox.records()[0];
+    assert_eq!((record.plan.workloads.len(), record.blocks[0].counts.planned), (1, 25));
 }
 
 #[test]
