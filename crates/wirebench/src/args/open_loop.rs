@@ -12,8 +12,8 @@ use units::{Count, Nanos, Rate};
 pub(crate) struct OpenLoop {
     /// Open loop: so many messages are due, e.g. 2000/s
     ///
-    /// They are due whatever became of those before, and the connections take turns. What cannot be sent when it is due is sent late, and its response time counts from
-    /// the instant at which it was due.
+    /// They are due whatever became of those before, and the connections take turns. What cannot be sent when it is
+    /// due is sent late, and its response time counts from the instant at which it was due.
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
     /// Bots: how many, each with a connection of its own

@@ -68,8 +68,8 @@ pub(crate) struct Run {
     ///
     /// With many connections and few messages in flight the connections take turns of 32 messages. In an open loop: how
     /// many may be outstanding, that is due and neither answered nor given up; what is due beyond that is not sent, and
-    /// counted as unsent. By default that is what would be outstanding if the server fell silent for as long as --timeout
-    /// allows, at least one for each connection, and at most 1 Mi.
+    /// counted as unsent. By default that is what would be outstanding if the server fell silent for as long as
+    /// --timeout allows, at least one for each connection, and at most 1 Mi.
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     in_flight_max: Option<NonZeroU32>,
     /// How long to look for replies again and again before sleeping

@@ -92,8 +92,8 @@ impl Ended {
         assert!(!self.stderr.contains("panicked"), "{self:?}");
     }
 
-    /// That it measured all that it was asked to, whatever a machine that is busy with other things made the verdict, and
-    /// said each of `words` on stderr.
+    /// That it measured all that it was asked to, whatever a machine that is busy with other things made the verdict,
+    /// and said each of `words` on stderr.
     pub(crate) fn check_measured(&self, words: &[&str]) {
         let code = self.code.filter(|code| [0, 12, 13].contains(code)).unwrap_or(0);
         self.check(code, words);
