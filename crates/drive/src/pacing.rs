@@ -175,12 +175,12 @@ impl Pacing {
     }
 
     /// The next message that is due by `now`, while `in_flight` messages are in flight. Those that will not be sent come
-    /// together, if `is_counted` is not set, but not those before `boundary` with those after it.
+    /// together, `quota` of them at most, but not those before `boundary` with those after it.
     fn take(
         &mut self,
         now: Instant,
         in_flight: u64,
-        is_counted: bool,
+        quota: u64,
         boundary: Instant,
     ) -> Option<Taken> {
         if let Some((due, whose)) = self.replay.release(now) {
@@ -194,12 +194,7 @@ impl Pacing {
         let gap = self.replay.gap_of(due).map(|gap| gap.until);
         if session.is_none() && self.is_full(in_flight) {
             let limit = self.end.min(now + Nanos(1)).min(gap.unwrap_or(Instant::NEVER));
-            let count = if is_counted {
-                self.arrivals.advance();
-                1
-            } else {
-                self.skip(due, limit.min(due + SKIPPED_MAX), boundary)
-            };
+            let count = self.skip(due, limit.min(due + SKIPPED_MAX), boundary, quota);
             return Some(Taken::Unsent(due, count, gap));
         }
         let whose = match session {
@@ -231,15 +226,24 @@ impl Pacing {
             if due >= self.end {
                 return;
             }
-            let count = self.skip(due, self.end, boundary);
+            let count = self.skip(due, self.end, boundary, u64::MAX);
             each(due, count);
         }
     }
 
-    /// Leaves out the arrivals from `due` on that are due before `limit`, and says how many.
-    fn skip(&mut self, due: Instant, limit: Instant, boundary: Instant) -> u64 {
+    /// Leaves out the arrivals from `due` on that are due before `limit`, at most `count_max`, but not those before
+    /// `boundary` together with those after it. Says how many.
+    fn skip(&mut self, due: Instant, limit: Instant, boundary: Instant, count_max: u64) -> u64 {
         let limit = if due < boundary { limit.min(boundary) } else { limit };
-        self.arrivals.skip_before(limit.since(self.start))
+        if count_max == u64::MAX {
+            return self.arrivals.skip_before(limit.since(self.start));
+        }
+        let mut count = 0;
+        while count < count_max && self.next_arrival() < limit {
+            self.arrivals.advance();
+            count += 1;
+        }
+        count
     }
 
     /// Takes everything that was to be sent and waits.
@@ -346,14 +350,13 @@ impl<O: Observer> Worker<O> {
     fn take(&mut self, now: Instant) -> Option<Taken> {
         let pacing = self.pacing.as_mut()?;
         let begin = self.recorder.measured_from();
-        let is_counted = self.quota != u64::MAX;
-        let taken = pacing.take(now, self.in_flight, is_counted, begin)?;
+        let taken = pacing.take(now, self.in_flight, self.quota, begin)?;
         let (due, count) = match taken {
             Taken::Due(due, _) | Taken::Held(due, _) => (due, 1),
             Taken::Unsent(due, count, _) => (due, count),
             Taken::Released(..) => return Some(taken),
         };
-        if is_counted && due >= begin {
+        if self.quota != u64::MAX && due >= begin {
             self.quota -= count;
             if self.quota == 0 {
                 // The measurement goes on until one more would be due.

@@ -7,6 +7,7 @@ mod closed_loop;
 mod faults;
 mod open_loop;
 mod peers;
+mod stalls;
 mod stop;
 mod transports;
 mod world;

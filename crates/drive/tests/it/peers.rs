@@ -1,11 +1,12 @@
 //! The other ends: the embedded server under observation, and servers that do what a test says.
 
-use crate::world::Speech;
+use crate::world::{PAYLOAD_LEN, Speech};
 use engine::sim::Sim;
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
-use serve::{Server, Totals};
+use serve::{Behaviour, Oracle, Server, Speaks, Totals};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use units::Instant;
 use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, websocket};
@@ -109,6 +110,43 @@ impl Engine for Watching<'_> {
             Completion::Connected(_) => {}
         }
         Some(completion)
+    }
+}
+
+/// An oracle for messages of so many bytes.
+pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle {
+    let speaks = match speech {
+        Speech::Raw => Speaks::RawMessages { len: NonZeroUsize::new(len).unwrap() },
+        Speech::Framed | Speech::Http | Speech::WebSocket | Speech::WebSocketText => {
+            speech.speaks()
+        }
+    };
+    Oracle::new(speaks, behaviour, Arc::default()).unwrap()
+}
+
+/// An echo without framing that notes when which message came: the number of its connection in the order in which
+/// they came, and its bytes.
+#[derive(Default)]
+pub(crate) struct Noting {
+    numbers: BTreeMap<ConnectionId, usize>,
+    pub(crate) came: Vec<(Instant, usize, [u8; PAYLOAD_LEN])>,
+}
+
+impl Node<Sim> for Noting {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        let Self { numbers, came } = self;
+        let mut on = Scripted(|engine: &mut Sim, id, heard: Heard<'_>| match heard {
+            Heard::Accepted => {
+                numbers.insert(id, numbers.len());
+            }
+            Heard::Bytes(bytes) => {
+                for message in bytes.chunks(PAYLOAD_LEN) {
+                    came.push((engine.now(), numbers[&id], message.try_into().unwrap()));
+                }
+                engine.send(id, bytes);
+            }
+        });
+        on.step(engine)
     }
 }
 

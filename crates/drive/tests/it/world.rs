@@ -163,6 +163,27 @@ impl Play {
         self
     }
 
+    /// With so long a payload.
+    pub(crate) fn payload(mut self, len: usize) -> Self {
+        let size = Bytes(len as u64);
+        self.workload.content = match self.workload.content.is_text() {
+            true => Content::text(size, 7),
+            false => Content::binary(size, 7),
+        };
+        if let Transport::Raw { reply_len } = &mut self.transport {
+            *reply_len = len;
+        }
+        self
+    }
+
+    /// Against an oracle, which says its true delay in every reply.
+    pub(crate) fn asks_for_delay(self) -> Self {
+        let mut play = self.payload(ORACLE_LEN);
+        play.workload.content = play.workload.content.for_oracle().unwrap();
+        play.workload.expect = Expect::Oracle;
+        play
+    }
+
     /// An open loop at `rate`, on connections that take turns.
     pub(crate) fn rate(mut self, rate: &str) -> Self {
         let connections = self.workload.connections;
@@ -453,3 +474,6 @@ pub(crate) const ROUND_TRIP: Nanos = Nanos::from_millis(2);
 pub(crate) const TIME_MAX: Instant = Instant(60_000_000_000);
 
 pub(crate) const PAYLOAD_LEN: usize = 16;
+
+/// Room for a header and a true delay, in a text too, and for a byte to be corrupted.
+pub(crate) const ORACLE_LEN: usize = 50;
