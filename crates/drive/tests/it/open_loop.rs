@@ -398,12 +398,16 @@ fn a_stop_leaves_nothing_out_of_the_count() {
             let played = world.finish();
             let Counts { sent, unsent, .. } = played.outcome.measured;
             let is_measured = warm_up == ms(0);
-            let window = played.outcome.window.map_or(ms(0), |(begin, end)| end.since(begin));
+            let window = played.outcome.window.map_or(Nanos::ZERO, length);
             assert_eq!(sent, if is_measured { window.0.div_ceil(1_000_000) } else { 0 });
             assert_eq!(unsent, messages.map_or(0, |messages| messages - sent));
             assert_eq!(played.outcome.window.is_some(), is_measured);
         }
     }
+}
+
+fn length((begin, end): (Instant, Instant)) -> Nanos {
+    end.since(begin)
 }
 
 /// What a message says of itself.

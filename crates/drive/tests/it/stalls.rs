@@ -118,7 +118,7 @@ fn a_gap_in_the_warm_up_is_no_stall_of_the_measurement() {
 #[test]
 fn what_is_shorter_than_a_stall_is_none_and_is_sent_at_once() {
     let play = Play::new(Speech::Framed).connections(5).rate("1000/s").duration(ms(1000));
-    let mut world = World::new(&play.clone());
+    let mut world = World::new(&play);
     world.client.freeze(Instant(500_500_000), Instant(505_500_000));
     assert_eq!(world.run(&mut Watched::new(Speech::Framed), TIME_MAX), Ended::Done);
     let played = world.finish();
