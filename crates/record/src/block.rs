@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{Arrival, Missing, Summary, Workload};
+use crate::{Missing, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,18 +54,6 @@ pub struct Block {
     pub series: Vec<Second>,
 }
 
-impl Block {
-    /// Whether messages of an open loop whose responses took so long can have waited for a free connection: only if as
-    /// many are due meanwhile as there are connections, or half as many, since they do not come evenly. In a session
-    /// the first message waits for its own connection to be made.
-    pub(crate) fn could_wait(&self, workload: &Workload, response_ns: u64) -> bool {
-        let due = u128::from(self.counts.planned) * u128::from(response_ns);
-        let meanwhile = due / u128::from(self.measured_ns.max(1));
-        matches!(workload.arrival, Arrival::PartlyOpen { .. })
-            || meanwhile * 2 >= u128::from(workload.connections)
-    }
-}
-
 /// Times of an open loop, of the messages that were due in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
@@ -74,8 +62,8 @@ pub struct OpenLoop {
     pub response: Option<Summary>,
     /// From handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
     pub service: Option<Summary>,
-    /// From the instant at which the schedule wanted a message sent until its first byte was handed to the kernel:
-    /// how late we were.
+    /// How late we were: from the instant at which the schedule wanted a message sent until its first byte was handed
+    /// to the kernel, without the time in which no connection was free for it.
     pub send_lag: Option<Summary>,
     /// From the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its time.
     /// Of messages that were alone on their connection. `null` where the kernel gives no stamps.

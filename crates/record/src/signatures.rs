@@ -4,7 +4,7 @@
 //! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what
 //! is wrong.
 
-use crate::{Block, ErrorClass, Lifetime, RunRecord, Summary, Warning, Workload};
+use crate::{Arrival, Block, ErrorClass, Lifetime, RunRecord, Summary, Warning, Workload};
 use stats::Histogram;
 use units::Nanos;
 
@@ -57,8 +57,8 @@ const PEAK_MIN: u64 = 10;
 const PEAK_HEIGHT: u64 = 3;
 /// From this share of the ports of all source addresses on they may have run short.
 const PORTS_TAKEN_PERCENT: u64 = 95;
-/// The send lag may be so much of the response before somebody should ask why.
-const WAITING_PERCENT: u64 = 10;
+/// The wait for a connection may be so much of the response before somebody should ask why.
+const WAITING_FRACTION: f64 = 0.1;
 
 /// A workload and what was seen of it.
 struct Seen<'a> {
@@ -161,24 +161,23 @@ impl<'a> Seen<'a> {
         ))
     }
 
-    /// Messages were sent late by workers that had time to spare: they waited for a connection.
+    /// Response = wait for a connection + send lag + service, where all messages are in all of them.
     fn waiting_for_connections(&self) -> Option<Warning> {
+        if matches!(self.workload.arrival, Arrival::PartlyOpen { .. }) {
+            return None; // Each session has a connection of its own.
+        }
         let evidence = self.blocks.iter().find_map(|block| {
-            let times = block.open_loop.as_ref()?;
-            let p99 = |summary: &Option<Summary>| summary.as_ref()?.p99_ns;
-            let (lag, response) = (p99(&times.send_lag)?, p99(&times.response)?);
-            let own_share = p99(&times.own_share)?;
-            let part = |part: u64| part.saturating_mul(100) / response.max(1);
-            let is_ours = part(own_share) >= WAITING_PERCENT || block.stalls.affected > 0;
-            let floor = self.record.environment.timer_floor?.overshoot_p99_ns;
-            let is_late = part(lag) >= WAITING_PERCENT && lag > floor.saturating_mul(2);
-            let waited = is_late && !is_ours && block.could_wait(self.workload, response);
-            waited.then(|| {
+            let times =
+                block.open_loop.as_ref().filter(|_| block.counts.ok == block.counts.sent)?;
+            let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
+            let (response, service) = (mean(&times.response)?, mean(&times.service)?);
+            let waited = response - service - mean(&times.send_lag)?;
+            (waited >= WAITING_FRACTION * response).then(|| {
                 format!(
-                    "send lag p99 {} of response p99 {}, own share p99 {}",
-                    Nanos(lag),
-                    Nanos(response),
-                    Nanos(own_share)
+                    "{:.1} us of a mean response of {:.1} us; a reply takes {:.1} us",
+                    waited / 1e3,
+                    response / 1e3,
+                    service / 1e3
                 )
             })
         })?;

@@ -1,4 +1,5 @@
-//! Two records side by side: ratios of medians where there are enough blocks for an interval, the two numbers where not.
+//! Two records side by side: ratios of medians where there are enough blocks for an interval, the two numbers where
+//! there are not.
 
 use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
@@ -6,8 +7,8 @@ use crate::verdict;
 use record::{Block, Level, Lifetime, Reason, RunRecord, Summary, Workload};
 use stats::{Bootstrap, Sides};
 
-/// What `record` came to beside `base`, workload by workload, those of the same name; both verdicts, and why the two may
-/// not be compared, if so.
+/// What `record` came to beside `base`, workload by workload, those of the same name; both verdicts, and why the two
+/// may not be compared, if so.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
 /// [`Bootstrap::BLOCKS_MIN`] blocks: its interval comes from drawing the blocks of each for themselves.

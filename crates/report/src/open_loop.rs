@@ -31,10 +31,10 @@ pub(crate) fn times(page: &mut Page, blocks: &[&Block], response: Option<&Summar
     }
     let mut told: Vec<&str> = Vec::new();
     for (row, field, of) in ROWS {
-        for (_, summary) in columns.iter().filter(|(_, summary)| of(summary).is_none()) {
+        for (name, summary) in columns.iter().filter(|(_, summary)| of(summary).is_none()) {
             let reason = summary.missing.get(field).map_or("too few messages", String::as_str);
             if !told.contains(&reason) {
-                page.pair("", &format!("{MISSING} {row}: {reason}"));
+                page.pair("", &format!("{MISSING} {name} {row}: {reason}"));
                 told.push(reason);
             }
         }

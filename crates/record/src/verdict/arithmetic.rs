@@ -2,7 +2,7 @@
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
 use super::{Level, Reason};
-use crate::{Block, Ended, Little, OpenLoop, RunRecord, Summary};
+use crate::{Arrival, Block, Connections, Ended, Little, RunRecord, Summary};
 use units::Nanos;
 
 /// Histograms have three digits, so what is worked out from two of them may be so far off.
@@ -98,7 +98,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
             .or_else(|| samples_missing(block))
             .or_else(|| in_named_times(block, out_of_order))
             .or_else(|| in_never_zero(block))
-            .or_else(|| block.open_loop.as_ref().and_then(|times| not_a_sum(block, times)))
+            .or_else(|| not_a_sum(subject, block))
             .or_else(|| rate_without_replies(subject.record, block))?;
         Some(Finding { level: Level::Invalid, weight: 0.0, evidence })
     })
@@ -187,19 +187,36 @@ fn in_never_zero(block: &Block) -> Option<String> {
 }
 
 /// Response = wait for a connection + send lag + service, message by message, hence mean by mean where all messages are
-/// in all of them. The wait is not recorded, and not negative.
-fn not_a_sum(block: &Block, times: &OpenLoop) -> Option<String> {
-    if block.counts.ok != block.counts.sent {
-        return None;
-    }
-    let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
-    let (response, service) = (mean(&times.response)?, mean(&times.service)?);
-    let lag = mean(&times.send_lag)?;
-    (lag + service - response > ROUNDING * response + 1.0).then(|| {
+/// in all of them. The wait is not recorded; it is not negative, and nothing where some connection was always free.
+fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
+    let times = block.open_loop.as_ref().filter(|_| block.counts.ok == block.counts.sent)?;
+    let (response, service) = (times.response.as_ref()?, times.service.as_ref()?);
+    let lag = times.send_lag.as_ref()?;
+    let waited = response.mean_ns - service.mean_ns - lag.mean_ns;
+    let tolerance = ROUNDING * response.mean_ns + 1.0;
+    let could_wait = could_wait(subject, block, response.max_ns);
+    (waited < -tolerance || (waited > tolerance && !could_wait)).then(|| {
         format!(
-            "mean send lag {lag:.0} ns + mean service {service:.0} ns is more than mean response {response:.0} ns"
+            "mean send lag {:.0} ns + mean service {:.0} ns is not mean response {:.0} ns",
+            lag.mean_ns, service.mean_ns, response.mean_ns
         )
     })
+}
+
+/// Whether all connections can have been taken: only if as many messages are due in the time of the longest response as
+/// there are connections, or half as many, since they do not come evenly; or if some were lost. In a session the first
+/// message waits for its own connection to be made.
+fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
+    let due = u128::from(block.counts.planned) * u128::from(longest_ns);
+    let meanwhile = due / u128::from(block.measured_ns.max(1));
+    matches!(subject.workload.arrival, Arrival::PartlyOpen { .. })
+        || block.connections != all_opened(block.connections.asked)
+        || meanwhile * 2 >= u128::from(subject.workload.connections)
+}
+
+/// Connections that were all made, and lived.
+fn all_opened(asked: u64) -> Connections {
+    Connections { asked, opened: asked, ..Connections::default() }
 }
 
 /// A rate that nothing stands behind. Replies to the messages of the warm-up count for the rate alone, so the other

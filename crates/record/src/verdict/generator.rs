@@ -97,40 +97,28 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     cpu.server_cores_used.or_else(others)
 }
 
-/// In an open loop the lag itself says whether we kept up. But messages that wait for a connection while the server is
-/// slow are late as well: then so many are due during a response that all connections can be taken, and the generator
-/// idles and decodes at once whatever arrives.
+/// In an open loop the lag says whether we kept up. The time in which no connection was free, because the server is
+/// slow, is not in it; gaps of our own loop and timers are, and are reasons of their own.
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
-    let late = Late::of(times).filter(|late| late.fraction() > LATE_MAX);
-    let is_ours = late.as_ref().is_some_and(|late| match late.own_share_fraction() {
-        _ if late.is_stalled(block) => false,
-        _ if late.is_of_timers(subject.record.environment.timer_floor) => false,
-        _ if !subject.could_wait(block, late.response_ns) => true,
-        Some(own) => own > LATE_MAX,
-        None => busy.is_some() || !is_known_idle(subject, block),
+    let floor = subject.record.environment.timer_floor;
+    let late = Late::of(times).filter(|late| {
+        late.fraction() > LATE_MAX && !late.is_stalled(block) && !late.is_of_timers(floor)
     });
-    if busy.is_none() && !is_ours {
+    if busy.is_none() && late.is_none() {
         return None;
     }
-    let mut evidence = match (busy, block.cpu.busiest_worker_fraction) {
-        (Some(used), _) | (None, Some(used)) => {
-            format!("its busiest worker used {} of a core", percent(used))
-        }
-        (None, None) => "what its workers used of a core is not known".to_owned(),
-    };
-    if let Some(late) = late.as_ref().filter(|_| is_ours) {
+    let used = block.cpu.busiest_worker_fraction;
+    let mut evidence = used.map_or_else(
+        || "what its workers used of a core is not known".to_owned(),
+        |used| format!("its busiest worker used {} of a core", percent(used)),
+    );
+    if let Some(late) = &late {
         evidence += &format!(", {}", late.evidence());
     }
-    let late = late.filter(|_| is_ours).map_or(0.0, |late| late.fraction());
+    let late = late.map_or(0.0, |late| late.fraction());
     let level = if late > LATE_INVALID { Level::Invalid } else { Level::Degraded };
     Some(Finding { level, weight: late + busy.unwrap_or(0.0), evidence })
-}
-
-/// Whether the workers are known to have had time to spare.
-fn is_known_idle(subject: &Subject<'_>, block: &Block) -> bool {
-    let used = block.cpu.busiest_worker_fraction;
-    subject.workload.busy_poll_ns == 0 && used.is_some_and(|used| used < BUSY_MIN)
 }
 
 /// How late messages were sent, at the highest percentile that all times have.
@@ -154,11 +142,6 @@ impl Late {
     /// The lag as a share of the response.
     pub(super) fn fraction(&self) -> f64 {
         fraction(self.lag_ns, self.response_ns)
-    }
-
-    /// Our own share of replies as a share of the response.
-    fn own_share_fraction(&self) -> Option<f64> {
-        Some(fraction(self.own_share_ns?, self.response_ns))
     }
 
     /// Whether timers alone are as late.

@@ -55,11 +55,6 @@ impl<'a> Subject<'a> {
         self.workload.arrival != Arrival::Closed
     }
 
-    /// Whether messages can have waited for a free connection: [`Block::could_wait`].
-    pub(super) fn could_wait(&self, block: &Block, response_ns: u64) -> bool {
-        block.could_wait(self.workload, response_ns)
-    }
-
     /// A reason out of what `find` finds on each block; the worst of it is its evidence.
     pub(super) fn reason(
         &self,

@@ -62,7 +62,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             p99               1.88 ms     1.80 ms     75.0 us     18.0 us
             p99.9                   -           -           -           -
             max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - p99.9: 1000 samples, at least 10000 are needed
+                           - response p99.9: 1000 samples, at least 10000 are needed
             rate           asked 100/s, offered 100/s, sent 100/s
                            achieved 100/s (100 % of offered)
             messages       planned 1000 = sent 1000 + unsent 0
@@ -87,7 +87,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             p99               1.88 ms     1.80 ms     75.0 us     18.0 us
             p99.9                   -           -           -           -
             max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - p99.9: 2000 samples, at least 10000 are needed
+                           - response p99.9: 2000 samples, at least 10000 are needed
             rate           asked 200/s, offered 200/s, sent 200/s
                            achieved 200/s (100 % of offered)
             messages       planned 2000 = sent 2000 + unsent 0
@@ -112,7 +112,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             p99               1.88 ms     1.80 ms     75.0 us     18.0 us
             p99.9                   -           -           -           -
             max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - p99.9: 3000 samples, at least 10000 are needed
+                           - response p99.9: 3000 samples, at least 10000 are needed
             rate           asked 400/s, offered 400/s, sent 300/s
                            achieved 300/s (75.0 % of offered)
             messages       planned 4000 = sent 3000 + unsent 1000

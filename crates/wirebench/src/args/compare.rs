@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// Compare two records, workload by workload
 ///
-/// Those that have the same name are held against each other, or the only ones. A ratio has an interval, from 6 blocks of each on; it is
-/// refused where one of the two is invalid, or where they differ in what changes results: the machine, the kernel, the
-/// payload, the arrival.
+/// Those that have the same name are held against each other, or the only ones. A ratio has an interval, from 6 blocks
+/// of each on; it is refused where one of the two is invalid, or where they differ in what changes results: the
+/// machine, the kernel, the payload, the arrival.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
