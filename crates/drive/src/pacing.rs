@@ -174,8 +174,8 @@ impl Pacing {
         self.replay.stalled(from, until);
     }
 
-    /// The next message that is due by `now`, while `in_flight` messages are in flight. Those that will not be sent come
-    /// together, `quota` of them at most, but not those before `boundary` with those after it.
+    /// The next message that is due by `now`, while `in_flight` messages are in flight. Those that will not be sent
+    /// come together, `quota` of them at most, but not those before `boundary` with those after it.
     fn take(
         &mut self,
         now: Instant,
