@@ -32,6 +32,7 @@ fn every_rung_is_measured_and_its_counts_add_up() {
         assert_eq!((result.blocks, result.blocks_failed), (3, 0));
         assert_eq!(result.to_baseline.is_none(), is_baseline);
     }
+    check_every_rung_has_replies(record);
     assert!(record.conclusion.as_ref().is_some_and(|text| text.contains("WebSocket")));
 }
 
@@ -56,14 +57,14 @@ fn the_order_follows_from_the_seed() {
 #[test]
 fn larger_messages_are_larger_on_every_rung() {
     let sandbox = Sandbox::new();
-    sandbox.run("ladder --size 70kB --rounds 1 --block 50ms -c 2 -q").check_measured(&[]);
+    sandbox.run("ladder --size 70kB --rounds 3 --block 50ms -c 2 -q").check_measured(&[]);
     let record = sandbox.records().remove(0);
     for block in &record.blocks {
         let workload = &record.plan.workloads[block.workload];
         assert_eq!(workload.message.size_bytes, 70_000);
         assert_eq!(block.counts.check(), Ok(()));
-        assert!(block.counts.ok > 0, "{}: {block:?}", workload.name);
     }
+    check_every_rung_has_replies(&record);
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn a_terminal_gets_colours_unless_it_or_somebody_refuses_them() {
         if ended.code == Some(99) {
             return say_skipped("there is no `script` that makes terminals");
         }
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.check_measured(&[]);
         // Colour is what `m` ends; a line that is rewritten needs other sequences.
         let has_colour = ended.stdout.contains("\x1b[1m");
         assert_eq!(has_colour, colours, "{prefix}: {ended:?}");
@@ -99,13 +100,24 @@ fn check_page(page: &str) {
     }
 }
 
+/// In one of its blocks at least.
+fn check_every_rung_has_replies(record: &RunRecord) {
+    for (index, name) in workload_names(record).into_iter().enumerate() {
+        let mut blocks = record.blocks.iter().filter(|block| block.workload == index);
+        assert!(blocks.any(|block| block.counts.ok > 0), "{name}");
+    }
+}
+
 fn check_block(workload: &Workload, block: &Block) {
     let name = &workload.name;
     assert_eq!(block.failed, None, "{name}");
     assert_eq!(block.counts.check(), Ok(()), "{name}");
     let counts = block.counts;
-    assert!(counts.ok > 0 && counts.ok == counts.sent, "{name}: {counts:?}");
+    assert_eq!(counts.ok, counts.sent, "{name}: {counts:?}");
     assert_eq!(block.errors, [], "{name}");
+    if counts.ok == 0 {
+        return; // A machine that is busy with other things gave it no time.
+    }
 
     let [sent, received] = bytes_per_message(workload);
     let wire = &block.wire;

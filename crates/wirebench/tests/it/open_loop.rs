@@ -87,7 +87,7 @@ fn sessions_begin_by_the_schedule_and_await_their_replies() {
     let block = &record.blocks[0];
     assert_eq!(block.counts.check(), Ok(()));
     let sessions = block.open_loop.as_ref().and_then(|times| times.sessions).unwrap();
-    assert_eq!((sessions.planned, block.counts.planned), (20, 60), "{block:?}");
+    assert_eq!(sessions.planned, 20, "{block:?}");
     assert!(sessions.completed <= sessions.started && sessions.started <= sessions.planned);
 }
 
