@@ -172,12 +172,14 @@ impl<'a> Seen<'a> {
             let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
             let (response, service) = (mean(&times.response)?, mean(&times.service)?);
             let waited = response - service - mean(&times.send_lag)?;
-            (waited >= WAITING_FRACTION * response).then(|| {
+            // What waits after a gap of our own loop waits because of that.
+            let is_ours = block.stalls.affected > block.counts.sent / 100;
+            (waited >= WAITING_FRACTION * response && !is_ours).then(|| {
                 format!(
-                    "{:.1} us of a mean response of {:.1} us; a reply takes {:.1} us",
-                    waited / 1e3,
-                    response / 1e3,
-                    service / 1e3
+                    "{} of a mean response of {}; a reply takes {}",
+                    whole(waited),
+                    whole(response),
+                    whole(service)
                 )
             })
         })?;
@@ -245,3 +247,12 @@ fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorClass> {
 const NO_PORT: &str = "no free port";
 /// What it says where nobody accepted.
 const REFUSED: &str = "connection refused";
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and is shown with three digits"
+)]
+fn whole(ns: f64) -> Nanos {
+    Nanos(ns as u64)
+}

@@ -111,6 +111,10 @@ fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
     assert_eq!(codes(&slow(200_000, 5_000)), ["waiting_for_connections"]);
     assert_eq!(codes(&slow(100_000, 5_000)), [""; 0]);
     assert_eq!(codes(&slow(0, 15_000_000)), [""; 0]);
+    // After a gap of our own loop many wait.
+    let mut stalled = slow(200_000, 5_000);
+    stalled.blocks[0].stalls.affected = 201;
+    assert_eq!(codes(&stalled), [""; 0]);
     // A message that failed is in the response alone.
     let mut failed = slow(200_000, 5_000);
     failed.blocks[0].counts.ok -= 1;
