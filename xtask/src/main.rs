@@ -12,6 +12,7 @@
 mod bench;
 mod check;
 mod fuzz;
+mod mutants;
 mod packages;
 mod shell;
 mod third_party;
@@ -33,6 +34,7 @@ enum Task {
     Bench(bench::BenchArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
+    Mutants(mutants::MutantsArgs),
     /// Install the servers that we did not write, for the integration tests
     ThirdParty,
     /// Check what rustfmt and clippy cannot: arrows between crates, purity, headers, links
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Check(arguments) => check::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Mutants(arguments) => mutants::run(&arguments),
         Task::ThirdParty => third_party::install().map(|folder| println!("{}", folder.display())),
         Task::Tidy => tidy::run(),
     };
