@@ -13,6 +13,8 @@ mod alone;
 mod block;
 mod driver;
 mod interleave;
+mod lag;
+mod liars;
 mod memory;
 mod process;
 mod report;
@@ -36,6 +38,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Floor(FloorArgs),
+    Liars(liars::LiarsArgs),
 }
 
 /// The floor programs, the peers, and what an idle connection, a start and the binary cost
@@ -79,6 +82,8 @@ enum Row {
     Uring,
     /// Memory for each idle connection, and 19 000 of them
     Memory,
+    /// How late an open loop sends, beside the machine's timer
+    Lag,
     /// Recording one message
     Recording,
     /// From start to usage text
@@ -110,6 +115,7 @@ struct Timing {
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     match &arguments.what {
         What::Floor(arguments) => floor(arguments),
+        What::Liars(arguments) => liars::run(arguments),
     }
 }
 
@@ -151,6 +157,7 @@ fn floor(arguments: &FloorArgs) -> Result<()> {
 fn measure(bench: &Bench, row: Row, report: &mut report::Report) -> Result<Vec<Line>> {
     match row {
         Row::Memory => memory::measure(bench),
+        Row::Lag => lag::measure(bench),
         Row::Recording => alone::recording(bench),
         Row::Start => alone::start(bench),
         Row::Size => alone::size(bench),

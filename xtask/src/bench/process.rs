@@ -1,6 +1,7 @@
 //! A child process on a core of its own: started, watched through /proc, and gone when its value is.
 
 use anyhow::{Context as _, Result, bail, ensure};
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -19,10 +20,10 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `command` on `core`; what it prints goes into files of `scratch`.
+    /// Starts `command` on `cores`, one or a list; what it prints goes into files of `scratch`.
     pub(super) fn start(
         name: &str,
-        core: usize,
+        cores: impl Display,
         command: &Command,
         scratch: &Path,
     ) -> Result<Self> {
@@ -31,9 +32,12 @@ impl Process {
         let mut pinned = crate::shell::command("taskset");
         pinned
             .arg("--cpu-list")
-            .arg(core.to_string())
+            .arg(cores.to_string())
             .arg(command.get_program())
             .args(command.get_args());
+        for (name, value) in command.get_envs() {
+            pinned.env(name, value.unwrap_or_default());
+        }
         pinned.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
         let child = pinned.spawn().with_context(|| format!("cannot start {name}"))?;
         Ok(Self { name: name.to_owned(), child, stdout, stderr })
@@ -84,6 +88,13 @@ impl Process {
             None => Ok(()),
             Some(status) => bail!("{} ended too early ({status}){}", self.name, self.last_words()),
         }
+    }
+
+    /// Sends it a signal, by its name without `SIG`.
+    pub(super) fn signal(&self, signal: &str) -> Result<()> {
+        let mut kill = crate::shell::command("kill");
+        kill.arg(format!("-{signal}")).arg(self.child.id().to_string());
+        crate::shell::output(&mut kill).map(drop)
     }
 
     /// What it has printed so far.

@@ -28,7 +28,7 @@ pub(super) fn contest(row: Row, tools: &Tools) -> Contest {
         Row::Churn => churn(tools),
         Row::Scale => scale(),
         Row::Uring => uring(),
-        Row::Memory | Row::Recording | Row::Start | Row::Size => {
+        Row::Memory | Row::Lag | Row::Recording | Row::Start | Row::Size => {
             Contest { contestants: Vec::new(), comparisons: Vec::new() }
         }
     }

@@ -49,7 +49,9 @@ impl Tools {
             build_peers()?;
         }
         if rows.contains(&Row::WsPeers) || rows.contains(&Row::Churn) {
-            tools.k6 = install_k6();
+            // A machine without Go measures without it.
+            let installed = install_k6();
+            tools.k6 = installed.inspect_err(|error| eprintln!("without k6: {error:#}")).ok();
         }
         if rows.contains(&Row::Http) {
             packages::ensure(&[Need { probe: "wrk", package: "wrk" }])?;
@@ -89,18 +91,13 @@ fn build_peers() -> Result<()> {
     shell::run(build.arg(shell::target().join("bench/peers")))
 }
 
-/// Installs k6 with Go; a machine without Go measures without it.
-fn install_k6() -> Option<PathBuf> {
+/// Installs k6 with Go.
+pub(super) fn install_k6() -> Result<PathBuf> {
     let folder = shell::target().join("bench/bin");
     let program = folder.join("k6");
     if !program.exists() {
         eprintln!("installing {K6}");
-        if let Err(error) =
-            shell::output(shell::command("go").args(["install", K6]).env("GOBIN", &folder))
-        {
-            eprintln!("without k6: {error:#}");
-            return None;
-        }
+        shell::output(shell::command("go").args(["install", K6]).env("GOBIN", &folder))?;
     }
-    Some(program)
+    Ok(program)
 }
