@@ -15,6 +15,7 @@ mod progress;
 mod reach;
 mod results;
 pub mod safety;
+pub mod selftest;
 mod servers;
 mod setup;
 pub mod url;
@@ -24,6 +25,7 @@ mod written;
 pub use error::RunError;
 pub use plan::{Measurement, Order, Peer, Plan, Speech};
 pub use progress::{Behind, Live, LiveOpenLoop, News, Progress};
+pub use setup::measure_timer_floor;
 pub use url::{Scheme, Url};
 
 use block::{Stage, Task};

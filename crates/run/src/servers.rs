@@ -35,6 +35,24 @@ impl Server {
     ///
     /// [`RunError::EmbeddedServer`] with what it said on its standard error.
     pub(crate) fn start(scheme: Scheme, launch: Launch<'_>) -> Result<Self, RunError> {
+        Self::start_as(&[scheme.name()], scheme, launch)
+    }
+
+    /// The same for an oracle, whose `delay` is as it is typed.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(crate) fn start_oracle(
+        scheme: Scheme,
+        delay: &str,
+        launch: Launch<'_>,
+    ) -> Result<Self, RunError> {
+        Self::start_as(&["oracle", scheme.name(), "--delay", delay], scheme, launch)
+    }
+
+    /// `words` are what stands behind `wirebench serve`.
+    fn start_as(words: &[&str], scheme: Scheme, launch: Launch<'_>) -> Result<Self, RunError> {
         let failed = |reason: String| RunError::EmbeddedServer { name: scheme.name(), reason };
         let socket = (scheme == Scheme::Unix)
             .then(|| launch.scratch.join(format!("wirebench-{}.sock", std::process::id())));
@@ -43,7 +61,8 @@ impl Server {
             None => "127.0.0.1:0".to_owned(),
         };
         let mut command = Command::new(launch.program);
-        command.args(["serve", scheme.name(), "--listen", &listen, "--die-with-parent", "--quiet"]);
+        command.arg("serve").args(words);
+        command.args(["--listen", &listen, "--die-with-parent", "--quiet"]);
         if let Some(cpu) = launch.cpu {
             command.args(["--cpu", &cpu.to_string()]);
         }

@@ -10,7 +10,7 @@ use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
 use load::{Arrival, Expect, Header, Lifetime, Stop};
-use probe::{Limits, Placement, Sources, SystemSampler, SystemTimes};
+use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
 use record::{Environment, Warning};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -242,7 +242,8 @@ pub(crate) fn numbers(cpus: &[usize]) -> Vec<u32> {
     cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
 }
 
-fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
+/// How late the waits of a run end here, or why that is not known; takes about 0.1 s.
+pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
     let mut engine = match Epoll::new(clock) {
         Ok(engine) => engine,
         Err(error) => {
@@ -324,6 +325,3 @@ fn ports(measurement: &Measurement) -> u64 {
 
 /// More short-lived clients in a second than one thread can serve.
 const CLIENTS_PER_S_MAX: u64 = 100_000;
-
-/// How many loopback addresses are taken at most: with some 28 000 ports each, more than open files allow for.
-const LOOPBACK_SOURCES_MAX: u64 = 254;

@@ -3,13 +3,23 @@
 use record::Certificate;
 use std::env::var_os;
 use std::fs;
-#[cfg(test)]
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The certificate of the self-test that ran last since this machine was started; `None` if there is none.
 pub(crate) fn of_this_boot() -> Option<Certificate> {
     read(&folder()?, &boot_id()?)
+}
+
+/// Keeps `certificate` for later runs, and says where.
+///
+/// # Errors
+///
+/// The folder cannot be made, or the file not be written.
+pub(crate) fn keep(certificate: &Certificate) -> io::Result<PathBuf> {
+    let none = "neither XDG_CACHE_HOME nor HOME says where";
+    let folder = folder().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, none))?;
+    write(&folder, certificate)
 }
 
 /// Identifies the start of this machine; `None` where the kernel does not say.
@@ -34,7 +44,6 @@ fn read(folder: &Path, boot_id: &str) -> Option<Certificate> {
     (certificate.boot_id == boot_id).then_some(certificate)
 }
 
-#[cfg(test)]
 fn write(folder: &Path, certificate: &Certificate) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let path = path(folder, &certificate.boot_id);

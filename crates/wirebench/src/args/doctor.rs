@@ -3,9 +3,7 @@
 use crate::certificate;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use engine::Engine;
 use engine::clock::{Clock, sharpen_timers, sleep};
-use engine::epoll::Epoll;
 use probe::{Diagnosis, Facts, Finding, Place, Question, State, SystemSampler, Unit, Wish, place};
 use record::Environment;
 use serde_json::{Value, json};
@@ -62,7 +60,7 @@ fn facts() -> Facts {
     let topology = probe::topology();
     let mut environment = probe::machine();
     steal(&mut environment);
-    timer_floor(&mut environment);
+    run::measure_timer_floor(&mut environment, Clock::start());
     Facts {
         environment,
         limits: probe::limits(),
@@ -86,25 +84,6 @@ fn steal(environment: &mut Environment) {
         }
         (Err(error), _) | (_, Err(error)) => {
             environment.missing.insert("steal".to_owned(), error.to_string());
-        }
-    }
-}
-
-/// How late the waits of a run end.
-fn timer_floor(environment: &mut Environment) {
-    let found =
-        Epoll::new(Clock::start()).map_err(|error| error.to_string()).and_then(|mut engine| {
-            let floor = probe::timer_floor(|length| {
-                let began = engine.now();
-                engine.wait(began + length);
-                engine.now().since(began)
-            });
-            floor.map_err(|error| error.to_string())
-        });
-    match found {
-        Ok(floor) => environment.timer_floor = Some(floor),
-        Err(reason) => {
-            environment.missing.insert("timer_floor".to_owned(), reason);
         }
     }
 }

@@ -12,6 +12,7 @@ mod man;
 mod open_loop;
 mod outcome;
 mod run;
+mod selftest;
 mod serve;
 mod show;
 mod values;
@@ -29,6 +30,7 @@ use std::path::Path;
 #[command(
     name = "wirebench",
     version,
+    disable_version_flag = true,
     subcommand_required = true,
     max_term_width = 80,
     override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
@@ -41,6 +43,10 @@ pub(crate) struct Program {
     shared: Shared,
     #[command(subcommand)]
     command: Subcommand,
+    /// Print version
+    // Our own, so that it leaves its line of the short help to the commands.
+    #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
+    version: (),
 }
 
 #[rustfmt::skip]
@@ -88,6 +94,7 @@ enum Subcommand {
     Show(show::Show),
     Compare(compare::Compare),
     Doctor(doctor::Doctor),
+    Selftest(selftest::Selftest),
     Config(config::Config),
     Completions(completions::Completions),
     Man(man::Man),
@@ -125,7 +132,7 @@ impl Invocation {
         let when = layers.shared("color").and_then(|when| When::from_str(when, true).ok());
         let settled = program.mut_subcommand(name, |command| settings.apply(command));
         let settled = settled.try_get_matches_from(&arguments)?;
-        let Program { shared, command } = Program::from_arg_matches(&settled)?;
+        let Program { shared, command, version: () } = Program::from_arg_matches(&settled)?;
         let terminal = shared.terminal(&settled, when);
         for remark in remarks {
             terminal.say_labelled(Label::Warning, &remark);
@@ -147,6 +154,7 @@ impl Invocation {
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
+            Subcommand::Selftest(selftest) => selftest.run(&terminal),
             Subcommand::Config(config) => config.run(&layers, &terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),
             Subcommand::Man(man) => man.run(&terminal),

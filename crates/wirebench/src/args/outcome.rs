@@ -62,7 +62,11 @@ pub(crate) fn carry_out(
 }
 
 /// What a run needs to know of us.
-fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
+///
+/// # Errors
+///
+/// The clock stands before 1970, or this program cannot be found.
+pub(super) fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
     let now =
         engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
     Ok(Host {
@@ -144,6 +148,11 @@ pub(crate) struct Repeat {
 }
 
 impl Repeat {
+    /// These words, without the name of the program.
+    pub(super) fn of(words: impl Into<Vec<String>>) -> Self {
+        Self { words: words.into() }
+    }
+
     /// The subcommand `name` on `url`, with all that was set, and with the seed that was used.
     pub(crate) fn new(name: &str, url: Option<String>, settings: &Settings, seed: u64) -> Self {
         let program = super::Program::command();

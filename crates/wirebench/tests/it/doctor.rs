@@ -94,9 +94,14 @@ fn the_number_of_doctor_is_the_one_at_which_a_run_refuses() {
     assert_eq!(json["findings"][0]["code"], "open_files");
     let at = json["findings"][0]["at"].as_u64().unwrap();
     assert_eq!(at, 168);
-    in_shell(&format!("ladder --only ws --rounds 1 --block 1ms -c {}", at + 1))
-        .check(2, &["169 connections need"]);
-    in_shell(&format!("ladder --only ws --rounds 1 --block 1ms -c {at}")).check(0, &[]);
+    let refused = in_shell(&format!("ladder --only ws --rounds 1 --block 20ms -c {}", at + 1));
+    refused.check(2, &["169 connections need 201 open files"]);
+    // How well it can be measured is another matter.
+    let measured = in_shell(&format!("ladder --only ws --rounds 1 --block 20ms -c {at}"));
+    assert!(
+        measured.code != Some(2) && !measured.stderr.contains("open files, the limit"),
+        "{measured:?}"
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod ladder;
 mod open_loop;
 mod peers;
 mod running;
+mod selftest;
 mod serving;
 mod settings;
 mod show;

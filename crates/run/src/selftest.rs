@@ -1,0 +1,125 @@
+//! The self-test: what wirebench measures on this very machine, held against what is known to be true.
+//!
+//! Servers with known delays, a server and a generator that are stopped for a known time, and a null subject, which is
+//! an echo within our own process. Each check comes to one line with what is true and what was measured; all of them
+//! together are a certificate. `stage` measures, `judge` decides: pure functions over numbers, so that a certificate
+//! can fail.
+//!
+//! Left out: where certificates are kept (the binary), and the same tests in virtual time, which are exact (the tests
+//! of crate `drive`).
+//!
+//! Start reading at [`selftest`].
+
+mod judge;
+mod null;
+mod stage;
+mod stop;
+
+use crate::{Host, RunError, Scheme};
+use judge::{Null, SendLag, StalledGenerator, StalledServer};
+use record::Check;
+use stage::{Known, Stage, StopTest};
+use std::sync::atomic::AtomicUsize;
+use units::Nanos;
+
+/// What a self-test came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What was checked, in the order of time.
+    pub checks: Vec<Check>,
+    /// The median round trip of one connection to the null subject.
+    pub round_trip_floor: Option<Nanos>,
+    /// How many messages a second one thread carries with it.
+    pub messages_per_s_max: Option<u64>,
+}
+
+/// What a self-test tells while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// This is being measured now.
+    Begins(&'static str),
+    /// This is what came of it.
+    Checked(&'a Check),
+}
+
+/// Runs every check, which takes less than a minute. What one of them cannot measure fails that check alone.
+///
+/// # Errors
+///
+/// [`RunError::Interrupted`] if a signal came.
+pub fn selftest(
+    host: &Host,
+    tell: &mut dyn FnMut(Told<'_>),
+    interrupt: &AtomicUsize,
+) -> Result<Found, RunError> {
+    let stage = Stage::new(host, interrupt);
+    let mut found = Found::default();
+    let mut check =
+        |found: &mut Found, code: &'static str, begins: &'static str, measure: Measure<'_>| {
+            tell(Told::Begins(begins));
+            let check = settled(code, measure(found))?;
+            tell(Told::Checked(&check));
+            found.checks.push(check);
+            Ok::<(), RunError>(())
+        };
+    check(&mut found, Null::CODE, "the null subject: floor and ceiling", &|found| {
+        let null = stage.null()?;
+        found.round_trip_floor = Some(null.floor);
+        found.messages_per_s_max = Some(null.messages_per_s);
+        Ok(null.judge())
+    })?;
+    check(&mut found, SendLag::CODE, "how late messages are sent", &|_| {
+        Ok(stage.send_lag()?.judge())
+    })?;
+    for known in Known::ALL {
+        check(&mut found, known.code(), known.about(), &|_| {
+            Ok(stage.delays(known)?.judge(known.code()))
+        })?;
+    }
+    check(&mut found, StalledServer::CODE, "a server that is stopped for a second", &|_| {
+        Ok(stage.stalled_server(&StopTest::short())?.judge(StalledServer::CODE))
+    })?;
+    check(&mut found, StalledGenerator::CODE, "a generator that is stopped for a second", &|_| {
+        Ok(stage.stalled_generator()?.judge())
+    })?;
+    Ok(found)
+}
+
+/// The stall test in full on every transport: 1000 messages a second for 20 s, of which the server is stopped for 2 s.
+/// Takes about two minutes.
+///
+/// # Errors
+///
+/// [`RunError::Interrupted`] if a signal came.
+pub fn stall_tests(
+    host: &Host,
+    tell: &mut dyn FnMut(Told<'_>),
+    interrupt: &AtomicUsize,
+) -> Result<Vec<Check>, RunError> {
+    let stage = Stage::new(host, interrupt);
+    let mut checks = Vec::new();
+    for scheme in Scheme::ALL {
+        tell(Told::Begins(scheme.name()));
+        let code = format!("{}_{}", StalledServer::CODE, scheme.name().replace('-', "_"));
+        let measured = stage.stalled_server(&StopTest::full(scheme));
+        let check = settled(&code, measured.map(|measured| measured.judge(&code)))?;
+        tell(Told::Checked(&check));
+        checks.push(check);
+    }
+    Ok(checks)
+}
+
+type Measure<'a> = &'a dyn Fn(&mut Found) -> Result<Check, RunError>;
+
+/// A check that could not be made has failed; one that was interrupted ends everything.
+fn settled(code: &str, check: Result<Check, RunError>) -> Result<Check, RunError> {
+    match check {
+        Err(error @ RunError::Interrupted { .. }) => Err(error),
+        Err(error) => Ok(Check {
+            code: code.to_owned(),
+            passed: false,
+            evidence: format!("could not be measured: {error}"),
+        }),
+        Ok(check) => Ok(check),
+    }
+}

@@ -1,0 +1,70 @@
+//! The null subject: an echo on a thread of our own.
+
+use crate::url::Place;
+use crate::{RunError, Scheme, Url};
+use engine::clock::{Clock, sharpen_timers};
+use engine::epoll::Epoll;
+use engine::{Address, ConnectionError, Engine, run};
+use serve::{Server, Speaks};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use wire::framed;
+
+/// An echo that answers until it is dropped.
+pub(super) struct Echo {
+    pub(super) url: Url,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Engine`] if it cannot listen.
+    pub(super) fn start() -> Result<Self, RunError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, told) = channel();
+        let thread = std::thread::spawn({
+            let stop = Arc::clone(&stop);
+            move || {
+                if let Err(error) = serve(stop, &tell) {
+                    drop(tell.send(Err(error)));
+                }
+            }
+        });
+        let address = told.recv().unwrap_or(Err(ConnectionError::Reset));
+        let Address::Tcp(address) = address.map_err(RunError::Engine)? else {
+            return Err(RunError::Engine(ConnectionError::AddressNotAvailable));
+        };
+        let place = Place::Host { name: address.ip().to_string(), port: address.port() };
+        let url = Url { scheme: Scheme::TcpFramed, place, path: "/".to_owned() };
+        Ok(Self { url, stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Tells where it listens, then serves. Engines do not move between threads.
+fn serve(
+    stop: Arc<AtomicBool>,
+    tell: &Sender<Result<Address, ConnectionError>>,
+) -> Result<(), ConnectionError> {
+    drop(sharpen_timers());
+    let mut engine = Epoll::new(Clock::start())?;
+    let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into()))?;
+    drop(tell.send(Ok(address)));
+    let speaks = Speaks::Framed(framed::Limits::default());
+    run(&mut engine, &mut Server::new(speaks, stop));
+    Ok(())
+}

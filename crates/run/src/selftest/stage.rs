@@ -1,0 +1,410 @@
+//! Measures what the checks are about.
+
+use super::judge::{Delays, Null, SendLag, StalledGenerator, StalledServer};
+use super::null::Echo;
+use super::stop::{stand_still, wait};
+use crate::servers::{Launch, Server};
+use crate::{
+    Host, Measurement, News, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url, execute,
+};
+use load::{
+    Arrival, Content, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop, Timeouts, Workload,
+};
+use record::{Block, Ended, OpenLoop, RunRecord, Summary};
+use stats::{Histogram, Stall};
+use std::num::NonZeroU32;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use units::{Bytes, Nanos, Rate};
+
+/// What all checks have in common.
+pub(super) struct Stage<'a> {
+    host: &'a Host,
+    interrupt: &'a AtomicUsize,
+}
+
+/// A delay that a server is known to have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    code: &'static str,
+    about: &'static str,
+    delay: &'static str,
+}
+
+impl Known {
+    pub(super) const ALL: [Self; 3] = [
+        Self { code: "delay_fixed", about: "a delay of 1 ms", delay: "fixed:1ms" },
+        Self {
+            code: "delay_exponential",
+            about: "an exponential delay of 1 ms on average",
+            delay: "exponential:1ms",
+        },
+        Self {
+            code: "delay_bimodal",
+            about: "a delay of 1 ms, for one message of ten 50 ms",
+            delay: "bimodal:1ms,50ms@10%",
+        },
+    ];
+
+    pub(super) const fn code(self) -> &'static str {
+        self.code
+    }
+
+    pub(super) const fn about(self) -> &'static str {
+        self.about
+    }
+}
+
+/// A stall test: a constant rate, of which the server is stopped for a while.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StopTest {
+    scheme: Scheme,
+    measured: Nanos,
+    /// From when on in the measurement.
+    after: Nanos,
+    stopped: Nanos,
+}
+
+impl StopTest {
+    /// Of 10 s, which a p99.9 needs.
+    pub(super) const fn short() -> Self {
+        Self {
+            scheme: Scheme::WebSocket,
+            measured: Nanos::from_secs(10),
+            after: Nanos::from_secs(2),
+            stopped: Nanos::from_secs(1),
+        }
+    }
+
+    /// Of 20 s.
+    pub(super) const fn full(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            measured: Nanos::from_secs(20),
+            after: Nanos::from_secs(5),
+            stopped: Nanos::from_secs(2),
+        }
+    }
+}
+
+impl<'a> Stage<'a> {
+    pub(super) const fn new(host: &'a Host, interrupt: &'a AtomicUsize) -> Self {
+        Self { host, interrupt }
+    }
+
+    /// Floor and ceiling, each in a second.
+    pub(super) fn null(&self) -> Result<Null, RunError> {
+        let echo = Echo::start()?;
+        let closed =
+            |connections| Load { connections, arrival: closed(), ..Load::of(Nanos::from_secs(1)) };
+        let one = self.measure(&echo.url, closed(1), &mut Silent)?;
+        let many = self.measure(&echo.url, closed(CONNECTIONS_MANY), &mut Silent)?;
+        let floor = one.block()?.round_trip.as_ref().and_then(|times| times.p50_ns);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+        let messages_per_s = many.block()?.messages_per_s as u64;
+        let failed = one.failed() + many.failed();
+        Ok(Null { floor: Nanos(floor.unwrap_or(0)), messages_per_s, failed })
+    }
+
+    pub(super) fn send_lag(&self) -> Result<SendLag, RunError> {
+        let echo = Echo::start()?;
+        let measured = self.measure(&echo.url, Load::of(Nanos::from_secs(3)), &mut Silent)?;
+        Ok(SendLag {
+            lag: histogram(measured.open_loop()?.send_lag.as_ref()),
+            timer_floor: measured.record.environment.timer_floor,
+            failed: measured.failed(),
+        })
+    }
+
+    pub(super) fn delays(&self, known: Known) -> Result<Delays, RunError> {
+        let oracle = Server::start_oracle(Scheme::TcpFramed, known.delay, self.launch())?;
+        let load = Load { oracle: true, ..Load::of(Nanos::from_secs(4)) };
+        let measured = self.measure(&oracle.url, load, &mut Silent)?;
+        let times = measured.open_loop()?;
+        Ok(Delays {
+            measured: histogram(times.service.as_ref()),
+            truth: histogram(times.true_delay.as_ref()),
+            failed: measured.failed(),
+        })
+    }
+
+    pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
+        let server = Server::start(test.scheme, self.launch())?;
+        let pid = server.pid();
+        let (tell, told) = channel();
+        let (measured, stopped) = thread::scope(|scope| {
+            let stopper = scope.spawn(move || match told.recv() {
+                Ok(()) => wait(test.after, self.interrupt)
+                    .and_then(|()| stand_still(pid, test.stopped, self.interrupt)),
+                Err(_) => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
+            });
+            let load = Load::of(test.measured);
+            let measured = self.measure(&server.url, load, &mut WhenMeasured(Some(tell)));
+            (measured, stopper.join())
+        });
+        let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (measured, stopped) = (measured?, stopped?);
+        let counts = measured.block()?.counts;
+        Ok(StalledServer {
+            truth: Stall {
+                rate: rate(),
+                measured: test.measured,
+                stopped,
+                drain_rate: drain_rate(),
+            },
+            response: histogram(measured.open_loop()?.response.as_ref()),
+            planned: counts.planned,
+            ok: counts.ok,
+        })
+    }
+
+    /// The generator is a process of its own, as anybody starts it.
+    pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
+        let server = Server::start(Scheme::WebSocket, self.launch())?;
+        let failed = |reason: String| RunError::EmbeddedServer { name: "generator", reason };
+        let child = Command::new(&self.host.program)
+            .arg("run")
+            .arg(server.url.to_string())
+            .args([
+                "--rate",
+                "1000/s",
+                "-c",
+                "10",
+                "-d",
+                "6s",
+                "--warm-up",
+                "300ms",
+                "-q",
+                "-o",
+                "-",
+            ])
+            // What is set for the user's own runs is not meant for this one.
+            .env_clear()
+            .current_dir(&self.host.scratch)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("{}: {error}", self.host.program.display())))?;
+        let pid = child.id();
+        let (output, stopped) = thread::scope(|scope| {
+            let stopper = scope.spawn(move || {
+                wait(GENERATOR_STOP_AFTER, self.interrupt)
+                    .and_then(|()| stand_still(pid, Nanos::from_secs(1), self.interrupt))
+            });
+            (child.wait_with_output(), stopper.join())
+        });
+        let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let record = RunRecord::from_json(&text).map_err(|error| {
+            failed(format!("{error}; {}", String::from_utf8_lossy(&output.stderr).trim()))
+        })?;
+        let measured = Measured { record };
+        // A busy machine may have stopped it at other times as well.
+        let stalls = &measured.block()?.stalls.first;
+        let longest =
+            stalls.iter().max_by_key(|stall| stall.duration_ns).copied().unwrap_or_default();
+        Ok(StalledGenerator {
+            stopped,
+            due: stopped.0 / rate().due(1).0,
+            longest: Nanos(longest.duration_ns),
+            affected: longest.affected,
+            is_named: measured.is_named("generator_stalled"),
+            service_p99: measured
+                .open_loop()?
+                .service
+                .as_ref()
+                .and_then(|times| times.p99_ns)
+                .map(Nanos),
+            failed: measured.failed(),
+        })
+    }
+
+    /// Runs one measurement through all that a run goes through.
+    fn measure(
+        &self,
+        url: &Url,
+        load: Load,
+        progress: &mut dyn Progress,
+    ) -> Result<Measured, RunError> {
+        let plan = Plan {
+            measurements: vec![load.measurement(url)],
+            rounds: 1,
+            order: Order::AsListed,
+            baseline: None,
+            seed: SEED,
+            public_allowed: false,
+        };
+        let record = execute(&plan, self.host, progress, self.interrupt)?;
+        match record.ended {
+            Ended::Interrupted { signal } => Err(RunError::Interrupted { signal }),
+            Ended::Completed | Ended::Partial { .. } => Ok(Measured { record }),
+        }
+    }
+
+    fn launch(&self) -> Launch<'a> {
+        Launch { program: &self.host.program, scratch: &self.host.scratch, cpu: None }
+    }
+}
+
+/// What is sent. Everything else is the same in all checks.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    connections: u32,
+    arrival: Arrival,
+    time: Nanos,
+    /// Whether the server says its true delay.
+    oracle: bool,
+}
+
+impl Load {
+    /// 1000 messages a second on 10 connections, for so long.
+    fn of(time: Nanos) -> Self {
+        let connections = nonzero(CONNECTIONS);
+        let arrival = Arrival::Open {
+            schedule: Schedule::new(rate(), Spacing::Uniform, connections),
+            pick: Pick::Any,
+            in_flight_max: nonzero(IN_FLIGHT_MAX),
+        };
+        Self { connections: CONNECTIONS, arrival, time, oracle: false }
+    }
+
+    fn measurement(self, url: &Url) -> Measurement {
+        let content = Content::binary(SIZE, SEED);
+        let oracle = self.oracle.then(|| content.for_oracle()).flatten();
+        let expect = if oracle.is_some() { Expect::Oracle } else { Expect::Echo };
+        let patience = Nanos::from_secs(5);
+        let workload = Workload {
+            connections: nonzero(self.connections),
+            connect_rate: None,
+            lifetime: Lifetime::Long,
+            arrival: self.arrival,
+            content: oracle.unwrap_or(content),
+            expect,
+            phases: Phases {
+                warm_up: Nanos::from_millis(300),
+                stop: Stop::After(self.time),
+                drain: Nanos::from_secs(1),
+            },
+            timeouts: Timeouts {
+                connect: patience,
+                handshake: patience,
+                reply: patience,
+                close: patience,
+            },
+            seed: SEED,
+        };
+        Measurement {
+            name: url.to_string(),
+            peer: Peer::Given(url.clone()),
+            speech: Speech::default(),
+            workload,
+            content_source: format!("random bytes, from seed {SEED}"),
+            threads: NonZeroU32::MIN,
+            sources: Vec::new(),
+            busy_poll: Nanos::ZERO,
+            resolve_timeout: patience,
+        }
+    }
+}
+
+/// The record of one measurement of one block.
+struct Measured {
+    record: RunRecord,
+}
+
+impl Measured {
+    fn block(&self) -> Result<&Block, RunError> {
+        let nothing = |reason: &str| RunError::WrongAnswer {
+            target: self
+                .record
+                .plan
+                .workloads
+                .first()
+                .map_or("-", |workload| &workload.target)
+                .to_owned(),
+            reason: reason.to_owned(),
+        };
+        let block = self.record.blocks.first().ok_or_else(|| nothing("nothing was measured"))?;
+        match &block.failed {
+            Some(reason) => Err(nothing(reason)),
+            None => Ok(block),
+        }
+    }
+
+    fn open_loop(&self) -> Result<&OpenLoop, RunError> {
+        let none = || RunError::InvalidRequest("the self-test asked for an open loop".to_owned());
+        self.block()?.open_loop.as_ref().ok_or_else(none)
+    }
+
+    /// Messages that were due and did not get their reply.
+    fn failed(&self) -> u64 {
+        let counts = self.record.blocks.iter().map(|block| block.counts);
+        counts.map(|counts| counts.planned.saturating_sub(counts.ok)).sum()
+    }
+
+    fn is_named(&self, code: &str) -> bool {
+        let reasons = self.record.verdict.iter().flat_map(|verdict| &verdict.reasons);
+        reasons.into_iter().any(|reason| reason.code == code)
+    }
+}
+
+/// Says when the measurement has begun, to the tenth of a second after which the first news of it comes.
+struct WhenMeasured(Option<Sender<()>>);
+
+impl Progress for WhenMeasured {
+    fn report(&mut self, news: News<'_>) {
+        if let News::Live(live) = news
+            && live.phase == "measure"
+            && let Some(tell) = self.0.take()
+        {
+            tell.send(()).ok();
+        }
+    }
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn report(&mut self, _: News<'_>) {}
+}
+
+fn closed() -> Arrival {
+    Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None }
+}
+
+/// What a summary was made of; empty if there is none.
+fn histogram(summary: Option<&Summary>) -> Histogram {
+    summary.and_then(|summary| summary.histogram().ok()).unwrap_or_default()
+}
+
+fn rate() -> Rate {
+    per_second(1000)
+}
+
+/// How fast a server of ours works off what has piled up, at the least; the windows allow for more.
+fn drain_rate() -> Rate {
+    per_second(20_000)
+}
+
+fn per_second(count: u32) -> Rate {
+    Rate::new(nonzero(count), Nanos::from_secs(1)).expect("a second is some time")
+}
+
+const fn nonzero(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).expect("no count here is zero")
+}
+
+const CONNECTIONS: u32 = 10;
+/// As many as a rung of the ladder has.
+const CONNECTIONS_MANY: u32 = 50;
+/// Far more than a stop of 2 s leaves outstanding.
+const IN_FLIGHT_MAX: u32 = 20_000;
+const SIZE: Bytes = Bytes(64);
+const SEED: u64 = 7;
+
+/// From the start of the generator to its stop: by then it has begun to measure.
+const GENERATOR_STOP_AFTER: Nanos = Nanos::from_millis(2500);
