@@ -154,6 +154,19 @@ fn messages_due_in_the_warm_up_do_not_count_though_they_are_answered_after_it() 
 }
 
 #[test]
+fn messages_due_in_the_warm_up_do_not_count_though_they_are_sent_after_it() {
+    // One request at a time: while the server stands still over the end of the warm-up, the others wait.
+    let play = Play::new(Speech::Http).rate("100/s").warm_up(ms(1000)).duration(ms(1000));
+    let mut world = World::new(&play.reply_timeout(ms(5000)));
+    world.server.freeze(Instant(800_500_000), Instant(1_300_500_000));
+    assert_eq!(world.run(&mut Watched::new(Speech::Http), TIME_MAX), Ended::Done);
+    let played = world.finish();
+    played.assert_all_ok(100);
+    let warm_up = Counts { sent: 100, ok: 100, ..Counts::default() };
+    assert_eq!(played.outcome.warm_up, warm_up);
+}
+
+#[test]
 fn the_connect_is_inside_no_response_time_of_a_connection_that_stays() {
     for speech in Speech::ALL {
         let mut play = Play::new(speech).connections(4).rate("100/s").duration(ms(1000));
@@ -272,14 +285,38 @@ fn workers_together_keep_the_rate() {
 }
 
 #[test]
+fn a_worker_that_hears_late_of_the_start_keeps_to_the_schedule_of_all() {
+    let play = Play::new(Speech::Raw).connections(2).rate("1000/s").own().duration(ms(1000));
+    let parts = play.workload.split(NonZeroU32::new(2).unwrap());
+    let part = |index: usize| Play { workload: parts[index].clone(), ..play.clone() };
+    let mut world = World::of_workers(&part(0), 2);
+    let mut other = worker(&part(1), &world.control);
+    let mut engine = world.network.engine();
+    // Both are ready after 2 ms, and begin 2 ms later.
+    engine.freeze(Instant(2_500_000), Instant(7_500_000));
+    let mut server = Noting::default();
+    let mut parties = [
+        Party::awaited(&mut world.client, &mut world.worker),
+        Party::awaited(&mut engine, &mut other),
+        Party::background(&mut world.server, &mut server),
+    ];
+    assert_eq!(world.network.run(&mut parties, TIME_MAX), Ended::Done);
+    let (outcome, notes) = other.finish();
+    let other = Played::new(outcome, notes, true);
+    assert_eq!(other.outcome.window, world.finish().outcome.window);
+    other.assert_all_ok(500);
+    near(other.notes.lag.max().unwrap(), Nanos::from_micros(2500), Nanos::from_micros(10));
+}
+
+#[test]
 fn connections_take_turns() {
     for speech in [Speech::Framed, Speech::Http] {
         let mut server = Watched::new(speech);
-        let play = Play::new(speech).connections(7).rate("700/s").duration(ms(1000));
-        let played = play.against(&mut server);
+        let play = Play::new(speech).connections(7).rate("700/s").warm_up(ms(500));
+        let played = play.duration(ms(1000)).against(&mut server);
         played.assert_all_ok(700);
-        // The last reply comes when the measurement is over.
-        assert_eq!(played.outcome.replies_each, [100, 100, 100, 100, 100, 100, 99]);
+        // A round trip into the measurement the last reply of the warm-up comes, and one misses its end.
+        assert_eq!(played.outcome.replies_each, [100; 7]);
     }
 }
 

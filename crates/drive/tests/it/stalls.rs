@@ -2,7 +2,7 @@
 
 use crate::peers::{Noting, Watched};
 use crate::world::{Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, always, ms};
-use drive::{Counts, Stall};
+use drive::{Counts, Outcome, Stall};
 use engine::sim::Outcome as Ended;
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -101,6 +101,22 @@ fn a_gap_over_the_end_of_the_measurement_leaves_nothing_out() {
     assert_eq!(played.outcome.measured.ok, 2000);
     let (begin, end) = played.outcome.window.unwrap();
     assert_eq!(end.since(begin), ms(2000));
+}
+
+#[test]
+fn a_gap_over_the_end_of_the_warm_up_moves_nothing_from_one_to_the_other() {
+    for max in [20, 100_000] {
+        let play = Play::new(Speech::Framed).connections(5).rate("7k/s").outstanding_max(max);
+        let mut world = World::new(&play.warm_up(ms(1000)).duration(ms(1000)).drain(ms(3000)));
+        world.client.freeze(Instant(900_500_000), Instant(1_100_500_000));
+        assert_eq!(world.run(&mut Watched::new(Speech::Framed), TIME_MAX), Ended::Done);
+        let Outcome { window, planned, measured, warm_up, stalls, .. } = world.finish().outcome;
+        let begin = Instant::START + ROUND_TRIP + ms(1000);
+        assert_eq!(window, Some((begin, begin + ms(1000))), "as the schedule has it");
+        assert_eq!((planned, warm_up.sent + warm_up.unsent), (7000, 7000), "{max}");
+        assert_eq!(measured.unsent > 0, max == 20);
+        assert_eq!(stalls.count, 1);
+    }
 }
 
 #[test]
