@@ -4,7 +4,7 @@
 //! on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::packages::{self, Need};
-use crate::{shell, third_party, tidy};
+use crate::{mutants, shell, third_party, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let servers = gate.step("third parties", "cargo xtask third-party", third_party::install)?;
     let mut tests = shell::cargo("test --locked --workspace --all-targets");
     gate.command("tests", tests.env(third_party::VARIABLE, servers))?;
+    gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.command("documentation tests", &mut shell::cargo("test --locked --workspace --doc"))?;
     let mut doc = shell::cargo("doc --locked --workspace --no-deps");
     gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;

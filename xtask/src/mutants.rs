@@ -24,6 +24,11 @@ pub(crate) struct MutantsArgs {
     only: Option<String>,
 }
 
+/// Plants all of them.
+pub(crate) fn all() -> Result<()> {
+    run(&MutantsArgs { only: None })
+}
+
 /// Plants every bug, prints what caught it, and fails unless all are caught.
 #[expect(clippy::disallowed_methods, reason = "tells a person how long it took")]
 pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
@@ -40,7 +45,7 @@ pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
         eprintln!("mutants: {}", plant.name);
         let outcome = try_plant(&tree, plant).with_context(|| format!("plant `{}`", plant.name))?;
         caught += usize::from(outcome != Outcome::Survived);
-        println!("{:<38} {outcome}\n    {}; had by: {}", plant.name, plant.lie, plant.had_by);
+        println!("{:<30} {outcome}\n    {}; had by: {}", plant.name, plant.lie, plant.had_by);
     }
     println!("\n{:.0} s", start.elapsed().as_secs_f64());
     println!("{caught} of {} caught", plants.len());

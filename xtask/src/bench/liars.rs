@@ -1,8 +1,8 @@
 //! `cargo xtask bench liars`: what load generators say of a server that stood still, and what it was.
 //!
 //! Every tool is to send 1000 messages a second for 20 s over 100 connections, by its own best options. In the middle
-//! the server is stopped for two seconds, measured by the clock. By arithmetic ([`stats::Stall`]), one user in a hundred
-//! then waits 1.8 s or longer; the table says what each tool said.
+//! the server is stopped for two seconds, measured by the clock. By arithmetic ([`stats::Stall`]), one user in a
+//! hundred then waits 1.8 s or longer; the table says what each tool said.
 //!
 //! The servers are ours, `wirebench serve`, on a core of their own as far as there are two; a tool may use all. Start
 //! reading at [`contest::ALL`], the list. [`said`] reads what tools print, [`tools`] installs them, [`table`] prints.

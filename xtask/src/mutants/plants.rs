@@ -258,8 +258,8 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "dashboards, and tools that add up their workers' percentiles",
         file: "crates/run/src/results.rs",
         changes: &[Change {
-            find: "        Summary::of(&merged)\n",
-            replace: "        let each = |kept: &&&Kept| Some(of(&kept.headline)?.quantile(0.99).ok()?.0);\n        let each: Vec<u64> = good.iter().filter_map(|kept| each(&kept)).collect();\n        Summary::of(&merged).map(|mut summary| {\n            let mean = each.iter().sum::<u64>() / each.len().max(1) as u64;\n            summary.p99_ns = summary.p99_ns.map(|_| mean);\n            summary\n        })\n",
+            find: "    let mut merged = Histogram::new();\n    blocks.for_each(|times| merged.add(times));\n    Summary::of(&merged)\n",
+            replace: "    let mut merged = Histogram::new();\n    let mut each = Vec::new();\n    blocks.for_each(|times| {\n        merged.add(times);\n        each.extend(times.quantile(0.99).map(|time| time.0));\n    });\n    let mut summary = Summary::of(&merged)?;\n    summary.p99_ns = Some(each.iter().sum::<u64>() / each.len().max(1) as u64);\n    Some(summary)\n",
         }],
     },
     Plant {
