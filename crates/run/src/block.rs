@@ -362,3 +362,25 @@ const SECOND: Nanos = Nanos::from_secs(1);
 
 /// For how many seconds at once intervals are taken; workers are never that far apart.
 const SECONDS_OPEN: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::Arrival;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn replies_of_the_drain_are_in_the_distribution_and_in_no_rate() {
+        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
+        let mut adding = Adding::default();
+        for (phase, ms) in [(Phase::WarmUp, 5), (Phase::Measure, 1), (Phase::Drain, 900)] {
+            let mut interval = Interval { phase, replies: 1, ..Interval::new(arrival) };
+            interval.round_trips.record(Nanos::from_millis(ms));
+            adding.add(&interval);
+        }
+        let sum = adding.finish();
+        assert_eq!((sum.round_trips.count(), sum.replies), (2, 1));
+        let longest = sum.round_trips.max().unwrap();
+        assert!(longest >= Nanos::from_millis(899), "the slowest come last: {longest}");
+    }
+}

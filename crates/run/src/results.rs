@@ -142,11 +142,6 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
     let blocks: Vec<&Kept> = kept.iter().filter(|kept| kept.block.workload == workload).collect();
     let good: Vec<&Kept> =
         blocks.iter().copied().filter(|kept| kept.block.failed.is_none()).collect();
-    let merged = |of: fn(&Headline) -> Option<&Histogram>| {
-        let mut merged = Histogram::new();
-        good.iter().filter_map(|kept| of(&kept.headline)).for_each(|times| merged.add(times));
-        Summary::of(&merged)
-    };
     let mut medians = PerMetric::default();
     for metric in METRICS {
         let values: Vec<f64> = good.iter().filter_map(|kept| metric.of(kept)).collect();
@@ -157,10 +152,17 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
         blocks: good.len(),
         blocks_failed: blocks.len() - good.len(),
         medians,
-        round_trip: merged(Headline::round_trip),
-        response: merged(Headline::response),
+        round_trip: merged(good.iter().filter_map(|kept| kept.headline.round_trip())),
+        response: merged(good.iter().filter_map(|kept| kept.headline.response())),
         to_baseline: None,
     }
+}
+
+/// What the messages of all blocks come to: one distribution, no averages of percentiles.
+fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<Summary> {
+    let mut merged = Histogram::new();
+    blocks.for_each(|times| merged.add(times));
+    Summary::of(&merged)
 }
 
 /// The median, with its interval where there are enough blocks for one.
@@ -234,5 +236,27 @@ fn correct(results: &mut [WorkloadResult]) {
         for (comparison, corrected) in compared.iter_mut().zip(holm(&p_values)) {
             comparison.p_value_holm = Some(corrected);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Nanos;
+
+    #[test]
+    fn percentiles_of_all_blocks_are_those_of_all_messages() {
+        // One message in fifty is slow, and all of these are in one block.
+        let block = |ms, count| {
+            let mut times = Histogram::new();
+            (0..count).for_each(|_| times.record(Nanos::from_millis(ms)));
+            times
+        };
+        let all = merged([block(1, 49_000), block(100, 1_000)].iter()).unwrap();
+        assert_eq!(all.count, 50_000);
+        let near =
+            |found: Option<u64>, ms: u64| found.unwrap().abs_diff(ms * 1_000_000) <= ms * 1_000;
+        assert!(near(all.p50_ns, 1) && near(all.p90_ns, 1), "{all:?}");
+        assert!(near(all.p99_ns, 100), "the average of both p99 is 50.5 ms: {:?}", all.p99_ns);
     }
 }
