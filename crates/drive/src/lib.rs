@@ -25,6 +25,7 @@ mod target;
 mod waiting;
 
 pub use control::Control;
+pub use lifecycle::OPENING_MAX;
 pub use recorder::{
     ConnectionCounts, Counts, ErrorClass, Identity, Interval, Observer, OpenLoop, Outcome, Phase,
     Sessions, Stall, Stalls, Tally, Times,

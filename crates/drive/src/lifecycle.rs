@@ -7,7 +7,7 @@ use crate::pacing::Pacing;
 use crate::recorder::{ErrorClass, Failure, INTERVAL, Left, Observer, Outcome, Phase, Recorder};
 use crate::{Control, End, Target, Transport, Worker, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
-use load::{Arrival, Lifetime, Stop, Workload};
+use load::{Arrival, Closing, Lifetime, Stop, Workload};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -351,7 +351,8 @@ impl<O: Observer> Worker<O> {
     /// Ends a connection properly; what the protocol wants said is said first.
     fn begin_end<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        let answer_owed = connection.machine.close(&mut self.tx);
+        let answer_owed =
+            connection.machine.close(&mut self.tx) && self.workload.closing == Closing::Complete;
         connection.state = State::AwaitClose;
         connection.since = now;
         self.flush(engine, id);
@@ -669,8 +670,8 @@ fn forget_messages(in_flight: &mut InFlight, recorder: &mut Recorder) {
 /// How a connection ended of which no more is known.
 const CLOSED: &str = "closed by the server";
 
-/// How many connections are opened at the same time at most: fewer than any backlog holds.
-const OPENING_MAX: u32 = 256;
+/// How many connections a worker opens at the same time at most: fewer than any backlog holds.
+pub const OPENING_MAX: u32 = 256;
 
 /// How long no connection is started after one failed, so that a dead server is not flooded.
 const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);

@@ -22,6 +22,7 @@ pub mod url;
 mod watch;
 mod written;
 
+pub use drive::OPENING_MAX;
 pub use error::RunError;
 pub use plan::{Measurement, Order, Peer, Plan, Speech};
 pub use progress::{Behind, Live, LiveOpenLoop, News, Progress};

@@ -67,7 +67,7 @@ fn facts() -> Facts {
         cores: topology.core_count(),
         sharing: place(&topology, NonZeroUsize::MIN).map(|placement| placement.sharing),
         kernel_memory: probe::kernel_memory(),
-        connects_at_once: CONNECTS_AT_ONCE,
+        connects_at_once: run::OPENING_MAX.into(),
         messages_per_s_max: certificate::of_this_boot().and_then(|found| found.messages_per_s_max),
     }
 }
@@ -202,6 +202,3 @@ fn json_of_finding(finding: &Finding) -> Value {
 
 /// Over how long steal is looked at: a hundred of the kernel's steps of 10 ms on each CPU.
 const STEAL_OVER: Nanos = Nanos::from_secs(1);
-
-/// How many connections a worker has under way at the same time at most (crate `drive`).
-const CONNECTS_AT_ONCE: u64 = 256;

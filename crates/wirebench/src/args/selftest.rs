@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::{Label, Terminal};
 use anyhow::anyhow;
+use probe::SystemSampler;
 use record::{Certificate, Check, Kind};
 use run::selftest::Told;
 
@@ -44,6 +45,8 @@ impl Selftest {
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let host = outcome::host(Kind::Other, &Repeat::of([NAME.to_owned()]))?;
         let wish = signals::listen()?;
+        let cpus = || SystemSampler::open()?.sample();
+        let before = cpus();
         let mut tell = |told: Told<'_>| match told {
             Told::Begins(what) => terminal.say(&format!("measuring {what}")),
             Told::Checked(check) if !check.passed => {
@@ -55,6 +58,10 @@ impl Selftest {
         if self.full {
             found.checks.extend(run::selftest::stall_tests(&host, &mut tell, &wish.signal)?);
         }
+        let idle = match (before, cpus()) {
+            (Ok(before), Ok(after)) => after.since(&before).machine.idle_fraction(),
+            (Err(_), _) | (_, Err(_)) => None,
+        };
         let certificate = Certificate {
             at: host.started_at,
             version: host.tool.version,
@@ -65,23 +72,23 @@ impl Selftest {
             messages_per_s_max: found.messages_per_s_max,
         };
         let kept = certificate::keep(&certificate);
-        terminal.result(&self.shown(&certificate, terminal))?;
+        terminal.result(&self.shown(&certificate, idle, terminal))?;
         let path = kept.map_err(cannot_keep)?;
         terminal.say_labelled(Label::Record, &path.display().to_string());
         Ok(if certificate.passed { Exit::DONE } else { Exit::INVALID })
     }
 
-    fn shown(&self, certificate: &Certificate, terminal: &Terminal) -> String {
+    fn shown(&self, certificate: &Certificate, idle: Option<f64>, terminal: &Terminal) -> String {
         if self.json {
             let json = serde_json::to_string_pretty(certificate);
             return json.map_or_else(|error| error.to_string(), |json| json + "\n");
         }
-        page(certificate, &terminal.style())
+        page(certificate, idle, &terminal.style())
     }
 }
 
-/// The certificate, for people.
-fn page(certificate: &Certificate, style: &report::Style) -> String {
+/// The certificate, for people; `idle` is the share of the time in which CPUs did nothing.
+fn page(certificate: &Certificate, idle: Option<f64>, style: &report::Style) -> String {
     let Certificate { at, version, boot_id, checks, .. } = certificate;
     let passed = checks.iter().filter(|check| check.passed).count();
     let outcome = if certificate.passed { "PASSED" } else { "FAILED" };
@@ -99,6 +106,7 @@ fn page(certificate: &Certificate, style: &report::Style) -> String {
         })
         .collect();
     if !certificate.passed {
+        rows.extend(idle.map(|idle| ("machine", vec![quiet(idle)])));
         rows.push(("next", vec![ADVICE.to_owned()]));
     }
     rows.push((
@@ -106,6 +114,15 @@ fn page(certificate: &Certificate, style: &report::Style) -> String {
         vec![format!("this machine until it is started again (boot {boot_id}).")],
     ));
     report::sheet(&heading, &rows, style)
+}
+
+/// Whether others needed the machine at the same time.
+fn quiet(idle: f64) -> String {
+    format!(
+        "CPUs were idle for {:.0} % of the time. With nothing else running it is most of it: a self-test waits more \
+         than it works.",
+        idle * 100.0
+    )
 }
 
 /// A check's code as words.
@@ -148,18 +165,22 @@ mod tests {
 
     #[test]
     fn a_certificate_says_what_passed_and_what_to_do_about_what_did_not() {
-        let page = |passed| page(&certificate(passed), &report::Style::default());
+        let page = |passed| page(&certificate(passed), Some(0.084), &report::Style::default());
         let good = page(true);
         assert!(good.starts_with(
             "Self-test of wirebench 0.1.0, 2026-11-21T01:02:03Z: PASSED, 2 of 2 checks.\n"
         ));
         assert!(good.contains("\ndelay fixed    passed: p50 1 ms"), "{good}");
-        assert!(!good.contains("FAILED") && !good.contains("next"), "{good}");
+        assert!(
+            !good.contains("FAILED") && !good.contains("next") && !good.contains("idle"),
+            "{good}"
+        );
         let bad = page(false);
         assert!(
             bad.contains("FAILED, 1 of 2 checks.") && bad.contains("\nstalled generator FAILED: "),
             "{bad}"
         );
+        assert!(bad.contains("\nmachine        CPUs were idle for 8 % of the time."), "{bad}");
         assert!(bad.contains("\nnext           this machine was too noisy"), "{bad}");
         assert!((good + &bad).lines().all(|line| line.chars().count() <= 80));
     }
