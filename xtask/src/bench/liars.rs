@@ -113,7 +113,7 @@ fn measure(
         .wait_for("a connection", START_MAX, |_| Ok((server.open_files()? > idle).then_some(())))?;
     sleep(BEFORE_STOP);
     let stopped = stop(&server)?;
-    let printed = generator.finish(END_MAX)?;
+    let printed = generator.finish_with(contestant.tool.exit_codes(), END_MAX)?;
     let words = contestant.collect(&place, printed)?;
     // For whoever doubts how it was read.
     std::fs::write(scratch.join(contestant.name.replace(' ', "-") + ".txt"), &words)?;

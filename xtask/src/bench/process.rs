@@ -70,6 +70,11 @@ impl Process {
 
     /// Waits for a proper end and gives back what it printed.
     pub(super) fn finish(&mut self, patience: Duration) -> Result<String> {
+        self.finish_with(&[0], patience)
+    }
+
+    /// Waits for an end with one of these exit codes and gives back what it printed.
+    pub(super) fn finish_with(&mut self, codes: &[i32], patience: Duration) -> Result<String> {
         let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait()? {
@@ -78,7 +83,8 @@ impl Process {
             ensure!(start.elapsed() < patience, "{} did not end within {patience:?}", self.name);
             sleep(POLL);
         };
-        ensure!(status.success(), "{} failed ({status}){}", self.name, self.last_words());
+        let is_good = status.code().is_some_and(|code| codes.contains(&code));
+        ensure!(is_good, "{} failed ({status}){}", self.name, self.last_words());
         Ok(self.printed())
     }
 
