@@ -7,7 +7,7 @@ use crate::pacing::Pacing;
 use crate::recorder::{ErrorClass, Failure, INTERVAL, Left, Observer, Outcome, Phase, Recorder};
 use crate::{Control, End, Target, Transport, Worker, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
-use load::{Arrival, Lifetime, Stop, Workload};
+use load::{Arrival, Closing, Lifetime, Stop, Workload};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -351,7 +351,8 @@ impl<O: Observer> Worker<O> {
     /// Ends a connection properly; what the protocol wants said is said first.
     fn begin_end<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        let answer_owed = connection.machine.close(&mut self.tx);
+        let answer_owed =
+            connection.machine.close(&mut self.tx) && self.workload.closing == Closing::Complete;
         connection.state = State::AwaitClose;
         connection.since = now;
         self.flush(engine, id);

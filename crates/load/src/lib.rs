@@ -26,6 +26,8 @@ pub struct Workload {
     pub connect_rate: Option<Rate>,
     /// How long each of them lives.
     pub lifetime: Lifetime,
+    /// How we end them.
+    pub closing: Closing,
     /// When messages are sent.
     pub arrival: Arrival,
     /// What they hold.
@@ -48,6 +50,16 @@ pub enum Lifetime {
     /// One short-lived client after the other: connect, so many round trips, close. Opening is part of what is
     /// measured, timed apart.
     RoundTrips(NonZeroU32),
+}
+
+/// How a connection is ended by us, in protocols whose end is answered (WebSocket's Close). Others are closed at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Closing {
+    /// Properly: the answer is awaited (RFC 6455 §7.1.1).
+    #[default]
+    Complete,
+    /// Right behind our own last words, as clients do that leave: the peer's answer finds nobody.
+    AtOnce,
 }
 
 /// When messages are sent.
@@ -215,6 +227,7 @@ mod tests {
             connections: NonZeroU32::new(connections).unwrap(),
             connect_rate: Some("10/s".parse().unwrap()),
             lifetime: Lifetime::Long,
+            closing: Closing::Complete,
             arrival: Arrival::Closed {
                 in_flight: NonZeroU32::MIN,
                 in_flight_max: in_flight_max.and_then(NonZeroU32::new),

@@ -29,6 +29,9 @@ pub struct Workload {
     pub connections: u64,
     /// How long each of them lives.
     pub lifetime: Lifetime,
+    /// Whether the answer to our own end is awaited, where the protocol has one (WebSocket).
+    #[serde(default = "awaited")]
+    pub closing_awaited: bool,
     /// When messages are sent.
     #[serde(default)]
     pub arrival: Arrival,
@@ -80,6 +83,11 @@ impl Workload {
         scheme == "unix"
             || ["127.", "localhost", "[::1]"].iter().any(|start| host.starts_with(start))
     }
+}
+
+/// What records say that were made before there was a choice.
+fn awaited() -> bool {
+    true
 }
 
 /// How long a connection lives.

@@ -279,6 +279,7 @@ mod tests {
             connections: NonZeroU32::MIN,
             connect_rate: None,
             lifetime: Lifetime::Long,
+            closing: load::Closing::Complete,
             arrival,
             content: Content::binary(Bytes(64), 7),
             expect: Expect::Echo,

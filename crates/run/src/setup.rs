@@ -320,6 +320,7 @@ fn ports(measurement: &Measurement) -> u64 {
         Peer::Embedded(scheme) => *scheme == Scheme::WebSocket,
         Peer::Given(url) => url.scheme == Scheme::WebSocket,
     };
+    let server_closes_first = server_closes_first && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 

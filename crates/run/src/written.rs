@@ -40,6 +40,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         target,
         transport: scheme.name().to_owned(),
         connections: load.connections.get().into(),
+        closing_awaited: load.closing == load::Closing::Complete,
         lifetime: match load.lifetime {
             Lifetime::Long => record::Lifetime::Long,
             Lifetime::RoundTrips(each) => record::Lifetime::RoundTrips(each.get().into()),

@@ -102,6 +102,7 @@ impl Ladder {
                 connections: self.connections,
                 connect_rate: None,
                 lifetime,
+                closing: load::Closing::Complete,
                 arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
                 content,
                 expect: Expect::Echo,

@@ -5,7 +5,7 @@ use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, address, al
 use drive::{ConnectionCounts, Counts, ErrorClass};
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine};
-use load::Stop;
+use load::{Closing, Stop};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -32,6 +32,17 @@ fn each_phase_of_a_client_is_timed_apart_and_exactly() {
             assert_eq!(times.close, always(Nanos(ROUND_TRIP.0 * handshakes), 30));
         }
     }
+}
+
+#[test]
+fn a_client_that_closes_at_once_does_not_await_the_answer() {
+    let mut play = Play::new(Speech::WebSocket).connections(4).clients(30, 5);
+    play.workload.closing = Closing::AtOnce;
+    let mut server = Watched::new(Speech::WebSocket);
+    let played = play.against(&mut server);
+    played.assert_all_ok(150);
+    assert_eq!(played.outcome.times.close, always(Nanos::ZERO, 30));
+    assert_eq!(played.outcome.times.life, always(Nanos(ROUND_TRIP.0 * 7), 30));
 }
 
 #[test]

@@ -103,6 +103,7 @@ impl Play {
             connections: NonZeroU32::MIN,
             connect_rate: None,
             lifetime: Lifetime::Long,
+            closing: load::Closing::Complete,
             arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
             content,
             expect: Expect::Echo,

@@ -157,6 +157,7 @@ fn workload(connections: NonZeroU32, arrival: Arrival, stop: Stop) -> Workload {
         connections,
         connect_rate: None,
         lifetime: Lifetime::Long,
+        closing: load::Closing::Complete,
         arrival,
         content: Content::binary(Bytes(64), 7),
         expect: Expect::Echo,

@@ -131,6 +131,7 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
         transport: name.into(),
         connections: 50,
         lifetime,
+        closing_awaited: true,
         arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
         in_flight: 1,
         in_flight_max: Some(40),

@@ -133,6 +133,7 @@ fn workload(name: &str) -> Workload {
         transport: name.trim_end_matches("-new").trim_end_matches("-text").to_owned(),
         connections: 50,
         lifetime: if name == "http-new" { Lifetime::RoundTrips(1) } else { Lifetime::Long },
+        closing_awaited: true,
         arrival: Arrival::Closed,
         in_flight: 1,
         in_flight_max: None,

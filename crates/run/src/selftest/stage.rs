@@ -281,6 +281,7 @@ impl Load {
             connections: nonzero(self.connections),
             connect_rate: None,
             lifetime: Lifetime::Long,
+            closing: load::Closing::Complete,
             arrival: self.arrival,
             content: oracle.unwrap_or(content),
             expect,

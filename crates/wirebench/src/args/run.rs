@@ -6,7 +6,9 @@ use super::values;
 use crate::config::{Conflict, Settings};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, TrueDelay, Workload};
+use load::{
+    Arrival, Closing, Content, Expect, Lifetime, Phases, Stop, Timeouts, TrueDelay, Workload,
+};
 use run::{Measurement, Order, Peer, Plan, Scheme, Speech, Url};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -89,6 +91,15 @@ pub(crate) struct Run {
     /// Short-lived clients: how many round trips each makes [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     round_trips: Option<NonZeroU32>,
+    /// How WebSocket connections are ended
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "complete",
+        hide_short_help = true
+    )]
+    close: Close,
     /// One more header field for HTTP and WebSocket, e.g. `Origin: http://a.example`; repeatable
     ///
     /// `@FILE` is a file with one field on each line: the place for secrets, which a command line shows to everyone who
@@ -137,6 +148,15 @@ pub(crate) struct Run {
     i_may_load_this_target: bool,
     #[command(flatten)]
     output: Output,
+}
+
+/// How WebSocket connections are ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Close {
+    /// By the closing handshake: the server's answer is awaited
+    Complete,
+    /// Right behind our own Close, as clients do that leave
+    AtOnce,
 }
 
 #[rustfmt::skip]
@@ -191,6 +211,7 @@ impl Run {
                 connections: step.connections,
                 connect_rate: self.connect_rate,
                 lifetime: step.lifetime,
+                closing: self.closing(),
                 arrival: step.arrival,
                 expect: expect.clone(),
                 content: payload.content.clone(),
@@ -217,6 +238,14 @@ impl Run {
             seed,
             public_allowed: self.i_may_load_this_target,
         })
+    }
+
+    /// How connections are ended.
+    fn closing(&self) -> Closing {
+        match self.close {
+            Close::Complete => Closing::Complete,
+            Close::AtOnce => Closing::AtOnce,
+        }
     }
 
     /// When messages are sent, and on what: by a schedule, or else as soon as replies come.
@@ -283,6 +312,7 @@ impl Run {
             "ws://",
             scheme != Scheme::WebSocket && !self.subprotocol.is_empty(),
         )?;
+        only_for("--close", "ws://", scheme != Scheme::WebSocket && self.close == Close::AtOnce)?;
         only_for("--method", "http://", scheme != Scheme::Http && self.method.is_some())?;
         only_for("--text", "ws://", scheme != Scheme::WebSocket && self.text)?;
         let mut headers = Vec::new();
