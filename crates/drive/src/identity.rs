@@ -78,6 +78,7 @@ impl Check<'_> {
         }
     }
 
+    #[inline]
     fn write_down(
         self,
         flight: Flight,
@@ -98,6 +99,13 @@ impl Check<'_> {
             Err(mismatch) => self.wrong(flight, || mismatch.to_string(), reply),
         }
         Answer::Ended(flight)
+    }
+
+    fn true_delay(self, flight: Flight, reply: Message<'_>) {
+        let is_text = self.workload.content.is_text();
+        if let Some(TrueDelay(delay)) = TrueDelay::read(reply.payload, is_text) {
+            self.recorder.true_delay(flight, delay);
+        }
     }
 
     #[cold]
