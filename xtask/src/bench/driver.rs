@@ -27,6 +27,8 @@ pub(super) enum Driver {
     TokioTungstenite,
     TokioWebsockets,
     Wirebench,
+    /// With `--close at-once`: closes as `FloorEpoll` does.
+    WirebenchLeaving,
     Wrk,
 }
 
@@ -82,6 +84,11 @@ impl Asked<'_> {
             Driver::TokioTungstenite => self.peer(&tools.peers.join("tokio_tungstenite")),
             Driver::TokioWebsockets => self.peer(&tools.peers.join("tokio_websockets")),
             Driver::Wirebench => self.wirebench(&tools.wirebench),
+            Driver::WirebenchLeaving => {
+                let mut command = self.wirebench(&tools.wirebench);
+                command.args(["--close", "at-once"]);
+                command
+            }
             Driver::Wrk => self.wrk(),
         }
     }
@@ -243,7 +250,7 @@ pub(super) fn own_report(driver: Driver, printed: &str) -> Result<Option<OwnRepo
         | Driver::FloorUring
         | Driver::TokioTungstenite
         | Driver::TokioWebsockets => result_line(printed).map(Some),
-        Driver::Wirebench => record(printed).map(Some),
+        Driver::Wirebench | Driver::WirebenchLeaving => record(printed).map(Some),
         Driver::Wrk => wrk_summary(printed).map(Some),
         Driver::K6 => Ok(None),
     }

@@ -95,15 +95,18 @@ fn churn(tools: &Tools) -> Contest {
             churn("wirebench", Driver::Wirebench),
             churn("floor_epoll", Driver::FloorEpoll),
             churn("floor_epoll -X", Driver::FloorEpollClosing),
+            churn("wirebench at once", Driver::WirebenchLeaving),
         ],
+        // Like beside like: the floor closes behind its own Close, with -X it awaits the answer.
         comparisons: vec![
-            beside(0, 1, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)]),
+            beside(3, 1, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)]),
             beside(0, 2, [(GeneratorCpu, AtMost(1.3)), (PerSecond, Shown)]),
+            beside(0, 1, [(GeneratorCpu, Shown), (PerSecond, Shown)]),
         ],
     };
     if tools.k6.is_some() {
         contest.contestants.push(churn("k6", Driver::K6));
-        contest.comparisons.push(beside(3, 1, [(GeneratorCpu, Shown), (PerSecond, Shown)]));
+        contest.comparisons.push(beside(4, 1, [(GeneratorCpu, Shown), (PerSecond, Shown)]));
     }
     contest
 }
