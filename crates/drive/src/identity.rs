@@ -88,12 +88,8 @@ impl Check<'_> {
         match is_right {
             Ok(()) => {
                 self.recorder.reply(flight, self.received);
-                let Workload { expect, content, .. } = self.workload;
-                if *expect == Expect::Oracle
-                    && let Some(TrueDelay(delay)) =
-                        TrueDelay::read(reply.payload, content.is_text())
-                {
-                    self.recorder.true_delay(flight, delay);
+                if matches!(self.workload.expect, Expect::Oracle) {
+                    self.true_delay(flight, reply);
                 }
             }
             Err(mismatch) => self.wrong(flight, || mismatch.to_string(), reply),
