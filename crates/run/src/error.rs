@@ -34,6 +34,9 @@ pub enum RunError {
         /// It.
         address: IpAddr,
     },
+    /// A part of the self-test could not be carried out.
+    #[error("the self-test cannot go on: {0}")]
+    SelfTest(String),
     /// The machine does not allow that many connections.
     #[error(transparent)]
     Shortage(#[from] probe::Shortage),

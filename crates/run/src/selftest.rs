@@ -118,7 +118,7 @@ fn settled(code: &str, check: Result<Check, RunError>) -> Result<Check, RunError
         Err(error) => Ok(Check {
             code: code.to_owned(),
             passed: false,
-            evidence: format!("could not be measured: {error}"),
+            evidence: format!("FAILS: could not be measured, {error}"),
         }),
         Ok(check) => Ok(check),
     }

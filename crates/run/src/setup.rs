@@ -224,6 +224,7 @@ fn is_local(error: &RunError) -> bool {
         RunError::Engine(_)
         | RunError::Interrupted { .. }
         | RunError::PublicTarget { .. }
+        | RunError::SelfTest(_)
         | RunError::Shortage(_) => false,
     }
 }

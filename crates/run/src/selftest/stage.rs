@@ -2,7 +2,7 @@
 
 use super::judge::{Delays, Null, SendLag, StalledGenerator, StalledServer};
 use super::null::Echo;
-use super::stop::{stand_still, wait};
+use super::stop::{Stoppable, wait};
 use crate::servers::{Launch, Server};
 use crate::{
     Host, Measurement, News, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url, execute,
@@ -132,12 +132,12 @@ impl<'a> Stage<'a> {
 
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
         let server = Server::start(test.scheme, self.launch())?;
-        let pid = server.pid();
+        let process = Stoppable::new(server.pid())?;
         let (tell, told) = channel();
         let (measured, stopped) = thread::scope(|scope| {
             let stopper = scope.spawn(move || match told.recv() {
                 Ok(()) => wait(test.after, self.interrupt)
-                    .and_then(|()| stand_still(pid, test.stopped, self.interrupt)),
+                    .and_then(|()| process.stand_still(test.stopped, self.interrupt)),
                 Err(_) => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
             });
             let load = Load::of(test.measured);
@@ -163,7 +163,7 @@ impl<'a> Stage<'a> {
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
         let server = Server::start(Scheme::WebSocket, self.launch())?;
-        let failed = |reason: String| RunError::EmbeddedServer { name: "generator", reason };
+        let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
         let child = Command::new(&self.host.program)
             .arg("run")
             .arg(server.url.to_string())
@@ -188,11 +188,11 @@ impl<'a> Stage<'a> {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", self.host.program.display())))?;
-        let pid = child.id();
+        let process = Stoppable::new(child.id())?;
         let (output, stopped) = thread::scope(|scope| {
             let stopper = scope.spawn(move || {
                 wait(GENERATOR_STOP_AFTER, self.interrupt)
-                    .and_then(|()| stand_still(pid, Nanos::from_secs(1), self.interrupt))
+                    .and_then(|()| process.stand_still(Nanos::from_secs(1), self.interrupt))
             });
             (child.wait_with_output(), stopper.join())
         });
@@ -319,16 +319,7 @@ struct Measured {
 
 impl Measured {
     fn block(&self) -> Result<&Block, RunError> {
-        let nothing = |reason: &str| RunError::WrongAnswer {
-            target: self
-                .record
-                .plan
-                .workloads
-                .first()
-                .map_or("-", |workload| &workload.target)
-                .to_owned(),
-            reason: reason.to_owned(),
-        };
+        let nothing = |reason: &str| RunError::SelfTest(reason.to_owned());
         let block = self.record.blocks.first().ok_or_else(|| nothing("nothing was measured"))?;
         match &block.failed {
             Some(reason) => Err(nothing(reason)),
@@ -337,7 +328,7 @@ impl Measured {
     }
 
     fn open_loop(&self) -> Result<&OpenLoop, RunError> {
-        let none = || RunError::InvalidRequest("the self-test asked for an open loop".to_owned());
+        let none = || RunError::SelfTest("the record has no open loop".to_owned());
         self.block()?.open_loop.as_ref().ok_or_else(none)
     }
 
