@@ -105,6 +105,12 @@ impl InFlight {
         }
     }
 
+    /// How many are awaited that were due at `since` or later.
+    pub(crate) fn due_since(&self, since: Instant) -> u64 {
+        let awaited = |slot: &&Slot| slot.state == State::Awaited && slot.flight.due >= since;
+        self.slots.iter().filter(awaited).count() as u64
+    }
+
     /// Gives up the oldest message that is awaited, if it was sent at `sent_max` at the latest.
     pub(crate) fn give_up(&mut self, sent_max: Instant) -> Option<Flight> {
         let awaited = |slot: &&mut Slot| slot.state == State::Awaited;

@@ -166,8 +166,12 @@ impl<O: Observer> Worker<O> {
 
     #[cold]
     fn stood_still(&mut self, from: Instant, until: Instant) {
+        let known = self.recorder.stalled_until();
+        let in_flight = self.connections.iter().flatten().map(|it| it.in_flight.due_since(known));
+        let fresh = in_flight.sum::<u64>()
+            + self.pacing.as_ref().map_or(0, |pacing| pacing.waits_since(known));
         let waits = self.pacing.as_ref().map_or(0, Pacing::waits);
-        self.recorder.stalled(from, until, self.in_flight + waits);
+        self.recorder.stalled(from, until, self.in_flight + waits, fresh);
         if let Some(pacing) = &mut self.pacing {
             pacing.stalled(from, until);
         }

@@ -141,6 +141,11 @@ impl Pacing {
         self.waiting.len() + self.replay.held.len() as u64 + self.beginning
     }
 
+    /// How many of them were due at `since` or later, which no message is that is held back for a stall before that.
+    pub(crate) fn waits_since(&self, since: Instant) -> u64 {
+        self.waiting.due_since(since) + self.beginning
+    }
+
     /// When the schedule has its next arrival.
     pub(crate) fn next_arrival(&self) -> Instant {
         self.start + self.arrivals.next_due().at

@@ -273,7 +273,7 @@ pub struct Stalls {
     pub longest: Nanos,
     /// All together.
     pub total: Nanos,
-    /// Messages whose times they changed: due in one, or outstanding when it began.
+    /// Messages whose times they changed, each counted once: due in one, or outstanding when it began.
     pub affected: u64,
     /// The first of them, [`Stalls::KEPT_MAX`] at most.
     pub first: Vec<Stall>,
@@ -324,6 +324,7 @@ pub(crate) struct Recorder {
     pub(crate) errors: Vec<Tally>,
     identity: Identity,
     stalls: Stalls,
+    stalled_until: Instant,
     pub(crate) sessions: Sessions,
     pub(crate) replies_each: Vec<u64>,
 }
@@ -349,6 +350,7 @@ impl Recorder {
             times: Times::default(),
             errors: Vec::new(),
             identity: Identity::default(),
+            stalled_until: Instant::START,
             stalls: Stalls { first: Vec::with_capacity(Stalls::KEPT_MAX), ..Stalls::default() },
             sessions: Sessions::default(),
             replies_each: Vec::new(),
@@ -455,16 +457,24 @@ impl Recorder {
         self.identity.lost += count;
     }
 
-    /// The worker's loop stood still while `outstanding` messages were.
-    pub(crate) fn stalled(&mut self, from: Instant, until: Instant, outstanding: u64) {
+    /// When the loop went on after it had stood still the last time; what is outstanding and was due before that has
+    /// been counted as affected.
+    pub(crate) fn stalled_until(&self) -> Instant {
+        self.stalled_until
+    }
+
+    /// The worker's loop stood still while so many messages were outstanding, of which so many were not in the stall
+    /// before.
+    pub(crate) fn stalled(&mut self, from: Instant, until: Instant, outstanding: u64, fresh: u64) {
         if !self.is_measured(until) {
             return;
         }
+        self.stalled_until = until;
         let length = until.since(from);
         self.stalls.count += 1;
         self.stalls.longest = self.stalls.longest.max(length);
         self.stalls.total += length;
-        self.stalls.affected += outstanding;
+        self.stalls.affected += fresh;
         if self.stalls.first.len() < Stalls::KEPT_MAX {
             self.stalls.first.push(Stall { from, until, affected: outstanding });
         }

@@ -86,6 +86,20 @@ impl Waiting {
         }
     }
 
+    /// How many of them were due at `since` or later.
+    pub(crate) fn due_since(&self, since: Instant) -> u64 {
+        let mut count = 0;
+        for queue in &self.queues {
+            let mut index = queue.first;
+            while index != NONE {
+                let place = &self.places[index as usize];
+                count += u64::from(place.due >= since);
+                index = place.next;
+            }
+        }
+        count
+    }
+
     /// How many wait in all queues.
     pub(crate) fn len(&self) -> u64 {
         self.len
@@ -127,6 +141,7 @@ mod tests {
             waiting.push(queue, Instant(due));
         }
         assert!(!waiting.is_empty(0) && !waiting.is_empty(1));
+        assert_eq!([0, 8, 9, 10].map(|since| waiting.due_since(Instant(since))), [3, 2, 1, 0]);
         let mut drained = Vec::new();
         waiting.drain(|due| drained.push(due.0));
         assert_eq!(drained, [8, 7, 9]);

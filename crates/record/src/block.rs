@@ -97,7 +97,7 @@ pub struct Stalls {
     pub longest_ns: u64,
     /// All together.
     pub total_ns: u64,
-    /// Messages whose times they changed: that were due or awaited a reply meanwhile.
+    /// Messages whose times they changed, each counted once: that were due or awaited a reply meanwhile.
     pub affected: u64,
     /// The first hundred of them.
     pub first: Vec<Stall>,
