@@ -25,6 +25,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use table::{Row, Table};
+use tools::Tool;
 use units::{Nanos, Rate};
 
 /// Stop a server under load generators, and compare what they say with what it was
@@ -108,6 +109,10 @@ fn measure(
     let generate = contestant.command(&place)?;
     *command = Some(table::shown(&generate, &place));
     let idle = server.open_files()?;
+    // Erlang would start its name server by itself and leave it behind; this one ends with the row.
+    let _names = (contestant.tool == Tool::Tsung)
+        .then(|| Process::start("epmd", ALL_CORES, &Command::new("epmd"), scratch))
+        .transpose()?;
     let mut generator = Process::start("generator", ALL_CORES, &within(&generate), scratch)?;
     generator
         .wait_for("a connection", START_MAX, |_| Ok((server.open_files()? > idle).then_some(())))?;
