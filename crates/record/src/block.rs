@@ -21,7 +21,7 @@ pub struct Block {
     pub counts: Counts,
     /// What became of its connections.
     pub connections: Connections,
-    /// Errors and time-outs by class, the most frequent first.
+    /// Errors and time-outs by class, the most frequent first; those of the warm-up are among them.
     pub errors: Vec<ErrorClass>,
     /// How long the phases of connections took.
     pub phases: Phases,
