@@ -27,6 +27,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) progress: &'a mut dyn Progress,
     pub(crate) system: Option<SystemSampler>,
     pub(crate) own_process: Option<ProcessSampler>,
+    /// What is shorter is no stall of a worker.
+    pub(crate) stall_min: Nanos,
 }
 
 /// Which block this is.
@@ -97,7 +99,7 @@ impl Stage<'_> {
             returns.push(back);
         }
         drop(told);
-        let clock = self.clock;
+        let (clock, stall_min) = (self.clock, self.stall_min);
         thread::scope(|scope| {
             let workers: Vec<_> = parts
                 .into_iter()
@@ -106,7 +108,8 @@ impl Stage<'_> {
                 .map(|(index, (part, watch))| {
                     let (target, control) = (task.target.clone(), Arc::clone(&control));
                     let cpu = task.cpus.get(index).copied();
-                    let keeping = Keeping { clock, cpu, busy_poll: task.measurement.busy_poll };
+                    let busy_poll = task.measurement.busy_poll;
+                    let keeping = Keeping { clock, cpu, busy_poll, stall_min };
                     scope.spawn(move || work(part, target, control, watch, keeping))
                 })
                 .collect();
@@ -128,6 +131,7 @@ struct Keeping {
     clock: Clock,
     cpu: Option<usize>,
     busy_poll: Nanos,
+    stall_min: Nanos,
 }
 
 /// The life of one worker thread; what it leaves behind, and the share of the measurement that it was busy.
@@ -145,7 +149,8 @@ fn work(
     drop(sharpen_timers());
     // A closed loop reports no share of ours, and should not pay for it.
     let wants_stamps = !matches!(part.arrival, Arrival::Closed { .. });
-    let mut worker = Worker::new(part, target, Arc::clone(&control), watch);
+    let mut worker =
+        Worker::new(part, target, Arc::clone(&control), watch).with_stall_min(keeping.stall_min);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
             engine.set_busy_poll(keeping.busy_poll);

@@ -81,6 +81,7 @@ pub fn execute(
         progress,
         system: set_up.system.take(),
         own_process: probe::ProcessSampler::open(std::process::id()).ok(),
+        stall_min: set_up.stall_min(),
     };
     let mut kept = Vec::new();
     let order = plan.blocks();

@@ -200,6 +200,12 @@ impl SetUp {
         });
     }
 
+    /// What is shorter is no stall: fifty times what a timer of this machine is late by.
+    pub(crate) fn stall_min(&self) -> Nanos {
+        let floor = self.environment.timer_floor;
+        Nanos(floor.map_or(0, |floor| floor.overshoot_p99_ns.saturating_mul(50)))
+    }
+
     /// The machine, with what it did since the set-up.
     pub(crate) fn environment(&mut self) -> Environment {
         let mut environment = std::mem::take(&mut self.environment);

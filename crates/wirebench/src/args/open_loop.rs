@@ -201,6 +201,12 @@ impl OpenLoop {
         }
         let rates = self.rate.into_iter().chain(self.sessions);
         for rate in rates.chain(self.bots.iter().map(|bots| self.rate_of(*bots))) {
+            if self.spacing == Spacing::Poisson && rate.per_second() > POISSON_RATE_MAX {
+                return Err(format!(
+                    "{rate} is more than --spacing poisson can draw, {POISSON_RATE_MAX}/s; ask for less, or for \
+                     --spacing uniform"
+                ));
+            }
             // The second one; the first is due at once.
             let second = rate.due(1);
             if second > duration {
@@ -230,6 +236,9 @@ fn count_due(rate: Rate, time: Nanos) -> NonZeroU32 {
     let count = count.div_ceil(u128::from(rate.per().0));
     NonZeroU32::new(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN)
 }
+
+/// Every arrival is drawn by itself, whether it can be sent or not.
+const POISSON_RATE_MAX: f64 = 1e7;
 
 /// The largest bound that is chosen without being asked for.
 const IN_FLIGHT_MAX: NonZeroU32 = NonZeroU32::new(1 << 20).expect("it is not zero");

@@ -116,7 +116,7 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("latin1"), [b'a', 0xe9]).unwrap();
     #[rustfmt::skip]
-    let table: [(&str, &[&str]); 46] = [
+    let table: [(&str, &[&str]); 47] = [
         ("ws://h -d 1s -n 5",                        &["--duration", "--messages", "leave one out"]),
         ("ws://h --payload x --size 5",              &["--payload", "--size", "leave one out"]),
         ("ws://h --text --binary",                   &["--text", "--binary", "leave one out"]),
@@ -142,6 +142,7 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("ws://h --spacing poisson",                 &["--spacing", "--rate"]),
         ("ws://h --oracle",                          &["--oracle", "--rate"]),
         ("ws://h --rate 1/1h",                       &["1/h", "less than one message is due in 10 s", "1h"]),
+        ("ws://h --rate 20M/s --spacing poisson",     &["20M/s", "10000000/s", "--spacing uniform"]),
         ("ws://h --bots 5 --every 2m",               &["less than one message is due in 10 s", "24 s"]),
         ("ws://h --rate 5/s --oracle --size 23B",    &["--oracle", "24 bytes", "24B"]),
         ("ws://h --rate 5/s --oracle --text --size 47B", &["--oracle", "48 bytes"]),
