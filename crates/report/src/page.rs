@@ -66,6 +66,11 @@ impl Page {
         self.put((tone, label), 0, 2, (Tone::Plain, text));
     }
 
+    /// A paragraph with a label before it, from this column on.
+    pub(crate) fn pair_at(&mut self, column: usize, label: &str, text: &str) {
+        self.put((Tone::Plain, label), column, column, (Tone::Plain, text));
+    }
+
     /// A paragraph with a label before it, in a column of its own.
     pub(crate) fn pair(&mut self, label: &str, text: &str) {
         self.labelled(label, (Tone::Plain, text));
@@ -171,7 +176,7 @@ const WIDTH_MAX: usize = 80;
 /// In less, prose could not be read.
 const WIDTH_MIN: usize = 40;
 /// How wide labels of pairs are, space behind included.
-const LABEL_COLUMNS: usize = 15;
+pub(crate) const LABEL_COLUMNS: usize = 15;
 /// What is longer was not written to be read.
 const PARAGRAPH_COLUMNS_MAX: usize = 800;
 

@@ -65,8 +65,8 @@ fn a_machine_without_faults_says_at_which_numbers_it_ends() {
         ("open_files",         Some((19_968, Connections)),      Some((19_968, Connections))),
         ("ports",              Some((254 * 28_232, Connections)), Some((28_232, Connections))),
         ("backlog",            Some((4096, Connects)),           None),
-        // 8 GiB / (275 + 2 x 2304) and / (275 + 2304).
-        ("memory",             Some((1_759_151, Connections)),   Some((3_330_722, Connections))),
+        // 8 GiB / (330 + 2 x 2304) and / (330 + 2304).
+        ("memory",             Some((1_739_557, Connections)),   Some((3_261_174, Connections))),
         ("messages",           Some((150_000, MessagesPerSecond)), Some((150_000, MessagesPerSecond))),
         ("socket_buffers",     None,                             None),
         ("timer_floor",        None,                             None),
@@ -107,7 +107,7 @@ fn a_wish_fits_up_to_the_number_and_not_beyond() {
         // machine,       server,           fits,                   does not,                what binds
         (facts(),         Place::Here,      "19968 bots",           "19969 bots",            "open_files"),
         (roomy(),         Place::Elsewhere, "28232 bots",           "28233 bots",            "ports"),
-        (roomy(),         Place::Here,      "1759151 bots",      "1759152 bots",          "memory"),
+        (roomy(),         Place::Here,      "1739557 bots",      "1739558 bots",          "memory"),
         (no_somaxconn(),  Place::Here,      "100 bots",             "101 bots",              "backlog"),
         (facts(),         Place::Here,      "150000/s",             "150001/s",              "messages"),
         (facts(),         Place::Here,      "15000 bots every 100ms", "15001 bots every 100ms", "messages"),
@@ -207,8 +207,8 @@ fn memory_is_what_the_container_allows() {
         Some(Container { memory_max_bytes: Some(100 << 20), ..Container::default() });
     let diagnosis = ask(&facts, "20k bots", Place::Here);
     let found = finding(&diagnosis, "memory");
-    assert_eq!(found.state, State::Binds { at: 21_474, of: Unit::Connections });
-    // 104857600 / (275 + 2 x 2304 + 2 x 147456).
+    assert_eq!(found.state, State::Binds { at: 21_234, of: Unit::Connections });
+    // 104857600 / (330 + 2 x 2304 + 2 x 147456).
     assert!(found.effect.ends_with("with every buffer full (tcp_rmem, tcp_wmem) 349 fit"));
 }
 

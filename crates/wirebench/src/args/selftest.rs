@@ -170,7 +170,7 @@ mod tests {
         assert!(good.starts_with(
             "Self-test of wirebench 0.1.0, 2026-11-21T01:02:03Z: PASSED, 2 of 2 checks.\n"
         ));
-        assert!(good.contains("\ndelay fixed    passed: p50 1 ms"), "{good}");
+        assert!(good.contains("\ndelay fixed       passed: p50 1 ms"), "{good}");
         assert!(
             !good.contains("FAILED") && !good.contains("next") && !good.contains("idle"),
             "{good}"
@@ -180,8 +180,8 @@ mod tests {
             bad.contains("FAILED, 1 of 2 checks.") && bad.contains("\nstalled generator FAILED: "),
             "{bad}"
         );
-        assert!(bad.contains("\nmachine        CPUs were idle for 8 % of the time."), "{bad}");
-        assert!(bad.contains("\nnext           this machine was too noisy"), "{bad}");
+        assert!(bad.contains("\nmachine           CPUs were idle for 8 % of the time."), "{bad}");
+        assert!(bad.contains("\nnext              this machine was too noisy"), "{bad}");
         assert!((good + &bad).lines().all(|line| line.chars().count() <= 80));
     }
 }
