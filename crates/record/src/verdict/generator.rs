@@ -10,8 +10,11 @@ use units::Nanos;
 const BUSY_MIN: f64 = 0.9;
 /// Our own lateness may be so much of what is reported (method, section 5).
 pub(super) const LATE_MAX: f64 = 0.1;
-/// From here on what is reported is our own lateness more than anything else.
+/// From here on what is reported is our own lateness more than anything else: no result, if it is also so many times
+/// what timers of this machine are late by. Below that the page shows all there is to know: a service of microseconds,
+/// sent by a generator that sleeps.
 const LATE_INVALID: f64 = 0.5;
+const TIMER_LAG_INVALID: f64 = 10.0;
 /// A lag of so many times the timer floor, at the same percentile, is still what timers alone do: the floor is measured
 /// on a machine that does nothing else.
 pub(super) const TIMER_LAG_MAX: f64 = 2.0;
@@ -116,8 +119,11 @@ fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Op
     if let Some(late) = &late {
         evidence += &format!(", {}", late.evidence());
     }
+    let is_gross = late.as_ref().is_some_and(|late| {
+        late.fraction() > LATE_INVALID && !late.is_within_timers(floor, TIMER_LAG_INVALID)
+    });
     let late = late.map_or(0.0, |late| late.fraction());
-    let level = if late > LATE_INVALID { Level::Invalid } else { Level::Degraded };
+    let level = if is_gross { Level::Invalid } else { Level::Degraded };
     Some(Finding { level, weight: late + busy.unwrap_or(0.0), evidence })
 }
 
@@ -146,10 +152,15 @@ impl Late {
 
     /// Whether timers alone are as late.
     pub(super) fn is_of_timers(&self, floor: Option<TimerFloor>) -> bool {
+        self.is_within_timers(floor, TIMER_LAG_MAX)
+    }
+
+    /// Whether it is at most so many times as late as timers alone.
+    fn is_within_timers(&self, floor: Option<TimerFloor>, times: f64) -> bool {
         floor.is_some_and(|floor| {
             let floor_ns =
                 if self.name == "p50" { floor.overshoot_p50_ns } else { floor.overshoot_p99_ns };
-            float(self.lag_ns) <= TIMER_LAG_MAX * float(floor_ns)
+            float(self.lag_ns) <= times * float(floor_ns)
         })
     }
 

@@ -1,9 +1,9 @@
 //! Whether the numbers of a record may be believed: worked out from what is in the record and nothing else, so that any
 //! old record can be judged again.
 //!
-//! - `generator_bound`, degraded; invalid where our lateness is half of the p99: the busiest worker takes 90 % of a
-//!   core, and in a closed loop the server has some to spare; or the p99 of the send lag is above 10 % of that of
-//!   the response, and is ours. Next: more threads, or a machine of its own
+//! - `generator_bound`, degraded; invalid where our lateness is half of the p99 and ten times that of timers: the
+//!   busiest worker takes 90 % of a core, and in a closed loop the server has some to spare; or the p99 of the send lag
+//!   is above 10 % of that of the response, and is ours. Next: more threads, or a machine of its own
 //! - `generator_stalled`, degraded; invalid where 1 % of the messages are affected and the longest gap is above 10 %
 //!   of the p99: a worker stood still while messages were due or in flight. Next: run again on a quieter machine
 //! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent in an open loop: replies, sessions or
