@@ -62,6 +62,20 @@ fn a_self_test_that_is_interrupted_leaves_no_certificate() {
     assert!(!sandbox.path().join("cache").exists());
 }
 
+#[test]
+#[ignore = "takes two and a half minutes of a quiet machine: cargo test -p wirebench -- --ignored stall_test"]
+fn the_stall_test_holds_on_every_transport() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("selftest --full -q");
+    command.env("XDG_CACHE_HOME", sandbox.path().join("cache"));
+    let tested = Running::start(command).wait();
+    let kept = certificate(&sandbox.path().join("cache/wirebench"));
+    let stalled = |check: &&record::Check| check.code.starts_with("stalled_server_");
+    let failed: Vec<_> = kept.checks.iter().filter(stalled).filter(|check| !check.passed).collect();
+    assert_eq!(kept.checks.iter().filter(stalled).count(), 5, "{tested:?}");
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
 /// The only file in `folder`.
 fn certificate(folder: &Path) -> Certificate {
     let files: Vec<_> =
