@@ -30,9 +30,25 @@ pub(crate) enum Answer {
 }
 
 impl Check<'_> {
+    /// Takes a reply on the connection with this number: by its header if messages have one, else by its order.
+    #[inline]
+    pub(crate) fn answer(
+        self,
+        in_flight: &mut InFlight,
+        has_header: bool,
+        connection: u32,
+        reply: Message<'_>,
+    ) -> Answer {
+        if has_header {
+            self.named(in_flight, connection, reply)
+        } else {
+            self.in_order(in_flight, reply)
+        }
+    }
+
     /// Takes the reply to the oldest message.
     #[inline]
-    pub(crate) fn in_order(self, in_flight: &mut InFlight, reply: Message<'_>) -> Answer {
+    fn in_order(self, in_flight: &mut InFlight, reply: Message<'_>) -> Answer {
         let Some(flight) = in_flight.take_oldest() else { return Answer::Unasked };
         let Workload { expect, content, .. } = self.workload;
         let is_right = expect.check(content, reply.payload, reply.kind == Kind::Text);
@@ -40,12 +56,7 @@ impl Check<'_> {
     }
 
     /// Takes the reply to the message that its header names, on the connection with this number.
-    pub(crate) fn named(
-        self,
-        in_flight: &mut InFlight,
-        connection: u32,
-        reply: Message<'_>,
-    ) -> Answer {
+    fn named(self, in_flight: &mut InFlight, connection: u32, reply: Message<'_>) -> Answer {
         let Workload { expect, content, .. } = self.workload;
         let header = Header::read(reply.payload, content.is_text())
             .filter(|header| header.connection == connection);

@@ -191,11 +191,9 @@ impl<O: Observer> Worker<O> {
                     let received = engine.now();
                     let (workload, recorder) = (&self.workload, &mut self.recorder);
                     let check = Check { workload, recorder, received };
-                    let answer = if self.has_header {
-                        check.named(&mut connection.in_flight, connection.number, message)
-                    } else {
-                        check.in_order(&mut connection.in_flight, message)
-                    };
+                    let number = connection.number;
+                    let answer =
+                        check.answer(&mut connection.in_flight, self.has_header, number, message);
                     let flight = match answer {
                         Answer::Ended(flight) => flight,
                         Answer::Nothing => continue,

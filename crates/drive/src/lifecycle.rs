@@ -369,11 +369,9 @@ impl<O: Observer> Worker<O> {
             Ok(Event::Message(message)) => {
                 let (workload, recorder) = (&self.workload, &mut self.recorder);
                 let check = Check { workload, recorder, received: engine.now() };
-                let answer = if self.has_header {
-                    check.named(&mut connection.in_flight, connection.number, message)
-                } else {
-                    check.in_order(&mut connection.in_flight, message)
-                };
+                let number = connection.number;
+                let answer =
+                    check.answer(&mut connection.in_flight, self.has_header, number, message);
                 replies = u64::from(matches!(answer, Answer::Ended(_)));
                 End::Closed(CLOSED.to_owned())
             }

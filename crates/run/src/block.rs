@@ -90,11 +90,9 @@ impl Stage<'_> {
         let (told, hears) = sync_channel(TOLD_MAX);
         let started = self.clock.now();
         let (mut watches, mut returns) = (Vec::new(), Vec::new());
+        let arrival = task.measurement.workload.arrival;
         for index in 0..parts.len() {
-            let (watch, back) = {
-                let arrival = task.measurement.workload.arrival;
-                Watch::new(index, told.clone(), task.server, arrival)
-            };
+            let (watch, back) = Watch::new(index, told.clone(), task.server, arrival);
             watches.push(watch);
             returns.push(back);
         }
