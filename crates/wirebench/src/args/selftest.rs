@@ -37,7 +37,7 @@ pub(crate) struct Selftest {
 const EXAMPLES: &str = "\
 Examples:
   wirebench selftest                     with nothing else running, if possible
-  wirebench selftest --full              and the whole stall test, some 3 minutes
+  wirebench selftest --full              and the whole stall test, 3 minutes
   wirebench selftest --json > certificate.json";
 
 impl Selftest {
