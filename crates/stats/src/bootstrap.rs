@@ -1,8 +1,9 @@
-//! Medians and ratios of medians with a 95 % interval, by drawing blocks again and again (Efron).
+//! Medians, ratios and differences of medians with a 95 % interval, by drawing blocks again and again (Efron).
 //!
 //! The interval is bias-corrected and accelerated (BCa; Efron and Tibshirani, 1993, chapter 14), computed as SciPy
-//! does. [`Bootstrap::ratio`] draws whole rounds, so that what a round's blocks share (drift, a flip of the machine
-//! between two placements) stays shared and cancels; [`Bootstrap::ratio_unpaired`] is for blocks that have no rounds.
+//! does. [`Bootstrap::ratio`] and [`Bootstrap::difference`] draw whole rounds, so that what a round's blocks share
+//! (drift, a flip of the machine between two placements) stays shared and cancels; [`Bootstrap::ratio_unpaired`] is for
+//! blocks that have no rounds.
 
 use crate::normal;
 use crate::sample::{Pair, SampleError, Sides, check, check_positive, float, quantile_of_sorted};
@@ -51,6 +52,23 @@ impl Bootstrap {
                 / median_of(&baseline, &picks[0], &mut scratch)
         });
         Ok(Ratio { value, low, high })
+    }
+
+    /// The median of the subject less the median of the baseline, drawing whole rounds.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than [`Bootstrap::BLOCKS_MIN`] rounds, or a value that is not finite.
+    pub fn difference(&self, rounds: &[Pair]) -> Result<Estimate, SampleError> {
+        let subject: Vec<f64> = rounds.iter().map(|round| round.subject).collect();
+        let baseline: Vec<f64> = rounds.iter().map(|round| round.baseline).collect();
+        check(&subject, Self::BLOCKS_MIN)?;
+        check(&baseline, Self::BLOCKS_MIN)?;
+        let mut scratch = Vec::new();
+        Ok(self.interval(&[rounds.len()], |picks| {
+            median_of(&subject, &picks[0], &mut scratch)
+                - median_of(&baseline, &picks[0], &mut scratch)
+        }))
     }
 
     /// The median of the subject by the median of the baseline, drawing the blocks of each for themselves.

@@ -5,9 +5,10 @@
 //! one block are not independent. Workloads that are compared run in *rounds*, each workload once in each round in
 //! random order, so that what drifts is shared by a round and cancels.
 //!
-//! [`Bootstrap`] gives medians and ratios with their 95 % interval, [`mann_whitney`] the probability that equal sides
-//! would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many comparisons, and
-//! [`smallest_detectable`] says what the noise would have hidden. [`little`] is the check of closed loops.
+//! [`Bootstrap`] gives medians, ratios and differences with their 95 % interval, [`mann_whitney`] the probability that
+//! equal sides would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many
+//! comparisons, and [`smallest_detectable`] says what the noise would have hidden. [`little`] is the check of closed
+//! loops.
 //!
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
 //! measured of a known delay, [`Stall`] what it measured of a server that stood still.

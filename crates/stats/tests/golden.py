@@ -77,6 +77,10 @@ def ratio(subject, baseline):
     return numpy.median(subject) / numpy.median(baseline)
 
 
+def difference(subject, baseline):
+    return numpy.median(subject) - numpy.median(baseline)
+
+
 def show(name, *numbers):
     print(f"{name:<22}", *(repr(float(number)) for number in numbers))
 
@@ -85,6 +89,9 @@ show("median", *interval([SUBJECT], numpy.median, paired=False))
 show("median of nine", *interval([SUBJECT[:9]], numpy.median, paired=False))
 show("ratio", *interval([SUBJECT, BASELINE], ratio, paired=True))
 show("ratio of nine", *interval([SUBJECT[:9], BASELINE[:9]], ratio, paired=True))
+show("difference", *interval([SUBJECT, BASELINE], difference, paired=True))
+show("difference of nine", *interval([SUBJECT[:9], BASELINE[:9]], difference, paired=True))
+show("difference below zero", *interval([BASELINE, SUBJECT], difference, paired=True))
 show("ratio unpaired", *interval([SUBJECT, BASELINE[:7]], ratio, paired=False))
 show("quantiles", *numpy.quantile(SUBJECT, [0, 0.1, 0.25, 0.5, 0.9, 1]))
 for name, a, b, method in [

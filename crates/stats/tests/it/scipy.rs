@@ -43,6 +43,27 @@ fn intervals_of_ratios_draw_whole_rounds() {
 }
 
 #[test]
+fn intervals_of_differences_draw_whole_rounds() {
+    let ten = Bootstrap::new(7).difference(&rounds(10)).unwrap();
+    estimate(ten, [5.6499999999999915, 4.799999999999997, 6.799999999999997]);
+    let nine = Bootstrap::new(7).difference(&rounds(9)).unwrap();
+    estimate(nine, [5.799999999999997, 4.599999999999994, 7.0]);
+    let turned: Vec<Pair> = rounds(10)
+        .into_iter()
+        .map(|Pair { subject, baseline }| Pair { subject: baseline, baseline: subject })
+        .collect();
+    let below_zero = Bootstrap::new(7).difference(&turned).unwrap();
+    estimate(below_zero, [-5.6499999999999915, -6.799999999999997, -4.799999999999997]);
+    // What all blocks of a round share is in no difference.
+    let shifted: Vec<Pair> = (0..10)
+        .map(|round| Pair { subject: f64::from(round * 100 + 3), baseline: f64::from(round * 100) })
+        .collect();
+    estimate(Bootstrap::new(7).difference(&shifted).unwrap(), [3.0, 3.0, 3.0]);
+    let few = Bootstrap::new(7).difference(&rounds(5)).unwrap_err();
+    assert_eq!(few, SampleError::TooFew { count: 5, min: 6 });
+}
+
+#[test]
 fn intervals_of_unpaired_ratios_draw_each_side() {
     let sides = Sides { subject: &SUBJECT, baseline: &BASELINE[..7] };
     let unpaired = Bootstrap::new(7).ratio_unpaired(sides).unwrap();
