@@ -57,6 +57,21 @@ pub trait Engine {
     fn arrived(&self) -> Option<Instant> {
         None
     }
+
+    /// How many segments of TCP went over the connection so far, by the kernel's count. `None` for a connection that is
+    /// closed or not of TCP, and where nobody counts. Costs a system call.
+    fn segments(&self, _connection: ConnectionId) -> Option<Segments> {
+        None
+    }
+}
+
+/// Segments of one TCP connection, from its first SYN on, those without payload and those that were sent again included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Sent by us.
+    pub sent: u64,
+    /// That arrived here.
+    pub received: u64,
 }
 
 /// How many bytes that the kernel would not take are kept for an accepted connection before receiving on it pauses.

@@ -10,7 +10,7 @@
 use crate::clock::{self, Clock};
 use crate::contract::UNSENT_LEN_MAX;
 use crate::stamps::Stamps;
-use crate::{Address, Completion, ConnectionError, ConnectionId, Engine, socket};
+use crate::{Address, Completion, ConnectionError, ConnectionId, Engine, Segments, socket};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -513,6 +513,12 @@ impl Engine for Epoll {
 
     fn arrived(&self) -> Option<Instant> {
         self.stamps.as_ref()?.arrived()
+    }
+
+    fn segments(&self, connection: ConnectionId) -> Option<Segments> {
+        let slot = self.slots.get(connection.index())?;
+        let socket = slot.socket.as_ref()?;
+        if slot.generation == connection.generation() { socket::segments(socket) } else { None }
     }
 
     #[inline]

@@ -18,5 +18,6 @@ mod socket;
 mod stamps;
 
 pub use contract::{
-    Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX, run,
+    Address, Completion, ConnectionError, ConnectionId, Engine, Node, Segments, Step,
+    UNSENT_LEN_MAX, run,
 };

@@ -1,6 +1,6 @@
 //! Sockets that never block: making them, and what their errors mean.
 
-use crate::{Address, ConnectionError};
+use crate::{Address, ConnectionError, Segments};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -174,6 +174,31 @@ struct Control {
 fn wall_nanos(time: libc::timespec) -> Option<u64> {
     let (secs, nanos) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
     secs.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
+/// What the kernel has counted of a TCP socket; `None` for a Unix socket.
+pub(crate) fn segments(socket: &OwnedFd) -> Option<Segments> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    #[expect(clippy::cast_possible_truncation, reason = "it has a few hundred bytes")]
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the buffer is as long as `len` says, and both live until after the call, which is the only one to write
+    // to them.
+    let status = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    // A Unix socket has no such option. Linux counts segments since 4.2, long before `epoll_pwait2`.
+    if status != 0 || (len as usize) < std::mem::offset_of!(libc::tcp_info, tcpi_notsent_bytes) {
+        return None;
+    }
+    // SAFETY: it was all zeros, which is a valid value, and the kernel wrote such values over them.
+    let info = unsafe { info.assume_init() };
+    Some(Segments { sent: info.tcpi_segs_out.into(), received: info.tcpi_segs_in.into() })
 }
 
 /// Ends the sending side. The peer may be gone already; that shows when receiving.

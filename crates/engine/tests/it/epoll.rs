@@ -107,6 +107,29 @@ fn a_stamp_is_that_of_the_last_bytes() {
 
 /// The limit of open files is one for the whole process, so the test has a process of its own.
 #[test]
+fn segments_of_tcp_are_counted_in_both_directions() {
+    const COUNT: u64 = 50;
+    let mut pair = Pair::new(&mut Tcp::new(), false);
+    let before = pair.client.engine.segments(pair.there).unwrap();
+    assert!((1..=3).contains(&before.sent) && (1..=3).contains(&before.received), "{before:?}");
+    for _ in 0..COUNT {
+        pair.client.engine.send(pair.there, b"question");
+        assert_eq!(pair.server.receive(pair.here, 8), b"question");
+        pair.exchange();
+    }
+    let after = pair.client.engine.segments(pair.there).unwrap();
+    // One each for what was sent, and an acknowledgement where it does not travel with the answer.
+    assert!((COUNT..=3 * COUNT).contains(&(after.sent - before.sent)), "{before:?} {after:?}");
+    let received = after.received - before.received;
+    assert!((COUNT..=3 * COUNT).contains(&received), "{before:?} {after:?}");
+
+    pair.client.engine.close(pair.there);
+    assert_eq!(pair.client.engine.segments(pair.there), None, "it is closed");
+    let pair = Pair::new(&mut Unix::new(), false);
+    assert_eq!(pair.client.engine.segments(pair.there), None, "there are none");
+}
+
+#[test]
 fn running_out_of_open_files_is_survived() {
     let tests = std::env::current_exe().unwrap();
     let arguments = ["--exact", "epoll::with_few_open_files", "--ignored"];
