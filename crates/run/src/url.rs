@@ -18,29 +18,50 @@ use std::str::FromStr;
 pub enum Scheme {
     /// HTTP/1.1.
     Http,
+    /// HTTP/1.1 inside TLS.
+    Https,
     /// Bytes without framing over TCP.
     Tcp,
     /// Messages with a 32-bit length before them, over TCP.
     TcpFramed,
+    /// Bytes without framing inside TLS.
+    Tls,
+    /// Messages with a 32-bit length before them, inside TLS.
+    TlsFramed,
     /// Bytes without framing over a Unix socket.
     Unix,
     /// WebSocket.
     WebSocket,
+    /// WebSocket inside TLS.
+    WebSocketSecure,
 }
 
 impl Scheme {
     /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 5] =
-        [Self::Tcp, Self::TcpFramed, Self::Unix, Self::WebSocket, Self::Http];
+    pub const ALL: [Self; 9] = [
+        Self::Tcp,
+        Self::TcpFramed,
+        Self::Unix,
+        Self::WebSocket,
+        Self::Http,
+        Self::Tls,
+        Self::TlsFramed,
+        Self::WebSocketSecure,
+        Self::Https,
+    ];
 
     /// As it stands in front of a URL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Https => "https",
             Self::Tcp => "tcp",
             Self::TcpFramed => "tcp-framed",
+            Self::Tls => "tls",
+            Self::TlsFramed => "tls-framed",
             Self::Unix => "unix",
             Self::WebSocket => "ws",
+            Self::WebSocketSecure => "wss",
         }
     }
 
@@ -48,13 +69,41 @@ impl Scheme {
     pub const fn default_port(self) -> Option<u16> {
         match self {
             Self::Http | Self::WebSocket => Some(80),
-            Self::Tcp | Self::TcpFramed | Self::Unix => None,
+            Self::Https | Self::WebSocketSecure => Some(443),
+            Self::Tcp | Self::TcpFramed | Self::Tls | Self::TlsFramed | Self::Unix => None,
         }
     }
 
     /// Whether a path says which service of the server is meant.
     pub const fn has_paths(self) -> bool {
-        matches!(self, Self::Http | Self::WebSocket)
+        matches!(self.plain(), Self::Http | Self::WebSocket)
+    }
+
+    /// Whether it is spoken inside TLS.
+    pub const fn is_secure(self) -> bool {
+        matches!(self, Self::Https | Self::Tls | Self::TlsFramed | Self::WebSocketSecure)
+    }
+
+    /// What is spoken inside TLS; itself where there is none.
+    pub const fn plain(self) -> Self {
+        match self {
+            Self::Http | Self::Https => Self::Http,
+            Self::Tcp | Self::Tls => Self::Tcp,
+            Self::TcpFramed | Self::TlsFramed => Self::TcpFramed,
+            Self::Unix => Self::Unix,
+            Self::WebSocket | Self::WebSocketSecure => Self::WebSocket,
+        }
+    }
+
+    /// The same inside TLS; `None` where there is no such thing.
+    pub const fn secure(self) -> Option<Self> {
+        match self {
+            Self::Http | Self::Https => Some(Self::Https),
+            Self::Tcp | Self::Tls => Some(Self::Tls),
+            Self::TcpFramed | Self::TlsFramed => Some(Self::TlsFramed),
+            Self::Unix => None,
+            Self::WebSocket | Self::WebSocketSecure => Some(Self::WebSocketSecure),
+        }
     }
 }
 
@@ -433,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_url_says_what_is_spoken_where() {
-        use Scheme::{Http, Tcp, TcpFramed, WebSocket};
+        use Scheme::{Http, Https, Tcp, TcpFramed, Tls, TlsFramed, WebSocket, WebSocketSecure};
         #[rustfmt::skip]
         let table = [
             ("ws://127.0.0.1:8080/echo", WebSocket, "127.0.0.1",  8080, "/echo",     "127.0.0.1:8080"),
@@ -449,9 +498,25 @@ mod tests {
             ("tcp://localhost:80",       Tcp,       "localhost",    80, "/",         "localhost:80"),
             ("tcp://h:65535/",           Tcp,       "h",         65535, "/",         "h:65535"),
             ("tcp-framed://h:9",         TcpFramed, "h",             9, "/",         "h:9"),
+            ("tls://h:9",                Tls,       "h",             9, "/",         "h:9"),
+            ("tls-framed://h:9",         TlsFramed, "h",             9, "/",         "h:9"),
+            ("wss://example/echo",       WebSocketSecure, "example", 443, "/echo",   "example"),
+            ("wss://example:80/echo",    WebSocketSecure, "example", 80, "/echo",    "example:80"),
+            ("HTTPS://[::1]:443/",       Https,     "::1",         443, "/",         "[::1]"),
         ];
         for (text, scheme, name, port, path, authority) in table {
             check(text, scheme, name, port, path, authority);
+        }
+    }
+
+    #[test]
+    fn every_scheme_but_unix_has_a_twin_inside_tls() {
+        for scheme in Scheme::ALL {
+            assert_eq!(scheme.plain().plain(), scheme.plain(), "{scheme}");
+            assert_eq!(scheme.is_secure(), scheme != scheme.plain(), "{scheme}");
+            let twin = scheme.secure();
+            assert_eq!(twin.is_none(), scheme == Scheme::Unix);
+            assert!(twin.is_none_or(|twin| twin.is_secure() && twin.plain() == scheme.plain()));
         }
     }
 
@@ -476,11 +541,13 @@ mod tests {
         let table = [
             ("",                   "is empty; try `ws://127.0.0.1:8080`"),
             (" ",                  "is empty; try `ws://127.0.0.1:8080`"),
-            ("wss://h",            "unknown scheme `wss`; known are tcp, tcp-framed, unix, ws, http; did you mean `ws`?"),
-            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http; did you mean `tcp`?"),
-            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http; did you mean `tcp-framed`?"),
-            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http"),
-            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http"),
+            ("htps://h",           "unknown scheme `htps`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `https`?"),
+            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tls-framed`?"),
+            ("tls://h",            "has no port, and tls has no usual one; add it, as in `tls://h:9000`"),
+            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tcp`?"),
+            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tcp-framed`?"),
+            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https"),
+            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https"),
             ("localhost:8080/a",   "does not say what the server speaks; did you mean `ws://localhost:8080/a`?"),
             ("//localhost:8080",   "does not say what the server speaks; did you mean `ws://localhost:8080`?"),
             ("://h",               "does not say what the server speaks; did you mean `ws://h`?"),
