@@ -21,6 +21,9 @@ pub struct Block {
     pub counts: Counts,
     /// What became of its connections.
     pub connections: Connections,
+    /// What TLS handshakes agreed on; `null` without TLS, or if none was completed.
+    #[serde(default)]
+    pub tls: Option<TlsSeen>,
     /// Errors and time-outs by class, the most frequent first; those of the warm-up are among them.
     pub errors: Vec<ErrorClass>,
     /// How long the phases of connections took.
@@ -224,7 +227,13 @@ pub struct Phases {
     pub resolve: Option<Summary>,
     /// From starting to connect until the connection was established.
     pub connect: Option<Summary>,
-    /// From established until the opening handshake was complete.
+    /// From established until the client's TLS handshake was complete, where a new session was begun.
+    #[serde(default)]
+    pub tls_full: Option<Summary>,
+    /// The same where an earlier session was taken up again.
+    #[serde(default)]
+    pub tls_resumed: Option<Summary>,
+    /// From established, with TLS from the end of its handshake, until the protocol's opening handshake was complete.
     pub handshake: Option<Summary>,
     /// From handing the first message to the kernel until its reply was decoded.
     pub first_reply: Option<Summary>,
@@ -258,9 +267,26 @@ pub struct Cpu {
     pub missing: Missing,
 }
 
-/// Bytes that the generator wrote to and read from its sockets in the measured window: payload and framing, without
-/// what TCP and IP add.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// What TLS handshakes agreed on, and how many there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TlsSeen {
+    /// The version of the first, e.g. `1.3`.
+    pub version: String,
+    /// Its cipher suite, by its IANA name.
+    pub suite: String,
+    /// The group of its key exchange, e.g. `X25519MLKEM768`; `null` if it had none.
+    pub group: Option<String>,
+    /// The protocol that it chose (ALPN); `null` if none was offered or chosen.
+    pub alpn: Option<String>,
+    /// Handshakes that began a new session.
+    pub full: u64,
+    /// Handshakes that took up an earlier one.
+    pub resumed: u64,
+}
+
+/// Bytes that the generator wrote to and read from its sockets in the measured window: payload, what encodes, frames
+/// and encrypts it, and handshakes; without what TCP and IP add.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wire {
     /// Written.
     pub sent_bytes: u64,
@@ -270,6 +296,34 @@ pub struct Wire {
     pub sent_bytes_per_message: Option<f64>,
     /// Read for each reply; `null` if there was none.
     pub received_bytes_per_message: Option<f64>,
+    /// What of the written bytes belongs to which layer; `null` in records from before they were told apart.
+    #[serde(default)]
+    pub sent: Option<Split>,
+    /// The same of the read ones.
+    #[serde(default)]
+    pub received: Option<Split>,
+    /// Payloads by what became of them on the wire, both directions: above 1 if they became shorter. `null` without
+    /// compression.
+    #[serde(default)]
+    pub compression_ratio: Option<f64>,
+    /// Why something is `null`.
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// Bytes of one direction by layer. All but those of TCP and IP together are the bytes of the stream, exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Split {
+    /// Of messages, as they are before anything is done to them.
+    pub payload_bytes: u64,
+    /// By how much messages grew when they were encoded; negative where they were compressed.
+    pub encoding_bytes: i64,
+    /// Of the protocol: lengths, headers, masks, control frames, its opening handshake and its end.
+    pub framing_bytes: u64,
+    /// Of TLS: its handshakes, the headers, padding and tags of its records, alerts and tickets.
+    pub tls_bytes: u64,
+    /// What TCP and IP add to the stream: not counted but estimated, from the number of segments.
+    pub tcp_ip_estimated_bytes: Option<u64>,
 }
 
 /// How often threads were taken off their CPU in the measured window.

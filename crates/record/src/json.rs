@@ -36,6 +36,8 @@ impl RunRecord {
         let count = self.plan.workloads.len();
         let blocks = self.blocks.iter().map(|block| block.workload);
         let results = self.results.iter().map(|result| result.workload);
+        let layers = self.plan.layers.iter().flat_map(|layer| [layer.workload, layer.base]);
+        let added = self.added.iter().flat_map(|added| [added.workload, added.base]);
         let mut all = self
             .plan
             .rounds
@@ -44,7 +46,9 @@ impl RunRecord {
             .copied()
             .chain(self.plan.baseline)
             .chain(blocks)
-            .chain(results);
+            .chain(results)
+            .chain(layers)
+            .chain(added);
         match all.find(|index| *index >= count) {
             Some(index) => Err(ReadError::NoSuchWorkload { index, count }),
             None => Ok(()),

@@ -25,17 +25,17 @@ mod verdict;
 
 pub use block::{
     Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Fairness, Identity,
-    Little, OpenLoop, Phases, Second, Sessions, Stall, Stalls, Wire,
+    Little, OpenLoop, Phases, Second, Sessions, Split, Stall, Stalls, TlsSeen, Wire,
 };
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
 pub use json::{ReadError, schema};
 pub use plan::{
-    Arrival, Lifetime, Message, MessageKind, Pinning, Plan, Spacing, Stop, TimeOuts, Verify,
-    Workload,
+    Arrival, Layer, Lifetime, Message, MessageKind, PayloadKind, Pinning, Plan, Resumption,
+    Spacing, Stop, TimeOuts, Tls, Verify, Workload,
 };
-pub use results::{Comparison, Estimate, PerMetric, WorkloadResult};
+pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;

@@ -12,8 +12,22 @@ pub struct Plan {
     pub rounds: Vec<Vec<usize>>,
     /// The index of the workload that the others are compared with.
     pub baseline: Option<usize>,
+    /// Which workloads are another one with a layer more.
+    #[serde(default)]
+    pub layers: Vec<Layer>,
     /// What all random choices follow from: the order of blocks, payloads, intervals.
     pub seed: u64,
+}
+
+/// That a workload is another one with a layer more, so that their difference is what the layer adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Layer {
+    /// The index of the workload that has the layer.
+    pub workload: usize,
+    /// The index of the one that is the same without it.
+    pub base: usize,
+    /// What the layer is, e.g. `TLS`.
+    pub name: String,
 }
 
 /// One thing that is measured: a product of independent parts.
@@ -66,6 +80,13 @@ pub struct Workload {
     /// Subprotocols that are offered, in order of preference.
     #[serde(default)]
     pub subprotocols: Vec<String>,
+    /// How the stream was to be encrypted; `null`: not at all.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    /// The parameters of permessage-deflate that were offered, as typed, with the level of compression; `null`: no
+    /// compression was asked for.
+    #[serde(default)]
+    pub deflate: Option<String>,
     /// How replies are checked.
     pub verify: Verify,
     /// What this workload's random choices follow from.
@@ -151,6 +172,51 @@ pub struct Message {
     pub size_bytes: u64,
     /// Where the payload comes from, e.g. `random bytes of seed 7`.
     pub source: String,
+    /// How well it can be compressed: what kind of payload was generated; `null` for one that was given, and in records
+    /// from before there was a choice.
+    #[serde(default)]
+    pub payload_kind: Option<PayloadKind>,
+}
+
+/// A kind of payload that is generated from a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PayloadKind {
+    /// Zeros alone.
+    Zero,
+    /// Records as a game sends them, as JSON.
+    Json,
+    /// Words, as frequent as in a language.
+    Text,
+    /// Bytes that no compression makes smaller.
+    Random,
+}
+
+/// How a stream was to be encrypted, as asked for; what was agreed on is in [`crate::TlsSeen`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tls {
+    /// The versions that were offered, e.g. `1.3`; empty: all that this program knows.
+    pub versions: Vec<String>,
+    /// The cipher suites that were offered, by their IANA names; empty: all that this program knows.
+    pub suites: Vec<String>,
+    /// Whether sessions were to be taken up again.
+    pub resumption: Resumption,
+    /// The protocols that were offered (ALPN), in order of preference.
+    pub alpn: Vec<String>,
+    /// Whether the server's certificate was verified; `false`: `--insecure`.
+    pub verified: bool,
+    /// Whether a certificate of our own was at hand for a server that asks for one.
+    pub client_certificate: bool,
+}
+
+/// Whether TLS sessions are taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resumption {
+    /// With the tickets that the server gave.
+    Tickets,
+    /// Never: every handshake is a full one.
+    None,
 }
 
 /// What a payload holds.

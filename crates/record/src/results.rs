@@ -49,7 +49,7 @@ pub struct PerMetric<T> {
     pub wire_bytes_per_message: Option<T>,
 }
 
-/// A median of blocks with its 95 % interval, in the unit of its metric.
+/// A median of blocks, or the difference of two, with its 95 % interval, in the unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The median.
@@ -58,6 +58,28 @@ pub struct Estimate {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+}
+
+/// What a layer adds: a workload less the same one without the layer, across the blocks of both in the same rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// The index of the workload that has the layer.
+    pub workload: usize,
+    /// The index of the one that is the same without it.
+    pub base: usize,
+    /// What the layer is, e.g. `TLS`.
+    pub layer: String,
+    /// The median round trip less that of the base; of short-lived clients the lives. In a closed loop that keeps
+    /// generator and server busy it is longer queues that make a round trip longer, on every connection at once: the
+    /// cost of a message is the CPU time.
+    pub round_trip_p50_ns: Option<Estimate>,
+    /// CPU time of generator and server together for each reply, less that of the base; `null` where the server's is
+    /// not known.
+    pub cpu_us_per_message: Option<Estimate>,
+    /// Bytes written for each reply less those of the base, of the means.
+    pub sent_bytes_per_message: Option<f64>,
+    /// Bytes read for each reply less those of the base, of the means.
+    pub received_bytes_per_message: Option<f64>,
 }
 
 /// How a workload compares with the baseline in one metric.

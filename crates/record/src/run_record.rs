@@ -1,6 +1,6 @@
 //! The whole record.
 
-use crate::{Block, Environment, Plan, Verdict, WorkloadResult};
+use crate::{Added, Block, Environment, Plan, Verdict, WorkloadResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct RunRecord {
     pub blocks: Vec<Block>,
     /// What it comes to for each workload, across its blocks.
     pub results: Vec<WorkloadResult>,
+    /// What layers add: for each of [`Plan::layers`] whose two workloads share a round.
+    #[serde(default)]
+    pub added: Vec<Added>,
     /// Whether the numbers may be believed; `null` in records from before there was a verdict.
     #[serde(default)]
     pub verdict: Option<Verdict>,

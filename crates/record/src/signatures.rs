@@ -1,10 +1,12 @@
-//! Known causes that show themselves in the numbers: times and failures that have a signature.
+//! Known causes that show themselves in the numbers: times, counts and failures that have a signature.
 //!
 //! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
 //! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what
 //! is wrong.
 
-use crate::{Arrival, Block, ErrorClass, Lifetime, RunRecord, Summary, Warning, Workload};
+use crate::{
+    Arrival, Block, ErrorClass, Lifetime, Resumption, RunRecord, Summary, Warning, Workload,
+};
 use stats::Histogram;
 use units::Nanos;
 
@@ -27,6 +29,8 @@ pub fn signatures(record: &RunRecord) -> Vec<Warning> {
             seen.ephemeral_ports(),
             seen.backlog(),
             seen.waiting_for_connections(),
+            seen.not_resumed(),
+            seen.payload_grows(),
         ];
         warnings.extend(found.into_iter().flatten());
     }
@@ -190,6 +194,40 @@ impl<'a> Seen<'a> {
             evidence,
             &format!("more connections (-c {}) tell the two apart", connections.saturating_mul(2)),
         ))
+    }
+
+    /// Clients that come again with a ticket and are served as new ones.
+    fn not_resumed(&self) -> Option<Warning> {
+        let wanted = self.workload.tls.as_ref()?.resumption == Resumption::Tickets;
+        let (mut full, mut resumed) = (0_u64, 0_u64);
+        for seen in self.blocks.iter().filter_map(|block| block.tls.as_ref()) {
+            full = full.saturating_add(seen.full);
+            resumed = resumed.saturating_add(seen.resumed);
+        }
+        // The first of each place have no ticket; those after them may have begun before one came.
+        let had_none = self.workload.connections.saturating_mul(2);
+        let comes_again = matches!(self.workload.lifetime, Lifetime::RoundTrips(_));
+        (wanted && comes_again && resumed == 0 && full > had_none).then(|| {
+            self.warning(
+                "not_resumed",
+                "clients came with tickets, and no TLS session was resumed",
+                format!("{full} full handshakes"),
+                "let the server give tickets and share their keys among its processes, or say what is meant: \
+                 --tls-resumption none",
+            )
+        })
+    }
+
+    fn payload_grows(&self) -> Option<Warning> {
+        let ratio = self.blocks.iter().find_map(|block| block.wire.compression_ratio)?;
+        (ratio < 1.0).then(|| {
+            self.warning(
+                "payload_grows",
+                "compression makes these payloads longer",
+                format!("by {:.2} %", (1.0 / ratio - 1.0) * 100.0),
+                "a payload like those of users (--payload-kind json, text, or --payload @FILE), or no --deflate",
+            )
+        })
     }
 
     /// What `times` of the blocks have in `band`, if that is a peak of `min` samples at least.

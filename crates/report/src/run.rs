@@ -280,11 +280,14 @@ fn phases(page: &mut Page, measured: &Measured<'_>) {
     }
 }
 
-const PHASES: [&str; 6] = ["resolve", "connect", "handshake", "first reply", "close", "life"];
+const PHASES: [&str; 8] =
+    ["resolve", "connect", "tls full", "tls resumed", "handshake", "first reply", "close", "life"];
 
 fn in_order(phases: &Phases) -> [Option<&Summary>; PHASES.len()] {
-    let Phases { resolve, connect, handshake, first_reply, close, life } = phases;
-    [resolve, connect, handshake, first_reply, close, life].map(Option::as_ref)
+    let Phases { resolve, connect, tls_full, tls_resumed, handshake, first_reply, close, life } =
+        phases;
+    [resolve, connect, tls_full, tls_resumed, handshake, first_reply, close, life]
+        .map(Option::as_ref)
 }
 
 /// What can be said of several distributions together without merging them.
@@ -328,7 +331,7 @@ fn cost(page: &mut Page, measured: &Measured<'_>) {
     let both = medians
         .and_then(|medians| medians.wire_bytes_per_message)
         .map(|both| shown(both, number::bytes));
-    let wire = measured.only_block().map(|block| block.wire);
+    let wire = measured.only_block().map(|block| &block.wire);
     let each =
         wire.and_then(|wire| wire.sent_bytes_per_message.zip(wire.received_bytes_per_message));
     let each = each.map(|(sent, received)| {

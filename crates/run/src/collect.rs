@@ -46,6 +46,7 @@ pub(crate) fn block(
         failed: None,
         counts: counts(outcomes),
         connections,
+        tls: None,
         errors: errors(outcomes),
         round_trip: Summary::of(&collected.round_trips).filter(|_| !is_open),
         open_loop: is_open.then(|| open_loop(measured)),
@@ -70,6 +71,8 @@ pub(crate) fn block(
                 Summary::of(&once)
             }),
             connect: Summary::of(&times(|outcome| &outcome.times.connect)),
+            tls_full: None,
+            tls_resumed: None,
             handshake: Summary::of(&times(|outcome| &outcome.times.handshake)),
             first_reply: Summary::of(&times(|outcome| &outcome.times.first_reply)),
             close: Summary::of(&close),
@@ -304,6 +307,7 @@ fn wire(measured: &Measured) -> Wire {
         received_bytes: collected.bytes_received,
         sent_bytes_per_message: per_message(collected.bytes_sent, collected.replies),
         received_bytes_per_message: per_message(collected.bytes_received, collected.replies),
+        ..Wire::default()
     }
 }
 
@@ -392,6 +396,7 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         failed: Some(reason),
         counts: Counts::default(),
         connections: Connections::default(),
+        tls: None,
         errors: Vec::new(),
         phases: Phases::default(),
         round_trip: None,

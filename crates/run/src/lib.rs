@@ -24,7 +24,7 @@ mod written;
 
 pub use drive::OPENING_MAX;
 pub use error::RunError;
-pub use plan::{Measurement, Order, Peer, Plan, Speech};
+pub use plan::{Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
 pub use progress::{Behind, Live, LiveOpenLoop, News, Progress};
 pub use setup::measure_timer_floor;
 pub use url::{Scheme, Url};
@@ -118,6 +118,7 @@ pub fn execute(
         plan: written::plan(plan, &order, &set_up),
         blocks,
         results,
+        added: Vec::new(),
         verdict: None,
         warnings: std::mem::take(&mut set_up.warnings),
         conclusion: None,

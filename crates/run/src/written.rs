@@ -17,6 +17,7 @@ pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record:
             .collect(),
         rounds: order.to_vec(),
         baseline: plan.baseline,
+        layers: plan.layers.clone(),
         seed: plan.seed,
     }
 }
@@ -29,10 +30,11 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
     };
     let ready = set_up.ready.get(index).and_then(|ready| ready.as_ref().ok());
-    let (scheme, target) = match (&measurement.peer, ready) {
-        (Peer::Given(url), _) => (url.scheme, url.to_string()),
-        (Peer::Embedded(scheme), Some(ready)) => (*scheme, ready.url.to_string()),
-        (Peer::Embedded(scheme), None) => (*scheme, format!("embedded {}", scheme.name())),
+    let scheme = measurement.peer.scheme();
+    let target = match (&measurement.peer, ready) {
+        (Peer::Given(url), _) => url.to_string(),
+        (Peer::Embedded(_), Some(ready)) => ready.url.to_string(),
+        (Peer::Embedded(_), None) => format!("embedded {scheme}"),
     };
     let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
     Workload {
@@ -52,6 +54,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
             size_bytes: load.content.payload().len() as u64,
             source: measurement.content_source.clone(),
+            payload_kind: measurement.payload_kind.map(payload_kind),
         },
         stop: match load.phases.stop {
             Stop::After(time) => record::Stop::DurationNs(time.0),
@@ -73,6 +76,8 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         source_addresses: sources.iter().map(ToString::to_string).collect(),
         header_names: measurement.speech.headers.iter().map(|(name, _)| name.clone()).collect(),
         subprotocols: measurement.speech.subprotocols.clone(),
+        tls: measurement.speech.tls.as_ref().map(|tls| tls_wanted(&tls.options)),
+        deflate: measurement.speech.deflate.as_ref().map(ToString::to_string),
         verify: match load.expect {
             Expect::Anything => Verify::Nothing,
             Expect::Echo | Expect::Exactly(_) | Expect::Oracle => Verify::EveryByte,

@@ -2,7 +2,7 @@
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
 use super::{Level, Reason};
-use crate::{Arrival, Block, Connections, Ended, Little, RunRecord, Summary};
+use crate::{Arrival, Block, Connections, Ended, Little, RunRecord, Split, Summary, Wire};
 use units::Nanos;
 
 /// Histograms have three digits, so what is worked out from two of them may be so far off.
@@ -96,6 +96,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
             .err()
             .map(|error| format!("the counts do not add up: {error}"))
             .or_else(|| samples_missing(block))
+            .or_else(|| bytes_missing(&block.wire))
             .or_else(|| in_named_times(block, out_of_order))
             .or_else(|| in_never_zero(block))
             .or_else(|| not_a_sum(subject, block))
@@ -122,6 +123,21 @@ fn samples_missing(block: &Block) -> Option<String> {
     )
 }
 
+/// Every byte of the stream belongs to one layer.
+fn bytes_missing(wire: &Wire) -> Option<String> {
+    let sides =
+        [("sent", wire.sent_bytes, wire.sent), ("received", wire.received_bytes, wire.received)];
+    sides.into_iter().find_map(|(name, bytes, split)| {
+        let Split { payload_bytes, encoding_bytes, framing_bytes, tls_bytes, .. } = split?;
+        let sum = i128::from(payload_bytes)
+            + i128::from(encoding_bytes)
+            + i128::from(framing_bytes)
+            + i128::from(tls_bytes);
+        (sum != i128::from(bytes))
+            .then(|| format!("{bytes} bytes were {name}, and its layers come to {sum}"))
+    })
+}
+
 /// The first fault that `find` finds in the times of a block.
 fn in_named_times(block: &Block, find: fn(&Summary) -> Option<String>) -> Option<String> {
     let open = block.open_loop.as_ref();
@@ -133,6 +149,8 @@ fn in_named_times(block: &Block, find: fn(&Summary) -> Option<String>) -> Option
         ("own share", open.and_then(|times| times.own_share.as_ref())),
         ("life", block.phases.life.as_ref()),
         ("connect", block.phases.connect.as_ref()),
+        ("full TLS handshake", block.phases.tls_full.as_ref()),
+        ("resumed TLS handshake", block.phases.tls_resumed.as_ref()),
     ];
     all.into_iter().find_map(|(name, times)| Some(format!("{name}: {}", find(times?)?)))
 }

@@ -1,7 +1,7 @@
 //! Whether two records may be compared: whether all is the same that changes numbers and is not what they are about.
 
 use super::{Level, Reason};
-use crate::{Environment, RunRecord, Workload};
+use crate::{Environment, RunRecord, TlsSeen, Workload};
 use std::fmt::Debug;
 
 /// Why `record` may not be compared with `base`; empty if it may.
@@ -22,6 +22,7 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
         if let Some(other) = partner(base, record, index) {
             shared += 1;
             reasons.extend(workloads(index, &base.plan.workloads[other], workload));
+            reasons.extend(handshakes(index, agreed(base, other), agreed(record, index)));
         }
     }
     if shared == 0 {
@@ -68,12 +69,35 @@ fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
     all.same("bound of messages in flight", &base.in_flight_max, &record.in_flight_max);
     all.same("kind of message", &base.message.kind, &record.message.kind);
     all.same("payload", &base.message.size_bytes, &record.message.size_bytes);
+    all.known("kind of payload", &base.message.payload_kind, &record.message.payload_kind);
+    all.same("compression", &base.deflate, &record.deflate);
+    if let (Some(base), Some(record)) = (&base.tls, &record.tls) {
+        all.same("resumption of TLS sessions", &base.resumption, &record.resumption);
+        all.same("verification of the server's certificate", &base.verified, &record.verified);
+        all.same("certificate of the client", &base.client_certificate, &record.client_certificate);
+    }
     all.same("check of replies", &base.verify, &record.verify);
     all.same("busy polling", &base.busy_poll_ns, &record.busy_poll_ns);
     all.same("number of threads", &base.threads, &record.threads);
     all.same("placement", &base.pinning, &record.pinning);
     all.same("headers", &base.header_names, &record.header_names);
     all.same("subprotocols", &base.subprotocols, &record.subprotocols);
+    all.found
+}
+
+/// What the first handshake of workload `index` agreed on: what was asked for often leaves a choice.
+fn agreed(record: &RunRecord, index: usize) -> Option<&TlsSeen> {
+    let of_workload = record.blocks.iter().filter(|block| block.workload == index);
+    of_workload.filter_map(|block| block.tls.as_ref()).next()
+}
+
+fn handshakes(index: usize, base: Option<&TlsSeen>, record: Option<&TlsSeen>) -> Vec<Reason> {
+    let mut all = Differences { workload: Some(index), found: Vec::new() };
+    if let (Some(base), Some(record)) = (base, record) {
+        all.same("version of TLS", &base.version, &record.version);
+        all.same("cipher suite", &base.suite, &record.suite);
+        all.known("group of the key exchange", &base.group, &record.group);
+    }
     all.found
 }
 

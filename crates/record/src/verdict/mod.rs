@@ -23,6 +23,7 @@
 //!   way to it
 //! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains.
 //!   Next: the server's turns
+//! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, a difference below what
 //!   the noise lets one see. Next: a quieter machine, more rounds
@@ -42,6 +43,7 @@ mod generator;
 mod machine;
 mod replies;
 mod subject;
+mod tls;
 
 pub use comparable::{incomparable, partner};
 
@@ -60,6 +62,7 @@ pub fn judge(record: &RunRecord) -> Verdict {
         reasons.extend(arithmetic::judge(&subject));
         reasons.extend(generator::judge(&subject));
         reasons.extend(replies::judge(&subject));
+        reasons.extend(tls::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
     }
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));

@@ -1,12 +1,12 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Arrival, Block, Certificate, Check, Comparison, Connections, Container, ContextSwitches,
-    Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity, Kind, Level,
-    Lifetime, Limits, Little, Message, MessageKind, OpenLoop, PerMetric, Phases, Pinning, Plan,
-    Reason, RunRecord, SCHEMA_VERSION, Second, Sessions, SocketBuffer, Spacing, Stall, Stalls,
-    Stop, Summary, TimeOuts, TimerFloor, Tool, Verdict, Verify, Warning, Wire, Workload,
-    WorkloadResult,
+    Added, Arrival, Block, Certificate, Check, Comparison, Connections, Container, ContextSwitches,
+    Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity, Kind, Layer, Level,
+    Lifetime, Limits, Little, Message, MessageKind, OpenLoop, PayloadKind, PerMetric, Phases,
+    Pinning, Plan, Reason, Resumption, RunRecord, SCHEMA_VERSION, Second, Sessions, SocketBuffer,
+    Spacing, Split, Stall, Stalls, Stop, Summary, TimeOuts, TimerFloor, Tls, TlsSeen, Tool,
+    Verdict, Verify, Warning, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -32,10 +32,20 @@ pub(crate) fn record() -> RunRecord {
             ],
             rounds: vec![vec![0, 1], vec![1, 0]],
             baseline: Some(0),
+            layers: vec![Layer { workload: 1, base: 0, name: "framing".into() }],
             seed: 7,
         },
         blocks: vec![block(0), block(1), failed_block(0)],
         results: vec![result(0, None), result(1, Some(per_metric(comparison())))],
+        added: vec![Added {
+            workload: 1,
+            base: 0,
+            layer: "framing".into(),
+            round_trip_p50_ns: Some(Estimate { value: 3100.0, low: Some(2900.0), high: None }),
+            cpu_us_per_message: Some(Estimate { value: -0.1, low: Some(-0.2), high: Some(0.1) }),
+            sent_bytes_per_message: Some(6.0),
+            received_bytes_per_message: Some(-2.0),
+        }],
         verdict: Some(Verdict {
             level: Level::Degraded,
             reasons: vec![Reason {
@@ -139,6 +149,7 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
             kind: MessageKind::Binary,
             size_bytes: 64,
             source: "random bytes of seed 7".into(),
+            payload_kind: Some(PayloadKind::Random),
         },
         stop: Stop::DurationNs(1_000_000_000),
         busy_poll_ns: 0,
@@ -156,6 +167,15 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
         source_addresses: vec!["127.0.0.2".into()],
         header_names: vec!["Authorization".into()],
         subprotocols: vec!["chat".into()],
+        tls: Some(Tls {
+            versions: vec!["1.3".into()],
+            suites: vec!["TLS13_AES_128_GCM_SHA256".into()],
+            resumption: Resumption::Tickets,
+            alpn: vec!["http/1.1".into()],
+            verified: true,
+            client_certificate: false,
+        }),
+        deflate: Some("client_max_window_bits, level=6".into()),
         verify: Verify::EveryByte,
         seed: 7,
         pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
@@ -180,6 +200,7 @@ fn block(workload: usize) -> Block {
             in_flight_at_end: 1,
         },
         connections: Connections { asked: 50, opened: 49, failed: 1, lost: 1, reconnects: 1 },
+        tls: Some(tls_seen()),
         errors: vec![ErrorClass {
             class: "connect_refused".into(),
             count: 1,
@@ -188,6 +209,8 @@ fn block(workload: usize) -> Block {
         phases: Phases {
             resolve: times.clone(),
             connect: times.clone(),
+            tls_full: times.clone(),
+            tls_resumed: times.clone(),
             handshake: times.clone(),
             first_reply: times.clone(),
             close: times.clone(),
@@ -228,6 +251,10 @@ fn block(workload: usize) -> Block {
             received_bytes: 66_000,
             sent_bytes_per_message: Some(70.0),
             received_bytes_per_message: Some(66.0),
+            sent: Some(split(6_000)),
+            received: Some(Split { tcp_ip_estimated_bytes: None, ..split(2_000) }),
+            compression_ratio: Some(1.52),
+            missing: [("tcp_ip_estimated_bytes".to_owned(), "no segments".to_owned())].into(),
         },
         context_switches: ContextSwitches {
             generator_voluntary: Some(9),
@@ -258,6 +285,27 @@ fn block(workload: usize) -> Block {
             response_max_ns: Some(1_005_000),
             send_lag_max_ns: Some(90_000),
         }],
+    }
+}
+
+pub(crate) fn tls_seen() -> TlsSeen {
+    TlsSeen {
+        version: "1.3".into(),
+        suite: "TLS13_AES_128_GCM_SHA256".into(),
+        group: Some("X25519MLKEM768".into()),
+        alpn: Some("http/1.1".into()),
+        full: 50,
+        resumed: 950,
+    }
+}
+
+fn split(framing_bytes: u64) -> Split {
+    Split {
+        payload_bytes: 64_000,
+        encoding_bytes: -22_000,
+        framing_bytes,
+        tls_bytes: 22_000,
+        tcp_ip_estimated_bytes: Some(52_000),
     }
 }
 

@@ -66,7 +66,16 @@ fn a_record_cut_anywhere_is_refused() {
 
 #[test]
 fn indexes_must_point_into_the_plan() {
-    for at in ["/plan/rounds/1/0", "/plan/baseline", "/blocks/2/workload", "/results/0/workload"] {
+    for at in [
+        "/plan/rounds/1/0",
+        "/plan/baseline",
+        "/blocks/2/workload",
+        "/results/0/workload",
+        "/plan/layers/0/workload",
+        "/plan/layers/0/base",
+        "/added/0/workload",
+        "/added/0/base",
+    ] {
         let mut value = serde_json::to_value(example::record()).unwrap();
         *value.pointer_mut(at).unwrap() = json!(2);
         let error = read(&value).unwrap_err();

@@ -1,7 +1,7 @@
 //! Known causes by their signatures: what shows them, and what comes close and must not.
 
 use crate::good::{self, times};
-use record::{ErrorClass, Lifetime, OpenLoop, RunRecord, signatures};
+use record::{ErrorClass, Lifetime, OpenLoop, Resumption, RunRecord, Workload, signatures};
 
 #[test]
 fn good_records_show_none() {
@@ -119,6 +119,38 @@ fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
     let mut failed = slow(200_000, 5_000);
     failed.blocks[0].counts.ok -= 1;
     assert_eq!(codes(&failed), [""; 0]);
+}
+
+#[test]
+fn clients_that_came_with_tickets_for_nothing_are_named() {
+    let with = |full, resumed, change: fn(&mut Workload)| {
+        let mut record = good::closed();
+        record.plan.workloads[0].lifetime = Lifetime::RoundTrips(1);
+        change(&mut record.plan.workloads[0]);
+        let seen = record.blocks[0].tls.as_mut().unwrap();
+        (seen.full, seen.resumed) = (full, resumed);
+        codes(&record)
+    };
+    assert_eq!(with(1000, 0, |_| ()), ["not_resumed"]);
+    assert_eq!(with(1000, 1, |_| ()), [""; 0]);
+    // 50 at a time: these need not have seen a ticket.
+    assert_eq!(with(100, 0, |_| ()), [""; 0]);
+    assert_eq!(with(1000, 0, |asked| asked.lifetime = Lifetime::Long), [""; 0]);
+    let none = |asked: &mut Workload| asked.tls.as_mut().unwrap().resumption = Resumption::None;
+    assert_eq!(with(1000, 0, none), [""; 0]);
+}
+
+#[test]
+fn compression_that_makes_payloads_longer_is_named() {
+    let with = |ratio| {
+        let mut record = good::closed();
+        record.blocks[0].wire.compression_ratio = ratio;
+        record
+    };
+    assert_eq!(codes(&with(Some(0.9998))), ["payload_grows"]);
+    assert_eq!(signatures(&with(Some(0.8)))[0].evidence, "by 25.00 %");
+    assert_eq!(codes(&with(Some(1.0))), [""; 0]);
+    assert_eq!(codes(&with(None)), [""; 0]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::good::{self, times};
 use record::{
     Arrival, Block, Certificate, Check, Comparison, Container, Ended, Fairness, Identity, Level,
-    Lifetime, Little, OpenLoop, Pinning, RunRecord, Sessions, Spacing, Stalls, Workload,
-    incomparable, judge,
+    Lifetime, Little, OpenLoop, PayloadKind, Pinning, Resumption, RunRecord, Sessions, Spacing,
+    Split, Stalls, Tls, TlsSeen, Workload, incomparable, judge,
 };
 
 #[test]
@@ -618,6 +618,94 @@ fn what_changes_results_makes_records_incomparable() {
 }
 
 #[test]
+fn another_way_of_encrypting_or_compressing_makes_records_incomparable() {
+    let changes: [(Change, &str); 9] = [
+        (|record| seen(record, |tls| tls.version = "1.2".to_owned()), "version of TLS"),
+        (|record| seen(record, |tls| tls.suite = "TLS13_AES_256".to_owned()), "cipher suite"),
+        (
+            |record| seen(record, |tls| tls.group = Some("X25519".to_owned())),
+            "group of the key exchange",
+        ),
+        (|record| tls(record).resumption = Resumption::None, "resumption of TLS sessions"),
+        (|record| tls(record).verified = false, "verification of the server's certificate"),
+        (|record| tls(record).client_certificate = true, "certificate of the client"),
+        (|record| workload(record).deflate = Some("level=1".to_owned()), "compression"),
+        (|record| workload(record).deflate = None, "compression"),
+        (
+            |record| workload(record).message.payload_kind = Some(PayloadKind::Json),
+            "kind of payload",
+        ),
+    ];
+    for (change, what) in changes {
+        let mut other = good::ladder();
+        change(&mut other);
+        let reasons = incomparable(&good::ladder(), &other);
+        assert_eq!(reasons.len(), 1, "{what}: {reasons:?}");
+        assert_eq!(reasons[0].message, format!("the two differ in: {what}"));
+        assert_eq!((reasons[0].level, reasons[0].workload), (Level::Invalid, Some(1)));
+    }
+}
+
+#[test]
+fn what_was_agreed_on_counts_and_not_what_was_asked_for() {
+    let mut other = good::ladder();
+    tls(&mut other).versions.clear();
+    tls(&mut other).suites.clear();
+    tls(&mut other).alpn.clear();
+    // A resumed session of TLS 1.2 has no key exchange, and a given payload no kind.
+    seen(&mut other, |tls| tls.group = None);
+    seen(&mut other, |tls| (tls.full, tls.resumed) = (1000, 0));
+    workload(&mut other).message.payload_kind = None;
+    assert_eq!(incomparable(&good::ladder(), &other), []);
+    // Whether there is TLS at all says the transport.
+    workload(&mut other).tls = None;
+    other.blocks.iter_mut().for_each(|block| block.tls = None);
+    assert_eq!(incomparable(&good::ladder(), &other), []);
+}
+
+#[test]
+fn blocks_that_were_encrypted_differently_are_named() {
+    let with = |change: fn(&mut TlsSeen)| {
+        let mut record = good::ladder();
+        // Round 10 of `ws`.
+        change(record.blocks[19].tls.as_mut().unwrap());
+        record
+    };
+    let record = with(|tls| tls.suite = "TLS13_CHACHA20_POLY1305_SHA256".to_owned());
+    assert_eq!(codes(&record), [("tls_differs", Level::Degraded)]);
+    let reason = &judge(&record).reasons[0];
+    assert_eq!(reason.workload, Some(1));
+    assert_eq!(
+        reason.evidence,
+        "on 1 of 10 blocks, the worst in round 10: TLS 1.3 with TLS13_CHACHA20_POLY1305_SHA256, \
+         at first TLS 1.3 with TLS13_AES_128_GCM_SHA256"
+    );
+    assert_eq!(
+        codes(&with(|tls| tls.version = "1.2".to_owned())),
+        [("tls_differs", Level::Degraded)]
+    );
+    assert_eq!(codes(&with(|tls| tls.resumed += 1)), []);
+    assert_eq!(codes(&with(|tls| tls.group = None)), []);
+    // What was not reached agreed on nothing.
+    let mut record = good::ladder();
+    record.blocks[19].tls = None;
+    assert_eq!(codes(&record), []);
+}
+
+#[test]
+fn bytes_that_belong_to_no_layer_are_a_bug_of_ours() {
+    let split = |change: fn(&mut Split)| {
+        codes(&closed(move |block| change(block.wire.received.as_mut().unwrap())))
+    };
+    let impossible = [("impossible", Level::Invalid)];
+    assert_eq!(split(|split| split.framing_bytes += 1), impossible);
+    assert_eq!(split(|split| split.encoding_bytes += 1), impossible);
+    assert_eq!(split(|split| split.payload_bytes = u64::MAX), impossible);
+    assert_eq!(split(|split| split.tcp_ip_estimated_bytes = Some(1)), []);
+    assert_eq!(codes(&closed(|block| block.wire.sent = None)), []);
+}
+
+#[test]
 fn another_version_of_the_program_is_told_and_workloads_without_a_partner_are_not_compared() {
     let mut other = good::ladder();
     other.tool.version = "0.2.0".to_owned();
@@ -640,7 +728,7 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 15] = [
+const CODES: [&str; 16] = [
     "generator_bound",
     "generator_stalled",
     "asked_not_achieved",
@@ -656,7 +744,18 @@ const CODES: [&str; 15] = [
     "noisy_machine",
     "below_the_floor",
     "selftest_failed",
+    "tls_differs",
 ];
+
+/// Changes what was agreed on for the second workload.
+fn seen(record: &mut RunRecord, change: fn(&mut TlsSeen)) {
+    let of_second = record.blocks.iter_mut().filter(|block| block.workload == 1);
+    of_second.filter_map(|block| block.tls.as_mut()).for_each(change);
+}
+
+fn tls(record: &mut RunRecord) -> &mut Tls {
+    workload(record).tls.as_mut().expect("it has TLS")
+}
 
 type Change = fn(&mut RunRecord);
 

@@ -54,6 +54,7 @@ fn clients_that_live_shortly_have_their_phases_apart() {
         first_reply: Some(records::summary(70_000, 20_000)),
         close: Some(records::summary(90_000, 20_000)),
         life: Some(records::summary(600_000, 20_000)),
+        ..Phases::default()
     };
     block.little = Little::NotChecked { reason: "connections are short-lived".to_owned() };
     check(

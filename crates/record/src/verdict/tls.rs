@@ -1,0 +1,28 @@
+//! What was agreed on with the server: one workload is one way of encrypting.
+
+use super::subject::{Finding, Outvoted, Rule, Subject};
+use super::{Level, Reason};
+
+/// Blocks that were encrypted differently measure different things; what a block had besides its first handshake is
+/// not recorded, so even one that differs says that others may.
+pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
+    let first = subject.blocks.iter().find_map(|block| block.tls.as_ref())?;
+    let rule = Rule {
+        code: "tls_differs",
+        message: "not all blocks were encrypted in the same way".to_owned(),
+        advice: "fix version and suite: --tls-version, --tls-suite".to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let seen = block.tls.as_ref()?;
+        let is_same = (&seen.version, &seen.suite) == (&first.version, &first.suite);
+        (!is_same).then(|| Finding {
+            level: Level::Degraded,
+            weight: 0.0,
+            evidence: format!(
+                "TLS {} with {}, at first TLS {} with {}",
+                seen.version, seen.suite, first.version, first.suite
+            ),
+        })
+    })
+}
