@@ -3,18 +3,20 @@
 use crate::escape::{columns, cut, escape};
 use crate::number::{self, CELL_MAX, MICROS_CELL_MAX, MISSING};
 use crate::page::{Page, Style, Tone};
-use crate::{notes, verdict, words};
+use crate::{layers, notes, verdict, words};
 use record::{
-    Block, Comparison, Ended, Level, Lifetime, RunRecord, Stop, Workload, WorkloadResult,
+    Added, Block, Comparison, Ended, Level, Lifetime, PayloadKind, RunRecord, Stop, Verdict,
+    Workload, WorkloadResult,
 };
 
-/// The table of the ladder and what is needed to read it: failures, the conclusion, checks, warnings, footnotes, the
-/// verdict.
+/// The table of the ladder and what is needed to read it: failures, what each layer adds, bytes by layer, the
+/// conclusion, checks, warnings, footnotes, the verdict.
 ///
-/// The table takes 80 columns. A rung that failed, or was not reached, stands in it as that, with the reason below;
-/// every number that is missing has its reason below too.
+/// Tables take 80 columns. A rung that failed, or was not reached, stands in it as that, with the reason below;
+/// every number that is missing from the first table has its reason below too.
 pub fn ladder(record: &RunRecord, style: &Style) -> String {
     let rungs = rungs(record);
+    let verdict = verdict::of(record);
     let mut page = Page::new(style);
     notes::ended(&mut page, record);
     page.blank();
@@ -24,6 +26,8 @@ pub fn ladder(record: &RunRecord, style: &Style) -> String {
     page.blank();
     failures(&mut page, record, &rungs);
     gaps(&mut page, &rungs);
+    layers::added(&mut page, record, &verdict);
+    layers::bytes(&mut page, record);
     page.blank();
     match conclusion(record) {
         Some(conclusion) => page.prose(Tone::Strong, &conclusion),
@@ -34,7 +38,7 @@ pub fn ladder(record: &RunRecord, style: &Style) -> String {
     notes::warnings(&mut page, record);
     page.blank();
     footnotes(&mut page, record);
-    verdict::show(&mut page, record, &verdict::of(record));
+    verdict::show(&mut page, record, &verdict);
     page.finish()
 }
 
@@ -47,7 +51,7 @@ fn no_conclusion(record: &RunRecord) -> String {
 }
 
 /// The answer in one sentence: what WebSocket costs against the baseline or, if that was not measured, the first rung
-/// that was. `None` if there is nothing to compare, or if the verdict says that it is no result. Built of the record's
+/// that was; and what TLS adds to a WebSocket message, if that was measured and shows. `None` if there is nothing to compare, or if the verdict says that it is no result. Built of the record's
 /// numbers; unescaped, for the record itself.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
@@ -78,12 +82,30 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
             )
         }
         Some(_) => {
-            format!("On this machine {what} costs {ratio} of {than} at {size} ({condition}).")
+            let tls = tls_adds(record, &verdict).filter(|_| websocket.is_some());
+            format!(
+                "On this machine {what} costs {ratio} of {than} at {size} ({condition}){}.",
+                tls.unwrap_or_default()
+            )
         }
         None => format!(
             "On this machine {what} took {ratio} of {than} at {size}, in too few blocks for an interval ({condition})."
         ),
     })
+}
+
+/// What TLS adds to a WebSocket message, where that is shown and allowed.
+fn tls_adds(record: &RunRecord, verdict: &Verdict) -> Option<String> {
+    let is_wss = |added: &&Added| {
+        let all = [added.workload, added.base];
+        let names = all.map(|index| record.plan.workloads.get(index).map(|rung| &rung.name[..]));
+        names == [Some("wss"), Some("ws")]
+            && !all.iter().any(|index| verdict::forbids(verdict, *index))
+    };
+    let cpu = record.added.iter().find(is_wss)?.cpu_us_per_message?;
+    let (low, high) = layers::interval(cpu).filter(|(low, _)| *low > 0.0)?;
+    let [value, low, high] = [cpu.value, low, high].map(number::micros);
+    Some(format!(", and TLS adds {value} [{low}, {high}] of CPU to each of its messages"))
 }
 
 /// A workload of the plan, and what came of it.
@@ -163,11 +185,11 @@ fn table(page: &mut Page, record: &RunRecord, rungs: &[Rung<'_>]) {
     );
     page.line(
         Tone::Strong,
-        &format!("           round trip, us  messages  CPU, us/message  bytes/  p50 to {to}"),
+        &format!("               round trip, us  messages  CPU, us/message  bytes p50 to {to}"),
     );
     page.line(
         Tone::Strong,
-        "rung         p50   p90   p99     /s generator server message  [95 % interval]",
+        "rung           p50   p90   p99     /s generator server   each [95 % interval]",
     );
     for (index, rung) in rungs.iter().enumerate() {
         let name = pad(&cut(&escape(&rung.workload.name), NAME_COLUMNS), NAME_COLUMNS);
@@ -197,7 +219,7 @@ fn cells(result: &WorkloadResult, is_baseline: bool) -> String {
         Some(comparison) => number::ratio(comparison.ratio, interval(comparison)),
         None => MISSING.to_owned(),
     };
-    format!("{row}  {ratio}")
+    format!("{row} {ratio}")
 }
 
 /// A number that rungs have.
@@ -220,7 +242,7 @@ const COLUMNS: [(Column, usize); 7] = [
     (Column::Messages, CELL_MAX),
     (Column::GeneratorCpu, "generator".len()),
     (Column::ServerCpu, "server".len()),
-    (Column::Bytes, "message".len()),
+    (Column::Bytes, CELL_MAX),
 ];
 
 impl Column {
@@ -341,24 +363,83 @@ fn gaps(page: &mut Page, rungs: &[Rung<'_>]) {
     }
 }
 
-/// What is needed to read the table.
+/// What is needed to read the tables.
 fn footnotes(page: &mut Page, record: &RunRecord) {
     page.prose(
         Tone::Plain,
-        "Medians of blocks. CPU: user and system time of the whole process. Bytes: both directions, payload \
-         and framing, without TCP and IP.",
+        "Medians of blocks. CPU: user and system time of the whole process. Bytes: both directions of the \
+         stream, without TCP and IP; what these add is estimated from the number of segments.",
     );
-    for workload in &record.plan.workloads {
-        let what = match workload.lifetime {
-            Lifetime::Long => continue,
-            Lifetime::RoundTrips(1) => "its round trip includes the connect".to_owned(),
-            Lifetime::RoundTrips(each) => {
-                format!(
-                    "its times are those of a client's life, the connect and {each} round trips"
-                )
-            }
-        };
-        page.prose(Tone::Plain, &format!("{}: {what}.", workload.name));
+    if !record.added.is_empty() {
+        page.prose(
+            Tone::Plain,
+            "What a layer adds: CPU of generator and server together is what it costs. The round trip is that of \
+             the closed loop: with many in flight, most of what it grows by is waiting for one another.",
+        );
+    }
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        let name = &workload.name;
+        let all = [shape(record, index), payload(workload), ratio(record, index)];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        if !all.is_empty() {
+            page.prose(Tone::Plain, &format!("{name}: {}.", all.join("; ")));
+        }
+    }
+    encryptions(page, record);
+}
+
+/// What the times of short-lived clients include.
+fn shape(record: &RunRecord, index: usize) -> Option<String> {
+    let workload = &record.plan.workloads[index];
+    let handshake = encryption(record, index)
+        .map(|(_, full, resumed)| format!("a TLS handshake ({full} full, {resumed} resumed)"));
+    match (workload.lifetime, handshake) {
+        (Lifetime::Long, _) => None,
+        (Lifetime::RoundTrips(1), None) => Some("its round trip includes the connect".to_owned()),
+        (Lifetime::RoundTrips(1), Some(handshake)) => {
+            Some(format!("its round trip includes the connect and {handshake}"))
+        }
+        (Lifetime::RoundTrips(each), handshake) => {
+            let handshake =
+                handshake.map_or_else(String::new, |handshake| format!(", {handshake}"));
+            Some(format!(
+                "its times are those of a client's life, the connect{handshake} and {each} round trips"
+            ))
+        }
+    }
+}
+
+/// What TLS handshakes agreed on, and how many were full and resumed.
+fn encryption(record: &RunRecord, index: usize) -> Option<(String, u64, u64)> {
+    let of_rung = record.blocks.iter().filter(|block| block.workload == index);
+    words::tls(record.plan.workloads.get(index)?, &of_rung.collect::<Vec<&Block>>())
+}
+
+/// What is sent, where it is not random.
+fn payload(workload: &Workload) -> Option<String> {
+    let kind = workload.message.payload_kind.filter(|kind| *kind != PayloadKind::Random)?;
+    Some(format!("its payload is {}", words::payload(kind)))
+}
+
+/// How much compression made of it, where there was any.
+fn ratio(record: &RunRecord, index: usize) -> Option<String> {
+    let of_rung = record.blocks.iter().filter(|block| block.workload == index);
+    let ratios: Vec<f64> = of_rung.filter_map(|block| block.wire.compression_ratio).collect();
+    Some(format!("deflate {}", words::compression(stats::median(&ratios).ok()?)))
+}
+
+/// What handshakes agreed on; rungs that agreed on the same share a line.
+fn encryptions(page: &mut Page, record: &RunRecord) {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        let Some((facts, _, _)) = encryption(record, index) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == facts) {
+            Some((_, names)) => names.push(&workload.name),
+            None => all.push((facts, vec![&workload.name])),
+        }
+    }
+    for (facts, names) in all {
+        page.prose(Tone::Plain, &format!("TLS {facts} ({}).", names.join(", ")));
     }
 }
 
@@ -368,4 +449,4 @@ fn pad(text: &str, width: usize) -> String {
 }
 
 /// How wide the names of rungs are.
-const NAME_COLUMNS: usize = 10;
+const NAME_COLUMNS: usize = 12;

@@ -15,6 +15,7 @@ mod date;
 mod escape;
 mod export;
 mod ladder;
+mod layers;
 mod live;
 mod notes;
 mod number;

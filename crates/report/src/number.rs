@@ -141,6 +141,68 @@ pub(crate) fn bytes_cell(bytes: f64) -> String {
     }
 }
 
+/// How much longer or shorter, in microseconds, with a unit of its own from 10 ms on: `+1.90 [1.70, 2.10]`,
+/// `-123ms [-126, -120]`; as many decimals as fit the largest of the three.
+pub(crate) fn difference_cell(us: f64, interval: Option<(f64, f64)>) -> String {
+    let (low, high) = interval.unwrap_or((us, us));
+    let all = [us, low, high];
+    if all.iter().any(|value| !value.is_finite()) {
+        return MISSING.to_owned();
+    }
+    let (scale, unit, decimals) = match all.into_iter().map(f64::abs).fold(0.0, f64::max) {
+        ..9.995 => (1.0, "", 2),
+        ..99.95 => (1.0, "", 1),
+        ..9999.5 => (1.0, "", 0),
+        ..999_500.0 => (1e3, "ms", 0),
+        ..9.95e6 => (1e6, "s", 1),
+        ..999.5e6 => (1e6, "s", 0),
+        _ => return if us < 0.0 { "<-999s" } else { ">999s" }.to_owned(),
+    };
+    let [us, low, high] = all.map(|value| without_minus_zero(value / scale, decimals));
+    match interval {
+        Some(_) => format!("{us:+.decimals$}{unit} [{low:.decimals$}, {high:.decimals$}]"),
+        None => format!("{us:+.decimals$}{unit}"),
+    }
+}
+
+/// No [`difference_cell`] is wider.
+pub(crate) const DIFFERENCE_CELL_MAX: usize = 20;
+
+/// How many bytes in five columns: `64`, `70.5`, `-20`, `1234`, `12k`. What is within a twentieth of a whole number is
+/// one: messages at the edges of the measurement make that.
+pub(crate) fn few_bytes(bytes: f64) -> String {
+    let size = bytes.abs();
+    let digits = match size {
+        _ if !bytes.is_finite() => return MISSING.to_owned(),
+        ..99.95 if (size - size.round()).abs() >= 0.05 => format!("{size:.1}"),
+        ..9999.5 => format!("{size:.0}"),
+        ..999_500.0 => format!("{:.0}k", size / 1e3),
+        ..999.5e6 => format!("{:.0}M", size / 1e6),
+        _ => ">1G".to_owned(),
+    };
+    if bytes < 0.0 && digits != "0" { format!("-{digits}") } else { digits }
+}
+
+/// The same in as many columns as it takes: `16412`.
+pub(crate) fn exact_bytes(bytes: f64) -> String {
+    match bytes.abs() {
+        9999.5..1e15 => format!("{bytes:.0}"),
+        _ => few_bytes(bytes),
+    }
+}
+
+/// [`few_bytes`] with its sign, as a difference: `+22`.
+pub(crate) fn more_bytes(bytes: f64) -> String {
+    let text = few_bytes(bytes);
+    if bytes > 0.0 && text != "0" && text != MISSING { format!("+{text}") } else { text }
+}
+
+/// `value`, and 0 where so many decimals leave nothing of it.
+fn without_minus_zero(value: f64, decimals: usize) -> f64 {
+    let shown: f64 = format!("{value:.decimals$}").parse().unwrap_or(value);
+    if shown == 0.0 { 0.0 } else { value }
+}
+
 /// The value in the largest unit that leaves at least one digit before the point, and the unit's prefix.
 fn magnitude(value: f64) -> (String, &'static str) {
     if !value.is_finite() || value < 0.0 {
@@ -258,6 +320,56 @@ mod tests {
         for row @ (value, interval, expected) in table {
             assert_eq!(ratio(value, interval), expected, "{row:?}");
             assert!(expected.len() <= 18, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn differences_have_their_sign_and_their_interval() {
+        #[rustfmt::skip]
+        let table = [
+            (1.9, Some((1.7, 2.1)), "+1.90 [1.70, 2.10]"),
+            (-1.9, Some((-2.1, -1.7)), "-1.90 [-2.10, -1.70]"),
+            (9.8, Some((9.1, 10.44)), "+9.8 [9.1, 10.4]"),
+            (412.3, Some((401.0, 9999.4)), "+412 [401, 9999]"),
+            (12_345.0, Some((11_800.0, 13_400.0)), "+12ms [12, 13]"),
+            (-2e6, Some((-2.5e6, -1e6)), "-2.0s [-2.5, -1.0]"),
+            (1.9, None, "+1.90"),
+            (-0.001, None, "+0.00"),
+            (1e11, None, ">999s"),
+            (f64::NAN, None, "-"),
+        ];
+        for row @ (value, interval, expected) in table {
+            assert_eq!(difference_cell(value, interval), expected, "{row:?}");
+        }
+        for exponent in -5..12 {
+            let value = -9.994 * 10_f64.powi(exponent);
+            let cell = difference_cell(value, Some((value, value)));
+            assert!(cell.len() <= DIFFERENCE_CELL_MAX, "{cell}");
+        }
+    }
+
+    #[test]
+    fn few_bytes_take_five_columns_and_edges_of_the_measurement_none() {
+        check(
+            few_bytes,
+            &[
+                (64.0, "64"),
+                (64.04, "64"),
+                (-64.04, "-64"),
+                (70.5, "70.5"),
+                (-0.01, "0"),
+                (123.4, "123"),
+                (12_345.0, "12k"),
+                (f64::INFINITY, "-"),
+            ],
+        );
+        check(exact_bytes, &[(64.04, "64"), (16_412.2, "16412"), (1e300, ">1G")]);
+        check(more_bytes, &[(22.0, "+22"), (-20.0, "-20"), (0.01, "0"), (f64::NAN, "-")]);
+        for exponent in -5..300 {
+            for value in [9.94, -9.94] {
+                let text = few_bytes(value * 10_f64.powi(exponent));
+                assert!(text.len() <= 5, "{text}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
-use crate::{notes, open_loop, steps, verdict, words};
+use crate::{layers, notes, open_loop, steps, verdict, words};
 use record::{
     Arrival, Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
     RunRecord, Stalls, Summary, Workload, WorkloadResult,
@@ -115,6 +115,7 @@ fn section(page: &mut Page, measured: &Measured<'_>) {
     stalls(page, measured);
     fairness(page, measured);
     connections(page, measured);
+    encryption(page, measured);
     phases(page, measured);
     cost(page, measured);
     errors(page, measured);
@@ -259,6 +260,19 @@ fn connections(page: &mut Page, measured: &Measured<'_>) {
     page.pair("connections", &text);
 }
 
+/// What TLS handshakes agreed on, and how many there were.
+fn encryption(page: &mut Page, measured: &Measured<'_>) {
+    if measured.workload.tls.is_none() {
+        return;
+    }
+    match words::tls(measured.workload, &measured.blocks) {
+        Some((facts, full, resumed)) => {
+            page.pair("TLS", &format!("{facts}; {full} full, {resumed} resumed handshakes"));
+        }
+        None => page.pair("TLS", "no handshake was completed"),
+    }
+}
+
 /// The phases of connections that were measured, over all blocks.
 fn phases(page: &mut Page, measured: &Measured<'_>) {
     let mut label = "phases";
@@ -328,20 +342,40 @@ fn cost(page: &mut Page, measured: &Measured<'_>) {
         server.map_or_else(|| missing("server_us_per_message"), |cpu| shown(cpu, number::micros));
     page.pair("CPU/message", &format!("generator {generator}, server {server}"));
 
-    let both = medians
-        .and_then(|medians| medians.wire_bytes_per_message)
-        .map(|both| shown(both, number::bytes));
+    bytes(page, measured);
+}
+
+/// Bytes of a message, by layer where that is known, and what compression made of them.
+fn bytes(page: &mut Page, measured: &Measured<'_>) {
+    let label = "bytes/message";
+    let both = measured.result.and_then(|result| result.medians.wire_bytes_per_message);
     let wire = measured.only_block().map(|block| &block.wire);
     let each =
         wire.and_then(|wire| wire.sent_bytes_per_message.zip(wire.received_bytes_per_message));
-    let each = each.map(|(sent, received)| {
-        format!("sent {}, received {}", number::bytes(sent), number::bytes(received))
-    });
-    match each.or(both) {
-        Some(bytes) => {
-            page.pair("bytes/message", &format!("{bytes}; payload and framing, without TCP and IP"))
+    let split = measured.only_block().and_then(|block| layers::directions(&[block]));
+    match (each, split, both) {
+        (Some((sent, received)), Some([of_sent, of_received]), _) => {
+            page.pair(label, &format!("sent {}", layers::sum(&of_sent, sent)));
+            page.pair("", &format!("received {}", layers::sum(&of_received, received)));
+            if let Some(reason) = wire.and_then(layers::without_tcp_ip) {
+                page.pair("", &format!("TCP/IP {MISSING} ({reason})"));
+            }
         }
-        None => page.pair("bytes/message", &format!("{MISSING} (no reply was measured)")),
+        (Some((sent, received)), None, _) => {
+            let (sent, received) = (number::bytes(sent), number::bytes(received));
+            page.pair(label, &format!("sent {sent}, received {received}; without TCP and IP"));
+        }
+        (None, _, Some(both)) => {
+            page.pair(label, &format!("{}; without TCP and IP", shown(both, number::bytes)));
+        }
+        (None, _, None) => page.pair(label, &format!("{MISSING} (no reply was measured)")),
+    }
+    if let Some(offered) = &measured.workload.deflate {
+        let ratios = measured.blocks.iter().filter_map(|block| block.wire.compression_ratio);
+        let ratio = stats::median(&ratios.collect::<Vec<f64>>());
+        let ratio = ratio.map_or_else(|_| MISSING.to_owned(), words::compression);
+        let offered = if offered.is_empty() { "default parameters" } else { offered };
+        page.pair("deflate", &format!("{ratio} ({offered})"));
     }
 }
 

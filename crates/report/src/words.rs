@@ -1,7 +1,7 @@
 //! What workloads are called in sentences.
 
 use crate::number;
-use record::{Arrival, Lifetime, MessageKind, Spacing, Workload};
+use record::{Arrival, Block, Lifetime, MessageKind, PayloadKind, Spacing, Workload};
 
 /// What it is called in a sentence: rungs of the ladder have a name for people, others their own.
 pub(crate) fn name(workload: &Workload) -> &str {
@@ -13,6 +13,14 @@ pub(crate) fn name(workload: &Workload) -> &str {
         "ws-text" => "WebSocket text",
         "http" => "HTTP",
         "http-new" => "HTTP with a connection for each request",
+        "tls" => "TCP inside TLS",
+        "tls-framed" => "length-framed TCP inside TLS",
+        "wss" => "WebSocket inside TLS",
+        "ws-json" => "WebSocket with JSON",
+        "ws-deflate" => "WebSocket with compression",
+        "https" => "HTTPS",
+        "https-new" => "HTTPS with a full handshake for each request",
+        "https-resume" => "HTTPS with a resumed handshake for each request",
         own => own,
     }
 }
@@ -22,13 +30,45 @@ pub(crate) fn size(workload: &Workload) -> String {
     number::bytes(number::float(workload.message.size_bytes))
 }
 
-/// `64 B binary`.
+/// `64 B binary`, `1.0 KiB text (JSON)`.
 pub(crate) fn message(workload: &Workload) -> String {
     let kind = match workload.message.kind {
         MessageKind::Binary => "binary",
         MessageKind::Text => "text",
     };
-    format!("{} {kind}", size(workload))
+    let holds = workload.message.payload_kind.filter(|kind| *kind != PayloadKind::Random);
+    let holds = holds.map_or_else(String::new, |kind| format!(" ({})", payload(kind)));
+    format!("{} {kind}{holds}", size(workload))
+}
+
+/// What a payload holds.
+pub(crate) fn payload(kind: PayloadKind) -> &'static str {
+    match kind {
+        PayloadKind::Zero => "zeros",
+        PayloadKind::Json => "JSON",
+        PayloadKind::Text => "words",
+        PayloadKind::Random => "random bytes",
+    }
+}
+
+/// `3.40 : 1`.
+pub(crate) fn compression(ratio: f64) -> String {
+    format!("{} : 1", number::three(ratio))
+}
+
+/// `1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified`, and how many handshakes were full and resumed; `None`
+/// without any.
+pub(crate) fn tls(workload: &Workload, blocks: &[&Block]) -> Option<(String, u64, u64)> {
+    let asked = workload.tls.as_ref()?;
+    let all = || blocks.iter().filter_map(|block| block.tls.as_ref());
+    let first = all().next()?;
+    let verified = if asked.verified { "verified" } else { "NOT verified" };
+    let alpn = first.alpn.as_ref().map(|alpn| format!("ALPN {alpn}"));
+    let parts = [Some(&first.version), Some(&first.suite), first.group.as_ref(), alpn.as_ref()];
+    let facts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let full = all().fold(0, |sum: u64, seen| sum.saturating_add(seen.full));
+    let resumed = all().fold(0, |sum: u64, seen| sum.saturating_add(seen.resumed));
+    Some((format!("{}, {verified}", facts.join(", ")), full, resumed))
 }
 
 /// `50 connections, one message in flight on each`; `2.00 k/s due at equal distances over 50 connections`.

@@ -4,9 +4,9 @@ use crate::records;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate, Fairness,
-    Identity, Level, Lifetime, Little, OpenLoop, Phases, Reason, RunRecord, Sessions, Spacing,
-    Stop, Summary, Verdict, Warning,
+    Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate,
+    Fairness, Identity, Level, Lifetime, Little, OpenLoop, Phases, Reason, RunRecord, Sessions,
+    Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
 };
 use report::{Live, Style};
 use unicode_width::UnicodeWidthStr;
@@ -80,7 +80,7 @@ fn pages(record: &RunRecord, style: &Style) -> [String; 3] {
 
 /// A record of the right shape with anything in its numbers and texts.
 fn any_record(random: &mut Random) -> RunRecord {
-    let mut record = records::ladder(&["tcp", "ws", "http-new"]);
+    let mut record = records::layered(&["tcp", "ws", "https-new"]);
     for workload in &mut record.plan.workloads {
         if random.below(2) == 0 {
             workload.name = any_text(random);
@@ -95,6 +95,7 @@ fn any_record(random: &mut Random) -> RunRecord {
             workload.lifetime = Lifetime::RoundTrips(any_count(random));
         }
         workload.arrival = any_arrival(random);
+        workload.deflate = Some(any_text(random));
     }
     record.plan.seed = random.next_u64();
     record.plan.baseline = [None, Some(0), Some(2), Some(9)][random.below(4)];
@@ -127,6 +128,23 @@ fn any_record(random: &mut Random) -> RunRecord {
             timed_out: any_count(random),
             in_flight_at_end: any_count(random),
         };
+        let (sent, received) = (any_split(random), any_split(random));
+        block.wire = Wire {
+            sent_bytes: any_count(random),
+            sent_bytes_per_message: Some(any_number(random)),
+            received_bytes_per_message: Some(any_number(random)),
+            sent,
+            received,
+            compression_ratio: Some(any_number(random)),
+            missing: [("tcp_ip_estimated_bytes".to_owned(), any_text(random))].into(),
+            ..block.wire.clone()
+        };
+        block.tls = (random.below(2) == 0).then(|| TlsSeen {
+            suite: any_text(random),
+            alpn: Some(any_text(random)),
+            full: any_count(random),
+            ..TlsSeen::default()
+        });
         block.connections = Connections {
             asked: any_count(random),
             opened: any_count(random),
@@ -173,6 +191,18 @@ fn any_record(random: &mut Random) -> RunRecord {
             },
         };
     }
+    record.added.truncate(random.below(3));
+    for added in &mut record.added {
+        *added = Added {
+            workload: random.below(4),
+            base: random.below(4),
+            layer: any_text(random),
+            round_trip_p50_ns: any_estimate(random),
+            cpu_us_per_message: any_estimate(random),
+            sent_bytes_per_message: Some(any_number(random)),
+            received_bytes_per_message: Some(-any_number(random)),
+        };
+    }
     record.results.truncate(random.below(4));
     for result in &mut record.results {
         result.workload = random.below(4);
@@ -187,12 +217,7 @@ fn any_record(random: &mut Random) -> RunRecord {
             &mut medians.server_cpu_us_per_message,
             &mut medians.wire_bytes_per_message,
         ] {
-            let (value, low, high) = (any_number(random), any_number(random), any_number(random));
-            *estimate = (random.below(4) > 0).then_some(Estimate {
-                value,
-                low: Some(low),
-                high: Some(high),
-            });
+            *estimate = any_estimate(random);
         }
         if let Some(comparison) =
             result.to_baseline.as_mut().and_then(|all| all.round_trip_p50_ns.as_mut())
@@ -207,6 +232,21 @@ fn any_record(random: &mut Random) -> RunRecord {
         }
     }
     record
+}
+
+fn any_estimate(random: &mut Random) -> Option<Estimate> {
+    let (value, low, high) = (any_number(random), any_number(random), any_number(random));
+    (random.below(4) > 0).then_some(Estimate { value, low: Some(low), high: Some(high) })
+}
+
+fn any_split(random: &mut Random) -> Option<Split> {
+    (random.below(4) > 0).then(|| Split {
+        payload_bytes: any_count(random),
+        encoding_bytes: any_count(random).cast_signed(),
+        framing_bytes: any_count(random),
+        tls_bytes: any_count(random),
+        tcp_ip_estimated_bytes: Some(any_count(random)),
+    })
 }
 
 fn any_arrival(random: &mut Random) -> Arrival {

@@ -17,15 +17,15 @@ fn every_rung_stands_beside_the_floor() {
             Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
             for each rung, in random order (seed 7).
 
-                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-            rung         p50   p90   p99     /s generator server message  [95 % interval]
-            tcp          254   301   412  191 k      5.10   5.00     128  baseline
-            tcp-framed   270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
-            unix         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
-            ws           300   355   486  162 k      6.02   5.90     152  1.18x [1.16, 1.20]
-            ws-text      315   373   511  154 k      6.32   6.20     160  1.24x [1.22, 1.26]
-            http         331   391   536  147 k      6.63   6.50     168  1.30x [1.28, 1.32]
-            http-new     346   409   560  141 k      6.94   6.80     176  1.36x [1.34, 1.38]
+                           round trip, us  messages  CPU, us/message  bytes p50 to tcp
+            rung           p50   p90   p99     /s generator server   each [95 % interval]
+            tcp            254   301   412  191 k      5.10   5.00    128 baseline
+            tcp-framed     270   319   437  180 k      5.41   5.30    136 1.06x [1.04, 1.08]
+            unix           285   337   461  171 k      5.71   5.60    144 1.12x [1.10, 1.14]
+            ws             300   355   486  162 k      6.02   5.90    152 1.18x [1.16, 1.20]
+            ws-text        315   373   511  154 k      6.32   6.20    160 1.24x [1.22, 1.26]
+            http           331   391   536  147 k      6.63   6.50    168 1.30x [1.28, 1.32]
+            http-new       346   409   560  141 k      6.94   6.80    176 1.36x [1.34, 1.38]
 
             On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
             trip p50, 50 connections, one message in flight).
@@ -33,7 +33,8 @@ fn every_rung_stands_beside_the_floor() {
             checks: Little's law held on 14 of 14 blocks; counts add up
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-            directions, payload and framing, without TCP and IP.
+            directions of the stream, without TCP and IP; what these add is estimated from
+            the number of segments.
             http-new: its round trip includes the connect.
 
             verdict        trusted
@@ -56,11 +57,11 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
             for each rung, in random order (seed 7).
 
-                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-            rung         p50   p90   p99     /s generator server message  [95 % interval]
-            tcp          254   301   412  191 k      5.10   5.00     128  baseline
-            ws         failed, see below
-            http         285   337   461  171 k      5.71   5.60     144  1.12x [1.10, 1.14]
+                           round trip, us  messages  CPU, us/message  bytes p50 to tcp
+            rung           p50   p90   p99     /s generator server   each [95 % interval]
+            tcp            254   301   412  191 k      5.10   5.00    128 baseline
+            ws           failed, see below
+            http           285   337   461  171 k      5.71   5.60    144 1.12x [1.10, 1.14]
 
             ws failed: connection refused by 127.0.0.1:4000 (2 of 2 blocks)
             http: 1 of 2 blocks failed and do not count: every message failed: \u{1b}[31mno
@@ -72,7 +73,8 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             checks: Little's law held on 3 of 3 blocks; counts add up
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-            directions, payload and framing, without TCP and IP.
+            directions of the stream, without TCP and IP; what these add is estimated from
+            the number of segments.
 
             verdict        degraded: the numbers say less than they seem to
             degraded: no message got its reply: this is an error and no result (ws)
@@ -106,11 +108,11 @@ fn a_partial_record_says_what_was_not_reached() {
             Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
             for each rung, in random order (seed 7).
 
-                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-            rung         p50   p90   p99     /s generator server message  [95 % interval]
-            tcp          254   301   412  191 k      5.10   5.00     128  baseline
-            ws           270   319   437  180 k      5.41   5.30     136  1.06x
-            http       not reached
+                           round trip, us  messages  CPU, us/message  bytes p50 to tcp
+            rung           p50   p90   p99     /s generator server   each [95 % interval]
+            tcp            254   301   412  191 k      5.10   5.00    128 baseline
+            ws             270   319   437  180 k      5.41   5.30    136 1.06x
+            http         not reached
 
             http not reached: the run ended before its first block
 
@@ -120,7 +122,8 @@ fn a_partial_record_says_what_was_not_reached() {
             checks: Little's law held on 2 of 2 blocks; counts add up
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-            directions, payload and framing, without TCP and IP.
+            directions of the stream, without TCP and IP; what these add is estimated from
+            the number of segments.
 
             verdict        trusted
         "#]],
@@ -150,10 +153,10 @@ fn a_number_that_is_missing_says_why() {
             Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
             for each rung, in random order (seed 7).
 
-                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-            rung         p50   p90   p99     /s generator server message  [95 % interval]
-            tcp          254   301   412  191 k      5.10      -     128  baseline
-            ws           270   319     -  180 k      5.41      -     136  1.06x [1.04, 1.08]
+                           round trip, us  messages  CPU, us/message  bytes p50 to tcp
+            rung           p50   p90   p99     /s generator server   each [95 % interval]
+            tcp            254   301   412  191 k      5.10      -    128 baseline
+            ws             270   319     -  180 k      5.41      -    136 1.06x [1.04, 1.08]
 
             - CPU of the server: the server is not ours (tcp, ws)
             - round trip p99: too few messages: 500, at least 1000 needed (ws)
@@ -164,7 +167,8 @@ fn a_number_that_is_missing_says_why() {
             checks: Little's law held on 4 of 4 blocks; counts add up
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-            directions, payload and framing, without TCP and IP.
+            directions of the stream, without TCP and IP; what these add is estimated from
+            the number of segments.
 
             verdict        trusted
         "#]],
@@ -194,10 +198,10 @@ fn doubts_are_told_with_their_advice() {
             Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
             for each rung, in random order (seed 7).
 
-                       round trip, us  messages  CPU, us/message  bytes/  p50 to tcp
-            rung         p50   p90   p99     /s generator server message  [95 % interval]
-            tcp          254   301   412  191 k      5.10   5.00     128  baseline
-            ws           270   319   437  180 k      5.41   5.30     136  1.06x [1.04, 1.08]
+                           round trip, us  messages  CPU, us/message  bytes p50 to tcp
+            rung           p50   p90   p99     /s generator server   each [95 % interval]
+            tcp            254   301   412  191 k      5.10   5.00    128 baseline
+            ws             270   319   437  180 k      5.41   5.30    136 1.06x [1.04, 1.08]
 
             No conclusion: the measurement is invalid, see the verdict.
 
@@ -209,7 +213,8 @@ fn doubts_are_told_with_their_advice() {
               CPUs; ratios still hold, times do not
 
             Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-            directions, payload and framing, without TCP and IP.
+            directions of the stream, without TCP and IP; what these add is estimated from
+            the number of segments.
 
             verdict        invalid: the numbers are no result
             invalid: Little's law does not hold: messages, time or replies were lost from
@@ -239,7 +244,7 @@ fn slow_rungs_keep_their_columns() {
     medians.wire_bytes_per_message = estimate(33_554_432.0);
     let table = report::ladder(&record, &Style::default());
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
-    expect!["ws         123ms 1.23s 1m30s   4.00     12300   5.30   34 MB  1.06x [1.04, 1.08]"]
+    expect!["ws           123ms 1.23s 1m30s   4.00     12300   5.30  34 MB 1.06x [1.04, 1.08]"]
         .assert_eq(row);
 }
 
@@ -319,7 +324,8 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
         checks: Little's law held on 6 of 6 blocks; counts add up
 
         Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-        directions, payload and framing, without TCP and IP.
+        directions of the stream, without TCP and IP; what these add is estimated from
+        the number of segments.
 
         verdict        invalid: the numbers are no result
         invalid: Little's law does not hold (tcp) [littles_law]

@@ -4,6 +4,7 @@ mod bounds;
 mod compare;
 mod export;
 mod ladder;
+mod layers;
 mod live;
 mod open_loop;
 mod records;

@@ -34,7 +34,7 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
                            5.05 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             verdict        trusted
         "#]],
@@ -75,7 +75,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
                            5.05 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             ws://127.0.0.1:8080/
             64 B binary, 200 bots, each a message every 1.00 s at equal distances, 1 thread,
@@ -100,7 +100,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.41 us [5.35 us, 5.46 us], server 5.30 us [5.25 us,
                            5.35 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             ws://127.0.0.1:8080/
             64 B binary, 400 bots, each a message every 1.00 s at equal distances, 1 thread,
@@ -125,7 +125,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.71 us [5.65 us, 5.77 us], server 5.60 us [5.54 us,
                            5.66 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             checks: Little's law was not checked (an open loop); counts add up
 
@@ -192,7 +192,7 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
                            5.05 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             verdict        degraded: the numbers say less than they seem to
             degraded: the generator itself stood still, which the server is not to blame for

@@ -30,7 +30,7 @@ fn all_that_was_measured_of_one_target_is_shown() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
                            5.05 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
             verdict        trusted
@@ -88,7 +88,7 @@ fn clients_that_live_shortly_have_their_phases_apart() {
                            life           200 us    630 us   4.80 ms     20000
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
                            5.05 us]
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   not checked: connections are short-lived
 
             verdict        trusted
@@ -157,7 +157,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
                            connect       26.7 us   84.0 us    640 us        50
             CPU/message    generator 5.10 us [5.05 us, 5.15 us], server - (the server is not
                            ours)
-            bytes/message  sent 70 B, received 66 B; payload and framing, without TCP and IP
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
             errors         47 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
                            "\u{1b}]0;owned\u{7}"
                            13 x reply timed out, first: no whole reply within 1 s

@@ -1,0 +1,282 @@
+//! What layers add, and which bytes are whose.
+
+use crate::records;
+use expect_test::{Expect, expect};
+use record::{Estimate, Level, Phases, Reason, RunRecord, Verdict};
+use report::Style;
+
+const RUNGS: [&str; 14] = [
+    "tcp",
+    "tcp-framed",
+    "unix",
+    "ws",
+    "ws-text",
+    "http",
+    "http-new",
+    "tls",
+    "wss",
+    "ws-json",
+    "ws-deflate",
+    "https",
+    "https-new",
+    "https-resume",
+];
+
+#[test]
+fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
+    expect![[r#"
+        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
+        for each rung, in random order (seed 7).
+
+                       round trip, us  messages  CPU, us/message  bytes p50 to tcp
+        rung           p50   p90   p99     /s generator server   each [95 % interval]
+        tcp            254   301   412  191 k      5.10   5.00    128 baseline
+        tcp-framed     270   319   437  180 k      5.41   5.30    136 1.06x [1.04, 1.08]
+        unix           285   337   461  171 k      5.71   5.60    144 1.12x [1.10, 1.14]
+        ws             300   355   486  162 k      6.02   5.90    152 1.18x [1.16, 1.20]
+        ws-text        315   373   511  154 k      6.32   6.20    160 1.24x [1.22, 1.26]
+        http           331   391   536  147 k      6.63   6.50    168 1.30x [1.28, 1.32]
+        http-new       346   409   560  141 k      6.94   6.80    176 1.36x [1.34, 1.38]
+        tls            361   427   585  135 k      7.24   7.10    184 1.42x [1.40, 1.44]
+        wss            376   445   610  129 k      7.55   7.40    192 1.48x [1.46, 1.50]
+        ws-json        392   464   634  124 k      7.85   7.70    200 1.54x [1.52, 1.56]
+        ws-deflate     407   482   659  120 k      8.16   8.00    208 1.60x [1.58, 1.62]
+        https          422   500   684  115 k      8.47   8.30    216 1.66x [1.64, 1.68]
+        https-new      437   518   709  111 k      8.77   8.60    224 1.72x [1.70, 1.74]
+        https-resume   453   536   733  107 k      9.08   8.90    232 1.78x [1.76, 1.80]
+
+        what a layer adds              CPU, us/message   round trip p50, us   bytes each
+        rung = base + layer            [95 % interval]      [95 % interval]    out    in
+        tcp-framed = tcp + length   +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +4    +4
+        ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
+        http = tcp + HTTP/1.1       +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]   +112   +82
+        http-new = http + connect   +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]      0     0
+        tls = tcp + TLS             +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
+        wss = ws + TLS              +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
+        ws-deflate = ws-json + deflate
+                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    -20   -20
+        https = http + TLS          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
+        https-new = http-new + full handshake
+                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]  +1650 +2212
+        https-resume = http-new + resumed handshake
+                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]  +1650 +2212
+
+        bytes/message      payload     encoding      framing          TLS       TCP/IP
+        rung             out    in    out    in    out    in    out    in    out    in
+        tcp               64    64                                            52    52
+        tcp-framed        64    64                   4     4                  52    52
+        unix              64    64                                             -     -
+        ws                64    64                   6     2                  52    52
+        ws-text           64    64                   6     2                  52    52
+        http              64    64                 112    82                  52    52
+        http-new          64    64                 112    82                  52    52
+        tls               64    64                               22    22     52    52
+        wss               64    64                   6     2     22    22     52    52
+        ws-json           64    64                   6     2                  52    52
+        ws-deflate        64    64    -20   -20      6     2                  52    52
+        https             64    64                 112    82     22    22     52    52
+        https-new         64    64                 112    82   1650  2212     52    52
+        https-resume      64    64                 112    82   1650  2212     52    52
+        - TCP/IP: a Unix socket has neither (unix)
+
+        On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
+        trip p50, 50 connections, one message in flight), and TLS adds 2.00 us [1.80 us,
+        2.20 us] of CPU to each of its messages.
+
+        checks: Little's law held on 28 of 28 blocks; counts add up
+
+        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
+        directions of the stream, without TCP and IP; what these add is estimated from
+        the number of segments.
+        What a layer adds: CPU of generator and server together is what it costs. The
+        round trip is that of the closed loop: with many in flight, most of what it
+        grows by is waiting for one another.
+        http-new: its round trip includes the connect.
+        ws-json: its payload is JSON.
+        ws-deflate: its payload is JSON; deflate 1.45 : 1.
+        https-new: its round trip includes the connect and a TLS handshake (5000 full, 0
+        resumed).
+        https-resume: its round trip includes the connect and a TLS handshake (100 full,
+        4900 resumed).
+        TLS 1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified (tls, wss, https,
+        https-new, https-resume).
+
+        verdict        trusted
+    "#]]
+    .assert_eq(&report::ladder(&records::layered(&RUNGS), &Style::default()));
+}
+
+#[test]
+fn a_ladder_without_tls_has_no_columns_for_it() {
+    check(
+        &records::layered(&["tcp", "unix", "ws"]),
+        &expect![[r#"
+            what a layer adds              CPU, us/message   round trip p50, us   bytes each
+            rung = base + layer            [95 % interval]      [95 % interval]    out    in
+            ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
+
+            bytes/message      payload      framing       TCP/IP
+            rung             out    in    out    in    out    in
+            tcp               64    64                  52    52
+            unix              64    64                   -     -
+            ws                64    64      6     2     52    52
+            - TCP/IP: a Unix socket has neither (unix)
+
+        "#]],
+    );
+}
+
+#[test]
+fn a_difference_that_is_not_shown_is_not_claimed() {
+    let mut record = records::layered(&["tcp", "ws", "wss"]);
+    let added = &mut record.added[1];
+    added.cpu_us_per_message = Some(Estimate { value: 0.1, low: Some(-0.2), high: Some(0.4) });
+    added.round_trip_p50_ns = Some(Estimate { value: -3100.0, low: None, high: None });
+    record.added[0].cpu_us_per_message = None;
+    record.added[0].received_bytes_per_message = None;
+    check(
+        &record,
+        &expect![[r#"
+            what a layer adds              CPU, us/message   round trip p50, us   bytes each
+            rung = base + layer            [95 % interval]      [95 % interval]    out    in
+            ws = tcp + framing                           -   +12.0 [10.8, 13.2]     +6     -
+            wss = ws + TLS             no difference shown                -3.10    +22   +22
+
+            bytes/message      payload      framing          TLS       TCP/IP
+            rung             out    in    out    in    out    in    out    in
+            tcp               64    64                               52    52
+            ws                64    64      6     2                  52    52
+            wss               64    64      6     2     22    22     52    52
+
+        "#]],
+    );
+    assert!(!report::conclusion(&record).unwrap().contains("TLS"));
+}
+
+#[test]
+fn what_an_invalid_rung_adds_is_not_said() {
+    let mut record = records::layered(&["tcp", "ws", "wss"]);
+    record.verdict = Some(Verdict {
+        level: Level::Invalid,
+        reasons: vec![Reason {
+            code: "littles_law".to_owned(),
+            level: Level::Invalid,
+            workload: Some(2),
+            message: "Little's law does not hold".to_owned(),
+            evidence: String::new(),
+            advice: String::new(),
+        }],
+    });
+    check(
+        &record,
+        &expect![[r#"
+            what a layer adds              CPU, us/message   round trip p50, us   bytes each
+            rung = base + layer            [95 % interval]      [95 % interval]    out    in
+            ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
+            wss = ws + TLS                         invalid
+
+            bytes/message      payload      framing          TLS       TCP/IP
+            rung             out    in    out    in    out    in    out    in
+            tcp               64    64                               52    52
+            ws                64    64      6     2                  52    52
+            wss               64    64      6     2     22    22     52    52
+
+        "#]],
+    );
+    assert!(!report::conclusion(&record).unwrap().contains("TLS"));
+}
+
+#[test]
+fn the_conclusion_says_what_tls_adds_to_websocket() {
+    assert_eq!(
+        report::conclusion(&records::layered(&["tcp", "ws", "wss"])).unwrap(),
+        "On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round trip p50, 50 connections, \
+         one message in flight), and TLS adds 2.00 us [1.80 us, 2.20 us] of CPU to each of its messages."
+    );
+}
+
+#[test]
+fn a_record_from_before_bytes_were_told_apart_has_no_tables() {
+    let page = report::ladder(&records::ladder(&["tcp", "ws"]), &Style::default());
+    assert!(!page.contains("bytes/message") && !page.contains("what a layer adds"), "{page}");
+}
+
+#[test]
+fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
+    let mut record = records::layered(&["wss"]);
+    record.blocks.truncate(1);
+    let block = &mut record.blocks[0];
+    block.phases = Phases {
+        connect: Some(records::summary(60_000, 50)),
+        tls_full: Some(records::summary(900_000, 40)),
+        tls_resumed: Some(records::summary(400_000, 10)),
+        ..Phases::default()
+    };
+    let tls = block.tls.as_mut().unwrap();
+    (tls.full, tls.resumed, tls.alpn) = (40, 10, Some("http/1.1".to_owned()));
+    expect![[r#"
+        connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+        TLS            1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, ALPN http/1.1,
+                       verified; 40 full, 10 resumed handshakes
+        phases                           min      mean       max     count
+                       connect       20.0 us   63.0 us    480 us        50
+                       tls full       300 us    945 us   7.20 ms        40
+                       tls resumed    133 us    420 us   3.20 ms        10
+        CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
+                       5.05 us]
+        bytes/message  sent 92 B = payload 64 + framing 6 + TLS 22; TCP/IP about 52
+                       received 88 B = payload 64 + framing 2 + TLS 22; TCP/IP about 52
+    "#]]
+    .assert_eq(&between(&report::run(&record, &Style::default()), "connections ", "Little"));
+    record.plan.workloads[0].tls.as_mut().unwrap().verified = false;
+    let page = report::run(&record, &Style::default());
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.windows(2).any(|pair| pair == ["NOT", "verified;"]), "{page}");
+    record.blocks[0].tls = None;
+    let page = report::run(&record, &Style::default());
+    assert!(page.contains("TLS            no handshake was completed\n"), "{page}");
+}
+
+#[test]
+fn a_single_run_shows_what_compression_made_of_its_payload() {
+    let mut record = records::layered(&["ws-deflate"]);
+    record.blocks.truncate(1);
+    let page = report::run(&record, &Style::default());
+    assert!(page.contains("64 B binary (JSON), 50 connections"), "{page}");
+    expect![[r#"
+        bytes/message  sent 50 B = payload 64 - encoding 20 + framing 6; TCP/IP about 52
+                       received 46 B = payload 64 - encoding 20 + framing 2; TCP/IP
+                       about 52
+        deflate        1.45 : 1 (client_max_window_bits, level=6)
+    "#]]
+    .assert_eq(&between(&page, "bytes/message", "Little"));
+    // On a Unix socket.
+    record.blocks[0].wire = records::wire("unix");
+    let page = report::run(&record, &Style::default());
+    expect![[r#"
+        bytes/message  sent 64 B = payload 64
+                       received 64 B = payload 64
+                       TCP/IP - (a Unix socket has neither)
+    "#]]
+    .assert_eq(&between(&page, "bytes/message", "deflate  "));
+    // Nothing was sent.
+    record.blocks[0].wire = record::Wire::default();
+    record.results.clear();
+    let page = report::run(&record, &Style::default());
+    expect![[r#"
+        bytes/message  - (no reply was measured)
+        deflate        - (client_max_window_bits, level=6)
+    "#]]
+    .assert_eq(&between(&page, "bytes/message", "Little"));
+}
+
+/// The tables below that of the ladder.
+fn check(record: &RunRecord, expected: &Expect) {
+    let page = report::ladder(record, &Style::default());
+    expected.assert_eq(&between(&page, "what a layer adds", "On this machine"));
+}
+
+fn between(page: &str, from: &str, until: &str) -> String {
+    let at = |text| page.find(text).expect("the page has both");
+    page[at(from)..at(until)].to_owned()
+}
