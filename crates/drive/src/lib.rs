@@ -220,7 +220,7 @@ impl<O: Observer> Worker<O> {
                     replies += 1;
                 }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Secured(_))) => {}
                 Ok(Some(Event::Closed(_))) if connection.state == State::AwaitClose => {
                     break Some(End::Closed(String::new())); // As asked: nobody wants it described.
                 }

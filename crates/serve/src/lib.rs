@@ -164,8 +164,13 @@ impl Server {
                     peer.over = true;
                     break;
                 }
-                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
-                }
+                Ok(Some(
+                    Event::Open
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Refused { .. }
+                    | Event::Secured(_),
+                )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
                     peer.over = true;

@@ -1,9 +1,10 @@
 //! The sum of all protocols.
 
-use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
+use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol};
 use crate::framed::Framed;
 use crate::http1::Http1;
 use crate::raw::Raw;
+use crate::tls::Tls;
 use crate::websocket::WebSocket;
 
 /// One end of a connection of any protocol, for those who hold many and learn at run time of which kind.
@@ -15,6 +16,8 @@ pub enum Connection {
     Http1(Http1),
     /// No framing.
     Raw(Raw),
+    /// Any of them inside TLS.
+    Tls(Box<Tls<Connection>>),
     /// WebSocket.
     WebSocket(WebSocket),
 }
@@ -26,6 +29,7 @@ macro_rules! each {
             Connection::Framed($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Raw($protocol) => $call,
+            Connection::Tls($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
         }
     };
@@ -60,6 +64,10 @@ impl Protocol for Connection {
     fn end(&mut self) -> Result<Event<'_>, PeerError> {
         each!(self, protocol => protocol.end())
     }
+
+    fn layers(&self) -> Layers {
+        each!(self, protocol => protocol.layers())
+    }
 }
 
 impl From<Framed> for Connection {
@@ -77,6 +85,12 @@ impl From<Http1> for Connection {
 impl From<Raw> for Connection {
     fn from(protocol: Raw) -> Self {
         Self::Raw(protocol)
+    }
+}
+
+impl From<Tls<Self>> for Connection {
+    fn from(protocol: Tls<Self>) -> Self {
+        Self::Tls(Box::new(protocol))
     }
 }
 

@@ -59,6 +59,31 @@ pub enum Event<'a> {
         /// What the peer said about it, unescaped.
         body: &'a [u8],
     },
+    /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
+    Secured(Secured),
+}
+
+/// What a TLS handshake agreed on, and what follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secured {
+    /// What was agreed on.
+    pub facts: crate::tls::Facts,
+    /// Whether the protocol inside has an opening handshake of its own: then [`Event::Open`] follows.
+    pub opening: Opening,
+}
+
+/// What the layers of a stack other than framing have added to its bytes so far. Framing is what remains of the bytes
+/// of the transport's stream when the payloads and these are taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// Sent: TLS records and handshake messages, but for what is protected in them.
+    pub tls_sent: u64,
+    /// Received, likewise.
+    pub tls_received: u64,
+    /// Sent: by how much messages grew when they were encoded; negative where they were compressed.
+    pub encoding_sent: i64,
+    /// Received, likewise.
+    pub encoding_received: i64,
 }
 
 /// How a peer ended the conversation, if it ended it properly.
@@ -161,6 +186,11 @@ pub trait Protocol {
     ///
     /// What was cut off: a handshake, a frame, a reply.
     fn end(&mut self) -> Result<Event<'_>, PeerError>;
+
+    /// What has been added to the bytes in both directions by layers other than framing.
+    fn layers(&self) -> Layers {
+        Layers::default()
+    }
 }
 
 /// How a peer broke its protocol; each protocol has its own list.
@@ -176,6 +206,9 @@ pub enum PeerError {
     /// Of no framing at all.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
+    /// Of TLS.
+    #[error(transparent)]
+    Tls(#[from] crate::tls::PeerError),
     /// Of WebSocket.
     #[error(transparent)]
     WebSocket(#[from] crate::websocket::PeerError),

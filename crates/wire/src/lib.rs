@@ -15,10 +15,12 @@ pub mod fuzz;
 pub mod http1;
 mod pieces;
 pub mod raw;
+pub mod tls;
 pub mod websocket;
 
 pub use connection::Connection;
 pub use contract::{
-    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol, Role,
+    Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Role,
+    Secured,
 };
 pub use excerpt::Excerpt;

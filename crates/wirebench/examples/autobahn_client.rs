@@ -129,8 +129,13 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                 }
                 // The server ends the connection first (RFC 6455 §7.1.1); until then we only listen.
                 Ok(Some(Event::Closed(_))) => self.ending = true,
-                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
-                }
+                Ok(Some(
+                    Event::Open
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Refused { .. }
+                    | Event::Secured(_),
+                )) => {}
                 Err(_) => (self.ending, is_broken) = (true, true),
             }
         }

@@ -250,7 +250,9 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
                 Ok(Some(Event::Open | Event::Closed(_))) => {
                     engine.send(id, &std::mem::take(&mut tx))
                 }
-                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {}
+                Ok(Some(
+                    Event::Ping(_) | Event::Pong(_) | Event::Refused { .. } | Event::Secured(_),
+                )) => {}
                 Ok(None) | Err(_) => return,
             }
         }

@@ -171,8 +171,13 @@ impl Oracle {
                     owed.waiting += 1;
                 }
                 Ok(Some(Event::Closed(_))) => peer.over = true,
-                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
-                }
+                Ok(Some(
+                    Event::Open
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Refused { .. }
+                    | Event::Secured(_),
+                )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
                     peer.over = true;

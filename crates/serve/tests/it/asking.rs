@@ -196,7 +196,9 @@ impl Asked {
                 Event::Message(message) => self.heard.push(read(at, message)),
                 Event::Closed(closed) => self.closed = closed.code,
                 Event::Open => {}
-                Event::Ping(_) | Event::Pong(_) | Event::Refused { .. } => panic!("{event:?}"),
+                Event::Ping(_) | Event::Pong(_) | Event::Refused { .. } | Event::Secured(_) => {
+                    panic!("{event:?}")
+                }
             }
         }
     }

@@ -293,6 +293,7 @@ impl Pipe {
                     Event::Refused { code, .. } => {
                         panic!("WebSocket refuses nothing, not even with {code}")
                     }
+                    Event::Secured(_) => panic!("there is no TLS"),
                 }
             }
         }

@@ -1,0 +1,235 @@
+//! How a peer can break TLS, or refuse it.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enums are those of libraries, and may grow"
+)]
+
+use super::certificate::{Refused, RefusedCertificate};
+use crate::contract;
+use crate::excerpt::Excerpt;
+use rustls::{AlertDescription, InvalidMessage, PeerIncompatible};
+
+/// How a peer broke TLS, or refused it, or why we refused the peer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The peer gave the connection up, after the handshake.
+    #[error("the peer ended the connection: alert {alert}{meaning}")]
+    Alert {
+        /// The alert as RFC 8446 §6 names it.
+        alert: String,
+        /// What it stands for, as a further half of a sentence.
+        meaning: &'static str,
+    },
+    /// Its certificate does not hold.
+    #[error(transparent)]
+    Certificate(Box<RefusedCertificate>),
+    /// The connection ended inside the handshake.
+    #[error("the connection ended inside the TLS handshake, where {awaited} was awaited")]
+    CutHandshake {
+        /// What the peer owed, in words.
+        awaited: &'static str,
+    },
+    /// The connection ended inside a record.
+    #[error("the connection ended inside a TLS record, after {len}{} bytes of it", shown(*expected))]
+    CutRecord {
+        /// How many bytes of it came, its header included.
+        len: usize,
+        /// How many it has, if it got so far as to say so.
+        expected: Option<usize>,
+    },
+    /// A message of a handshake is cut into more bytes than we keep.
+    #[error("handshake message in records of {len} bytes, limit is {max}")]
+    HandshakeOverLimit {
+        /// How many bytes were held.
+        len: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// A message or a record is malformed.
+    #[error("malformed TLS: {what}")]
+    Malformed {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The peer does what the protocol forbids.
+    #[error("the peer broke a rule of TLS: {what}")]
+    Misbehaved {
+        /// Which.
+        what: String,
+    },
+    /// The client showed no certificate.
+    #[error("the client showed no certificate, and one is required")]
+    NoCertificate,
+    /// Of the groups, signatures or extensions that are needed, none is common to both ends.
+    #[error("nothing in common with the peer: {what}")]
+    NoCommonGround {
+        /// Of what kind.
+        what: String,
+    },
+    /// None of the protocols that the peer offers by ALPN is ours.
+    #[error("no ALPN protocol in common with the peer")]
+    NoCommonProtocol,
+    /// No cipher suite that both ends have fits the version and the key of the certificate.
+    #[error("no cipher suite in common with the peer")]
+    NoCommonSuite,
+    /// No version of TLS is common to both ends.
+    #[error("no version of TLS in common with the peer")]
+    NoCommonVersion,
+    /// The peer's first bytes are no record.
+    #[error("the peer does not speak TLS: it sent {said}")]
+    NotTls {
+        /// Its first bytes.
+        said: Excerpt,
+    },
+    /// A record is longer than 16 KiB of plaintext and what may be added.
+    #[error("TLS record over the limit of 16384 bytes of plaintext")]
+    RecordOverLimit,
+    /// What a record protects was changed, or protected by other keys.
+    #[error("a TLS record does not pass its check: it was changed on its way, or is none")]
+    RecordCheck,
+    /// The peer refused the handshake.
+    #[error("the peer refused the handshake: alert {alert}{meaning}")]
+    Refused {
+        /// The alert as RFC 8446 §6 names it.
+        alert: String,
+        /// What it stands for, as a further half of a sentence.
+        meaning: &'static str,
+    },
+    /// The connection ended without `close_notify`, and what was inside may not be whole.
+    #[error("the connection ended without close_notify{}", within(inside.as_deref()))]
+    Truncated {
+        /// What the protocol inside says; `None` if it cannot tell a whole message from a cut one.
+        inside: Option<Box<contract::PeerError>>,
+    },
+    /// rustls gave up for a reason of its own.
+    #[error("TLS failed: {what}")]
+    Unexpected {
+        /// Which.
+        what: String,
+    },
+}
+
+impl PeerError {
+    /// What rustls says, in our words.
+    pub(super) fn of(error: rustls::Error, is_complete: bool, refused: &Refused) -> Self {
+        use rustls::Error as E;
+        match error {
+            E::AlertReceived(alert) => Self::of_alert(alert, is_complete),
+            E::InvalidCertificate(why) => Self::Certificate(refused.last(&why)),
+            E::NoCertificatesPresented => Self::NoCertificate,
+            E::NoApplicationProtocol => Self::NoCommonProtocol,
+            E::PeerIncompatible(why) => Self::of_incompatible(&why),
+            E::PeerMisbehaved(why) => Self::Misbehaved { what: words(&format!("{why:?}")) },
+            E::PeerSentOversizedRecord | E::InvalidMessage(InvalidMessage::MessageTooLarge) => {
+                Self::RecordOverLimit
+            }
+            E::InvalidMessage(why) => Self::Malformed { what: words(&format!("{why:?}")) },
+            E::DecryptError => Self::RecordCheck,
+            E::InappropriateMessage { .. } | E::InappropriateHandshakeMessage { .. } => {
+                Self::Misbehaved { what: error.to_string() }
+            }
+            error => Self::Unexpected { what: error.to_string() },
+        }
+    }
+
+    fn of_alert(alert: AlertDescription, is_complete: bool) -> Self {
+        let meaning = meaning(alert);
+        let alert = name(alert);
+        if is_complete { Self::Alert { alert, meaning } } else { Self::Refused { alert, meaning } }
+    }
+
+    fn of_incompatible(why: &PeerIncompatible) -> Self {
+        use PeerIncompatible as P;
+        match why {
+            P::NoCipherSuitesInCommon => Self::NoCommonSuite,
+            P::ServerDoesNotSupportTls12Or13
+            | P::ServerTlsVersionIsDisabledByOurConfig
+            | P::SupportedVersionsExtensionRequired
+            | P::Tls12NotOffered
+            | P::Tls12NotOfferedOrEnabled => Self::NoCommonVersion,
+            why => Self::NoCommonGround { what: words(&format!("{why:?}")) },
+        }
+    }
+}
+
+/// What some alerts stand for, for those who do not know the RFC by heart.
+fn meaning(alert: AlertDescription) -> &'static str {
+    use AlertDescription as A;
+    match alert {
+        A::HandshakeFailure => ": no suite, group or certificate in common",
+        A::ProtocolVersion => ": no version of TLS in common",
+        A::NoApplicationProtocol => ": no ALPN protocol in common",
+        A::CertificateRequired => ": it wants a client certificate",
+        A::UnknownCA => ": it does not know who issued our certificate",
+        A::UnrecognisedName => ": it does not serve this name",
+        A::BadRecordMac => ": a record did not pass its check",
+        _ => "",
+    }
+}
+
+/// An alert as the RFC writes it: `UnknownCA` is `unknown_ca`.
+fn name(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::Unknown(number) => format!("{number}"),
+        AlertDescription::UnrecognisedName => "unrecognized_name".to_owned(),
+        alert => split(&format!("{alert:?}"), '_'),
+    }
+}
+
+/// A name in words: `TooManyEmptyFragments` is `too many empty fragments`.
+fn words(name: &str) -> String {
+    split(name, ' ')
+}
+
+fn split(name: &str, between: char) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = String::with_capacity(name.len() + 8);
+    for (index, letter) in letters.iter().enumerate() {
+        let after_small = index > 0 && letters[index - 1].is_ascii_lowercase();
+        let before_small = index > 0
+            && letters[index - 1].is_ascii_uppercase()
+            && letters.get(index + 1).is_some_and(char::is_ascii_lowercase);
+        if letter.is_ascii_uppercase() && (after_small || before_small) {
+            words.push(between);
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
+fn shown(expected: Option<usize>) -> String {
+    expected.map_or_else(String::new, |expected| format!(" of {expected}"))
+}
+
+fn within(inside: Option<&contract::PeerError>) -> String {
+    inside.map_or_else(
+        || ", so the last message may be cut off".to_owned(),
+        |inside| format!(": {inside}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_have_the_names_of_the_rfc() {
+        #[rustfmt::skip]
+        let table = [
+            (AlertDescription::CloseNotify,            "close_notify"),
+            (AlertDescription::UnexpectedMessage,      "unexpected_message"),
+            (AlertDescription::BadRecordMac,           "bad_record_mac"),
+            (AlertDescription::UnknownCA,              "unknown_ca"),
+            (AlertDescription::UnknownPSKIdentity,     "unknown_psk_identity"),
+            (AlertDescription::UnrecognisedName,       "unrecognized_name"),
+            (AlertDescription::CertificateRequired,    "certificate_required"),
+            (AlertDescription::NoApplicationProtocol,  "no_application_protocol"),
+            (AlertDescription::Unknown(200),           "200"),
+        ];
+        for (alert, expected) in table {
+            assert_eq!(name(alert), expected);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! An event that owns what it tells.
+
+use crate::contract::{Closed, Event, Kind, Message, Secured};
+
+/// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
+#[derive(Debug)]
+pub(super) struct Kept {
+    what: What,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum What {
+    Closed(Closed<'static>),
+    Message(Kind),
+    Open,
+    Ping,
+    Pong,
+    Refused(u16),
+    Secured(Secured),
+}
+
+impl Kept {
+    pub(super) fn of(event: Event<'_>) -> Self {
+        let (what, bytes) = match event {
+            Event::Closed(Closed { code, reason }) => {
+                (What::Closed(Closed { code, reason: reason.into_owned().into() }), &[][..])
+            }
+            Event::Message(Message { kind, payload }) => (What::Message(kind), payload),
+            Event::Open => (What::Open, &[][..]),
+            Event::Ping(payload) => (What::Ping, payload),
+            Event::Pong(payload) => (What::Pong, payload),
+            Event::Refused { code, body } => (What::Refused(code), body),
+            Event::Secured(secured) => (What::Secured(secured), &[][..]),
+        };
+        Self { what, bytes: bytes.to_vec() }
+    }
+
+    pub(super) fn event(&self) -> Event<'_> {
+        let payload = &self.bytes[..];
+        match &self.what {
+            What::Closed(closed) => Event::Closed(closed.clone()),
+            What::Message(kind) => Event::Message(Message { kind: *kind, payload }),
+            What::Open => Event::Open,
+            What::Ping => Event::Ping(payload),
+            What::Pong => Event::Pong(payload),
+            What::Refused(code) => Event::Refused { code: *code, body: payload },
+            What::Secured(secured) => Event::Secured(secured.clone()),
+        }
+    }
+}

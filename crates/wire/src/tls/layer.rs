@@ -1,0 +1,335 @@
+//! The layer.
+
+use super::error::PeerError;
+use super::kept::Kept;
+use super::options::{Client, Server};
+use super::records::{self, HELD_LEN_MAX, Held};
+use super::session::{End, Session};
+use super::unbuffered::Rustls;
+use crate::contract::{
+    self, Closed, Event, Input, Layers, Message, MisuseError, Opening, Protocol, Secured,
+};
+
+/// One end of a TLS connection around the protocol inside.
+///
+/// [`Protocol::open`] always answers [`Opening::Awaited`]. When the handshake is complete the protocol inside is opened,
+/// [`Event::Secured`] says so, and from then on its events come as if there were no TLS.
+///
+/// **The end.** `close_notify` is sent with the last thing that the protocol inside says: with its proper end, with
+/// [`Event::Closed`], and after an error of the peer. That of the peer is answered, and ends the protocol inside as the
+/// end of the connection would. A connection that ends without one was truncated, perhaps by somebody between
+/// (RFC 8446 §6.1). Many servers do it all the same, so it is an error only where the protocol inside cannot tell that
+/// it has everything: not after WebSocket's Close or whole replies, but inside a message, and for a body of HTTP that
+/// only the end of the connection ends.
+///
+/// **What counts as TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts,
+/// and of every record what it adds. A record that arrives counts when it is whole.
+#[derive(Debug)]
+pub struct Tls<P> {
+    /// Why nothing more can be understood of the stream, if that is so.
+    end: Option<End>,
+    held: Held,
+    inner: P,
+    /// The last event, where it could not borrow from `inner`.
+    kept: Option<Box<Kept>>,
+    plain: Plain,
+    session: Rustls,
+    state: State,
+    tls_received: u64,
+    tls_sent: u64,
+}
+
+/// How far the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    AwaitHandshake,
+    /// The protocol inside has begun.
+    Open,
+    /// The protocol inside has ended.
+    Over,
+}
+
+/// What was decrypted and not taken yet.
+#[derive(Debug, Default)]
+struct Plain {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl<P: Protocol> Tls<P> {
+    /// The client's end.
+    pub fn client(client: &Client, inner: P) -> Self {
+        Self::new(Rustls::NewClient(client.clone()), inner)
+    }
+
+    /// The server's end.
+    pub fn server(server: &Server, inner: P) -> Self {
+        Self::new(Rustls::NewServer(server.clone()), inner)
+    }
+
+    fn new(session: Rustls, inner: P) -> Self {
+        Self {
+            end: None,
+            held: Held::default(),
+            inner,
+            kept: None,
+            plain: Plain::default(),
+            session,
+            state: State::AwaitHandshake,
+            tls_received: 0,
+            tls_sent: 0,
+        }
+    }
+}
+
+impl<P: Protocol> Protocol for Tls<P> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        let from = tx.len();
+        if let Err(error) = self.session.begin(tx) {
+            self.end = Some(End::Failed(Box::new(error)));
+        }
+        self.tls_sent += (tx.len() - from) as u64;
+        Opening::Awaited
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        let from = tx.len();
+        self.inner.send(message, tx)?;
+        if self.protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.plain.release();
+        if !input.is_empty() {
+            self.read(input, tx);
+        }
+        match (self.state, &self.end) {
+            (State::AwaitHandshake, _) => self.await_handshake(tx),
+            (State::Open, None) => self.receive_inside(tx),
+            (State::Open, Some(_)) => self.receive_last(tx),
+            (State::Over, _) => Ok(None),
+        }
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        if self.state != State::Open {
+            return false;
+        }
+        let from = tx.len();
+        let is_answered = self.inner.close(tx);
+        self.protect(from, tx);
+        if !is_answered {
+            self.say_close(tx);
+        }
+        is_answered
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// `CutHandshake`, `CutRecord`, or `Truncated`: without `close_notify`, and the protocol inside cannot tell that it
+    /// has everything.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let is_handshaking = self.state == State::AwaitHandshake;
+        if std::mem::replace(&mut self.state, State::Over) == State::Over {
+            return Ok(Event::Closed(Closed::default()));
+        }
+        match self.end.take() {
+            Some(End::Failed(error)) => return Err((*error).into()),
+            Some(End::CloseNotify) => return self.inner.end(),
+            None if is_handshaking => {
+                let awaited = self.session.awaited();
+                return Err(PeerError::CutHandshake { awaited }.into());
+            }
+            None => {}
+        }
+        if self.held.cut_len() > 0 {
+            let (len, expected) = (self.held.cut_len(), self.held.expected_len());
+            return Err(PeerError::CutRecord { len, expected }.into());
+        }
+        match self.inner.end() {
+            Ok(event @ Event::Closed(_)) => Ok(event),
+            Ok(_) => Err(PeerError::Truncated { inside: None }.into()),
+            Err(inside) => Err(PeerError::Truncated { inside: Some(Box::new(inside)) }.into()),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers {
+            tls_sent: inside.tls_sent + self.tls_sent,
+            tls_received: inside.tls_received + self.tls_received,
+            ..inside
+        }
+    }
+}
+
+/// From records to plaintext.
+impl<P: Protocol> Tls<P> {
+    /// Takes all of `input`: decrypts the whole records of it and keeps the one that is cut.
+    fn read(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) {
+        let from = tx.len();
+        self.read_records(input, tx);
+        self.tls_sent += (tx.len() - from) as u64;
+        if self.end.is_some() {
+            // Nothing that follows counts (RFC 8446 §6.1).
+            self.tls_received += input.take_all().len() as u64;
+            self.held = Held::default();
+        }
+    }
+
+    fn read_records(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) {
+        if self.state == State::AwaitHandshake && self.tls_received == 0 {
+            if let Some(said) = records::not_tls(&self.held.bytes, input.peek()) {
+                tx.extend_from_slice(&records::UNEXPECTED_MESSAGE);
+                return self.fail(PeerError::NotTls { said });
+            }
+            if let Err(error) = self.session.begin(tx) {
+                return self.fail(error);
+            }
+        }
+        while !self.held.bytes.is_empty() && self.end.is_none() {
+            let Some(len) = self.held.fill(input) else { return };
+            let used = self.read_whole(len, None, tx);
+            self.held.release(used);
+            if self.held.bytes.len() > HELD_LEN_MAX {
+                let len = self.held.bytes.len();
+                return self.fail(PeerError::HandshakeOverLimit { len, max: HELD_LEN_MAX });
+            }
+        }
+        if self.end.is_none() && !input.is_empty() {
+            let bytes = input.take_all();
+            let whole = records::whole_len(bytes);
+            let used = self.read_whole(whole, Some(&mut bytes[..whole]), tx);
+            self.held.keep(&bytes[used..], whole - used);
+        }
+    }
+
+    /// Decrypts whole records, of which `len` bytes are new: those given, else what is held. How many bytes of them are
+    /// done with.
+    fn read_whole(&mut self, len: usize, records: Option<&mut [u8]>, tx: &mut Vec<u8>) -> usize {
+        let records = records.unwrap_or(&mut self.held.bytes);
+        let before = self.plain.bytes.len();
+        let read = self.session.read(records, &mut self.plain.bytes, tx);
+        self.tls_received += (len - (self.plain.bytes.len() - before)) as u64;
+        self.end = read.end;
+        read.used
+    }
+
+    fn fail(&mut self, error: PeerError) {
+        self.end = Some(End::Failed(Box::new(error)));
+    }
+}
+
+/// From plaintext to events.
+impl<P: Protocol> Tls<P> {
+    /// Opens the protocol inside, if the handshake is complete.
+    #[cold]
+    fn await_handshake(
+        &mut self,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'_>>, contract::PeerError> {
+        let Some(facts) = self.session.facts() else {
+            return match self.end.take() {
+                Some(End::Failed(error)) => {
+                    self.state = State::Over;
+                    Err((*error).into())
+                }
+                Some(End::CloseNotify) | None => Ok(None),
+            };
+        };
+        self.state = State::Open;
+        let from = tx.len();
+        let opening = self.inner.open(tx);
+        self.protect(from, tx);
+        Ok(Some(Event::Secured(Secured { facts, opening })))
+    }
+
+    /// Lets the protocol inside understand what there is.
+    #[inline]
+    fn receive_inside(
+        &mut self,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'_>>, contract::PeerError> {
+        let from = tx.len();
+        let Plain { bytes, taken } = &mut self.plain;
+        let mut input = Input::new(&mut bytes[*taken..]);
+        let len = input.len();
+        let received = self.inner.receive(&mut input, tx);
+        *taken += len - input.len();
+        if tx.len() > from {
+            let plain_len = tx.len() - from;
+            self.session.write(&mut self.held.bytes, from, tx);
+            self.tls_sent += (tx.len() - from).saturating_sub(plain_len) as u64;
+        }
+        if matches!(received, Ok(Some(Event::Closed(_))) | Err(_)) {
+            self.state = State::Over;
+            let from = tx.len();
+            self.session.close(&mut self.held.bytes, tx);
+            self.tls_sent += (tx.len() - from) as u64;
+        }
+        received
+    }
+
+    /// The same, when no more can come. What follows the last event is an end or an error, so that has to be asked for
+    /// in the same call in which the protocol inside answers that it needs more; an event therefore cannot borrow
+    /// from it, and is copied.
+    #[cold]
+    fn receive_last(&mut self, tx: &mut Vec<u8>) -> Result<Option<Event<'_>>, contract::PeerError> {
+        if let Some(event) = self.receive_inside(tx)? {
+            let kept = Kept::of(event);
+            return Ok(Some(self.kept.insert(Box::new(kept)).event()));
+        }
+        self.kept = None;
+        self.state = State::Over;
+        match &self.end {
+            Some(End::Failed(error)) => Err((**error).clone().into()),
+            Some(End::CloseNotify) | None => {
+                self.say_close(tx);
+                self.inner.end().map(Some)
+            }
+        }
+    }
+}
+
+/// From plaintext to records.
+impl<P: Protocol> Tls<P> {
+    /// Encrypts what the protocol inside appended to `tx`, from `from` on; `false`, and it is gone, if nothing may be
+    /// sent any more.
+    #[inline]
+    fn protect(&mut self, from: usize, tx: &mut Vec<u8>) -> bool {
+        let len = tx.len() - from;
+        if len == 0 {
+            return true;
+        }
+        let is_sent = self.session.write(&mut self.held.bytes, from, tx);
+        self.tls_sent += (tx.len() - from).saturating_sub(len) as u64;
+        is_sent
+    }
+
+    fn say_close(&mut self, tx: &mut Vec<u8>) {
+        let from = tx.len();
+        self.session.close(&mut self.held.bytes, tx);
+        self.tls_sent += (tx.len() - from) as u64;
+    }
+}
+
+impl Plain {
+    /// Frees what was taken, once that is everything.
+    #[inline]
+    fn release(&mut self) {
+        if self.taken > 0 && self.taken == self.bytes.len() {
+            *self = Self::default();
+        }
+    }
+}

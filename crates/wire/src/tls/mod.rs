@@ -1,0 +1,34 @@
+//! TLS 1.2 and 1.3 as a layer: [`Tls`] is a [`Protocol`](crate::Protocol) around the protocol inside.
+//!
+//! Bytes of the stream go in and come out as with every other machine; what lies between is the same conversation,
+//! protected. A quiet connection holds no buffer: plaintext is freed when the protocol inside has taken it, a record
+//! that was cut is kept until its rest arrives, and what is sent is encrypted at the end of the caller's own buffer.
+//!
+//! rustls does the work, through its unbuffered interface and behind [`session::Session`], a trait of ours. It draws
+//! its keys from the system's randomness, and its ticket keys change by the system's clock; those are the only two
+//! things here that do not come in as arguments. The time that certificates are held against does.
+//!
+//! Left out: early data (0-RTT), revocation lists, and renegotiation, which TLS 1.3 has no more.
+//!
+//! Start reading at [`Tls`]. `options` makes the configuration of either end, `records` finds where records end,
+//! `unbuffered` is the only file that knows rustls's connections, `trust` says which certificate was refused and why.
+
+mod certificate;
+mod error;
+mod facts;
+mod kept;
+mod layer;
+mod options;
+mod records;
+mod session;
+mod suites;
+mod tickets;
+mod trust;
+mod unbuffered;
+
+pub use certificate::{Refusal, RefusedCertificate};
+pub use error::PeerError;
+pub use facts::{Facts, ParseVersionError, Version};
+pub use layer::Tls;
+pub use options::{Client, ClientOptions, Identity, OptionsError, Server, ServerOptions, Trust};
+pub use suites::suites;

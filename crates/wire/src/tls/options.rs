@@ -1,0 +1,420 @@
+//! How either end is set up, once for many connections.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enums are those of libraries, and may grow"
+)]
+
+use super::certificate::Refused;
+use super::error::PeerError;
+use super::facts::Version;
+use super::suites;
+use super::tickets::Tickets;
+use super::trust::{Anyone, Clients, Vouched};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Resumption, UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{Ticketer, default_provider};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{NoServerSessionStorage, UnbufferedServerConnection, WebPkiClientVerifier};
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SignatureAlgorithm, SupportedCipherSuite};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a client is set up.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// The versions to offer; none stands for both.
+    pub versions: Vec<Version>,
+    /// The cipher suites to offer by name, best first; none stands for all. See [`suites`](super::suites).
+    pub suites: Vec<String>,
+    /// Whose certificates are good.
+    pub trust: Trust,
+    /// What to show to a server that asks who we are.
+    pub identity: Option<Identity>,
+    /// The protocols to offer by ALPN, best first; none stands for no ALPN.
+    pub alpn: Vec<String>,
+    /// Whether connections resume earlier ones by tickets.
+    pub resumption: bool,
+    /// The time that certificates are held against, in seconds since 1970.
+    pub now_unix_s: u64,
+}
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The versions to accept; none stands for both.
+    pub versions: Vec<Version>,
+    /// The cipher suites to accept by name, best first; none stands for all.
+    pub suites: Vec<String>,
+    /// What to show to clients.
+    pub identity: Identity,
+    /// Authorities in PEM; clients have to show a certificate of one of them. `None`: they are not asked.
+    pub client_authorities_pem: Option<Vec<u8>>,
+    /// The protocols to accept by ALPN, best first; none stands for no ALPN.
+    pub alpn: Vec<String>,
+    /// Whether to give out tickets and accept them.
+    pub resumption: bool,
+    /// The time that certificates are held against, in seconds since 1970.
+    pub now_unix_s: u64,
+}
+
+/// Whose certificates are good.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Everybody's.
+    Anyone,
+    /// Those that lead to one of these.
+    Authorities {
+        /// Files in PEM, each with one certificate or more.
+        pem: Vec<Vec<u8>>,
+        /// Certificates in DER, as the system keeps them; what cannot be read is left out.
+        der: Vec<Vec<u8>>,
+    },
+}
+
+/// A certificate and its key.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate in PEM, and behind it those that lead to an authority.
+    pub chain_pem: Vec<u8>,
+    /// Its private key in PEM: PKCS#8, SEC 1 or PKCS#1.
+    pub key_pem: Vec<u8>,
+}
+
+/// A client that is set up; its copies share tickets.
+#[derive(Clone, Debug)]
+pub struct Client(Arc<ClientParts>);
+
+#[derive(Debug)]
+struct ClientParts {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    refused: Arc<Refused>,
+}
+
+/// A server that is set up; its copies share ticket keys.
+#[derive(Clone, Debug)]
+pub struct Server(Arc<ServerParts>);
+
+#[derive(Debug)]
+struct ServerParts {
+    config: Arc<ServerConfig>,
+    refused: Arc<Refused>,
+}
+
+impl Client {
+    /// A client for the server of this name or address, which its certificate has to be for.
+    ///
+    /// # Errors
+    ///
+    /// Which option cannot be, and why.
+    pub fn new(options: &ClientOptions, server_name: &str) -> Result<Self, OptionsError> {
+        let name = ServerName::try_from(server_name.to_owned())
+            .map_err(|_| OptionsError::ServerName { name: server_name.to_owned() })?;
+        let suites = Suites::choose(&options.versions, &options.suites)?;
+        let refused = Arc::<Refused>::default();
+        let provider = suites.provider();
+        let verifier = options.trust.verifier(&provider, &refused)?;
+        let builder = ClientConfig::builder_with_details(provider, clock(options.now_unix_s))
+            .with_protocol_versions(&suites.versions())
+            .map_err(OptionsError::of_rustls)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match &options.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = identity.read()?;
+                builder.with_client_auth_cert(chain, key).map_err(OptionsError::of_key)?
+            }
+        };
+        config.alpn_protocols = alpn(&options.alpn)?;
+        config.resumption = if options.resumption {
+            Resumption::store(Arc::<Tickets>::default())
+        } else {
+            Resumption::disabled()
+        };
+        Ok(Self(Arc::new(ClientParts { config: Arc::new(config), name, refused })))
+    }
+
+    pub(super) fn connection(&self) -> Result<UnbufferedClientConnection, PeerError> {
+        let made = UnbufferedClientConnection::new(Arc::clone(&self.0.config), self.0.name.clone());
+        made.map_err(|error| PeerError::of(error, false, &self.0.refused))
+    }
+
+    pub(super) fn refused(&self) -> &Arc<Refused> {
+        &self.0.refused
+    }
+}
+
+impl Server {
+    /// A server.
+    ///
+    /// # Errors
+    ///
+    /// Which option cannot be, and why.
+    pub fn new(options: &ServerOptions) -> Result<Self, OptionsError> {
+        let suites = Suites::choose(&options.versions, &options.suites)?;
+        let refused = Arc::<Refused>::default();
+        let provider = suites.provider();
+        let builder =
+            ServerConfig::builder_with_details(Arc::clone(&provider), clock(options.now_unix_s))
+                .with_protocol_versions(&suites.versions())
+                .map_err(OptionsError::of_rustls)?;
+        let builder = match &options.client_authorities_pem {
+            None => builder.with_no_client_auth(),
+            Some(pem) => {
+                let roots = Arc::new(authorities(std::slice::from_ref(pem), &[])?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
+                    .build()
+                    .map_err(|error| OptionsError::Rustls { what: error.to_string() })?;
+                let refused = Arc::clone(&refused);
+                builder.with_client_cert_verifier(Arc::new(Clients { refused, verifier }))
+            }
+        };
+        let (chain, key) = options.identity.read()?;
+        suites.check_key(&key)?;
+        let mut config = builder.with_single_cert(chain, key).map_err(OptionsError::of_key)?;
+        config.alpn_protocols = alpn(&options.alpn)?;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        if options.resumption {
+            config.ticketer = Ticketer::new().map_err(OptionsError::of_rustls)?;
+        } else {
+            config.send_tls13_tickets = 0;
+        }
+        Ok(Self(Arc::new(ServerParts { config: Arc::new(config), refused })))
+    }
+
+    pub(super) fn connection(&self) -> Result<UnbufferedServerConnection, PeerError> {
+        let made = UnbufferedServerConnection::new(Arc::clone(&self.0.config));
+        made.map_err(|error| PeerError::of(error, false, &self.0.refused))
+    }
+
+    pub(super) fn refused(&self) -> &Arc<Refused> {
+        &self.0.refused
+    }
+}
+
+impl Trust {
+    fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+        refused: &Arc<Refused>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, OptionsError> {
+        let provider = Arc::clone(provider);
+        let (pem, der) = match self {
+            Self::Anyone => return Ok(Arc::new(Anyone { provider })),
+            Self::Authorities { pem, der } => (pem, der),
+        };
+        let roots = Arc::new(authorities(pem, der)?);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider)
+            .build()
+            .map_err(|error| OptionsError::Rustls { what: error.to_string() })?;
+        Ok(Arc::new(Vouched { refused: Arc::clone(refused), verifier }))
+    }
+}
+
+impl Identity {
+    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), OptionsError> {
+        let chain = certificates(&self.chain_pem, "the certificate chain")?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key_pem).map_err(|error| match error {
+            rustls::pki_types::pem::Error::NoItemsFound => OptionsError::NoKey,
+            error => OptionsError::Pem { part: "the private key", what: error.to_string() },
+        })?;
+        Ok((chain, key))
+    }
+}
+
+/// Keys do not belong into logs.
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").finish_non_exhaustive()
+    }
+}
+
+/// Cipher suites, and the versions that they leave.
+struct Suites(Vec<SupportedCipherSuite>);
+
+impl Suites {
+    fn choose(versions: &[Version], names: &[String]) -> Result<Self, OptionsError> {
+        let wanted = |version: Version| versions.is_empty() || versions.contains(&version);
+        let all = suites::find(names)?;
+        let fits = |suite: &SupportedCipherSuite| wanted(suites::version(*suite));
+        if let Some(misfit) = all.iter().find(|suite| !names.is_empty() && !fits(suite)) {
+            let (suite, version) = (suites::name(*misfit), suites::version(*misfit));
+            return Err(OptionsError::SuiteOfOtherVersion { suite, version });
+        }
+        let fitting: Vec<_> = all.into_iter().filter(fits).collect();
+        let has = |version| fitting.iter().any(|suite| suites::version(*suite) == version);
+        match versions.iter().find(|version| !has(**version)) {
+            Some(version) => Err(OptionsError::VersionWithoutSuite { version: *version }),
+            None => Ok(Self(fitting)),
+        }
+    }
+
+    fn provider(&self) -> Arc<CryptoProvider> {
+        Arc::new(CryptoProvider { cipher_suites: self.0.clone(), ..default_provider() })
+    }
+
+    fn versions(&self) -> Vec<&'static rustls::SupportedProtocolVersion> {
+        let has = |version| self.0.iter().any(|suite| suites::version(*suite) == version);
+        Version::ALL.into_iter().filter(|it| has(*it)).map(Version::of_rustls).collect()
+    }
+
+    /// Those of TLS 1.2 name the kind of key that they go with: one of them has to be for that of the certificate.
+    fn check_key(&self, key: &PrivateKeyDer<'static>) -> Result<(), OptionsError> {
+        let Ok(key) = rustls::crypto::aws_lc_rs::sign::any_supported_type(key) else {
+            return Ok(()); // rustls will say what is wrong with it.
+        };
+        let kind = key.algorithm();
+        let fits = |suite: &SupportedCipherSuite| suite.usable_for_signature_algorithm(kind);
+        let tls12 = || self.0.iter().filter(|suite| suite.tls13().is_none());
+        match tls12().next() {
+            Some(suite) if !tls12().any(fits) => Err(OptionsError::SuiteOfOtherKey {
+                suite: suites::name(*suite),
+                key: if kind == SignatureAlgorithm::RSA { "RSA" } else { "ECDSA" },
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A clock that stands still: `wire` has none of its own.
+#[derive(Debug)]
+struct Clock(UnixTime);
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(self.0)
+    }
+}
+
+fn clock(now_unix_s: u64) -> Arc<dyn TimeProvider> {
+    Arc::new(Clock(UnixTime::since_unix_epoch(Duration::from_secs(now_unix_s))))
+}
+
+fn authorities(pem: &[Vec<u8>], der: &[Vec<u8>]) -> Result<RootCertStore, OptionsError> {
+    let part = "the authorities";
+    let mut roots = RootCertStore::empty();
+    for file in pem {
+        for certificate in certificates(file, part)? {
+            roots
+                .add(certificate)
+                .map_err(|error| OptionsError::Pem { part, what: error.to_string() })?;
+        }
+    }
+    roots.add_parsable_certificates(der.iter().map(|bytes| CertificateDer::from(bytes.as_slice())));
+    if roots.is_empty() { Err(OptionsError::NoCertificate { part }) } else { Ok(roots) }
+}
+
+fn certificates(
+    pem: &[u8],
+    part: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, OptionsError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let chain = read.map_err(|error| OptionsError::Pem { part, what: error.to_string() })?;
+    if chain.is_empty() { Err(OptionsError::NoCertificate { part }) } else { Ok(chain) }
+}
+
+fn alpn(names: &[String]) -> Result<Vec<Vec<u8>>, OptionsError> {
+    match names.iter().find(|name| name.is_empty() || name.len() > ALPN_LEN_MAX) {
+        Some(name) => Err(OptionsError::Alpn { len: name.len(), max: ALPN_LEN_MAX }),
+        None => Ok(names.iter().map(|name| name.clone().into_bytes()).collect()),
+    }
+}
+
+/// Why something cannot be set up so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A protocol of ALPN has no name, or a long one (RFC 7301 §3.1).
+    #[error("ALPN protocol of {len} bytes, from 1 to {max} are possible")]
+    Alpn {
+        /// How long it is.
+        len: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The private key belongs to another certificate.
+    #[error("the private key does not belong to the certificate")]
+    KeyMismatch,
+    /// There is no certificate where one should be.
+    #[error("no certificate in {part}; PEM has `-----BEGIN CERTIFICATE-----`")]
+    NoCertificate {
+        /// Where.
+        part: &'static str,
+    },
+    /// There is no private key where one should be.
+    #[error("no private key in the key file; PEM has `-----BEGIN PRIVATE KEY-----`")]
+    NoKey,
+    /// Something in PEM cannot be read.
+    #[error("{part} cannot be read: {what}")]
+    Pem {
+        /// Which part.
+        part: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// rustls will not have it.
+    #[error("TLS cannot be set up so: {what}")]
+    Rustls {
+        /// Why.
+        what: String,
+    },
+    /// It is neither the name of a host nor an address.
+    #[error("`{name}` is no name of a server; as in `example.org` or `127.0.0.1`")]
+    ServerName {
+        /// What was said.
+        name: String,
+    },
+    /// A suite goes with another kind of key than that of the certificate.
+    #[error("no suite of TLS 1.2 goes with the {key} key of the certificate; {suite} does not")]
+    SuiteOfOtherKey {
+        /// The first suite that was asked for.
+        suite: &'static str,
+        /// What the certificate has.
+        key: &'static str,
+    },
+    /// A suite goes with another version than those asked for.
+    #[error("{suite} is of TLS {version}, which was not asked for")]
+    SuiteOfOtherVersion {
+        /// The suite.
+        suite: &'static str,
+        /// The version that it goes with.
+        version: Version,
+    },
+    /// There is no such suite.
+    #[error("there is no suite `{name}`; did you mean `{near}`? There are {all}")]
+    SuiteUnknown {
+        /// What was said.
+        name: String,
+        /// What may have been meant.
+        near: &'static str,
+        /// All there are.
+        all: String,
+    },
+    /// A version was asked for, and suites, but none of that version.
+    #[error("none of the suites is of TLS {version}, which was asked for")]
+    VersionWithoutSuite {
+        /// The version.
+        version: Version,
+    },
+}
+
+impl OptionsError {
+    fn of_rustls(error: rustls::Error) -> Self {
+        Self::Rustls { what: error.to_string() }
+    }
+
+    fn of_key(error: rustls::Error) -> Self {
+        match error {
+            rustls::Error::InconsistentKeys(_) => Self::KeyMismatch,
+            error => Self::of_rustls(error),
+        }
+    }
+}
+
+/// The length of a name has one byte (RFC 7301 §3.1).
+const ALPN_LEN_MAX: usize = 255;

@@ -1,0 +1,110 @@
+//! Where records end (RFC 8446 §5.1), and the one that was cut.
+
+use crate::contract::Input;
+use crate::excerpt::Excerpt;
+
+/// Bytes that wait for the rest of a record, and before them, only in a handshake, whole records that wait for the
+/// rest of a message. Holds no memory unless something waits.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) bytes: Vec<u8>,
+    /// Where the record begins that was cut; what is before has been looked at.
+    record_at: usize,
+}
+
+impl Held {
+    /// Keeps `rest`, of which the first `looked_at` bytes are whole records.
+    pub(super) fn keep(&mut self, rest: &[u8], looked_at: usize) {
+        if !rest.is_empty() {
+            self.bytes.extend_from_slice(rest);
+        }
+        self.record_at = looked_at;
+    }
+
+    /// Takes from `input` until the record that was cut is whole; its length. `None`, and all of `input` taken, if it
+    /// still is not.
+    pub(super) fn fill(&mut self, input: &mut Input<'_>) -> Option<usize> {
+        self.take_to(HEADER_LEN, input)?;
+        let len = record_len(&self.bytes[self.record_at..])?;
+        if len <= RECORD_LEN_MAX {
+            self.take_to(len, input)?;
+        }
+        Some(self.bytes.len() - self.record_at)
+    }
+
+    /// Frees the first `used` bytes. All that is left has been looked at.
+    pub(super) fn release(&mut self, used: usize) {
+        if used == self.bytes.len() {
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.drain(..used);
+        }
+        self.record_at = self.bytes.len();
+    }
+
+    /// How many bytes there are of the record that was cut.
+    pub(super) fn cut_len(&self) -> usize {
+        self.bytes.len() - self.record_at
+    }
+
+    /// How long the record is that was cut, as far as it says.
+    pub(super) fn expected_len(&self) -> Option<usize> {
+        record_len(&self.bytes[self.record_at..])
+    }
+
+    fn take_to(&mut self, len: usize, input: &mut Input<'_>) -> Option<()> {
+        let missing = len.saturating_sub(self.cut_len());
+        let arrived = missing.min(input.len());
+        self.bytes.reserve_exact(missing);
+        self.bytes.extend_from_slice(input.take(arrived));
+        (arrived == missing).then_some(())
+    }
+}
+
+/// How many bytes at the front of `bytes` are whole records. One that is longer than any may be counts as whole, so
+/// that it is looked at and refused.
+pub(super) fn whole_len(bytes: &[u8]) -> usize {
+    let mut whole = 0;
+    while let Some(len) = record_len(&bytes[whole..]) {
+        if len > RECORD_LEN_MAX {
+            return bytes.len();
+        }
+        if len > bytes.len() - whole {
+            break;
+        }
+        whole += len;
+    }
+    whole
+}
+
+/// Looks at the first bytes of a peer; what it said, if that is no TLS: a record has one of four types, and version
+/// 3.something.
+pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
+    let mut first = held.iter().chain(arrived);
+    let is_type = first.next().is_none_or(|kind| (20..=23).contains(kind));
+    let is_version = first.next().is_none_or(|major| *major == 3);
+    if is_type && is_version {
+        return None;
+    }
+    let said = held.iter().chain(arrived).take(Excerpt::LEN_MAX).copied().collect::<Vec<_>>();
+    Some(Excerpt::new(&said))
+}
+
+/// The length of the record at the front of `bytes`, its header included.
+fn record_len(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.first_chunk::<HEADER_LEN>()?;
+    Some(HEADER_LEN + usize::from(u16::from_be_bytes([header[3], header[4]])))
+}
+
+/// An alert `unexpected_message` of a connection that has no keys yet: for a peer whose bytes are no records.
+pub(super) const UNEXPECTED_MESSAGE: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
+
+/// Type, version and length.
+const HEADER_LEN: usize = 5;
+
+/// 2^14 bytes of plaintext and 2048 of whatever TLS 1.2 may add (RFC 5246 §6.2.3); TLS 1.3 may add 256.
+pub(super) const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
+
+/// What is held of one peer at most: a message of a handshake as long as rustls takes it (65 535 bytes), cut into
+/// records so small that each is half header, and one record more.
+pub(super) const HELD_LEN_MAX: usize = 2 * 65_536 + RECORD_LEN_MAX;

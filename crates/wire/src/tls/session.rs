@@ -1,0 +1,45 @@
+//! What the layer needs of a TLS library, and nothing else: bytes in, plaintext out; plaintext in, records out.
+
+use super::error::PeerError;
+use super::facts::Facts;
+
+/// One end of a TLS connection, without a buffer of its own.
+pub(super) trait Session {
+    /// Starts the handshake: a client appends its first message to `tx`.
+    fn begin(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError>;
+
+    /// Understands `records`, which are whole: appends what was protected in them to `plain`, and what TLS itself
+    /// has to answer, an alert among it, to `tx`.
+    fn read(&mut self, records: &mut [u8], plain: &mut Vec<u8>, tx: &mut Vec<u8>) -> Read;
+
+    /// Replaces the end of `tx`, from `from` on, by records that protect it. `waiting` is what [`Session::read`] did
+    /// not use of its last input. `false`, and that end taken off, if nothing may be sent any more.
+    fn write(&mut self, waiting: &mut [u8], from: usize, tx: &mut Vec<u8>) -> bool;
+
+    /// Appends `close_notify` to `tx`, unless it was sent before.
+    fn close(&mut self, waiting: &mut [u8], tx: &mut Vec<u8>);
+
+    /// What was agreed on; `None` before the handshake is complete.
+    fn facts(&self) -> Option<Facts>;
+
+    /// Which message of the handshake the peer owes, in words.
+    fn awaited(&self) -> &'static str;
+}
+
+/// How far [`Session::read`] came.
+#[derive(Debug)]
+pub(super) struct Read {
+    /// How many bytes of the input are done with; the rest comes again, with more behind it.
+    pub(super) used: usize,
+    /// Why nothing more can be understood, if it cannot.
+    pub(super) end: Option<End>,
+}
+
+/// Why a stream of records is over.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// The peer said so.
+    CloseNotify,
+    /// The peer broke TLS, or refused us.
+    Failed(Box<PeerError>),
+}

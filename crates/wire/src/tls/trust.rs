@@ -1,0 +1,158 @@
+//! Whom to trust: rustls's verifiers, and what they leave behind when they refuse.
+
+use super::certificate::Refused;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use std::sync::Arc;
+
+/// Trusts what authorities vouch for, and notes what it refused.
+#[derive(Debug)]
+pub(super) struct Vouched {
+    pub(super) refused: Arc<Refused>,
+    pub(super) verifier: Arc<WebPkiServerVerifier>,
+}
+
+/// Trusts everybody. The peer must still have the key of the certificate that it shows.
+#[derive(Debug)]
+pub(super) struct Anyone {
+    pub(super) provider: Arc<CryptoProvider>,
+}
+
+/// Wants a certificate of clients, and notes what it refused.
+#[derive(Debug)]
+pub(super) struct Clients {
+    pub(super) refused: Arc<Refused>,
+    pub(super) verifier: Arc<dyn ClientCertVerifier>,
+}
+
+/// Leaves behind what was refused.
+fn note<T>(
+    refused: &Refused,
+    own: &CertificateDer<'_>,
+    others: &[CertificateDer<'_>],
+    verified: Result<T, Error>,
+) -> Result<T, Error> {
+    if let Err(Error::InvalidCertificate(why)) = &verified {
+        let chain: Vec<_> = std::iter::once(own).chain(others).collect();
+        refused.note(why, &chain);
+    }
+    verified
+}
+
+impl ServerCertVerifier for Vouched {
+    fn verify_server_cert(
+        &self,
+        own: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.verifier.verify_server_cert(own, others, name, ocsp_response, now);
+        note(&self.refused, own, others, verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let verified = self.verifier.verify_tls12_signature(message, own, signature);
+        note(&self.refused, own, &[], verified)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let verified = self.verifier.verify_tls13_signature(message, own, signature);
+        note(&self.refused, own, &[], verified)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _own: &CertificateDer<'_>,
+        _others: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, own, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, own, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl ClientCertVerifier for Clients {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.verifier.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        own: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        note(&self.refused, own, others, self.verifier.verify_client_cert(own, others, now))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let verified = self.verifier.verify_tls12_signature(message, own, signature);
+        note(&self.refused, own, &[], verified)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let verified = self.verifier.verify_tls13_signature(message, own, signature);
+        note(&self.refused, own, &[], verified)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
