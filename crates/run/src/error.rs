@@ -19,6 +19,9 @@ pub enum RunError {
     /// The system refused something that the generator needs for itself.
     #[error("cannot set up the generator: {0}")]
     Engine(ConnectionError),
+    /// What was asked of TLS does not fit together.
+    #[error("TLS: {0}")]
+    InvalidTls(#[from] wire::tls::OptionsError),
     /// A part of the request cannot be said in the protocol.
     #[error("{0}")]
     InvalidRequest(String),
@@ -67,15 +70,14 @@ pub enum RunError {
         timeout: Nanos,
     },
     /// It answers, but not as it should. Nothing was timed.
-    #[error(
-        "{target} does not answer as expected: {reason}; nothing was timed. A fixed reply is told by --expect, a page \
-         of HTTP by --method GET"
-    )]
+    #[error("{target} does not answer as expected: {reason}; nothing was timed. {next}")]
     WrongAnswer {
         /// The URL.
         target: String,
         /// What it does instead.
         reason: String,
+        /// What to do about it.
+        next: String,
     },
 }
 

@@ -105,6 +105,7 @@ pub fn execute(
         return Err(RunError::interrupted(signal));
     }
     let results = results::results(plan, &kept);
+    let added = results::added(plan, &kept);
     let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
     let mut record = RunRecord {
         schema_version: SCHEMA_VERSION,
@@ -118,7 +119,7 @@ pub fn execute(
         plan: written::plan(plan, &order, &set_up),
         blocks,
         results,
-        added: Vec::new(),
+        added,
         verdict: None,
         warnings: std::mem::take(&mut set_up.warnings),
         conclusion: None,

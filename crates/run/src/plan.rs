@@ -2,10 +2,12 @@
 
 use crate::Url;
 use crate::url::Scheme;
-use load::Workload;
+use load::{PayloadKind, Workload};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos, Random};
+use wire::tls::{ClientOptions, Trust};
+use wire::websocket::deflate;
 
 /// Measurements, and in which order their blocks run.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Plan {
     pub order: Order,
     /// The measurement (its index) that all others are compared with.
     pub baseline: Option<usize>,
+    /// Which measurements are another one with a layer more.
+    pub layers: Vec<record::Layer>,
     /// Determines the order of blocks, and whatever else is random.
     pub seed: u64,
     /// Whether addresses that are neither loopback nor private may be loaded.
@@ -63,6 +67,8 @@ pub struct Measurement {
     pub workload: Workload,
     /// Where the payload came from, in words: `random`, `--payload "Ping"`, `--payload @FILE`.
     pub content_source: String,
+    /// What was generated; `None` for a payload that was given.
+    pub payload_kind: Option<PayloadKind>,
     /// How many threads generate it at most.
     pub threads: NonZeroU32,
     /// The source addresses that connections take turns with; none: the system chooses, and on loopback we spread by
@@ -78,13 +84,38 @@ pub struct Measurement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// One of our own servers, started for the run as a child process.
-    Embedded(Scheme),
+    Embedded(Embedded),
     /// Whoever listens there.
     Given(Url),
 }
 
+impl Peer {
+    /// What is spoken.
+    pub const fn scheme(&self) -> Scheme {
+        match self {
+            Self::Embedded(embedded) => embedded.scheme,
+            Self::Given(url) => url.scheme,
+        }
+    }
+}
+
+/// One of our own servers. Measurements that want the same one share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Embedded {
+    /// What it speaks.
+    pub scheme: Scheme,
+    /// What stands behind that in the command that starts it, besides where it listens.
+    pub options: &'static [&'static str],
+}
+
+impl From<Scheme> for Embedded {
+    fn from(scheme: Scheme) -> Self {
+        Self { scheme, options: &[] }
+    }
+}
+
 /// What a protocol lets a client say besides its messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Speech {
     /// HTTP: the method of each request; methods without a body (`GET`, `HEAD`) send none.
     pub method: String,
@@ -92,6 +123,10 @@ pub struct Speech {
     pub headers: Vec<(String, String)>,
     /// WebSocket: the subprotocols to offer.
     pub subprotocols: Vec<String>,
+    /// WebSocket: the compression to offer.
+    pub deflate: Option<deflate::Offer>,
+    /// What is said inside TLS is said there in this way; `Some` where the scheme is inside TLS, and only there.
+    pub tls: Option<Tls>,
     /// The longest reply that is accepted.
     pub reply_max: Bytes,
 }
@@ -102,7 +137,37 @@ impl Default for Speech {
             method: "POST".to_owned(),
             headers: Vec::new(),
             subprotocols: Vec::new(),
+            deflate: None,
+            tls: None,
             reply_max: Bytes(16 << 20),
         }
+    }
+}
+
+/// How a client speaks TLS.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// Versions, suites, resumption, ALPN, who we are, and whom we trust. For an embedded server the last is not looked
+    /// at: that server's own authority is trusted, and no other.
+    pub options: ClientOptions,
+    /// The name or address that the server's certificate is to have; `None`: that of the URL.
+    pub server_name: Option<String>,
+}
+
+impl Tls {
+    /// What is usual for `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody is
+    /// trusted yet. `None` where nothing is inside TLS.
+    pub fn usual(scheme: Scheme, now_unix_s: u64) -> Option<Self> {
+        let alpn = if scheme.has_paths() { vec!["http/1.1".to_owned()] } else { Vec::new() };
+        let options = ClientOptions {
+            versions: Vec::new(),
+            suites: Vec::new(),
+            trust: Trust::Authorities { pem: Vec::new(), der: Vec::new() },
+            identity: None,
+            alpn,
+            resumption: true,
+            now_unix_s,
+        };
+        scheme.is_secure().then_some(Self { options, server_name: None })
     }
 }

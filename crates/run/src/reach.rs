@@ -1,21 +1,22 @@
 //! From a URL to a target that answers: names resolved, the safety rail, what is said in the protocol, and a first
 //! message whose echo is checked before anything is timed.
 
-use crate::plan::{Measurement, Speech};
+use crate::plan::{Measurement, Speech, Tls};
 use crate::url::{Place, Scheme};
 use crate::watch::Impatient;
 use crate::{RunError, Url, safety};
-use drive::{Control, Outcome, Target, Transport, Worker};
+use drive::{Control, ErrorClass, Outcome, Tally, Target, Transport, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
-use load::{Arrival, Expect, Lifetime, Phases, Stop, Workload};
+use load::{Arrival, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
+use wire::tls::{Client, ClientOptions, Trust};
 use wire::{framed, http1, websocket};
 
 /// What the set-up keeps time with, and by what it is stopped.
@@ -116,7 +117,7 @@ pub(crate) fn transport(
 ) -> Result<Transport, RunError> {
     let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
     Ok(match url.scheme {
-        Scheme::Tcp | Scheme::Unix => Transport::Raw {
+        Scheme::Tcp | Scheme::Tls | Scheme::Unix => Transport::Raw {
             reply_len: match &workload.expect {
                 Expect::Exactly(reply) => reply.len(),
                 Expect::Anything | Expect::Echo | Expect::Oracle => {
@@ -124,10 +125,10 @@ pub(crate) fn transport(
                 }
             },
         },
-        Scheme::TcpFramed => Transport::Framed(framed::Limits {
+        Scheme::TcpFramed | Scheme::TlsFramed => Transport::Framed(framed::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),
-        Scheme::Http => {
+        Scheme::Http | Scheme::Https => {
             let parts = http1::RequestParts {
                 method: speech.method.clone(),
                 target: url.path.clone(),
@@ -139,12 +140,13 @@ pub(crate) fn transport(
             let limits = http1::Limits { body_len_max: reply_max, ..http1::Limits::default() };
             Transport::Http(Arc::new(request), limits)
         }
-        Scheme::WebSocket => {
+        Scheme::WebSocket | Scheme::WebSocketSecure => {
             let request = websocket::handshake::Request {
                 host: url.authority(),
                 target: url.path.clone(),
                 subprotocols: speech.subprotocols.clone(),
                 headers: speech.headers.clone(),
+                deflate: speech.deflate.clone(),
             };
             request.check().map_err(|error| RunError::InvalidRequest(error.to_string()))?;
             let limits = websocket::Limits {
@@ -157,11 +159,37 @@ pub(crate) fn transport(
     })
 }
 
+/// What is around that at `url`, if anything. With `authority_pem` that authority is trusted, and no other.
+///
+/// # Errors
+///
+/// [`RunError::InvalidTls`] if what was asked for does not fit together.
+pub(crate) fn tls(
+    url: &Url,
+    speech: &Speech,
+    authority_pem: Option<&[u8]>,
+) -> Result<Option<Client>, RunError> {
+    let Some(tls) = &speech.tls else { return Ok(None) };
+    let mut options = tls.options.clone();
+    if let Some(pem) = authority_pem {
+        options.trust = Trust::Authorities { pem: vec![pem.to_vec()], der: Vec::new() };
+    }
+    let name = tls.server_name.as_deref().unwrap_or_else(|| url.host());
+    Ok(Some(Client::new(&options, name)?))
+}
+
 /// An address that answers as it should, and those before it that did not.
 #[derive(Clone, Debug)]
 pub(crate) struct Reached {
     pub(crate) target: Target,
     pub(crate) failed: Vec<(Address, String)>,
+}
+
+/// How a server is spoken to, at whatever address.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) transport: Transport,
+    pub(crate) tls: Option<Client>,
 }
 
 /// Sends one message to each address in turn until one answers, and checks the answer.
@@ -174,7 +202,7 @@ pub(crate) fn verify(
     url: &Url,
     addresses: &[Address],
     measurement: &Measurement,
-    transport: &Transport,
+    stack: &Stack,
     context: Context<'_>,
 ) -> Result<Reached, RunError> {
     let mut failed = Vec::new();
@@ -182,24 +210,96 @@ pub(crate) fn verify(
         let target = Target {
             address: address.clone(),
             sources: measurement.sources.iter().take(1).copied().collect(),
-            transport: transport.clone(),
+            transport: stack.transport.clone(),
+            tls: stack.tls.clone(),
         };
         let outcome = one_message(&measurement.workload, target.clone(), context)?;
         if outcome.measured.ok == 1 {
             return Ok(Reached { target, failed });
         }
         context.check()?;
-        let what = outcome
-            .errors
-            .first()
-            .map_or("it ended the connection", |tally| &tally.example)
-            .to_owned();
+        let tally = outcome.errors.first();
+        let reason = tally.map_or("it ended the connection", |tally| &tally.example).to_owned();
         if !outcome.times.connect.is_empty() {
-            return Err(RunError::WrongAnswer { target: url.to_string(), reason: what });
+            let next = match url.scheme.is_secure() {
+                true => next_inside_tls(url, measurement, tally),
+                false => next_without_tls(url, measurement, target, tally, context)?,
+            };
+            return Err(RunError::WrongAnswer { target: url.to_string(), reason, next });
         }
-        failed.push((address.clone(), what));
+        failed.push((address.clone(), reason));
     }
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
+}
+
+/// What to do about a wrong answer of a server that was spoken to in TLS.
+fn next_inside_tls(url: &Url, measurement: &Measurement, tally: Option<&Tally>) -> String {
+    let plain = Url { scheme: url.scheme.plain(), ..url.clone() };
+    match tally {
+        Some(Tally { class: ErrorClass::TlsTimedOut, .. }) => {
+            format!("If it does not speak TLS at all: {plain}")
+        }
+        Some(Tally { class: ErrorClass::Tls, example, .. }) => {
+            let found = TLS_NEXT.iter().find(|(words, _)| example.contains(words));
+            found.map_or_else(|| format!("Did you mean {plain}?"), |(_, next)| (*next).to_owned())
+        }
+        _ => next_of_protocol(measurement, tally),
+    }
+}
+
+/// What to do about a wrong answer of a server that was not spoken to in TLS, but may want to be.
+///
+/// # Errors
+///
+/// As [`one_message`].
+fn next_without_tls(
+    url: &Url,
+    measurement: &Measurement,
+    target: Target,
+    tally: Option<&Tally>,
+    context: Context<'_>,
+) -> Result<String, RunError> {
+    let is_silent = matches!(
+        tally.map(|tally| tally.class),
+        Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
+    );
+    if let Some(secure) = url.scheme.secure().filter(|_| !is_silent)
+        && speaks_tls(measurement, target, context)?
+    {
+        let secure = Url { scheme: secure, ..url.clone() };
+        return Ok(format!("The server speaks TLS: try {secure}"));
+    }
+    Ok(next_of_protocol(measurement, tally))
+}
+
+fn next_of_protocol(measurement: &Measurement, tally: Option<&Tally>) -> String {
+    let is_compression = tally.is_some_and(|tally| tally.example.contains(DEFLATE));
+    if measurement.speech.deflate.is_some() && is_compression {
+        return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
+            .to_owned();
+    }
+    "A fixed reply is told by --expect, a page of HTTP by --method GET".to_owned()
+}
+
+/// Whether the server completes a handshake of TLS, whoever it is; it is asked for that with one more connection.
+fn speaks_tls(
+    measurement: &Measurement,
+    target: Target,
+    context: Context<'_>,
+) -> Result<bool, RunError> {
+    let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
+    let Some(usual) = Tls::usual(Scheme::Tls, now_unix_s) else { return Ok(false) };
+    let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options };
+    let tls = Some(Client::new(&anyone, "localhost")?);
+    let timeouts = Timeouts {
+        connect: TLS_QUESTION,
+        handshake: TLS_QUESTION,
+        reply: TLS_QUESTION,
+        close: TLS_QUESTION,
+    };
+    let workload = Workload { timeouts, ..measurement.workload.clone() };
+    let target = Target { transport: Transport::Raw { reply_len: 1 }, tls, ..target };
+    Ok(one_message(&workload, target, context)?.tls.is_some())
 }
 
 fn one_message(
@@ -226,3 +326,23 @@ fn one_message(
     run(&mut engine, &mut worker);
     Ok(worker.finish().0)
 }
+
+/// How long a server may take to answer the question whether it speaks TLS.
+const TLS_QUESTION: Nanos = Nanos::from_millis(300);
+
+/// In which errors compression is what does not fit.
+const DEFLATE: &str = "permessage-deflate";
+
+/// What to do about an error of TLS with such words in it, the first that fits; where none does, the server may speak
+/// something else.
+const TLS_NEXT: [(&str, &str); 6] = [
+    ("certificate_required", "Show a certificate with --client-cert FILE --client-key FILE"),
+    ("issued our certificate", "Show one that it knows with --client-cert FILE --client-key FILE"),
+    (
+        "the certificate of",
+        "Trust who issued it with --ca FILE, say what it is for with --server-name NAME, or look away with --insecure",
+    ),
+    ("ALPN", "Offer another protocol with --alpn"),
+    ("in common", "Offer it more with --tls-version and --tls-suite"),
+    ("alert", "--tls-version, --tls-suite and --server-name decide what is offered to it"),
+];

@@ -86,7 +86,7 @@ pub fn selftest(
 }
 
 /// The stall test in full on every transport: 1000 messages a second for 20 s, of which the server is stopped for 2 s.
-/// Takes about two minutes.
+/// Takes about four minutes.
 ///
 /// # Errors
 ///

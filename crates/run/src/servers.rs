@@ -1,12 +1,15 @@
 //! The embedded servers, started as child processes, so that their CPU, memory and sockets are their own.
 
-use crate::{RunError, Scheme, Url};
+use crate::{Embedded, RunError, Scheme, Speech, Tls, Url};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
+use wire::tls::Trust;
 
 /// A server of ours that listens. Ended when dropped.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(crate) struct Server {
     child: Child,
     /// Where it listens.
     pub(crate) url: Url,
+    /// Whom to trust, where it speaks TLS: the authority that it has made for itself.
+    pub(crate) authority_pem: Option<Vec<u8>>,
     socket: Option<PathBuf>,
 }
 
@@ -22,20 +27,21 @@ pub(crate) struct Server {
 pub(crate) struct Launch<'a> {
     /// Our own program.
     pub(crate) program: &'a Path,
-    /// Where Unix sockets may be put.
+    /// Where Unix sockets and certificates may be put.
     pub(crate) scratch: &'a Path,
     /// The CPU that they are kept on.
     pub(crate) cpu: Option<usize>,
 }
 
 impl Server {
-    /// Starts the server for `scheme` and waits until it says that it listens.
+    /// Starts the server and waits until it says that it listens.
     ///
     /// # Errors
     ///
     /// [`RunError::EmbeddedServer`] with what it said on its standard error.
-    pub(crate) fn start(scheme: Scheme, launch: Launch<'_>) -> Result<Self, RunError> {
-        Self::start_as(&[scheme.name()], scheme, launch)
+    pub(crate) fn start(embedded: Embedded, launch: Launch<'_>) -> Result<Self, RunError> {
+        let words = [&[embedded.scheme.name()], embedded.options].concat();
+        Self::start_as(&words, embedded.scheme, launch)
     }
 
     /// The same for an oracle, whose `delay` is as it is typed.
@@ -60,11 +66,16 @@ impl Server {
             Some(path) => path.display().to_string(),
             None => "127.0.0.1:0".to_owned(),
         };
+        let authority = scheme.is_secure().then(|| Drawer::new(launch.scratch)).transpose();
+        let authority = authority.map_err(&failed)?;
         let mut command = Command::new(launch.program);
         command.arg("serve").args(words);
         command.args(["--listen", &listen, "--die-with-parent", "--quiet"]);
         if let Some(cpu) = launch.cpu {
             command.args(["--cpu", &cpu.to_string()]);
+        }
+        if let Some(authority) = &authority {
+            command.arg("--ca-out").arg(authority.file());
         }
         let mut child = command
             .stdin(Stdio::null())
@@ -79,7 +90,12 @@ impl Server {
             Err(reason) => Err(reason),
         };
         match url {
-            Ok(url) => Ok(Self { child, url, socket }),
+            Ok(url) => {
+                let mut server = Self { child, url, authority_pem: None, socket };
+                server.authority_pem =
+                    authority.map(|authority| authority.read()).transpose().map_err(failed)?;
+                Ok(server)
+            }
             Err(said) => {
                 let mut words = String::new();
                 drop(child.kill());
@@ -91,6 +107,16 @@ impl Server {
                 Err(failed(words))
             }
         }
+    }
+
+    /// How it is to be spoken to.
+    pub(crate) fn speech(&self) -> Speech {
+        let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
+        let mut tls = Tls::usual(self.url.scheme, now_unix_s);
+        if let (Some(tls), Some(pem)) = (&mut tls, &self.authority_pem) {
+            tls.options.trust = Trust::Authorities { pem: vec![pem.clone()], der: Vec::new() };
+        }
+        Speech { tls, ..Speech::default() }
     }
 
     /// The process.
@@ -120,6 +146,35 @@ impl Drop for Server {
         if let Some(path) = &self.socket {
             drop(std::fs::remove_file(path));
         }
+    }
+}
+
+/// A folder that nobody else can look into, for one file; removed when dropped.
+struct Drawer(PathBuf);
+
+impl Drawer {
+    fn new(scratch: &Path) -> Result<Self, String> {
+        let folder = scratch.join(format!("wirebench-{}-ca", std::process::id()));
+        // What a process of the same number may have left.
+        drop(std::fs::remove_dir_all(&folder));
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("ca.pem")
+    }
+
+    fn read(&self) -> Result<Vec<u8>, String> {
+        let file = self.file();
+        std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+    }
+}
+
+impl Drop for Drawer {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 

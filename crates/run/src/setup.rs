@@ -1,7 +1,7 @@
 //! Everything that has to stand before the first block: the machine known, servers up, targets verified.
 
-use crate::plan::{Measurement, Peer, Plan};
-use crate::reach::{Context, Reached, check_public, resolve, transport, verify};
+use crate::plan::{Embedded, Measurement, Peer, Plan};
+use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::servers::{Launch, Server};
 use crate::url::Scheme;
 use crate::{Host, News, Progress, RunError, Url};
@@ -26,8 +26,9 @@ pub(crate) struct SetUp {
     /// Where everybody runs; `None` where that was left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
-    servers: BTreeMap<Scheme, Server>,
-    schemes: Vec<Option<Scheme>>,
+    servers: BTreeMap<Embedded, Server>,
+    /// For each measurement its server, if that is ours.
+    embedded: Vec<Option<Embedded>>,
     /// For each measurement its target, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
     /// What the user should know of the set-up.
@@ -87,7 +88,7 @@ impl SetUp {
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
             servers: BTreeMap::new(),
-            schemes: Vec::new(),
+            embedded: Vec::new(),
             ready: Vec::new(),
             warnings: Vec::new(),
             expected: plan
@@ -102,8 +103,8 @@ impl SetUp {
         for measurement in &plan.measurements {
             context.check()?;
             let ready = set_up.prepare(plan, measurement, host, context);
-            set_up.schemes.push(match &measurement.peer {
-                Peer::Embedded(scheme) => Some(*scheme),
+            set_up.embedded.push(match &measurement.peer {
+                Peer::Embedded(embedded) => Some(*embedded),
                 Peer::Given(_) => None,
             });
             match ready {
@@ -132,16 +133,22 @@ impl SetUp {
         host: &Host,
         context: Context<'_>,
     ) -> Result<Ready, RunError> {
-        let url = match &measurement.peer {
-            Peer::Given(url) => url.clone(),
-            Peer::Embedded(scheme) => self.server(*scheme, host)?.url.clone(),
+        let (url, authority_pem) = match &measurement.peer {
+            Peer::Given(url) => (url.clone(), None),
+            Peer::Embedded(embedded) => {
+                let server = self.server(*embedded, host)?;
+                (server.url.clone(), server.authority_pem.clone())
+            }
         };
         let resolved = resolve(&url, measurement.resolve_timeout, context.clock)?;
         check_public(&resolved.addresses, plan.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
-        let transport = transport(&url, &measurement.speech, &measurement.workload)?;
+        let stack = Stack {
+            transport: transport(&url, &measurement.speech, &measurement.workload)?,
+            tls: tls(&url, &measurement.speech, authority_pem.as_deref())?,
+        };
         let Reached { mut target, failed } =
-            verify(&url, &resolved.addresses, measurement, &transport, context)?;
+            verify(&url, &resolved.addresses, measurement, &stack, context)?;
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
             self.warnings.push(Warning {
@@ -156,25 +163,25 @@ impl SetUp {
         Ok(Ready { url, target, resolve: resolved.took })
     }
 
-    fn server(&mut self, scheme: Scheme, host: &Host) -> Result<&Server, RunError> {
-        if !self.servers.contains_key(&scheme) {
+    fn server(&mut self, embedded: Embedded, host: &Host) -> Result<&Server, RunError> {
+        if !self.servers.contains_key(&embedded) {
             let cpu = self.placement.as_ref().map(|placement| placement.server);
             let launch = Launch { program: &host.program, scratch: &host.scratch, cpu };
-            self.servers.insert(scheme, Server::start(scheme, launch)?);
+            self.servers.insert(embedded, Server::start(embedded, launch)?);
         }
-        Ok(&self.servers[&scheme])
+        Ok(&self.servers[&embedded])
     }
 
     /// The process of a measurement's server, if it is ours.
     pub(crate) fn server_pid(&self, workload: usize) -> Option<u32> {
-        Some(self.servers.get(&self.schemes[workload]?)?.pid())
+        Some(self.servers.get(&self.embedded[workload]?)?.pid())
     }
 
     /// What became of a measurement's server, if it is ours and has ended.
     pub(crate) fn server_died(&mut self, workload: usize) -> Option<String> {
-        let scheme = self.schemes[workload]?;
-        let status = self.servers.get_mut(&scheme)?.died()?;
-        Some(format!("the embedded {} server has ended: {status}", scheme.name()))
+        let embedded = self.embedded[workload]?;
+        let status = self.servers.get_mut(&embedded)?.died()?;
+        Some(format!("the embedded {} server has ended: {status}", embedded.scheme))
     }
 
     /// Says why the replies of an open loop cannot be told apart, where they cannot.
@@ -190,7 +197,7 @@ impl SetUp {
         let evidence = match is_echo {
             false => "replies are not what was sent".to_owned(),
             true if size < needed => format!("messages of {size} B; a header has {needed} B"),
-            true => "the payload is given, and nothing is written over it".to_owned(),
+            true => "nothing is written over a payload that is given, or JSON".to_owned(),
         };
         self.warnings.push(Warning {
             code: "no_identity".to_owned(),
@@ -223,6 +230,7 @@ fn is_local(error: &RunError) -> bool {
     match error {
         RunError::EmbeddedServer { .. }
         | RunError::InvalidRequest(_)
+        | RunError::InvalidTls(_)
         | RunError::ResolveTimedOut { .. }
         | RunError::Unreachable { .. }
         | RunError::Unresolved { .. }
@@ -323,11 +331,8 @@ fn ports(measurement: &Measurement) -> u64 {
             CLIENTS_PER_S_MAX * (time + workload.phases.warm_up).0.div_ceil(Nanos::from_secs(1).0)
         }
     };
-    let server_closes_first = match &measurement.peer {
-        Peer::Embedded(scheme) => *scheme == Scheme::WebSocket,
-        Peer::Given(url) => url.scheme == Scheme::WebSocket,
-    };
-    let server_closes_first = server_closes_first && workload.closing == load::Closing::Complete;
+    let server_closes_first = measurement.peer.scheme().plain() == Scheme::WebSocket
+        && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 

@@ -154,6 +154,14 @@ impl Url {
         let name = if name.contains(':') { format!("[{name}]") } else { name.clone() };
         if self.scheme.default_port() == Some(*port) { name } else { format!("{name}:{port}") }
     }
+
+    /// The name or address of the host, without brackets. Empty for a Unix socket.
+    pub fn host(&self) -> &str {
+        match &self.place {
+            Place::Host { name, .. } => name,
+            Place::Path(_) => "",
+        }
+    }
 }
 
 impl FromStr for Url {

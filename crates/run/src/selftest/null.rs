@@ -65,6 +65,6 @@ fn serve(
     let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into()))?;
     drop(tell.send(Ok(address)));
     let speaks = Speaks::Framed(framed::Limits::default());
-    run(&mut engine, &mut Server::new(speaks, stop));
+    run(&mut engine, &mut Server::new(speaks, None, stop));
     Ok(())
 }

@@ -8,7 +8,8 @@ use crate::{
     Host, Measurement, News, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url, execute,
 };
 use load::{
-    Arrival, Content, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop, Timeouts, Workload,
+    Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
+    Timeouts, Workload,
 };
 use record::{Block, Ended, OpenLoop, RunRecord, Summary};
 use stats::{Histogram, Stall};
@@ -131,7 +132,7 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
-        let server = Server::start(test.scheme, self.launch())?;
+        let server = Server::start(test.scheme.into(), self.launch())?;
         let process = Stoppable::new(server.pid())?;
         let (tell, told) = channel();
         let (measured, stopped) = thread::scope(|scope| {
@@ -141,7 +142,8 @@ impl<'a> Stage<'a> {
                 Err(_) => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
             });
             let load = Load::of(test.measured);
-            let measured = self.measure(&server.url, load, &mut WhenMeasured(Some(tell)));
+            let mut progress = WhenMeasured(Some(tell));
+            let measured = self.measure_with(&server.url, server.speech(), load, &mut progress);
             (measured, stopper.join())
         });
         let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -162,7 +164,7 @@ impl<'a> Stage<'a> {
 
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
-        let server = Server::start(Scheme::WebSocket, self.launch())?;
+        let server = Server::start(Scheme::WebSocket.into(), self.launch())?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
         let child = Command::new(&self.host.program)
             .arg("run")
@@ -230,11 +232,22 @@ impl<'a> Stage<'a> {
         load: Load,
         progress: &mut dyn Progress,
     ) -> Result<Measured, RunError> {
+        self.measure_with(url, Speech::default(), load, progress)
+    }
+
+    fn measure_with(
+        &self,
+        url: &Url,
+        speech: Speech,
+        load: Load,
+        progress: &mut dyn Progress,
+    ) -> Result<Measured, RunError> {
         let plan = Plan {
-            measurements: vec![load.measurement(url)],
+            measurements: vec![load.measurement(url, speech)],
             rounds: 1,
             order: Order::AsListed,
             baseline: None,
+            layers: Vec::new(),
             seed: SEED,
             public_allowed: false,
         };
@@ -272,7 +285,7 @@ impl Load {
         Self { connections: CONNECTIONS, arrival, time, oracle: false }
     }
 
-    fn measurement(self, url: &Url) -> Measurement {
+    fn measurement(self, url: &Url, speech: Speech) -> Measurement {
         let content = Content::binary(SIZE, SEED);
         let oracle = self.oracle.then(|| content.for_oracle()).flatten();
         let expect = if oracle.is_some() { Expect::Oracle } else { Expect::Echo };
@@ -301,9 +314,10 @@ impl Load {
         Measurement {
             name: url.to_string(),
             peer: Peer::Given(url.clone()),
-            speech: Speech::default(),
+            speech,
             workload,
             content_source: format!("random bytes, from seed {SEED}"),
+            payload_kind: Some(PayloadKind::Random),
             threads: NonZeroU32::MIN,
             sources: Vec::new(),
             busy_poll: Nanos::ZERO,
