@@ -2,12 +2,14 @@
 //!
 //! One [`Server`] is a node on an engine, like the generator's worker: the same engine, the same protocol machines in
 //! the other role. All messages found in one read are answered with one write. An [`Oracle`] is a server too, whose
-//! delays and faults are known: what a generator measures can be held against what was there. Start reading at
+//! delays and faults are known: what a generator measures can be held against what was there. Either serves inside TLS
+//! if it is given a [`wire::tls::Server`]; [`certificates`] makes what that needs. Start reading at
 //! [`Server::step`](engine::Node::step).
 //!
 //! Left out: processes and signals (crate `run` starts servers as child processes, the binary ends them).
 
 mod behaviour;
+pub mod certificates;
 mod oracle;
 mod peers;
 
@@ -20,7 +22,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
-use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, websocket};
+use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, tls, websocket};
 
 /// What a server speaks, and within which limits.
 #[derive(Clone, Debug)]
@@ -69,8 +71,22 @@ pub struct Totals {
     pub bytes_received: u64,
     /// Bytes of the transport's stream that were submitted.
     pub bytes_sent: u64,
+    /// TLS handshakes.
+    pub handshakes: Handshakes,
     /// What an [`Oracle`] did on purpose.
     pub faults: Faults,
+}
+
+/// TLS handshakes of a server, each counted when it came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshakes {
+    /// Completed in full.
+    pub full: u64,
+    /// Completed with what was agreed on before.
+    pub resumed: u64,
+    /// Not completed: the peer broke the protocol or would not agree, went away, or took longer than 10 s. Those that
+    /// broke the protocol are also among [`Totals::broken`].
+    pub failed: u64,
 }
 
 /// What an [`Oracle`] did on purpose, each counted when it was done.
@@ -101,10 +117,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that runs until `stop` is set; it looks ten times a second.
-    pub fn new(speaks: Speaks, stop: Arc<AtomicBool>) -> Self {
+    /// A server, inside TLS if `tls` is given, that runs until `stop` is set; it looks ten times a second.
+    pub fn new(speaks: Speaks, tls: Option<tls::Server>, stop: Arc<AtomicBool>) -> Self {
         Self {
-            peers: Peers::new(speaks),
+            peers: Peers::new(speaks, tls),
             stop,
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -115,7 +131,7 @@ impl Server {
 
     /// What it has done so far.
     pub fn totals(&self) -> Totals {
-        self.totals
+        Totals { handshakes: self.peers.handshakes(), ..self.totals }
     }
 }
 
@@ -125,7 +141,7 @@ impl<E: Engine> Node<E> for Server {
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
                 Completion::Accepted(id) => {
-                    self.peers.accept(id);
+                    self.peers.accept(id, engine.now());
                     self.totals.connections += 1;
                 }
                 Completion::Ended(id) => self.peers.ended(engine, id),
@@ -148,6 +164,7 @@ impl Server {
             return;
         }
         let mut input = Input::new(&mut self.rx[..len]);
+        let mut secured = None;
         loop {
             match peer.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break,
@@ -164,13 +181,9 @@ impl Server {
                     peer.over = true;
                     break;
                 }
-                Ok(Some(
-                    Event::Open
-                    | Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Refused { .. }
-                    | Event::Secured(_),
-                )) => {}
+                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
+                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
+                }
                 Err(_) => {
                     self.totals.broken += 1;
                     peer.over = true;
@@ -191,6 +204,9 @@ impl Server {
         }
         self.tx.shrink_to(TX_LEN);
         self.message.shrink_to(TX_LEN);
+        if let Some(is_resumed) = secured {
+            self.peers.secured(id, is_resumed);
+        }
         if over {
             self.peers.linger(engine, id);
         }

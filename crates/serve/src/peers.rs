@@ -1,19 +1,27 @@
 //! The connections of a server, from accept to close; shared by all servers.
+//!
+//! TLS is a layer around the machine of a connection. Its handshake has a time: [`HANDSHAKE_MAX`] after the accept, a
+//! peer that is not done is closed.
 
-use crate::Speaks;
+use crate::{Handshakes, Speaks};
 use engine::{ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
 use wire::Connection;
+use wire::tls::{self, Tls};
 
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
     speaks: Speaks,
+    tls: Option<tls::Server>,
     /// At the index of their id.
     all: Vec<Option<Peer<T>>>,
     /// Connections that we ended and their peers did not; earliest first.
     lingering: VecDeque<Lingering>,
+    /// Connections accepted with TLS, and until when each has to be done with its handshake; earliest first.
+    handshaking: VecDeque<(Instant, ConnectionId)>,
+    handshakes: Handshakes,
 }
 
 #[derive(Debug)]
@@ -22,6 +30,8 @@ pub(crate) struct Peer<T> {
     pub(crate) machine: Connection,
     /// We have ended it; what still arrives is dropped.
     pub(crate) over: bool,
+    /// Its TLS handshake is neither complete nor given up.
+    is_handshaking: bool,
     pub(crate) state: T,
 }
 
@@ -34,16 +44,45 @@ struct Lingering {
 }
 
 impl<T: Default> Peers<T> {
-    pub(crate) fn new(speaks: Speaks) -> Self {
-        Self { speaks, all: Vec::new(), lingering: VecDeque::new() }
+    pub(crate) fn new(speaks: Speaks, tls: Option<tls::Server>) -> Self {
+        Self {
+            speaks,
+            tls,
+            all: Vec::new(),
+            lingering: VecDeque::new(),
+            handshaking: VecDeque::new(),
+            handshakes: Handshakes::default(),
+        }
     }
 
-    pub(crate) fn accept(&mut self, id: ConnectionId) {
+    pub(crate) fn accept(&mut self, id: ConnectionId, now: Instant) {
         if self.all.len() <= id.index() {
             self.all.resize_with(id.index() + 1, || None);
         }
-        let machine = self.speaks.machine();
-        self.all[id.index()] = Some(Peer { id, machine, over: false, state: T::default() });
+        let plain = self.speaks.machine();
+        let (machine, is_handshaking) = match &self.tls {
+            Some(tls) => {
+                self.handshaking.push_back((now + HANDSHAKE_MAX, id));
+                (Tls::server(tls, plain).into(), true)
+            }
+            None => (plain, false),
+        };
+        let state = T::default();
+        self.all[id.index()] = Some(Peer { id, machine, over: false, is_handshaking, state });
+    }
+
+    /// The TLS handshake of the connection is complete.
+    pub(crate) fn secured(&mut self, id: ConnectionId, is_resumed: bool) {
+        if let Some(peer) = self.find(id) {
+            peer.is_handshaking = false;
+            self.handshakes.full += u64::from(!is_resumed);
+            self.handshakes.resumed += u64::from(is_resumed);
+        }
+    }
+
+    /// All TLS handshakes so far.
+    pub(crate) fn handshakes(&self) -> Handshakes {
+        self.handshakes
     }
 
     /// The connection, unless it is closed.
@@ -54,6 +93,7 @@ impl<T: Default> Peers<T> {
 
     /// The connection is closed already.
     pub(crate) fn forget(&mut self, id: ConnectionId) {
+        self.give_up_handshake(id);
         self.all[id.index()] = None;
     }
 
@@ -69,6 +109,7 @@ impl<T: Default> Peers<T> {
     /// Ends our side. Closing at once, with bytes of the peer unread, would make the kernel cut the connection before
     /// the peer has read our last words.
     pub(crate) fn linger<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.give_up_handshake(id);
         engine.shutdown(id);
         let (until, unsent) = (engine.now() + LINGER, engine.unsent(id));
         self.lingering.push_back(Lingering { id, until, unsent });
@@ -86,6 +127,25 @@ impl<T: Default> Peers<T> {
                 self.close(engine, late.id);
             }
         }
+        while let Some((until, id)) = self.handshaking.front().copied() {
+            let is_handshaking = self.find(id).is_some_and(|peer| peer.is_handshaking);
+            if is_handshaking && now < until {
+                break;
+            }
+            self.handshaking.pop_front();
+            if is_handshaking {
+                self.close(engine, id);
+            }
+        }
+    }
+
+    /// Nothing more will come of it, if it is not complete.
+    fn give_up_handshake(&mut self, id: ConnectionId) {
+        if let Some(peer) = self.find(id)
+            && std::mem::take(&mut peer.is_handshaking)
+        {
+            self.handshakes.failed += 1;
+        }
     }
 
     fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
@@ -95,6 +155,9 @@ impl<T: Default> Peers<T> {
         }
     }
 }
+
+/// How long after its accept a connection may take for its TLS handshake.
+const HANDSHAKE_MAX: Nanos = Nanos::from_secs(10);
 
 /// How long a connection that we ended may take to be ended by its peer, or to read more of what is unsent.
 const LINGER: Nanos = Nanos::from_secs(5);

@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::{Event, Input, Kind, Message, Protocol};
+use wire::{Event, Input, Kind, Message, Protocol, tls};
 
 /// An echo server with a [`Behaviour`].
 ///
@@ -21,8 +21,8 @@ use wire::{Event, Input, Kind, Message, Protocol};
 /// message had been decoded to that at which the reply was handed over ([`TrueDelay`]). The time before it was read is
 /// not in it.
 ///
-/// Handshakes, pings and the ends of connections are answered at once, except in a stall. Each reply is a write of its
-/// own.
+/// Handshakes (also those of TLS), pings and the ends of connections are answered at once, except in a stall. Each reply
+/// is a write of its own.
 ///
 /// HTTP/1.1 answers requests in order, so on a connection with a dropped reply no later one is answered either; each of
 /// them counts as dropped.
@@ -60,13 +60,14 @@ struct Owed {
 }
 
 impl Oracle {
-    /// A server that runs until `stop` is set; it looks ten times a second.
+    /// A server, inside TLS if `tls` is given, that runs until `stop` is set; it looks ten times a second.
     ///
     /// # Errors
     ///
     /// The behaviour is not possible over that transport.
     pub fn new(
         speaks: Speaks,
+        tls: Option<tls::Server>,
         behaviour: Behaviour,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, MisfitError> {
@@ -76,7 +77,7 @@ impl Oracle {
             is_strict: matches!(speaks, Speaks::Http(_)),
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
-            peers: Peers::new(speaks),
+            peers: Peers::new(speaks, tls),
             held_back: VecDeque::new(),
             stop,
             totals: Totals::default(),
@@ -87,7 +88,7 @@ impl Oracle {
 
     /// What it has done so far.
     pub fn totals(&self) -> Totals {
-        self.totals
+        Totals { handshakes: self.peers.handshakes(), ..self.totals }
     }
 }
 
@@ -136,7 +137,7 @@ impl Oracle {
                 self.understand(engine, connection, len);
             }
             Completion::Accepted(id) => {
-                self.peers.accept(id);
+                self.peers.accept(id, engine.now());
                 self.totals.connections += 1;
             }
             Completion::Ended(id) => {
@@ -155,6 +156,7 @@ impl Oracle {
     fn understand<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let mut input = Input::new(&mut self.rx[..len]);
+        let mut secured = None;
         while !peer.over {
             match peer.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break,
@@ -171,13 +173,9 @@ impl Oracle {
                     owed.waiting += 1;
                 }
                 Ok(Some(Event::Closed(_))) => peer.over = true,
-                Ok(Some(
-                    Event::Open
-                    | Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Refused { .. }
-                    | Event::Secured(_),
-                )) => {}
+                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
+                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
+                }
                 Err(_) => {
                     self.totals.broken += 1;
                     peer.over = true;
@@ -185,6 +183,9 @@ impl Oracle {
             }
         }
         let is_over = peer.over;
+        if let Some(is_resumed) = secured {
+            self.peers.secured(id, is_resumed);
+        }
         self.send(engine, id);
         if is_over {
             self.peers.linger(engine, id);

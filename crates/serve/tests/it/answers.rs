@@ -77,7 +77,8 @@ fn a_ping_is_answered_between_the_fragments_of_a_message() {
 
 #[test]
 fn the_subprotocol_that_both_speak_is_chosen() {
-    let options = ServerOptions { subprotocols: vec!["b".to_owned(), "c".to_owned()] };
+    let subprotocols = vec!["b".to_owned(), "c".to_owned()];
+    let options = ServerOptions { subprotocols, ..ServerOptions::default() };
     let mut world = World::new(Speaks::WebSocket(Arc::new(options), Limits::default()), calm());
     let said = String::from_utf8(HANDSHAKE.to_vec()).unwrap();
     let said = said.replace(

@@ -51,6 +51,7 @@ impl Speech {
                     target: "/".to_owned(),
                     subprotocols: Vec::new(),
                     headers: Vec::new(),
+                    deflate: None,
                 };
                 let limits = websocket::Limits::default();
                 websocket::WebSocket::client(Arc::new(request), limits, 7).into()

@@ -6,4 +6,5 @@ mod asking;
 mod ends;
 mod errors;
 mod oracle;
+mod secure;
 mod world;

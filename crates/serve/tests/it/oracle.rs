@@ -324,7 +324,7 @@ fn what_a_transport_cannot_do_is_refused() {
         (websocket(), reorder, Ok(())),
     ];
     for (speaks, behaviour, expected) in table {
-        let oracle = Oracle::new(speaks, behaviour, Arc::new(AtomicBool::new(false)));
+        let oracle = Oracle::new(speaks, None, behaviour, Arc::new(AtomicBool::new(false)));
         assert_eq!(oracle.map(|_| ()), expected);
     }
 }

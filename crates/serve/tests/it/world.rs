@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::{framed, http1, websocket};
+use wire::{framed, http1, tls, websocket};
 
 /// The server's process and the client's.
 pub(crate) struct World {
@@ -21,12 +21,24 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(speaks: Speaks, conditions: Conditions) -> Self {
-        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, stop).into()))
+        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, None, stop).into()))
+    }
+
+    pub(crate) fn secure(speaks: Speaks, tls: tls::Server, conditions: Conditions) -> Self {
+        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, Some(tls), stop).into()))
     }
 
     pub(crate) fn oracle(speaks: Speaks, behaviour: Behaviour) -> Self {
+        Self::oracle_with(speaks, None, behaviour)
+    }
+
+    pub(crate) fn oracle_with(
+        speaks: Speaks,
+        tls: Option<tls::Server>,
+        behaviour: Behaviour,
+    ) -> Self {
         Self::of(calm(), |stop| {
-            Serving::Oracle(Oracle::new(speaks, behaviour, stop).unwrap().into())
+            Serving::Oracle(Oracle::new(speaks, tls, behaviour, stop).unwrap().into())
         })
     }
 
