@@ -71,7 +71,8 @@ impl Settings {
         left_out: impl Fn(&str, &Source) -> bool,
     ) -> Vec<String> {
         let mut flags = Vec::new();
-        for name in command.get_arguments().filter_map(Arg::get_long) {
+        for option in command.get_arguments() {
+            let Some(name) = option.get_long() else { continue };
             let Some((values, source)) = self.set.get(name) else { continue };
             if left_out(name, source) {
                 continue;
@@ -79,8 +80,12 @@ impl Settings {
             if values.is_empty() {
                 flags.push(format!("--{name}"));
             }
-            for value in values {
-                flags.extend([format!("--{name}"), value.to_string_lossy().into_owned()]);
+            for value in values.iter().map(|value| value.to_string_lossy()) {
+                match option.is_require_equals_set() {
+                    false => flags.extend([format!("--{name}"), value.into_owned()]),
+                    true if value.is_empty() => flags.push(format!("--{name}")),
+                    true => flags.push(format!("--{name}={value}")),
+                }
             }
         }
         flags
@@ -434,7 +439,7 @@ pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Opti
 /// The subcommands that have settings; the empty one is what all have.
 const SECTIONS: &[&str] = &["", "ladder", "run", "serve"];
 /// Options that belong to one call.
-const OF_ONE_CALL: &[&str] = &["output"];
+const OF_ONE_CALL: &[&str] = &["ca-out", "output"];
 /// How our environment variables begin.
 const PREFIX: &str = "WIREBENCH_";
 /// What is further away was not meant.
@@ -457,7 +462,14 @@ mod tests {
             )
             .arg(Arg::new("header").long("header").action(ArgAction::Append))
             .arg(Arg::new("output").long("output"))
-            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue));
+            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue))
+            .arg(
+                Arg::new("deflate")
+                    .long("deflate")
+                    .num_args(0..=1)
+                    .require_equals(true)
+                    .default_missing_value(""),
+            );
         Command::new("wirebench").arg(Arg::new("color").long("color")).subcommand(run)
     }
 
@@ -491,12 +503,15 @@ mod tests {
     fn flags_win_over_the_environment_and_that_over_the_file() {
         let file = "[run]\nsize = \"1B\"\nwarm-up = 5\nheader = [\"A: 1\", \"B: 2\"]";
         #[rustfmt::skip]
-        let table: [(&[&str], Variables, &str); 6] = [
+        let table: [(&[&str], Variables, &str); 8] = [
             (&[], &[], "--size 1B --warm-up 5 --header A: 1 --header B: 2"),
             (&[], &[("WIREBENCH_RUN_WARM_UP", "6")], "--size 1B --warm-up 6 --header A: 1 --header B: 2"),
             (&["--warm-up", "7"], &[("WIREBENCH_RUN_WARM_UP", "6")], "--size 1B --warm-up 7 --header A: 1 --header B: 2"),
             (&["--header", "C: 3"], &[], "--size 1B --warm-up 5 --header C: 3"),
             (&["--json"], &[("WIREBENCH_RUN_SIZE", "")], "--size 1B --warm-up 5 --header A: 1 --header B: 2 --json"),
+            // Of an option whose value may be left out, the value is no word of its own.
+            (&["--deflate", "--size", "2B"], &[], "--size 2B --warm-up 5 --header A: 1 --header B: 2 --deflate"),
+            (&["--deflate=level=1"], &[], "--size 1B --warm-up 5 --header A: 1 --header B: 2 --deflate=level=1"),
             // What contradicts something higher gives way to it.
             (&["--payload", "x"], &[], "--payload x --warm-up 5 --header A: 1 --header B: 2"),
         ];
@@ -580,6 +595,7 @@ mod tests {
                 "run.payload  default",
                 "run.warm-up 1 default",
                 "run.header  default",
+                "run.deflate  default",
             ]
         );
         assert_eq!(layers.shared("color"), Some("never"));

@@ -1,9 +1,10 @@
 //! The rungs of the ladder: the same echo, over one transport after the other.
 
-use load::{Arrival, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
-use run::{Measurement, Order, Peer, Plan, Scheme, Speech};
+use load::{Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Stop, Timeouts, Workload};
+use run::{Embedded, Measurement, Order, Peer, Plan, Scheme, Speech, Tls};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
+use wire::websocket::deflate::Offer;
 
 /// One rung.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +16,17 @@ pub(crate) struct Rung {
     scheme: Scheme,
     kind: Kind,
     life: Life,
+    /// The rung that is the same but for one layer, and what that layer is.
+    layer: Option<(&'static str, &'static str)>,
 }
 
 /// What messages hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Binary,
+    /// JSON, compressed where it is on its way.
+    DeflatedJson,
+    Json,
     Text,
 }
 
@@ -28,25 +34,38 @@ enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Long,
+    /// One round trip each; inside TLS with whatever handshake is possible.
     OneRoundTrip,
+    /// One round trip each, and every handshake of TLS a full one.
+    OneRoundTripFull,
 }
 
 /// All rungs, in the order of the table. The first is what the others are compared with.
 #[rustfmt::skip]
-pub(crate) const RUNGS: [Rung; 7] = {
-    use Kind::{Binary, Text};
-    use Life::{Long, OneRoundTrip};
-    use Scheme::{Http, Tcp, TcpFramed, Unix, WebSocket};
+pub(crate) const RUNGS: [Rung; 14] = {
+    use Kind::{Binary, DeflatedJson, Json, Text};
+    use Life::{Long, OneRoundTrip, OneRoundTripFull};
+    use Scheme::{Http, Https, Tcp, TcpFramed, Tls, Unix, WebSocket, WebSocketSecure};
     [
-        Rung { name: "tcp",        scheme: Tcp,       kind: Binary, life: Long,         about: "n bytes out, the same n bytes back, no framing" },
-        Rung { name: "tcp-framed", scheme: TcpFramed, kind: Binary, life: Long,         about: "a 32-bit length before each message" },
-        Rung { name: "unix",       scheme: Unix,      kind: Binary, life: Long,         about: "the bytes of tcp over a Unix socket" },
-        Rung { name: "ws",         scheme: WebSocket, kind: Binary, life: Long,         about: "WebSocket, binary messages" },
-        Rung { name: "ws-text",    scheme: WebSocket, kind: Text,   life: Long,         about: "WebSocket, text messages" },
-        Rung { name: "http",       scheme: Http,      kind: Binary, life: Long,         about: "HTTP/1.1, POST, connections kept alive" },
-        Rung { name: "http-new",   scheme: Http,      kind: Binary, life: OneRoundTrip, about: "HTTP/1.1, a connection for each request" },
+        Rung { name: "tcp",          scheme: Tcp,             kind: Binary,       life: Long,             layer: None,                                       about: "n bytes out, the same n bytes back, no framing" },
+        Rung { name: "tcp-framed",   scheme: TcpFramed,       kind: Binary,       life: Long,             layer: Some(("tcp", "length")),                    about: "a 32-bit length before each message" },
+        Rung { name: "unix",         scheme: Unix,            kind: Binary,       life: Long,             layer: None,                                       about: "the bytes of tcp over a Unix socket" },
+        Rung { name: "ws",           scheme: WebSocket,       kind: Binary,       life: Long,             layer: Some(("tcp", "framing")),                   about: "WebSocket, binary messages" },
+        Rung { name: "ws-text",      scheme: WebSocket,       kind: Text,         life: Long,             layer: None,                                       about: "WebSocket, text messages" },
+        Rung { name: "http",         scheme: Http,            kind: Binary,       life: Long,             layer: Some(("tcp", "HTTP/1.1")),                  about: "HTTP/1.1, POST, connections kept alive" },
+        Rung { name: "http-new",     scheme: Http,            kind: Binary,       life: OneRoundTrip,     layer: Some(("http", "connect")),                  about: "HTTP/1.1, a connection for each request" },
+        Rung { name: "tls",          scheme: Tls,             kind: Binary,       life: Long,             layer: Some(("tcp", "TLS")),                       about: "the bytes of tcp inside TLS" },
+        Rung { name: "wss",          scheme: WebSocketSecure, kind: Binary,       life: Long,             layer: Some(("ws", "TLS")),                        about: "WebSocket inside TLS" },
+        Rung { name: "ws-json",      scheme: WebSocket,       kind: Json,         life: Long,             layer: None,                                       about: "WebSocket, JSON as text messages" },
+        Rung { name: "ws-deflate",   scheme: WebSocket,       kind: DeflatedJson, life: Long,             layer: Some(("ws-json", "deflate")),               about: "the JSON of ws-json, compressed (permessage-deflate)" },
+        Rung { name: "https",        scheme: Https,           kind: Binary,       life: Long,             layer: Some(("http", "TLS")),                      about: "HTTP/1.1 inside TLS, connections kept alive" },
+        Rung { name: "https-new",    scheme: Https,           kind: Binary,       life: OneRoundTripFull, layer: Some(("http-new", "full handshake")),       about: "a connection for each request, each with a full handshake" },
+        Rung { name: "https-resume", scheme: Https,           kind: Binary,       life: OneRoundTrip,     layer: Some(("http-new", "resumed handshake")),    about: "a connection for each request, resuming a TLS session" },
     ]
 };
+
+/// How many of them, from the first on, a quick ladder has.
+const QUICK: usize = 7;
 
 /// What all rungs have in common.
 #[derive(Clone, Debug)]
@@ -63,6 +82,10 @@ pub(crate) struct Ladder {
     pub(crate) seed: u64,
     /// The names of the rungs; none: all of them. The first rung belongs to every ladder.
     pub(crate) only: Vec<String>,
+    /// Whether only the first rungs are wanted, which are those without TLS and compression.
+    pub(crate) quick: bool,
+    /// Now, in seconds since 1970-01-01 in UTC: certificates are valid for a time.
+    pub(crate) now_unix_s: u64,
 }
 
 impl Ladder {
@@ -74,30 +97,36 @@ impl Ladder {
                 || rung.name == baseline.name
                 || self.only.iter().any(|name| name == rung.name)
         };
-        let wanted = RUNGS.into_iter().filter(is_wanted);
+        let rungs = if self.quick { &RUNGS[..QUICK] } else { &RUNGS };
+        let wanted: Vec<Rung> = rungs.iter().copied().filter(is_wanted).collect();
         Plan {
-            measurements: wanted.map(|rung| self.measurement(rung)).collect(),
+            measurements: wanted.iter().map(|rung| self.measurement(*rung)).collect(),
             rounds: self.rounds.get(),
             order: Order::Shuffled,
             baseline: Some(0),
+            layers: layers(&wanted),
             seed: self.seed,
             public_allowed: false,
         }
     }
 
     fn measurement(&self, rung: Rung) -> Measurement {
-        let content = match rung.kind {
-            Kind::Binary => Content::binary(self.size, self.seed),
-            Kind::Text => Content::text(self.size, self.seed),
+        let (content, payload_kind) = match rung.kind {
+            Kind::Binary => (Content::binary(self.size, self.seed), PayloadKind::Random),
+            // As many different ones for both, so that compression is all that they differ in.
+            Kind::DeflatedJson | Kind::Json => {
+                (Content::varied(PayloadKind::Json, self.size, self.seed), PayloadKind::Json)
+            }
+            Kind::Text => (Content::text(self.size, self.seed), PayloadKind::Random),
         };
         let lifetime = match rung.life {
             Life::Long => Lifetime::Long,
-            Life::OneRoundTrip => Lifetime::RoundTrips(NonZeroU32::MIN),
+            Life::OneRoundTrip | Life::OneRoundTripFull => Lifetime::RoundTrips(NonZeroU32::MIN),
         };
         Measurement {
             name: rung.name.to_owned(),
-            peer: Peer::Embedded(rung.scheme),
-            speech: Speech::default(),
+            peer: Peer::Embedded(rung.server()),
+            speech: rung.speech(self.now_unix_s),
             workload: Workload {
                 connections: self.connections,
                 connect_rate: None,
@@ -115,13 +144,46 @@ impl Ladder {
                 },
                 seed: self.seed,
             },
-            content_source: format!("random, from seed {}", self.seed),
+            content_source: format!("{payload_kind}, from seed {}", self.seed),
+            payload_kind: Some(payload_kind),
             threads: NonZeroU32::MIN,
             sources: Vec::new(),
             busy_poll: Nanos::ZERO,
             resolve_timeout: PATIENCE,
         }
     }
+}
+
+impl Rung {
+    /// Who answers.
+    fn server(self) -> Embedded {
+        let options: &[&str] = match (self.kind, self.life) {
+            (Kind::DeflatedJson, _) => &["--deflate"],
+            (_, Life::OneRoundTripFull) => &["--tls-resumption", "none"],
+            _ => &[],
+        };
+        Embedded { scheme: self.scheme, options }
+    }
+
+    /// What is said besides the messages.
+    fn speech(self, now_unix_s: u64) -> Speech {
+        let mut tls = Tls::usual(self.scheme, now_unix_s);
+        if let Some(tls) = &mut tls {
+            tls.options.resumption = self.life != Life::OneRoundTripFull;
+        }
+        let deflate = (self.kind == Kind::DeflatedJson).then(Offer::default);
+        Speech { deflate, tls, ..Speech::default() }
+    }
+}
+
+/// Which of `rungs` are another one of them with a layer more.
+fn layers(rungs: &[Rung]) -> Vec<record::Layer> {
+    let index = |name: &str| rungs.iter().position(|rung| rung.name == name);
+    let layer = |(workload, rung): (usize, &Rung)| {
+        let (base, name) = rung.layer?;
+        Some(record::Layer { workload, base: index(base)?, name: name.to_owned() })
+    };
+    rungs.iter().enumerate().filter_map(layer).collect()
 }
 
 /// Before each block: enough for connections to have their buffers and caches their contents.
@@ -140,10 +202,16 @@ mod tests {
             connections: NonZeroU32::new(50).unwrap(),
             size: Bytes(64),
             rounds: NonZeroU32::new(10).unwrap(),
-            block: Nanos::from_millis(500),
+            block: Nanos::from_millis(400),
             seed: 7,
             only: only.iter().map(|name| (*name).to_owned()).collect(),
+            quick: false,
+            now_unix_s: 0,
         }
+    }
+
+    fn quick() -> Plan {
+        Ladder { quick: true, ..ladder(&[]) }.plan()
     }
 
     fn names(plan: &Plan) -> Vec<&str> {
@@ -152,11 +220,11 @@ mod tests {
 
     #[test]
     fn the_baseline_belongs_to_every_ladder() {
-        assert_eq!(
-            names(&ladder(&[]).plan()),
-            ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"]
-        );
-        assert_eq!(names(&ladder(&["http", "ws"]).plan()), ["tcp", "ws", "http"]);
+        let quick_names = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"];
+        let more = ["tls", "wss", "ws-json", "ws-deflate", "https", "https-new", "https-resume"];
+        assert_eq!(names(&ladder(&[]).plan()), [quick_names, more].concat());
+        assert_eq!(names(&quick()), quick_names);
+        assert_eq!(names(&ladder(&["wss", "ws"]).plan()), ["tcp", "ws", "wss"]);
         assert_eq!(names(&ladder(&["tcp"]).plan()), ["tcp"]);
     }
 
@@ -168,13 +236,50 @@ mod tests {
     }
 
     #[test]
-    fn all_blocks_together_take_less_than_a_minute() {
-        let plan = ladder(&[]).plan();
+    fn json_is_the_same_with_and_without_compression() {
+        let plan = ladder(&["ws-json", "ws-deflate"]).plan();
+        let [_, json, deflate] = &plan.measurements[..] else { panic!("{:?}", names(&plan)) };
+        assert_eq!(json.workload.content, deflate.workload.content);
+        assert!(json.workload.content.count() > 1);
+        assert_ne!(json.peer, deflate.peer, "their servers differ");
+    }
+
+    #[test]
+    fn a_layer_is_added_to_a_rung_that_is_there() {
+        let shown = |plan: &Plan| -> Vec<String> {
+            let names = names(plan);
+            let layers = plan.layers.iter();
+            layers
+                .map(|it| format!("{} = {} + {}", names[it.workload], names[it.base], it.name))
+                .collect()
+        };
+        let all = [
+            "tcp-framed = tcp + length",
+            "ws = tcp + framing",
+            "http = tcp + HTTP/1.1",
+            "http-new = http + connect",
+            "tls = tcp + TLS",
+            "wss = ws + TLS",
+            "ws-deflate = ws-json + deflate",
+            "https = http + TLS",
+            "https-new = http-new + full handshake",
+            "https-resume = http-new + resumed handshake",
+        ];
+        assert_eq!(shown(&ladder(&[]).plan()), all);
+        assert_eq!(shown(&quick()), all[..4]);
+        assert_eq!(shown(&ladder(&["wss", "http"]).plan()), ["http = tcp + HTTP/1.1"]);
+    }
+
+    #[test]
+    fn all_blocks_together_leave_time_for_all_that_is_between_them() {
         let one = |measurement: &Measurement| match measurement.workload.phases.stop {
             Stop::After(time) => time + measurement.workload.phases.warm_up,
             Stop::Clients(_) | Stop::Messages(_) => Nanos::MAX,
         };
-        let round = plan.measurements.iter().map(one).fold(Nanos::ZERO, |sum, time| sum + time);
-        assert!(Nanos(round.0 * u64::from(plan.rounds)) < Nanos::from_secs(50));
+        for (plan, seconds_max) in [(ladder(&[]).plan(), 80), (quick(), 50)] {
+            let round = plan.measurements.iter().map(one).fold(Nanos::ZERO, |sum, time| sum + time);
+            let all = Nanos(round.0 * u64::from(plan.rounds));
+            assert!(all <= Nanos::from_secs(seconds_max), "{all}");
+        }
     }
 }

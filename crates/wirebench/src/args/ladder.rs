@@ -2,7 +2,7 @@
 
 use super::outcome::{self, Output};
 use super::values;
-use crate::config::Settings;
+use crate::config::{Conflict, Settings};
 use crate::exit::{Exit, Failure};
 use crate::rungs::{self, RUNGS};
 use crate::terminal::Terminal;
@@ -13,11 +13,11 @@ use units::{Bytes, Nanos};
 /// As it is typed.
 pub(crate) const NAME: &str = "ladder";
 
-/// Set TCP, WebSocket and HTTP side by side
+/// Set TCP, WebSocket, HTTP, TLS and compression side by side
 ///
 /// Every rung is the same echo over another transport, by servers of ours that are started for it and kept off the
 /// generator's core. The rungs take turns, in an order that the seed determines. The table has what a round trip takes,
-/// what a message costs, and the ratio to bare TCP with its 95 % interval.
+/// what a message costs, and the ratio to bare TCP with its 95 % interval; below it stands what each layer adds.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -37,13 +37,16 @@ pub(crate) struct Ladder {
     /// Only these rungs, beside tcp
     #[arg(long, value_name = "RUNG,…", value_delimiter = ',', value_parser = rung_names())]
     only: Vec<String>,
+    /// Only the rungs without TLS and without compression
+    #[arg(long)]
+    quick: bool,
     /// How often each rung has its turn
     ///
     /// The more often, the narrower the intervals.
     #[arg(long, value_name = "COUNT", default_value = "10", value_parser = values::rounds)]
     rounds: NonZeroU32,
     /// How long each turn is measured
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::some_time)]
+    #[arg(long, value_name = "TIME", default_value = "400ms", value_parser = values::some_time)]
     block: Nanos,
     /// For order and payload [default: from the clock]
     #[arg(long, value_name = "NUMBER")]
@@ -55,9 +58,15 @@ pub(crate) struct Ladder {
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
-  wirebench                              all rungs, in less than a minute
+  wirebench                              all rungs, in less than 90 s
   wirebench ladder --size 4KiB -c 200    larger messages, more connections
-  wirebench ladder --only ws,http        two rungs beside tcp";
+  wirebench ladder --only ws,wss         two rungs beside tcp";
+
+/// Which options exclude each other.
+pub(crate) const CONFLICTS: &[Conflict] = &[Conflict {
+    between: ["only", "quick"],
+    cure: "one names the rungs, the other takes the first seven; leave one out",
+}];
 
 impl Ladder {
     /// Measures all rungs, keeps the record, shows the table.
@@ -70,6 +79,8 @@ impl Ladder {
             block: self.block,
             seed,
             only: self.only,
+            quick: self.quick,
+            now_unix_s: engine::clock::unix_seconds().unwrap_or(0),
         };
         let repeat = outcome::Repeat::new(NAME, None, settings, seed);
         outcome::carry_out(&ladder.plan(), record::Kind::Ladder, &repeat, &self.output, terminal)

@@ -1,19 +1,24 @@
 //! `wirebench run URL`: drives any server.
 
+mod tls;
+
 use super::open_loop::{self, Besides, OpenLoop, Step};
 use super::outcome::{self, Output};
 use super::values;
 use crate::config::{Conflict, Settings};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use load::{
-    Arrival, Closing, Content, Expect, Lifetime, Phases, Stop, Timeouts, TrueDelay, Workload,
+    Arrival, Closing, Content, Expect, Lifetime, PayloadKind, Phases, Stop, Timeouts, TrueDelay,
+    Workload,
 };
 use run::{Measurement, Order, Peer, Plan, Scheme, Speech, Url};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 use units::{Bytes, Nanos, Rate};
+use wire::websocket::deflate;
 
 /// As it is typed.
 pub(crate) const NAME: &str = "run";
@@ -32,7 +37,10 @@ pub(crate) const NAME: &str = "run";
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Run {
-    /// The server: tcp://, tcp-framed://, unix://, ws:// or http://
+    /// The server, as in wss://127.0.0.1:8443/echo
+    ///
+    /// tcp://, tcp-framed://, unix://, ws:// and http:// are spoken, and inside TLS tls://, tls-framed://, wss:// and
+    /// https://.
     #[arg(value_name = "URL")]
     url: Url,
     /// How many connections are held
@@ -48,7 +56,7 @@ pub(crate) struct Run {
     open_loop: OpenLoop,
     /// How long each message is
     ///
-    /// Its content is random, and follows from the seed.
+    /// Its content is of a --payload-kind, and follows from the seed.
     #[arg(long, value_name = "SIZE", default_value = "64B", value_parser = values::size)]
     size: Bytes,
     /// What each message is, in place of random content
@@ -57,6 +65,19 @@ pub(crate) struct Run {
     /// Over WebSocket a text is sent as text and a file as binary, unless --text or --binary says otherwise.
     #[arg(long, value_name = "TEXT|@FILE", hide_short_help = true)]
     payload: Option<String>,
+    /// What is generated, and how well that compresses
+    ///
+    /// Over WebSocket json and text are sent as text, unless --binary says otherwise. With --deflate messages are many
+    /// different ones in turn, so that none is met again within what a compressor remembers.
+    #[arg(long, value_name = "KIND", default_value = "random", value_parser = payload_kind(), hide_short_help = true)]
+    payload_kind: PayloadKind,
+    /// Compress WebSocket messages (permessage-deflate, RFC 7692), with PARAMS as in RFC 7692
+    ///
+    /// PARAMS are any of server_no_context_takeover, client_no_context_takeover, server_max_window_bits=8..15 and
+    /// client_max_window_bits[=9..15], with commas between, and level=1..9, which is ours alone and not sent. Every message
+    /// is compressed, also a short one. A server that does not agree ends the run.
+    #[arg(long, value_name = "PARAMS", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    deflate: Option<deflate::Offer>,
     /// Send WebSocket messages as text
     #[arg(long, hide_short_help = true)]
     text: bool,
@@ -147,6 +168,8 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     i_may_load_this_target: bool,
     #[command(flatten)]
+    tls: tls::Tls,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -168,7 +191,7 @@ Examples:
 
 /// Which options exclude each other.
 pub(crate) fn conflicts() -> Vec<Conflict> {
-    [CONFLICTS, open_loop::CONFLICTS].concat()
+    [CONFLICTS, open_loop::CONFLICTS, tls::CONFLICTS].concat()
 }
 
 /// Those besides the ones of open loops.
@@ -184,6 +207,7 @@ const CONFLICTS: &[Conflict] = &[
     Conflict { between: ["connections", "round-trips"], cure: "--round-trips is for short-lived clients, and --concurrency says how many there are at the same time" },
     Conflict { between: ["warm-up", "clients"],      cure: "all of so many clients are measured; leave --warm-up out, or --duration in place of --clients" },
     Conflict { between: ["size", "payload"],         cure: "a payload has its own size; leave one out" },
+    Conflict { between: ["payload-kind", "payload"], cure: "a payload is what it is; leave one out" },
     Conflict { between: ["text", "binary"],          cure: "messages are one or the other; leave one out" },
 ];
 
@@ -225,6 +249,7 @@ impl Run {
                 seed,
             },
             content_source: payload.source.clone(),
+            payload_kind: payload.kind,
             threads: self.threads,
             sources: sources.clone(),
             busy_poll: self.busy_poll,
@@ -235,6 +260,7 @@ impl Run {
             rounds: 1,
             order: Order::AsListed,
             baseline: None,
+            layers: Vec::new(),
             seed,
             public_allowed: self.i_may_load_this_target,
         })
@@ -275,9 +301,10 @@ impl Run {
 
     fn closed_loop(&self) -> Result<Arrival, String> {
         let Self { in_flight, in_flight_max, .. } = *self;
-        if self.url.scheme == Scheme::Http && in_flight > NonZeroU32::MIN {
+        let scheme = self.url.scheme;
+        if scheme.plain() == Scheme::Http && in_flight > NonZeroU32::MIN {
             return Err(format!(
-                "--in-flight {in_flight} is not possible over http://, where a connection carries one request at a \
+                "--in-flight {in_flight} is not possible over {scheme}://, where a connection carries one request at a \
                  time; use more --connections"
             ));
         }
@@ -300,21 +327,26 @@ impl Run {
     /// What is said besides the messages.
     fn speech(&self) -> Result<Speech, String> {
         let scheme = self.url.scheme;
-        let only_for = |option: &str, schemes: &str, is_set: bool| {
-            let problem =
-                format!("{option} means nothing to {scheme}://, only to {schemes}; leave it out");
-            if is_set { Err(problem) } else { Ok(()) }
-        };
+        let is_websocket = scheme.plain() == Scheme::WebSocket;
+        let is_http = scheme.plain() == Scheme::Http;
         let has_headers = scheme.has_paths();
-        only_for("--header", "ws:// and http://", !has_headers && !self.header.is_empty())?;
-        only_for(
-            "--subprotocol",
-            "ws://",
-            scheme != Scheme::WebSocket && !self.subprotocol.is_empty(),
-        )?;
-        only_for("--close", "ws://", scheme != Scheme::WebSocket && self.close == Close::AtOnce)?;
-        only_for("--method", "http://", scheme != Scheme::Http && self.method.is_some())?;
-        only_for("--text", "ws://", scheme != Scheme::WebSocket && self.text)?;
+        let websocket = "ws:// and wss://";
+        #[rustfmt::skip]
+        let all = [
+            ("--header",      "ws://, wss://, http:// and https://", !has_headers && !self.header.is_empty()),
+            ("--subprotocol", websocket, !is_websocket && !self.subprotocol.is_empty()),
+            ("--deflate",     websocket, !is_websocket && self.deflate.is_some()),
+            ("--close",       websocket, !is_websocket && self.close == Close::AtOnce),
+            ("--text",        websocket, !is_websocket && self.text),
+            ("--method",      "http:// and https://", !is_http && self.method.is_some()),
+        ];
+        for (option, schemes, is_misplaced) in all {
+            if is_misplaced {
+                return Err(format!(
+                    "{option} means nothing to {scheme}://, only to {schemes}; leave it out"
+                ));
+            }
+        }
         let mut headers = Vec::new();
         for text in &self.header {
             if let Some(path) = text.strip_prefix('@') {
@@ -328,6 +360,8 @@ impl Run {
             method: method.to_ascii_uppercase(),
             headers,
             subprotocols: self.subprotocol.clone(),
+            deflate: self.deflate.clone(),
+            tls: self.tls.speak(&self.url)?,
             ..Speech::default()
         })
     }
@@ -335,47 +369,41 @@ impl Run {
     /// What messages hold.
     fn payload(&self, settings: &Settings, speech: &Speech, seed: u64) -> Result<Payload, String> {
         let scheme = self.url.scheme;
-        if scheme == Scheme::Http && has_no_body(&speech.method) {
+        if scheme.plain() == Scheme::Http && has_no_body(&speech.method) {
+            let method = &speech.method;
             if self.open_loop.oracle {
                 return Err(format!(
-                    "--oracle needs messages, and --method {} has no body; leave one out",
-                    speech.method
+                    "--oracle needs messages, and --method {method} has no body; leave one out"
                 ));
             }
-            let option = if self.payload.is_some() { "--payload" } else { "--size" };
-            if self.payload.is_some() || settings.is_set("size") {
+            let set =
+                ["payload", "payload-kind", "size"].into_iter().find(|it| settings.is_set(it));
+            if let Some(option) = set {
                 return Err(format!(
-                    "{option} cannot be sent with --method {}, which has no body; leave one out",
-                    speech.method
+                    "--{option} cannot be sent with --method {method}, which has no body; leave one out"
                 ));
             }
             return Ok(Payload {
                 content: Content::exactly(b"", false),
                 source: "none".to_owned(),
+                kind: None,
             });
         }
         let payload = match &self.payload {
-            None if self.text => Payload {
-                content: Content::text(self.size, seed),
-                source: format!("random text, from seed {seed}"),
-            },
-            None => Payload {
-                content: Content::binary(self.size, seed),
-                source: format!("random bytes, from seed {seed}"),
-            },
+            None => self.generated(seed),
             Some(typed) => {
                 let bytes =
                     values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
                 let is_file = typed.starts_with('@') && !typed.starts_with("@@");
                 let as_text =
-                    scheme == Scheme::WebSocket && !self.binary && (self.text || !is_file);
+                    scheme.plain() == Scheme::WebSocket && !self.binary && (self.text || !is_file);
                 if as_text && std::str::from_utf8(&bytes).is_err() {
                     return Err(format!(
                         "--payload {typed} is not UTF-8, and text is; use --binary"
                     ));
                 }
                 let source = format!("--payload {typed}");
-                Payload { content: Content::exactly(&bytes, as_text), source }
+                Payload { content: Content::exactly(&bytes, as_text), source, kind: None }
             }
         };
         if payload.content.payload().is_empty() && is_stream(scheme) {
@@ -388,15 +416,37 @@ impl Run {
         }
         let content = payload.content.for_oracle().ok_or_else(|| {
             let needed = TrueDelay::span(payload.content.is_text()).end;
-            format!("--oracle needs {needed} bytes of a message for itself; use a --size from {needed}B on, and no --payload")
+            format!(
+                "--oracle needs {needed} bytes of a message for itself; use a --size from {needed}B on, and neither \
+                 --payload nor --payload-kind json"
+            )
         })?;
         Ok(Payload { content, ..payload })
+    }
+
+    /// What is made of the seed, for lack of a payload.
+    fn generated(&self, seed: u64) -> Payload {
+        let kind = self.payload_kind;
+        // Without compression it does not matter what came before, and one message is easier on caches.
+        let content = match self.deflate {
+            Some(_) => Content::varied(kind, self.size, seed),
+            None => Content::generated(kind, self.size, seed),
+        };
+        let as_text = self.text
+            || (kind.is_text() && self.url.scheme.plain() == Scheme::WebSocket && !self.binary);
+        let content = if as_text { content.as_text() } else { content.as_binary() };
+        let what = match kind {
+            PayloadKind::Random if as_text => "random text",
+            PayloadKind::Random => "random bytes",
+            PayloadKind::Zero | PayloadKind::Json | PayloadKind::Text => kind.name(),
+        };
+        Payload { content, source: format!("{what}, from seed {seed}"), kind: Some(kind) }
     }
 
     /// What replies must be.
     fn expectation(&self, speech: &Speech) -> Result<Expect, String> {
         let scheme = self.url.scheme;
-        let method = (scheme == Scheme::Http).then_some(speech.method.as_str());
+        let method = (scheme.plain() == Scheme::Http).then_some(speech.method.as_str());
         let Some(typed) = &self.expect else {
             return Ok(match method {
                 Some(method) if has_no_body(method) => Expect::Anything,
@@ -440,11 +490,13 @@ impl Run {
 struct Payload {
     content: Content,
     source: String,
+    /// What was generated, if it was.
+    kind: Option<PayloadKind>,
 }
 
 /// Whether nothing in the protocol says where a message ends.
 fn is_stream(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Tcp | Scheme::Unix)
+    matches!(scheme.plain(), Scheme::Tcp | Scheme::Unix)
 }
 
 /// Whether requests of this method have no body.
@@ -520,6 +572,18 @@ impl FromStr for SourceRange {
     }
 }
 
+/// The name of a kind of payload.
+fn payload_kind() -> impl TypedValueParser<Value = PayloadKind> {
+    let about = |kind| match kind {
+        PayloadKind::Zero => "zeros, of which nothing remains",
+        PayloadKind::Json => "records as a game sends them, as JSON",
+        PayloadKind::Text => "words, as frequent as in a language",
+        PayloadKind::Random => "bytes that no compression makes smaller",
+    };
+    let value = |kind: PayloadKind| PossibleValue::new(kind.name()).help(about(kind));
+    PossibleValuesParser::new(PayloadKind::ALL.map(value)).try_map(|name| name.parse())
+}
+
 /// Short-lived clients at the same time.
 const CONCURRENCY_USUAL: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
 
@@ -585,7 +649,7 @@ pub(super) mod tests {
     #[test]
     fn messages_are_what_was_asked_for() {
         #[rustfmt::skip]
-        let table: [(&str, usize, bool, Expect); 9] = [
+        let table: [(&str, usize, bool, Expect); 16] = [
             // options,                    length, text,  the reply
             ("ws://h",                         64, false, Expect::Echo),
             ("ws://h --text --size 1KiB",    1024, true,  Expect::Echo),
@@ -595,6 +659,13 @@ pub(super) mod tests {
             ("tcp-framed://h:1 --size 0",       0, false, Expect::Echo),
             ("ws://h --payload Ping --expect Pong", 4, true, Expect::Exactly(b"Pong".as_slice().into())),
             ("http://h --method GET",           0, false, Expect::Anything),
+            ("https://h --method GET --insecure", 0, false, Expect::Anything),
+            ("ws://h --payload-kind json",     64, true,  Expect::Echo),
+            ("ws://h --payload-kind text --binary", 64, false, Expect::Echo),
+            ("http://h --payload-kind text",   64, false, Expect::Echo),
+            ("ws://h --payload-kind zero",     64, false, Expect::Echo),
+            ("ws://h --payload-kind zero --text", 64, true, Expect::Echo),
+            ("wss://h --insecure --deflate --payload-kind json --size 1KiB", 1024, true, Expect::Echo),
             ("http://h --method GET --expect x", 0, false, Expect::Exactly(b"x".as_slice().into())),
         ];
         for (line, len, text, expect) in table {
@@ -603,6 +674,39 @@ pub(super) mod tests {
             assert_eq!(content, (len, text), "{line}");
             assert_eq!(found.expect, expect, "{line}");
         }
+    }
+
+    #[test]
+    fn messages_vary_where_they_are_compressed() {
+        let count = |line: &str| workload(line).content.count();
+        assert_eq!(count("ws://h --size 1KiB --payload-kind json"), 1);
+        assert_eq!(count("ws://h --size 1KiB --payload-kind json --deflate"), 65);
+        assert_eq!(count("ws://h --size 1KiB --deflate=level=1"), 65);
+    }
+
+    #[test]
+    fn what_is_said_of_tls_and_compression_reaches_the_plan() {
+        let speech = |line: &str| plan(line).unwrap().measurements.remove(0).speech;
+        let plain = speech("ws://h");
+        assert!(plain.tls.is_none() && plain.deflate.is_none());
+        assert_eq!(speech("ws://h --deflate").deflate, Some(deflate::Offer::default()));
+        let offer =
+            speech("wss://h --insecure --deflate=client_max_window_bits=12,level=1").deflate;
+        let offer = offer.unwrap();
+        assert_eq!((offer.client_max_window_bits, offer.level), (Some(Some(12)), 1));
+
+        let usual = speech("wss://h --insecure").tls.unwrap();
+        assert_eq!(usual.options.alpn, ["http/1.1"]);
+        assert!(usual.options.resumption && usual.options.versions.is_empty());
+        assert!(matches!(usual.options.trust, wire::tls::Trust::Anyone));
+        let tls = speech(
+            "tls://h:1 --insecure --tls-version 1.2 --tls-resumption none --alpn a --alpn b --server-name x",
+        );
+        let tls = tls.tls.unwrap();
+        assert_eq!(tls.options.versions, [wire::tls::Version::Tls12]);
+        assert_eq!(tls.options.alpn, ["a", "b"]);
+        assert!(!tls.options.resumption);
+        assert_eq!(tls.server_name.as_deref(), Some("x"));
     }
 
     #[test]
