@@ -1,17 +1,25 @@
-//! What a message holds, and what its reply must be.
+//! What messages hold, and what their replies must be.
 
 use crate::header::{Header, TrueDelay};
+use crate::payload::{PayloadKind, payload, printable};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use units::{Bytes, Random};
 
-/// The payload of every message of a workload. Copies share it.
+/// The payloads of a workload: one that every message has, or a ring that the messages of a connection go round.
+/// All of a ring have the same size. Copies share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    payload: Arc<[u8]>,
+    /// One behind the other.
+    payloads: Arc<[u8]>,
+    /// How long each of them is.
+    size: usize,
+    /// How many there are, at least one.
+    count: u32,
     text: bool,
-    /// Somebody wrote these bytes, and they mean something: nothing may be written over them.
-    given: bool,
+    /// Nothing is lost when a header is written over the beginning: we made the bytes, and they are no JSON.
+    may_be_overwritten: bool,
 }
 
 impl Content {
@@ -21,9 +29,7 @@ impl Content {
     ///
     /// If `size` is more than memory can hold.
     pub fn binary(size: Bytes, seed: u64) -> Self {
-        let mut payload = vec![0; usize::try_from(size.0).expect("a payload fits into memory")];
-        Random::new(seed).fill(&mut payload);
-        Self { payload: payload.into(), text: false, given: false }
+        Self::generated(PayloadKind::Random, size, seed)
     }
 
     /// `size` random printable ASCII characters, determined by `seed`. One byte each, so that text and binary of one
@@ -33,32 +39,128 @@ impl Content {
     ///
     /// If `size` is more than memory can hold.
     pub fn text(size: Bytes, seed: u64) -> Self {
-        let mut payload = vec![0; usize::try_from(size.0).expect("a payload fits into memory")];
-        let mut random = Random::new(seed);
-        payload.fill_with(|| ALPHABET[random.below(ALPHABET.len())]);
-        Self { payload: payload.into(), text: true, given: false }
+        Self::binary(size, seed).as_text()
+    }
+
+    /// `size` bytes of this kind, determined by `seed`, the same for every message. Json and text are sent as text.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is more than memory can hold.
+    pub fn generated(kind: PayloadKind, size: Bytes, seed: u64) -> Self {
+        Self::made(kind, size, seed, 1)
+    }
+
+    /// The same with a ring of different payloads, together at least 64 KiB and one message, but at most 4096: a
+    /// compressor that remembers (deflate up to 32 KiB) never meets a message again. There are fewer where there are
+    /// no more of this size: of zeros there is one.
+    ///
+    /// # Panics
+    ///
+    /// If memory cannot hold them.
+    pub fn varied(kind: PayloadKind, size: Bytes, seed: u64) -> Self {
+        let count = match kind {
+            PayloadKind::Zero => 1,
+            PayloadKind::Json | PayloadKind::Text | PayloadKind::Random => {
+                RING_LEN_MIN.div_ceil(size.0.max(1)).saturating_add(1).min(RING_COUNT_MAX)
+            }
+        };
+        Self::made(kind, size, seed, count)
     }
 
     /// Exactly these bytes; `text` says whether they are sent as text, which they must then be. They carry no header.
     pub fn exactly(payload: &[u8], text: bool) -> Self {
-        Self { payload: payload.into(), text, given: true }
+        Self {
+            payloads: payload.into(),
+            size: payload.len(),
+            count: 1,
+            text,
+            may_be_overwritten: false,
+        }
+    }
+
+    fn made(kind: PayloadKind, size: Bytes, seed: u64, count: u64) -> Self {
+        let size = usize::try_from(size.0).expect("a payload fits into memory");
+        let mut random = Random::new(seed);
+        let mut seen = BTreeSet::new();
+        let (mut payloads, mut misses) = (Vec::new(), 0);
+        while (seen.len() as u64) < count && misses < MISSES_MAX {
+            let next = payload(kind, size, &mut random);
+            if seen.contains(&next) {
+                misses += 1;
+                continue;
+            }
+            misses = 0;
+            payloads.extend_from_slice(&next);
+            seen.insert(next);
+        }
+        Self {
+            payloads: payloads.into(),
+            size,
+            count: u32::try_from(seen.len()).expect("a ring has at most RING_COUNT_MAX"),
+            text: kind.is_text(),
+            may_be_overwritten: kind != PayloadKind::Json,
+        }
+    }
+
+    /// The same sent as binary.
+    #[must_use]
+    pub fn as_binary(self) -> Self {
+        Self { text: false, ..self }
+    }
+
+    /// The same sent as text. Where the bytes are no text, each becomes a printable character.
+    #[must_use]
+    pub fn as_text(self) -> Self {
+        let is_text = std::str::from_utf8(&self.payloads).is_ok();
+        let printed = || self.payloads.iter().map(|byte| printable(*byte)).collect();
+        let payloads = if is_text { Arc::clone(&self.payloads) } else { printed() };
+        Self { payloads, text: true, ..self }
     }
 
     /// The same with zeros where an oracle server writes its true delay ([`Expect::Oracle`]); `None` if there is no
-    /// room for it behind a header.
+    /// room for it behind a header, or none may be written.
     #[must_use]
     pub fn for_oracle(&self) -> Option<Self> {
-        if self.given || self.payload.len() < TrueDelay::span(self.text).end {
+        if !self.may_be_overwritten || self.size < TrueDelay::span(self.text).end {
             return None;
         }
-        let mut payload = self.payload.to_vec();
-        TrueDelay::ask(&mut payload, self.text);
-        Some(Self { payload: payload.into(), ..self.clone() })
+        let mut payloads = self.payloads.to_vec();
+        for payload in payloads.chunks_exact_mut(self.size) {
+            TrueDelay::ask(payload, self.text);
+        }
+        Some(Self { payloads: payloads.into(), ..self.clone() })
     }
 
-    /// The payload.
+    /// The payload of the first message of a connection; where there is no ring, of every message.
     pub fn payload(&self) -> &[u8] {
-        &self.payload
+        &self.payloads[..self.size]
+    }
+
+    /// The payload of the message with this number on its connection, from 0.
+    #[inline]
+    pub fn payload_of(&self, sequence: u32) -> &[u8] {
+        &self.payloads[self.span_of(sequence)]
+    }
+
+    /// Where in [`Content::payloads`] it is.
+    #[inline]
+    pub fn span_of(&self, sequence: u32) -> Range<usize> {
+        if self.count == 1 {
+            return 0..self.size;
+        }
+        let begin = (sequence % self.count) as usize * self.size;
+        begin..begin + self.size
+    }
+
+    /// All payloads of the ring, one behind the other.
+    pub fn payloads(&self) -> &[u8] {
+        &self.payloads
+    }
+
+    /// How many different payloads there are.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
     /// Whether it is sent as text.
@@ -66,13 +168,21 @@ impl Content {
         self.text
     }
 
-    /// Whether a [`Header`] may be written over its beginning: there is room, and the bytes were made by us.
+    /// Whether a [`Header`] may be written over its beginning: there is room, the bytes were made by us, and they are
+    /// no JSON, which would not stay it.
     pub fn carries_header(&self) -> bool {
-        !self.given && self.payload.len() >= Header::len(self.text)
+        self.may_be_overwritten && self.size >= Header::len(self.text)
     }
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
+/// A ring is at least so long without one of its messages: twice the window of deflate.
+const RING_LEN_MIN: u64 = 64 << 10;
+
+/// How many payloads a ring has at most.
+const RING_COUNT_MAX: u64 = 4096;
+
+/// How many payloads in a row may be there already before a ring is left as it is.
+const MISSES_MAX: u32 = 256;
 
 /// What a reply must be to count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,19 +230,27 @@ pub enum Mismatch {
 }
 
 impl Expect {
-    /// Holds a reply against what it must be, where messages are sent as [`Content`] has them.
+    /// Holds the reply to the message with this number on its connection against what it must be, where messages are
+    /// sent as [`Content`] has them.
     ///
     /// # Errors
     ///
     /// The first difference.
     #[inline]
-    pub fn check(&self, sent: &Content, payload: &[u8], text: bool) -> Result<(), Mismatch> {
+    pub fn check(
+        &self,
+        sent: &Content,
+        sequence: u32,
+        payload: &[u8],
+        text: bool,
+    ) -> Result<(), Mismatch> {
+        let right = sent.payload_of(sequence);
         match self {
             Self::Anything => Ok(()),
             Self::Echo | Self::Oracle if text != sent.text => Err(Mismatch::Kind { text }),
-            Self::Echo => compare(payload, &sent.payload, 0..0),
+            Self::Echo => compare(payload, right, 0..0),
             Self::Exactly(expected) => compare(payload, expected, 0..0),
-            Self::Oracle => compare(payload, &sent.payload, TrueDelay::span(text)),
+            Self::Oracle => compare(payload, right, TrueDelay::span(text)),
         }
     }
 
@@ -143,12 +261,19 @@ impl Expect {
     ///
     /// The first difference.
     #[inline]
-    pub fn check_body(&self, sent: &Content, payload: &[u8], text: bool) -> Result<(), Mismatch> {
+    pub fn check_body(
+        &self,
+        sent: &Content,
+        sequence: u32,
+        payload: &[u8],
+        text: bool,
+    ) -> Result<(), Mismatch> {
+        let right = sent.payload_of(sequence);
         match self {
-            Self::Anything | Self::Exactly(_) => self.check(sent, payload, text),
+            Self::Anything | Self::Exactly(_) => self.check(sent, sequence, payload, text),
             Self::Echo | Self::Oracle if text != sent.text => Err(Mismatch::Kind { text }),
-            Self::Echo => compare(payload, &sent.payload, 0..Header::len(text)),
-            Self::Oracle => compare(payload, &sent.payload, 0..TrueDelay::span(text).end),
+            Self::Echo => compare(payload, right, 0..Header::len(text)),
+            Self::Oracle => compare(payload, right, 0..TrueDelay::span(text).end),
         }
     }
 }
@@ -189,6 +314,50 @@ mod tests {
     }
 
     #[test]
+    fn the_messages_of_a_connection_go_round_the_ring() {
+        let content = Content::varied(PayloadKind::Random, Bytes(1024), 7);
+        assert_eq!((content.count(), content.payloads().len()), (65, 65 << 10));
+        for sequence in [0, 1, 64, 65, 66, 1000, u32::MAX] {
+            let begin = sequence as usize % 65 * 1024;
+            assert_eq!(content.payload_of(sequence), &content.payloads()[begin..begin + 1024]);
+            let echo = content.payload_of(sequence);
+            assert_eq!(Expect::Echo.check(&content, sequence, echo, false), Ok(()));
+            let other = content.payload_of(sequence ^ 1);
+            assert!(Expect::Echo.check(&content, sequence, other, false).is_err());
+            assert!(Expect::Echo.check_body(&content, sequence, other, false).is_err());
+        }
+        let one = Content::binary(Bytes(1024), 7);
+        assert_eq!(one.payload_of(u32::MAX), one.payload());
+        assert_eq!(
+            content.payload(),
+            one.payload(),
+            "the ring begins with what is sent without one"
+        );
+    }
+
+    #[test]
+    fn what_is_sent_as_text_is_text() {
+        for kind in PayloadKind::ALL {
+            let content = Content::varied(kind, Bytes(100), 7);
+            assert_eq!(content.is_text(), kind.is_text());
+            assert!(!content.clone().as_binary().is_text());
+            let text = content.clone().as_text();
+            assert!(text.is_text() && std::str::from_utf8(text.payloads()).is_ok());
+            assert_eq!(text.count(), content.count());
+            assert_eq!(text == content, kind.is_text(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn an_oracle_is_asked_by_every_payload_of_the_ring() {
+        let content = Content::varied(PayloadKind::Text, Bytes(1000), 7).for_oracle().unwrap();
+        for sequence in 0..content.count() {
+            let asked = TrueDelay::read(content.payload_of(sequence), true);
+            assert_eq!(asked, Some(TrueDelay(units::Nanos::ZERO)));
+        }
+    }
+
+    #[test]
     fn text_is_ascii_of_the_asked_size() {
         let content = Content::text(Bytes(1000), 7);
         assert_eq!(content.payload().len(), 1000);
@@ -206,7 +375,7 @@ mod tests {
             (b"", false, Err(Mismatch::Length { got: 0, expected: 4 })),
         ];
         for (payload, text, expected) in table {
-            assert_eq!(Expect::Echo.check(&sent, payload, text), expected, "{payload:?} {text}");
+            assert_eq!(Expect::Echo.check(&sent, 0, payload, text), expected, "{payload:?} {text}");
         }
     }
 
@@ -214,9 +383,9 @@ mod tests {
     fn a_fixed_reply_must_be_that_reply_and_anything_may_be_anything() {
         let sent = Content::exactly(b"Ping", false);
         let pong = Expect::Exactly(b"Pong".as_slice().into());
-        assert_eq!(pong.check(&sent, b"Pong", false), Ok(()));
-        assert!(pong.check(&sent, b"Ping", false).is_err());
-        assert_eq!(Expect::Anything.check(&sent, b"", true), Ok(()));
+        assert_eq!(pong.check(&sent, 0, b"Pong", false), Ok(()));
+        assert!(pong.check(&sent, 0, b"Ping", false).is_err());
+        assert_eq!(Expect::Anything.check(&sent, 0, b"", true), Ok(()));
     }
 
     #[test]
@@ -227,9 +396,9 @@ mod tests {
             for at in 0..40 {
                 let mut reply = sent.payload().to_vec();
                 reply[at] ^= 1;
-                let outcome = Expect::Echo.check_body(&sent, &reply, text);
+                let outcome = Expect::Echo.check_body(&sent, 0, &reply, text);
                 assert_eq!(outcome.is_ok(), at < Header::len(text), "{at}: {outcome:?}");
-                assert!(Expect::Echo.check(&sent, &reply, text).is_err(), "{at}");
+                assert!(Expect::Echo.check(&sent, 0, &reply, text).is_err(), "{at}");
             }
         }
     }
@@ -242,23 +411,23 @@ mod tests {
             let sent = sent.for_oracle().unwrap();
             let mut reply = sent.payload().to_vec();
             assert!(TrueDelay(units::Nanos(u64::MAX)).answer(&mut reply, text));
-            assert_eq!(Expect::Oracle.check(&sent, &reply, text), Ok(()));
-            assert!(Expect::Echo.check(&sent, &reply, text).is_err());
+            assert_eq!(Expect::Oracle.check(&sent, 0, &reply, text), Ok(()));
+            assert!(Expect::Echo.check(&sent, 0, &reply, text).is_err());
             for at in 0..64 {
                 let mut reply = reply.clone();
                 reply[at] ^= 1;
                 let in_delay = TrueDelay::span(text).contains(&at);
-                let whole = Expect::Oracle.check(&sent, &reply, text);
+                let whole = Expect::Oracle.check(&sent, 0, &reply, text);
                 assert_eq!(whole.is_ok(), in_delay, "{at}: {whole:?}");
-                let body = Expect::Oracle.check_body(&sent, &reply, text);
+                let body = Expect::Oracle.check_body(&sent, 0, &reply, text);
                 assert_eq!(body.is_ok(), in_delay || at < Header::len(text), "{at}: {body:?}");
             }
             assert!(matches!(
-                Expect::Oracle.check_body(&sent, &reply[1..], text),
+                Expect::Oracle.check_body(&sent, 0, &reply[1..], text),
                 Err(Mismatch::Length { got: 63, expected: 64 })
             ));
             assert_eq!(
-                Expect::Oracle.check(&sent, &reply, !text),
+                Expect::Oracle.check(&sent, 0, &reply, !text),
                 Err(Mismatch::Kind { text: !text })
             );
         }
@@ -275,6 +444,9 @@ mod tests {
             (Content::text(Bytes(47), 7), true, false),
             (Content::text(Bytes(48), 7), true, true),
             (Content::exactly(&[7; 100], false), false, false),
+            (Content::generated(PayloadKind::Zero, Bytes(24), 7), true, true),
+            (Content::generated(PayloadKind::Text, Bytes(48), 7), true, true),
+            (Content::generated(PayloadKind::Json, Bytes(100), 7), false, false),
         ];
         for (content, header, true_delay) in table {
             assert_eq!(content.carries_header(), header, "{content:?}");

@@ -8,10 +8,12 @@
 
 mod content;
 mod header;
+mod payload;
 mod schedule;
 
 pub use content::{Content, Expect, Mismatch};
 pub use header::{Header, TrueDelay};
+pub use payload::{PayloadKind, PayloadKindError};
 pub use schedule::{Arrivals, Due, Schedule, Spacing, Stripe};
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -131,7 +133,7 @@ pub enum Stop {
 pub struct Timeouts {
     /// From the start of the attempt to the established connection.
     pub connect: Nanos,
-    /// From there to the completed opening handshake of the protocol.
+    /// From there to the completed opening handshake of the protocol; of TLS likewise, each of the two by itself.
     pub handshake: Nanos,
     /// From the sending of a message to its whole reply.
     pub reply: Nanos,

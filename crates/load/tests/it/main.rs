@@ -1,5 +1,6 @@
-//! Schedules and their division among workers, from outside.
+//! Payloads, schedules and their division among workers, from outside.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
+mod payload;
 mod schedule;
 mod split;
