@@ -1,6 +1,7 @@
 //! What a worker knows of one of its connections.
 
 use crate::in_flight::InFlight;
+use crate::stream::Sampled;
 use engine::ConnectionId;
 use load::Timeouts;
 use units::{Instant, Nanos};
@@ -33,12 +34,15 @@ pub(crate) struct Connection {
     pub(crate) free_since: Instant,
     /// Sessions: when it was to begin.
     pub(crate) due: Instant,
+    /// Its segments are counted, and those of others are taken to be as many.
+    pub(crate) sampled: Option<Box<Sampled>>,
 }
 
 /// What is awaited on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     AwaitConnect,
+    AwaitTls,
     AwaitHandshake,
     /// Messages flow.
     Open,
@@ -51,7 +55,7 @@ impl Connection {
     pub(crate) fn deadline(&self, timeouts: &Timeouts) -> Instant {
         match self.state {
             State::AwaitConnect => self.since + timeouts.connect,
-            State::AwaitHandshake => self.since + timeouts.handshake,
+            State::AwaitTls | State::AwaitHandshake => self.since + timeouts.handshake,
             State::Open => self
                 .in_flight
                 .oldest()

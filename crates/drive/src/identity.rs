@@ -49,9 +49,9 @@ impl Check<'_> {
     /// Takes the reply to the oldest message.
     #[inline]
     fn in_order(self, in_flight: &mut InFlight, reply: Message<'_>) -> Answer {
-        let Some(flight) = in_flight.take_oldest() else { return Answer::Unasked };
+        let Some((sequence, flight)) = in_flight.take_oldest() else { return Answer::Unasked };
         let Workload { expect, content, .. } = self.workload;
-        let is_right = expect.check(content, reply.payload, reply.kind == Kind::Text);
+        let is_right = expect.check(content, sequence, reply.payload, reply.kind == Kind::Text);
         self.write_down(flight, reply, is_right)
     }
 
@@ -63,7 +63,9 @@ impl Check<'_> {
         let due = header.map_or(Instant::NEVER, |header| Instant(header.due.0));
         let named =
             header.map_or(Named::Unknown, |header| in_flight.take_named(header.sequence, due));
-        let is_right = expect.check_body(content, reply.payload, reply.kind == Kind::Text);
+        let sequence = header.map_or(0, |header| header.sequence);
+        let is_right =
+            expect.check_body(content, sequence, reply.payload, reply.kind == Kind::Text);
         if is_right.is_err() && named != Named::Unknown {
             self.recorder.identity(due, |identity| &mut identity.corrupted);
         }
@@ -81,7 +83,7 @@ impl Check<'_> {
             }
             Named::Duplicate | Named::Late => Answer::Nothing,
             Named::Unknown => {
-                let Some(flight) = in_flight.take_oldest() else { return Answer::Unasked };
+                let Some((_, flight)) = in_flight.take_oldest() else { return Answer::Unasked };
                 self.recorder.identity(flight.due, |identity| &mut identity.corrupted);
                 self.wrong(flight, || "its header names no message".to_owned(), reply);
                 Answer::Ended(flight)

@@ -67,17 +67,20 @@ impl InFlight {
         self.slots.reserve_exact(count);
     }
 
-    /// The next reply, if replies come in the order of their messages: takes the oldest message that is awaited.
+    /// The next reply, if replies come in the order of their messages: takes the oldest message that is awaited, and
+    /// says which number it has.
     #[inline]
-    pub(crate) fn take_oldest(&mut self) -> Option<Flight> {
+    pub(crate) fn take_oldest(&mut self) -> Option<(u32, Flight)> {
         if self.ended == 0 {
             let slot = self.slots.pop_front()?;
+            let sequence = wrapped(self.first);
             self.first += 1;
             self.overtaken = self.overtaken.saturating_sub(1);
-            return Some(slot.flight);
+            return Some((sequence, slot.flight));
         }
         let index = self.slots.iter().position(|slot| slot.state == State::Awaited)?;
-        Some(self.answer(index))
+        let sequence = wrapped(self.first + index as u64);
+        Some((sequence, self.answer(index)))
     }
 
     /// The reply to the message with this number that was due at `due`; whether it is right is another matter.

@@ -12,7 +12,8 @@
 //!    `send_due`, which is the same for a message that has a due time of its own.
 //!
 //! `lifecycle` has what happens ten times a second or once for a connection: opening, phases, time-outs, the end.
-//! `recorder` has what is written down. Left out: who starts workers and what becomes of results (crate `run`).
+//! `recorder` has what is written down, `stream` what the bytes were made of. Left out: who starts workers and what
+//! becomes of results (crate `run`).
 
 mod connection;
 mod control;
@@ -21,6 +22,7 @@ mod in_flight;
 mod lifecycle;
 mod pacing;
 mod recorder;
+mod stream;
 mod target;
 mod waiting;
 
@@ -28,8 +30,9 @@ pub use control::Control;
 pub use lifecycle::OPENING_MAX;
 pub use recorder::{
     ConnectionCounts, Counts, ErrorClass, Identity, Interval, Observer, OpenLoop, Outcome, Phase,
-    Sessions, Stall, Stalls, Tally, Times,
+    Sessions, Stall, Stalls, Tally, Times, TlsSeen,
 };
+pub use stream::{Segments, Split, StreamLayers};
 pub use target::{Target, Transport};
 
 use connection::{Connection, State, find};
@@ -42,7 +45,7 @@ use recorder::{Failure, Recorder};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Instant, Nanos};
-use wire::{Event, Input, Kind, Message, Protocol};
+use wire::{Event, Input, Kind, Message, Opening, PeerError, Protocol, Secured};
 
 /// One thread's worth of load.
 #[derive(Debug)]
@@ -94,9 +97,11 @@ pub struct Worker<O> {
     alive_until: Instant,
     stall_min: Nanos,
     has_header: bool,
+    /// Whether the stack has layers that count their bytes.
+    has_layers: bool,
 
-    /// What every message holds but for its header, which is written over the beginning.
-    payload: Box<[u8]>,
+    /// Where messages have a header: what they hold, with the header of the last written over its beginning.
+    payloads: Box<[u8]>,
     rx: Box<[u8]>,
     tx: Vec<u8>,
 }
@@ -189,6 +194,7 @@ impl<O: Observer> Worker<O> {
                 Ok(None) => break None,
                 Ok(Some(Event::Message(message))) => {
                     let received = engine.now();
+                    self.recorder.stream.received(message.payload.len());
                     let (workload, recorder) = (&self.workload, &mut self.recorder);
                     let check = Check { workload, recorder, received };
                     let number = connection.number;
@@ -213,19 +219,23 @@ impl<O: Observer> Worker<O> {
                     replies += 1;
                 }
                 Ok(Some(Event::Refused { code, body })) => {
-                    let Some(flight) = connection.in_flight.take_oldest() else {
+                    self.recorder.stream.received(body.len());
+                    let Some((_, flight)) = connection.in_flight.take_oldest() else {
                         break Some(End::unasked(body));
                     };
                     refuse(flight, code, body, engine.now(), &mut self.recorder);
                     replies += 1;
                 }
+                Ok(Some(Event::Secured(secured))) => {
+                    opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
+                }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Secured(_))) => {}
+                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
                 Ok(Some(Event::Closed(_))) if connection.state == State::AwaitClose => {
                     break Some(End::Closed(String::new())); // As asked: nobody wants it described.
                 }
                 Ok(Some(Event::Closed(closed))) => break Some(End::Closed(describe(&closed))),
-                Err(error) => break Some(End::Broken(error.to_string())),
+                Err(error) => break Some(End::broken(&error)),
             }
         };
         connection.replies += u64::from(replies);
@@ -280,13 +290,15 @@ impl<O: Observer> Worker<O> {
             }
             return;
         }
-        for _ in 0..count {
-            encode(connection, &self.payload, &self.workload, &mut self.tx);
+        let count = u32::try_from(count).expect("it is at most `wanted`");
+        let next = connection.in_flight.next_sequence();
+        for index in 0..count {
+            let payload = self.workload.content.payload_of(next.wrapping_add(index));
+            encode(connection, payload, &self.workload, &mut self.tx);
         }
         let sent = engine.now();
         engine.send(id, &self.tx);
 
-        let count = u32::try_from(count).expect("it is at most `wanted`");
         for _ in 0..count {
             connection.in_flight.push(Flight { due: sent, sent });
         }
@@ -312,15 +324,17 @@ impl<O: Observer> Worker<O> {
         possible: Instant,
     ) {
         let Some(connection) = find(&mut self.connections, id) else { return };
-        if self.has_header {
-            let header = Header {
-                connection: connection.number,
-                sequence: connection.in_flight.next_sequence(),
-                due: Nanos(due.0),
-            };
-            header.write(&mut self.payload, self.workload.content.is_text());
-        }
-        encode(connection, &self.payload, &self.workload, &mut self.tx);
+        let content = &self.workload.content;
+        let sequence = connection.in_flight.next_sequence();
+        let payload = if self.has_header {
+            let payload = &mut self.payloads[content.span_of(sequence)];
+            let header = Header { connection: connection.number, sequence, due: Nanos(due.0) };
+            header.write(payload, content.is_text());
+            payload
+        } else {
+            content.payload_of(sequence)
+        };
+        encode(connection, payload, &self.workload, &mut self.tx);
         let sent = engine.now();
         engine.send(id, &self.tx);
 
@@ -404,6 +418,24 @@ fn encode(connection: &mut Connection, payload: &[u8], workload: &Workload, tx: 
     );
 }
 
+/// The TLS handshake is complete: writes that down, and says whether messages may be sent at once.
+fn be_secured(
+    connection: &mut Connection,
+    secured: Secured,
+    now: Instant,
+    recorder: &mut Recorder,
+) -> bool {
+    recorder.secured(secured.facts, connection.began, now.since(connection.since));
+    connection.since = now;
+    match secured.opening {
+        Opening::Done => true,
+        Opening::Awaited => {
+            connection.state = State::AwaitHandshake;
+            false
+        }
+    }
+}
+
 /// Writes down that the peer refused a message.
 #[cold]
 fn refuse(flight: Flight, code: u16, body: &[u8], now: Instant, recorder: &mut Recorder) {
@@ -416,20 +448,25 @@ fn refuse(flight: Flight, code: u16, body: &[u8], now: Instant, recorder: &mut R
 /// How a peer ended a connection.
 #[derive(Debug)]
 enum End {
-    /// It broke the protocol.
-    Broken(String),
+    /// It broke the protocol, or TLS around it.
+    Broken(ErrorClass, String),
     /// It ended properly.
     Closed(String),
 }
 
 impl End {
     #[cold]
+    fn broken(error: &PeerError) -> Self {
+        let class =
+            if matches!(error, PeerError::Tls(_)) { ErrorClass::Tls } else { ErrorClass::Protocol };
+        Self::Broken(class, error.to_string())
+    }
+
+    #[cold]
     fn unasked(payload: &[u8]) -> Self {
-        Self::Broken(format!(
-            "{} bytes that no message asked for: \"{}\"",
-            payload.len(),
-            excerpt(payload)
-        ))
+        let len = payload.len();
+        let text = format!("{len} bytes that no message asked for: \"{}\"", excerpt(payload));
+        Self::Broken(ErrorClass::Protocol, text)
     }
 }
 

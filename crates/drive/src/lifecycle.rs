@@ -38,8 +38,9 @@ impl<O: Observer> Worker<O> {
             (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
             (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) => u64::MAX,
         };
+        let has_header = workload.carries_headers();
+        let payloads = if has_header { workload.content.payloads() } else { &[] };
         Self {
-            target,
             control,
             observer,
             recorder: Recorder::new(&workload),
@@ -64,11 +65,13 @@ impl<O: Observer> Worker<O> {
             due_at: Instant::NEVER,
             alive_until: Instant::NEVER,
             stall_min: STALL_MIN,
-            has_header: workload.carries_headers(),
-            payload: workload.content.payload().into(),
+            has_header,
+            has_layers: target.has_layers(),
+            payloads: payloads.into(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(workload.content.payload().len() + TX_ROOM),
             workload,
+            target,
         }
     }
 
@@ -101,7 +104,7 @@ impl<O: Observer> Worker<O> {
     /// Does all that is due, and works out when the next thing is.
     pub(crate) fn keep_time<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         if self.control.is_stopped() && self.phase < Phase::Done {
-            self.stop(now);
+            self.stop(engine, now);
         }
         self.start_due(engine, now);
         if now >= self.deadlines_from {
@@ -165,7 +168,7 @@ impl<O: Observer> Worker<O> {
     fn enter<E: Engine>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
         let traffic_began = self.phase >= Phase::WarmUp;
         if self.phase == Phase::Measure {
-            self.end_window(now);
+            self.end_window(engine, now);
         }
         if phase == Phase::Close {
             self.leave_unsent();
@@ -190,7 +193,7 @@ impl<O: Observer> Worker<O> {
                     if self.pacing.is_some() { START_POLL + START_POLL } else { Nanos::ZERO };
                 self.control.arrive(now, lead);
             }
-            Phase::Measure => self.begin_window(begin, now),
+            Phase::Measure => self.begin_window(engine, begin, now),
             Phase::Drain => {
                 self.to_start = 0;
                 self.observer.phase(Phase::Drain, now);
@@ -275,7 +278,7 @@ impl<O: Observer> Worker<O> {
         let id = engine.connect(&self.target.address, self.target.sources.get(turn).copied());
         let connection = Connection {
             id,
-            machine: self.target.transport.client(self.workload.seed.wrapping_add(number)),
+            machine: self.target.client(self.workload.seed.wrapping_add(number)),
             state: State::AwaitConnect,
             since: now,
             began: now,
@@ -292,6 +295,7 @@ impl<O: Observer> Worker<O> {
             number: place_number,
             free_since: Instant::NEVER,
             due,
+            sampled: self.join_stream(),
         };
         if self.connections.len() <= id.index() {
             self.connections.resize_with(id.index() + 1, || None);
@@ -315,7 +319,8 @@ impl<O: Observer> Worker<O> {
                 self.begin_messages(engine, id);
             }
             Opening::Awaited => {
-                connection.state = State::AwaitHandshake;
+                let has_tls = self.target.tls.is_some();
+                connection.state = if has_tls { State::AwaitTls } else { State::AwaitHandshake };
                 self.flush(engine, id);
             }
         }
@@ -367,6 +372,7 @@ impl<O: Observer> Worker<O> {
         let mut replies = 0;
         let end = match connection.machine.end() {
             Ok(Event::Message(message)) => {
+                self.recorder.stream.received(message.payload.len());
                 let (workload, recorder) = (&self.workload, &mut self.recorder);
                 let check = Check { workload, recorder, received: engine.now() };
                 let number = connection.number;
@@ -376,14 +382,15 @@ impl<O: Observer> Worker<O> {
                 End::Closed(CLOSED.to_owned())
             }
             Ok(Event::Refused { code, body }) => {
-                if let Some(flight) = connection.in_flight.take_oldest() {
+                self.recorder.stream.received(body.len());
+                if let Some((_, flight)) = connection.in_flight.take_oldest() {
                     refuse(flight, code, body, engine.now(), &mut self.recorder);
                     replies = 1;
                 }
                 End::Closed(CLOSED.to_owned())
             }
             Ok(_) => End::Closed(CLOSED.to_owned()),
-            Err(error) => End::Broken(error.to_string()),
+            Err(error) => End::broken(&error),
         };
         connection.replies += replies;
         self.in_flight -= replies;
@@ -403,7 +410,7 @@ impl<O: Observer> Worker<O> {
             State::AwaitConnect => {
                 self.lose(engine, id, ErrorClass::ConnectFailed, || error.to_string())
             }
-            State::AwaitHandshake | State::Open => {
+            State::AwaitTls | State::AwaitHandshake | State::Open => {
                 self.lose(engine, id, ErrorClass::Cut, || error.to_string())
             }
         }
@@ -423,7 +430,7 @@ impl<O: Observer> Worker<O> {
                 self.to_reopen += 1;
             }
             End::Closed(text) => self.lose(engine, id, ErrorClass::ClosedByPeer, || text),
-            End::Broken(text) => self.lose(engine, id, ErrorClass::Protocol, || text),
+            End::Broken(class, text) => self.lose(engine, id, class, || text),
         }
     }
 
@@ -440,10 +447,11 @@ impl<O: Observer> Worker<O> {
 
     /// A connection is gone, and its places are free for others.
     fn remove<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        engine.close(id);
         let Some(mut connection) = self.connections[id.index()].take() else { return };
+        self.leave_stream(engine, &connection);
+        engine.close(id);
         match connection.state {
-            State::AwaitConnect | State::AwaitHandshake => self.opening -= 1,
+            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => self.opening -= 1,
             State::Open | State::AwaitClose => {}
         }
         self.live -= 1;
@@ -471,7 +479,9 @@ impl<O: Observer> Worker<O> {
             self.in_flight -= 1;
         }
         match connection.state {
-            State::AwaitConnect | State::AwaitHandshake => self.recorder.connections.failed += 1,
+            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => {
+                self.recorder.connections.failed += 1;
+            }
             State::Open => self.recorder.connections.lost += 1,
             State::AwaitClose => {}
         }
@@ -510,6 +520,9 @@ impl<O: Observer> Worker<O> {
         let Some(connection) = find(&mut self.connections, id) else { return };
         let (class, waited, what) = match connection.state {
             State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "connection"),
+            State::AwaitTls => {
+                (ErrorClass::TlsTimedOut, timeouts.handshake, "answer in the TLS handshake")
+            }
             State::AwaitHandshake => (
                 ErrorClass::HandshakeTimedOut,
                 timeouts.handshake,
@@ -542,7 +555,7 @@ impl<O: Observer> Worker<O> {
             match connection.state {
                 State::Open if connection.in_flight.is_empty() => self.begin_end(engine, id, now),
                 State::AwaitClose => {}
-                State::AwaitConnect | State::AwaitHandshake | State::Open => {
+                State::AwaitConnect | State::AwaitTls | State::AwaitHandshake | State::Open => {
                     self.forget(engine, id)
                 }
             }
@@ -550,12 +563,12 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Ends at once; what is in flight stays so.
-    fn stop(&mut self, now: Instant) {
+    fn stop<E: Engine>(&mut self, engine: &E, now: Instant) {
         if let Some(pacing) = &mut self.pacing {
             pacing.end = pacing.end.min(now);
         }
         if self.phase == Phase::Measure {
-            self.end_window(now);
+            self.end_window(engine, now);
             self.observer.phase(Phase::Drain, now);
         }
         self.leave_unsent();
@@ -564,9 +577,10 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement begins at `begin`, and it is `now`.
-    fn begin_window(&mut self, begin: Instant, now: Instant) {
+    fn begin_window<E: Engine>(&mut self, engine: &E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
         self.observer.phase(Phase::Measure, now);
+        self.begin_stream(engine);
         for connection in self.connections.iter_mut().flatten() {
             connection.replies = 0;
         }
@@ -586,7 +600,8 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement is over at `now`, or was before that.
-    fn end_window(&mut self, now: Instant) {
+    fn end_window<E: Engine>(&mut self, engine: &E, now: Instant) {
+        self.end_stream(engine);
         let Some((begin, end)) = &mut self.window else { return };
         *end = now;
         if let Some(pacing) = &mut self.pacing {

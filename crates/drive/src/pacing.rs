@@ -537,7 +537,7 @@ impl<O: Observer> Worker<O> {
             Loops::Any => {}
             Loops::Own(places) => places[connection.place as usize] = None,
             Loops::Sessions { .. } => match connection.state {
-                State::AwaitConnect | State::AwaitHandshake => {
+                State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => {
                     pacing.beginning -= 1;
                     self.recorder.unsent(connection.due, 1);
                 }

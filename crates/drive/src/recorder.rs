@@ -1,9 +1,11 @@
 //! What a worker writes down: counts, times of messages and phases; and how it hands them over.
 
 use crate::in_flight::Flight;
+use crate::stream::{Segments, Stream, StreamLayers};
 use load::{Arrival, Lifetime, Workload};
 use stats::Histogram;
 use units::{Instant, Nanos};
+use wire::tls::Facts;
 
 /// The phase that a worker is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,7 +160,12 @@ pub trait Observer {
 pub struct Times {
     /// From just before the connect to the established connection.
     pub connect: Histogram,
-    /// From there to the completed opening handshake; empty for protocols without one.
+    /// From there to the completed TLS handshake, where nothing of an earlier one could be used.
+    pub tls_full: Histogram,
+    /// The same where a session was resumed.
+    pub tls_resumed: Histogram,
+    /// From the established connection, with TLS from the end of its handshake, to the completed opening handshake of
+    /// the protocol; empty for protocols without one.
     pub handshake: Histogram,
     /// From the sending of the first message to its whole reply.
     pub first_reply: Histogram,
@@ -205,6 +212,10 @@ pub enum ErrorClass {
     Refused,
     /// No reply came in time.
     ReplyTimedOut,
+    /// TLS failed: the peer's certificate was refused, or ours; nothing in common; a record that is none.
+    Tls,
+    /// The TLS handshake was not completed in time.
+    TlsTimedOut,
     /// The reply was not the expected one.
     WrongReply,
 }
@@ -236,6 +247,12 @@ pub struct Outcome {
     pub clients_served: u64,
     /// How long their phases took.
     pub times: Times,
+    /// What TLS handshakes agreed on; `None` without TLS, or if none was completed.
+    pub tls: Option<TlsSeen>,
+    /// What the bytes of the measured window were.
+    pub layers: StreamLayers,
+    /// In how many segments they travelled; `None` where no connection says it: Unix sockets, the simulation.
+    pub segments: Option<Segments>,
     /// What went wrong, by class.
     pub errors: Vec<Tally>,
     /// What became of replies that carry a header; `None` where messages carry none.
@@ -249,6 +266,17 @@ pub struct Outcome {
     /// The measurement: from the first instant at which a message that counts may have been sent, in an open loop due,
     /// to the instant that ended it, which is not part of it. `None` if it was never reached.
     pub window: Option<(Instant, Instant)>,
+}
+
+/// What TLS handshakes agreed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsSeen {
+    /// In the first of them.
+    pub facts: Facts,
+    /// How many were full ones: as many as [`Times::tls_full`] has.
+    pub full: u64,
+    /// How many resumed a session: as many as [`Times::tls_resumed`] has.
+    pub resumed: u64,
 }
 
 /// What became of replies, by what their headers say.
@@ -321,6 +349,10 @@ pub(crate) struct Recorder {
     pub(crate) connections: ConnectionCounts,
     clients_served: u64,
     times: Times,
+    tls: Option<TlsSeen>,
+    pub(crate) stream: Stream,
+    /// How long the payload of a message is.
+    payload_len: u64,
     pub(crate) errors: Vec<Tally>,
     identity: Identity,
     stalls: Stalls,
@@ -348,6 +380,9 @@ impl Recorder {
             connections: ConnectionCounts::default(),
             clients_served: 0,
             times: Times::default(),
+            tls: None,
+            stream: Stream::default(),
+            payload_len: workload.content.payload().len() as u64,
             errors: Vec::new(),
             identity: Identity::default(),
             stalled_until: Instant::START,
@@ -361,6 +396,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn sent(&mut self, sent: Instant, count: u32, bytes: usize) {
         self.interval.bytes_sent += bytes as u64;
+        self.stream.sent(u64::from(count) * self.payload_len);
         self.count(sent, u64::from(count), |counts| &mut counts.sent);
     }
 
@@ -368,6 +404,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn sent_due(&mut self, flight: Flight, lag: Nanos, bytes: usize) {
         self.interval.bytes_sent += bytes as u64;
+        self.stream.sent(self.payload_len);
         let is_of_interval = self.count(flight.due, 1, |counts| &mut counts.sent);
         if let Some(open_loop) = &mut self.interval.open_loop
             && is_of_interval
@@ -511,6 +548,22 @@ impl Recorder {
         (self.long_lived || began >= self.measured_from).then_some(&mut self.times)
     }
 
+    /// The TLS handshake of a connection that began at `began` was completed, after so long.
+    pub(crate) fn secured(&mut self, facts: Facts, began: Instant, took: Nanos) {
+        let is_resumed = facts.resumed;
+        let mut seen = self.tls.take().unwrap_or(TlsSeen { facts, full: 0, resumed: 0 });
+        if let Some(times) = self.times(began) {
+            if is_resumed {
+                seen.resumed += 1;
+                times.tls_resumed.record(took);
+            } else {
+                seen.full += 1;
+                times.tls_full.record(took);
+            }
+        }
+        self.tls = Some(seen);
+    }
+
     /// A short-lived client that began at `began` had the last of its round trips at `now`.
     pub(crate) fn served(&mut self, began: Instant, now: Instant) {
         if began >= self.measured_from {
@@ -533,6 +586,9 @@ impl Recorder {
             connections: self.connections,
             clients_served: self.clients_served,
             times: self.times,
+            tls: self.tls,
+            layers: self.stream.layers(),
+            segments: self.stream.segments(),
             errors: self.errors,
             identity: left.has_header.then_some(self.identity),
             stalls: self.stalls,
@@ -552,6 +608,8 @@ impl Recorder {
 
     /// Hands the interval over and begins the next one, in `phase`.
     pub(crate) fn hand_over(&mut self, observer: &mut impl Observer, phase: Phase, now: Instant) {
+        let Interval { phase: ending, bytes_sent, bytes_received, .. } = *self.interval;
+        self.stream.interval(ending, bytes_sent, bytes_received);
         self.interval.end = now;
         observer.interval(&mut self.interval);
         self.interval.phase = phase;

@@ -3,7 +3,7 @@
 use engine::Address;
 use std::net::IpAddr;
 use std::sync::Arc;
-use wire::{framed, http1, raw, websocket};
+use wire::{framed, http1, raw, tls, websocket};
 
 /// The other end of every connection of a worker.
 #[derive(Clone, Debug)]
@@ -14,6 +14,29 @@ pub struct Target {
     pub sources: Vec<IpAddr>,
     /// How it is talked to.
     pub transport: Transport,
+    /// What is around that, if anything. Connections share its tickets, so that handshakes after the first may resume.
+    pub tls: Option<tls::Client>,
+}
+
+impl Target {
+    /// The client end of one connection. `seed` determines its mask keys and handshake key; the keys of TLS are drawn
+    /// from the system.
+    pub(crate) fn client(&self, seed: u64) -> wire::Connection {
+        let inner = self.transport.client(seed);
+        match &self.tls {
+            None => inner,
+            Some(tls) => tls::Tls::client(tls, inner).into(),
+        }
+    }
+
+    /// Whether there is anything but framing around payloads.
+    pub(crate) fn has_layers(&self) -> bool {
+        let compresses = match &self.transport {
+            Transport::WebSocket(request, _) => request.deflate.is_some(),
+            Transport::Framed(_) | Transport::Http(..) | Transport::Raw { .. } => false,
+        };
+        self.tls.is_some() || compresses
+    }
 }
 
 /// A protocol and all that a client needs to know to speak it. Copies share what is large.
@@ -34,8 +57,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The client end of one connection. `seed` determines its mask keys and handshake key.
-    pub(crate) fn client(&self, seed: u64) -> wire::Connection {
+    fn client(&self, seed: u64) -> wire::Connection {
         match self {
             Self::Framed(limits) => framed::Framed::new(*limits).into(),
             Self::Http(request, limits) => {

@@ -58,14 +58,14 @@ pub trait Engine {
         None
     }
 
-    /// How many segments of TCP went over the connection so far, by the kernel's count. `None` for a connection that is
-    /// closed or not of TCP, and where nobody counts. Costs a system call.
+    /// How many segments of TCP went over the connection so far, by the kernel's count. `None` for one that is closed
+    /// or not of TCP, and where nobody counts. Costs a system call.
     fn segments(&self, _connection: ConnectionId) -> Option<Segments> {
         None
     }
 }
 
-/// Segments of one TCP connection, from its first SYN on, those without payload and those that were sent again included.
+/// Segments of one TCP connection, from its first SYN on, with those that have no payload and those that were sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     /// Sent by us.

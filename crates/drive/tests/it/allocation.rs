@@ -1,5 +1,6 @@
 //! In steady state a message costs no heap allocation, on the real engine and every transport.
 
+use crate::secure::Ends;
 use crate::world::{Play, Speech};
 use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::Clock;
@@ -15,12 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use units::{Instant, Nanos};
+use wire::tls::Version;
 
 #[test]
 fn a_message_in_steady_state_allocates_nothing() {
     for speech in Speech::ALL {
         let play = Play::new(speech).connections(4).messages(50_000);
-        assert_eq!(allocations_of(speech, play), 0, "{speech:?}");
+        assert_eq!(allocations_of(speech, None, play), 0, "{speech:?}");
     }
 }
 
@@ -31,8 +33,26 @@ fn a_message_of_an_open_loop_allocates_nothing_but_what_grows_to_its_bounds() {
             let play = Play::new(speech).payload(40).connections(4).rate("20k/s").messages(6_000);
             let play = if own { play.own() } else { play };
             // Queues double until they hold what this machine lets pile up.
-            let allocations = allocations_of(speech, play);
+            let allocations = allocations_of(speech, None, play);
             assert!(allocations < 50, "{allocations} in thousands of messages: {speech:?}");
+        }
+    }
+}
+
+#[test]
+fn a_message_inside_tls_costs_a_small_and_steady_number_of_allocations() {
+    for version in Version::ALL {
+        let ends = Ends::of(version);
+        for speech in Speech::ALL {
+            let [few, many] = [6_000, 11_000].map(|messages| {
+                let play = Play::new(speech).connections(4).messages(messages).inside(&ends.client);
+                allocations_of(speech, Some(ends.server.clone()), play)
+            });
+            // Between them lie 5000 messages.
+            let each = (many - few) / 5_000;
+            println!("{speech:?} inside TLS {version}: {each} allocations for each message");
+            assert!(each <= EACH_MAX, "{speech:?} {version}: {few} {many}");
+            assert!((few / (6_000 - FIRST - 100)).abs_diff(each) <= 1, "it grows: {few} {many}");
         }
     }
 }
@@ -46,19 +66,23 @@ fn allocations_are_counted() {
 }
 
 /// How often the worker's thread allocates between the thousandth message that it sends and one of the last.
-fn allocations_of(speech: Speech, mut play: Play) -> u64 {
+fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, mut play: Play) -> u64 {
     let Stop::Messages(messages) = play.workload.phases.stop else { panic!("{play:?}") };
     let messages = messages.get();
     let stop = Arc::new(AtomicBool::new(false));
     let (tell, told) = channel();
     let serving = thread::spawn({
         let stop = Arc::clone(&stop);
-        move || serve(speech, stop, &tell)
+        move || serve(speech, tls, stop, &tell)
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
     play.workload.timeouts = Timeouts { connect: long, handshake: long, reply: long, close: long };
-    let target =
-        Target { address: told.recv().unwrap(), sources: Vec::new(), transport: play.transport };
+    let target = Target {
+        address: told.recv().unwrap(),
+        sources: Vec::new(),
+        transport: play.transport,
+        tls: play.tls,
+    };
     let control = Arc::new(Control::new(1));
     let swapping = Swapping { other: Box::new(Interval::new(play.workload.arrival)) };
     let mut worker = Worker::new(play.workload, target, control, swapping);
@@ -76,11 +100,16 @@ fn allocations_of(speech: Speech, mut play: Play) -> u64 {
     engine.seen[1] - engine.seen[0]
 }
 
-fn serve(speech: Speech, stop: Arc<AtomicBool>, tell: &Sender<Address>) {
+pub(crate) fn serve(
+    speech: Speech,
+    tls: Option<wire::tls::Server>,
+    stop: Arc<AtomicBool>,
+    tell: &Sender<Address>,
+) {
     let mut engine = Epoll::new(Clock::start()).unwrap();
     let here = Address::Tcp(([127, 0, 0, 1], 0).into());
     tell.send(engine.listen(&here).unwrap()).unwrap();
-    run(&mut engine, &mut Server::new(speech.speaks(), stop));
+    run(&mut engine, &mut Server::new(speech.speaks(), tls, stop));
 }
 
 /// Swaps boxes, as an observer does that keeps what it is handed.
@@ -156,6 +185,9 @@ impl Engine for Counting {
         self.engine.arrived()
     }
 }
+
+/// What rustls and the layer allocate for a record that is sent and one that is received, at most.
+const EACH_MAX: u64 = 3;
 
 /// Everything that is allocated once is allocated by then.
 const FIRST: u64 = 1_000;

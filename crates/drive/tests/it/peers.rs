@@ -30,7 +30,11 @@ pub(crate) struct Census {
 
 impl Watched {
     pub(crate) fn new(speech: Speech) -> Self {
-        Self { server: Server::new(speech.speaks(), Arc::default()), census: Census::default() }
+        Self::of(Server::new(speech.speaks(), None, Arc::default()))
+    }
+
+    pub(crate) fn of(server: Server) -> Self {
+        Self { server, census: Census::default() }
     }
 
     pub(crate) fn totals(&self) -> Totals {
@@ -121,7 +125,7 @@ pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle
             speech.speaks()
         }
     };
-    Oracle::new(speaks, behaviour, Arc::default()).unwrap()
+    Oracle::new(speaks, None, behaviour, Arc::default()).unwrap()
 }
 
 /// An echo without framing that notes when which message came: the number of its connection in the order in which

@@ -175,7 +175,7 @@ fn a_stop_keeps_the_count_of_sessions_and_messages() {
 }
 
 /// Sessions that begin at `rate`, with so many messages each.
-fn sessions(mut play: Play, rate: &str, messages: u32, think: Nanos) -> Play {
+pub(crate) fn sessions(mut play: Play, rate: &str, messages: u32, think: Nanos) -> Play {
     let connections = play.workload.connections;
     let schedule = Schedule::new(rate.parse().unwrap(), Spacing::Uniform, connections);
     play.workload.arrival = Arrival::Sessions { schedule, think };

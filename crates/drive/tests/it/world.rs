@@ -1,13 +1,14 @@
 //! A worker on a simulated network, what it told while it ran, and the identities that hold on every run.
 
 use drive::{
-    ConnectionCounts, Control, Counts, ErrorClass, Interval, Observer, Outcome, Phase, Target,
-    Transport, Worker,
+    ConnectionCounts, Control, Counts, ErrorClass, Interval, Observer, Outcome, Phase,
+    StreamLayers, Target, Transport, Worker,
 };
 use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine, Node};
 use load::{
-    Arrival, Content, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop, Timeouts, Workload,
+    Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
+    Timeouts, Workload,
 };
 use serve::Speaks;
 use stats::Histogram;
@@ -53,6 +54,7 @@ impl Speech {
                     target: "/".to_owned(),
                     subprotocols: Vec::new(),
                     headers: Vec::new(),
+                    deflate: None,
                 };
                 Transport::WebSocket(Arc::new(request), websocket::Limits::default())
             }
@@ -86,6 +88,7 @@ pub(crate) struct Play {
     pub(crate) seed: u64,
     pub(crate) target: Address,
     pub(crate) transport: Transport,
+    pub(crate) tls: Option<wire::tls::Client>,
     pub(crate) workload: Workload,
 }
 
@@ -125,6 +128,7 @@ impl Play {
             seed: 7,
             target: address(),
             transport: speech.transport(),
+            tls: None,
             workload,
         }
     }
@@ -174,6 +178,21 @@ impl Play {
         if let Transport::Raw { reply_len } = &mut self.transport {
             *reply_len = len;
         }
+        self
+    }
+
+    /// With payloads that differ from message to message, as long as they are now.
+    pub(crate) fn varied(mut self, kind: PayloadKind) -> Self {
+        let content = &self.workload.content;
+        let (size, is_text) = (Bytes(content.payload().len() as u64), content.is_text());
+        let varied = Content::varied(kind, size, 7);
+        self.workload.content = if is_text { varied.as_text() } else { varied.as_binary() };
+        self
+    }
+
+    /// Inside TLS.
+    pub(crate) fn inside(mut self, client: &wire::tls::Client) -> Self {
+        self.tls = Some(client.clone());
         self
     }
 
@@ -296,6 +315,7 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
         address: play.target.clone(),
         sources: Vec::new(),
         transport: play.transport.clone(),
+        tls: play.tls.clone(),
     };
     Worker::new(play.workload.clone(), target, Arc::clone(control), Notes::default())
 }
@@ -371,6 +391,13 @@ impl Played {
         self.notes.intervals.iter().map(of).sum()
     }
 
+    /// How many replies arrived in the window.
+    pub(crate) fn replies_of_window(&self) -> u64 {
+        let intervals = self.notes.intervals.iter();
+        let of_window = intervals.filter(|interval| interval.phase == Phase::Measure);
+        of_window.map(|interval| interval.replies).sum()
+    }
+
     /// What went wrong: class, how often, the example.
     pub(crate) fn errors(&self) -> Vec<(ErrorClass, u64, &str)> {
         let errors = self.outcome.errors.iter();
@@ -436,6 +463,13 @@ impl Played {
         if self.outcome.window.is_some() {
             assert_eq!(sums[1], measured);
         }
+        let in_window = |of: fn(&Kept) -> u64| -> u64 {
+            let intervals = self.notes.intervals.iter();
+            intervals.filter(|interval| interval.phase == Phase::Measure).map(of).sum()
+        };
+        let StreamLayers { sent, received } = self.outcome.layers;
+        assert_eq!(sent.total(), in_window(|interval| interval.bytes_sent));
+        assert_eq!(received.total(), in_window(|interval| interval.bytes_received));
         if !self.is_open {
             assert_eq!(sums[0].sent, warm_up.sent);
         }

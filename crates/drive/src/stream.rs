@@ -1,0 +1,342 @@
+//! What the bytes of the transport's stream are made of, and in how many segments they travelled; of the window.
+//!
+//! Nothing is asked for a message: its payload is added up where it is counted anyway, the layers of a stack keep sums
+//! of their own, and both are looked at when the window begins, when it ends, and when a connection ends inside it.
+//! Framing is what remains, so that the parts always add up to the bytes.
+//!
+//! Left out: what stands around the segments (TCP/IP headers), which crate `run` estimates from their number.
+
+use crate::Worker;
+use crate::connection::Connection;
+use crate::recorder::{Observer, Phase};
+use engine::Engine;
+use wire::{Layers, Protocol};
+
+/// What the bytes of the stream were, in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamLayers {
+    /// Of those that were sent.
+    pub sent: Split,
+    /// Of those that arrived.
+    pub received: Split,
+}
+
+impl StreamLayers {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: Self) {
+        self.sent.add(other.sent);
+        self.received.add(other.received);
+    }
+}
+
+/// What the bytes of the stream were, in one direction. Together they are exactly those that the intervals of the
+/// measurement count.
+///
+/// A message's payload and what encoding added to it count where it is sent, or decoded as a whole: of a message that
+/// the edge of the window cuts, the bytes that arrived outside of it count as if they had arrived inside, and the other
+/// way round. Where that would leave less than nothing for the framing, they are taken off the payload again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Payloads of messages, as their sender has them.
+    pub payload: u64,
+    /// By how much they grew when they were encoded; negative where they were compressed.
+    pub encoding: i64,
+    /// Lengths, frame headers, heads, handshakes of the protocol: what is none of the others.
+    pub framing: u64,
+    /// Records of TLS without what is protected in them, and its handshakes.
+    pub tls: u64,
+}
+
+impl Split {
+    /// Of so many bytes.
+    fn new(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Self {
+        let tls = u64::try_from(tls).unwrap_or(0).min(bytes);
+        let plain = bytes - tls;
+        let payload = payload.min(plain.saturating_add_signed(encoding.saturating_neg()));
+        let encoded = payload.saturating_add_signed(encoding).min(plain);
+        let encoding = encoded.cast_signed() - payload.cast_signed();
+        Self { payload, encoding, framing: plain - encoded, tls }
+    }
+
+    /// All of them together: the bytes of the stream.
+    pub fn total(self) -> u64 {
+        (self.payload + self.framing + self.tls).saturating_add_signed(self.encoding)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.payload += other.payload;
+        self.encoding += other.encoding;
+        self.framing += other.framing;
+        self.tls += other.tls;
+    }
+}
+
+/// TCP segments of the window, with the acknowledgements that travelled alone; without those that the kernel sends
+/// after our close.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Sent, on all connections: what the sample had, by the share of the connections that it is.
+    pub sent: u64,
+    /// That arrived, likewise.
+    pub received: u64,
+    /// Connections that were in the sample: of those that were there when the window began, 256 at most, evenly
+    /// chosen; of those that came in it, each 32nd.
+    pub connections_sampled: u64,
+    /// Connections that existed in the window.
+    pub connections: u64,
+}
+
+impl Segments {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.connections_sampled += other.connections_sampled;
+        self.connections += other.connections;
+    }
+}
+
+/// Counts what the window's bytes are.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    /// Payload bytes since the last interval was handed over.
+    payload_sent: u64,
+    payload_received: u64,
+    /// Of the intervals of the measurement: bytes and payload.
+    sent: (u64, u64),
+    received: (u64, u64),
+    layers: LayerSums,
+    stayed: Sample,
+    came: Sample,
+}
+
+/// By how much the layers of all connections grew; an end without its beginning is negative for the moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct LayerSums {
+    tls_sent: i64,
+    tls_received: i64,
+    encoding_sent: i64,
+    encoding_received: i64,
+}
+
+/// Connections of one kind, and the segments of some of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    sent: u64,
+    received: u64,
+    sampled: u64,
+    connections: u64,
+}
+
+/// A connection that is in the sample.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    /// What it had when the window began.
+    begin: engine::Segments,
+    /// It came in the window.
+    came: bool,
+}
+
+impl Stream {
+    /// So many payload bytes were sent.
+    #[inline]
+    pub(crate) fn sent(&mut self, payload: u64) {
+        self.payload_sent += payload;
+    }
+
+    /// So many payload bytes were decoded.
+    #[inline]
+    pub(crate) fn received(&mut self, payload: usize) {
+        self.payload_received += payload as u64;
+    }
+
+    /// An interval ends in which so many bytes were sent and received.
+    pub(crate) fn interval(&mut self, phase: Phase, bytes_sent: u64, bytes_received: u64) {
+        let sent = (bytes_sent, std::mem::take(&mut self.payload_sent));
+        let received = (bytes_received, std::mem::take(&mut self.payload_received));
+        if phase == Phase::Measure {
+            self.sent = (self.sent.0 + sent.0, self.sent.1 + sent.1);
+            self.received = (self.received.0 + received.0, self.received.1 + received.1);
+        }
+    }
+
+    /// What the window was made of.
+    pub(crate) fn layers(&self) -> StreamLayers {
+        let (sent, received, sums) = (self.sent, self.received, self.layers);
+        StreamLayers {
+            sent: Split::new(sent.0, sent.1, sums.encoding_sent, sums.tls_sent),
+            received: Split::new(received.0, received.1, sums.encoding_received, sums.tls_received),
+        }
+    }
+
+    /// In how many segments; `None` if no connection says it.
+    pub(crate) fn segments(&self) -> Option<Segments> {
+        let (stayed, came) = (self.stayed.scaled(), self.came.scaled());
+        let connections_sampled = self.stayed.sampled + self.came.sampled;
+        (connections_sampled > 0).then(|| Segments {
+            sent: stayed.sent + came.sent,
+            received: stayed.received + came.received,
+            connections_sampled,
+            connections: self.stayed.connections + self.came.connections,
+        })
+    }
+
+    /// One more connection begins inside the window; whether it is to be in the sample.
+    fn came(&mut self) -> Option<Box<Sampled>> {
+        self.came.connections += 1;
+        let is_sampled = self.came.connections % SAMPLED_EACH == 1;
+        is_sampled.then(|| Box::new(Sampled { begin: engine::Segments::default(), came: true }))
+    }
+
+    /// What a connection of the sample had of the window.
+    fn sampled(&mut self, sampled: &Sampled, end: engine::Segments) {
+        let sample = if sampled.came { &mut self.came } else { &mut self.stayed };
+        sample.sent += end.sent.saturating_sub(sampled.begin.sent);
+        sample.received += end.received.saturating_sub(sampled.begin.received);
+        sample.sampled += 1;
+    }
+}
+
+impl LayerSums {
+    fn add(&mut self, layers: Layers) {
+        self.tls_sent += layers.tls_sent.cast_signed();
+        self.tls_received += layers.tls_received.cast_signed();
+        self.encoding_sent += layers.encoding_sent;
+        self.encoding_received += layers.encoding_received;
+    }
+
+    fn subtract(&mut self, layers: Layers) {
+        self.tls_sent -= layers.tls_sent.cast_signed();
+        self.tls_received -= layers.tls_received.cast_signed();
+        self.encoding_sent -= layers.encoding_sent;
+        self.encoding_received -= layers.encoding_received;
+    }
+}
+
+impl Sample {
+    /// The segments of all of its connections, as far as any of them says it.
+    fn scaled(self) -> engine::Segments {
+        let scale = |count: u64| {
+            let all = u128::from(count) * u128::from(self.connections);
+            let scaled = all.checked_div(self.sampled.into()).unwrap_or(0);
+            u64::try_from(scaled).unwrap_or(u64::MAX)
+        };
+        engine::Segments { sent: scale(self.sent), received: scale(self.received) }
+    }
+}
+
+impl<O: Observer> Worker<O> {
+    /// The window begins: what the layers have counted so far is not of it.
+    pub(crate) fn begin_stream<E: Engine>(&mut self, engine: &E) {
+        let stream = &mut self.recorder.stream;
+        let stride = (self.live as usize).div_ceil(SAMPLED_MAX).max(1);
+        for (index, connection) in self.connections.iter_mut().flatten().enumerate() {
+            stream.stayed.connections += 1;
+            if index % stride == 0 {
+                let segments = engine.segments(connection.id);
+                connection.sampled = segments.map(|begin| Box::new(Sampled { begin, came: false }));
+            }
+        }
+        if self.has_layers {
+            for connection in self.connections.iter().flatten() {
+                stream.layers.subtract(connection.machine.layers());
+            }
+        }
+    }
+
+    /// The window ends.
+    pub(crate) fn end_stream<E: Engine>(&mut self, engine: &E) {
+        for connection in self.connections.iter_mut().flatten() {
+            if let Some(sampled) = connection.sampled.take()
+                && let Some(segments) = engine.segments(connection.id)
+            {
+                self.recorder.stream.sampled(&sampled, segments);
+            }
+        }
+        if self.has_layers {
+            for connection in self.connections.iter().flatten() {
+                self.recorder.stream.layers.add(connection.machine.layers());
+            }
+        }
+    }
+
+    /// A connection begins: whether it is in the sample.
+    pub(crate) fn join_stream(&mut self) -> Option<Box<Sampled>> {
+        if self.phase == Phase::Measure { self.recorder.stream.came() } else { None }
+    }
+
+    /// A connection ends; the engine has not closed it yet.
+    pub(crate) fn leave_stream<E: Engine>(&mut self, engine: &E, connection: &Connection) {
+        if self.phase != Phase::Measure {
+            return;
+        }
+        let stream = &mut self.recorder.stream;
+        if self.has_layers {
+            stream.layers.add(connection.machine.layers());
+        }
+        if let Some(sampled) = &connection.sampled
+            && let Some(segments) = engine.segments(connection.id)
+        {
+            stream.sampled(sampled, segments);
+        }
+    }
+}
+
+/// How many of the connections that are there when the window begins are in the sample at most.
+const SAMPLED_MAX: usize = 256;
+
+/// Of so many connections that come in the window, one is in the sample.
+const SAMPLED_EACH: u64 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_always_add_up_to_the_bytes() {
+        #[rustfmt::skip]
+        let table = [
+            // bytes, payload, encoding, tls  => payload, encoding, framing, tls
+            ((100,        60,        0,   22), (60,      0,      18,   22)),
+            ((100,       200,     -150,   22), (200,  -150,      28,   22)),
+            ((100,        60,        5,    0), (60,      5,      35,    0)),
+            ((0,           0,        0,    0), (0,       0,       0,    0)),
+            // Cut by the edge of the window: more of a message than arrived in it, or a layer's count that went down.
+            ((100,       150,        0,   22), (78,      0,       0,   22)),
+            ((100,        60,        0,   -9), (60,      0,      40,    0)),
+            ((100,        60,        0,  300), (0,       0,       0,  100)),
+            ((100,        60,      -80,    0), (60,    -60,     100,    0)),
+            ((100,        60,      300,    0), (0,     100,       0,    0)),
+            ((100,       500,     -100,   20), (180,  -100,       0,   20)),
+        ];
+        for ((bytes, payload, encoding, tls), (payload_of, encoding_of, framing, tls_of)) in table {
+            let split = Split::new(bytes, payload, encoding, tls);
+            let expected =
+                Split { payload: payload_of, encoding: encoding_of, framing, tls: tls_of };
+            assert_eq!(split, expected, "{bytes} {payload} {encoding} {tls}");
+            assert_eq!(split.total(), bytes);
+        }
+    }
+
+    #[test]
+    fn segments_of_a_sample_stand_for_those_of_all() {
+        let sampled = |came| Sampled { begin: engine::Segments { sent: 5, received: 7 }, came };
+        let mut stream = Stream::default();
+        assert_eq!(stream.segments(), None, "nobody says it");
+        stream.stayed.connections = 100;
+        assert_eq!(stream.segments(), None, "nobody says it");
+        for _ in 0..4 {
+            stream.sampled(&sampled(false), engine::Segments { sent: 15, received: 27 });
+        }
+        let stayed =
+            Segments { sent: 1000, received: 2000, connections_sampled: 4, connections: 100 };
+        assert_eq!(stream.segments(), Some(stayed));
+
+        let chosen = (0..64).filter(|_| stream.came().is_some()).count();
+        assert_eq!(chosen, 2);
+        assert_eq!(stream.segments().unwrap().sent, 1000, "none of those that came says it");
+        stream.sampled(&sampled(true), engine::Segments { sent: 6, received: 10 });
+        let all = Segments { sent: 1064, received: 2192, connections_sampled: 5, connections: 164 };
+        assert_eq!(stream.segments(), Some(all));
+    }
+}
