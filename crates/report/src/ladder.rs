@@ -52,7 +52,8 @@ fn no_conclusion(record: &RunRecord) -> String {
 
 /// The answer in one sentence: what WebSocket costs against the baseline or, if that was not measured, the first rung
 /// that was; and what TLS adds to a WebSocket message, if that was measured and shows. `None` if there is nothing to
-/// compare, or if the verdict says that it is no result. Built of the record's numbers; unescaped, for the record itself.
+/// compare, or if the verdict says that it is no result. Built of the record's numbers; unescaped, for the record
+/// itself.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
     let baseline = baseline(record)

@@ -192,7 +192,8 @@ fn parts(split: Split, bytes: u64, per_message: f64) -> Option<Parts> {
             Some(share(encoding)),
             Some(share(number::float(framing_bytes))),
             Some(share(number::float(tls_bytes))),
-            tcp_ip_estimated_bytes.map(|bytes| share(number::float(bytes))),
+            // An estimate has no tenths.
+            tcp_ip_estimated_bytes.map(|bytes| share(number::float(bytes)).round()),
         ]
     })
 }

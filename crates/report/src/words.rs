@@ -2,6 +2,7 @@
 
 use crate::number;
 use record::{Arrival, Block, Lifetime, MessageKind, PayloadKind, Spacing, Workload};
+use units::Bytes;
 
 /// What it is called in a sentence: rungs of the ladder have a name for people, others their own.
 pub(crate) fn name(workload: &Workload) -> &str {
@@ -25,9 +26,9 @@ pub(crate) fn name(workload: &Workload) -> &str {
     }
 }
 
-/// `64 B`.
+/// `64 B`, `1 KiB`: as it was asked for, to the last byte.
 pub(crate) fn size(workload: &Workload) -> String {
-    number::bytes(number::float(workload.message.size_bytes))
+    Bytes(workload.message.size_bytes).to_string()
 }
 
 /// `64 B binary`, `1.0 KiB text (JSON)`.

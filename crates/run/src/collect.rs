@@ -2,12 +2,13 @@
 
 use crate::block::{Measured, Reading, Task};
 use crate::plan::Peer;
-use drive::{ErrorClass, Outcome};
+use drive::{ErrorClass, Outcome, StreamLayers};
+use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::CpuTimes;
 use record::{
     Block, Connections, ContextSwitches, Counts, Cpu, Fairness, Identity, Little, Missing,
-    OpenLoop, Phases, Sessions, Stall, Stalls, Summary, Wire,
+    OpenLoop, Phases, Sessions, Split, Stall, Stalls, Summary, TlsSeen, Wire,
 };
 use stats::{ClosedLoop, Histogram};
 use units::{Instant, Nanos};
@@ -46,7 +47,7 @@ pub(crate) fn block(
         failed: None,
         counts: counts(outcomes),
         connections,
-        tls: None,
+        tls: tls(outcomes.iter().filter_map(|outcome| outcome.tls.as_ref())),
         errors: errors(outcomes),
         round_trip: Summary::of(&collected.round_trips).filter(|_| !is_open),
         open_loop: is_open.then(|| open_loop(measured)),
@@ -60,7 +61,7 @@ pub(crate) fn block(
         ),
         messages_per_s: per_second(collected.replies, measured_time),
         cpu: cpu(task, measured),
-        wire: wire(measured),
+        wire: wire(task, measured),
         context_switches: context_switches(measured),
         little: little(task, measured, measured_time, (&life, &close), connections),
         series: collected.series.clone(),
@@ -71,8 +72,8 @@ pub(crate) fn block(
                 Summary::of(&once)
             }),
             connect: Summary::of(&times(|outcome| &outcome.times.connect)),
-            tls_full: None,
-            tls_resumed: None,
+            tls_full: Summary::of(&times(|outcome| &outcome.times.tls_full)),
+            tls_resumed: Summary::of(&times(|outcome| &outcome.times.tls_resumed)),
             handshake: Summary::of(&times(|outcome| &outcome.times.handshake)),
             first_reply: Summary::of(&times(|outcome| &outcome.times.first_reply)),
             close: Summary::of(&close),
@@ -185,6 +186,24 @@ fn connections(task: &Task<'_>, outcomes: &[Outcome]) -> Connections {
     all
 }
 
+/// What the first handshake of the first worker agreed on, and all that were made.
+fn tls<'a>(mut of_workers: impl Iterator<Item = &'a drive::TlsSeen>) -> Option<TlsSeen> {
+    let drive::TlsSeen { facts, full, resumed } = of_workers.next()?;
+    let mut seen = TlsSeen {
+        version: facts.version.to_string(),
+        suite: facts.suite.to_owned(),
+        group: facts.group.map(str::to_owned),
+        alpn: facts.alpn.as_deref().map(str::to_owned),
+        full: *full,
+        resumed: *resumed,
+    };
+    for drive::TlsSeen { full, resumed, .. } in of_workers {
+        seen.full += full;
+        seen.resumed += resumed;
+    }
+    Some(seen)
+}
+
 fn errors(outcomes: &[Outcome]) -> Vec<record::ErrorClass> {
     let mut all: Vec<record::ErrorClass> = Vec::new();
     for tally in outcomes.iter().flat_map(|outcome| &outcome.errors) {
@@ -212,6 +231,8 @@ fn class_name(class: ErrorClass) -> &'static str {
         ErrorClass::Protocol => "protocol_broken",
         ErrorClass::Refused => "refused",
         ErrorClass::ReplyTimedOut => "reply_timed_out",
+        ErrorClass::Tls => "tls_failed",
+        ErrorClass::TlsTimedOut => "tls_handshake_timed_out",
         ErrorClass::WrongReply => "wrong_reply",
     }
 }
@@ -300,16 +321,74 @@ fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
     }
 }
 
-fn wire(measured: &Measured) -> Wire {
-    let collected = &measured.collected;
+fn wire(task: &Task<'_>, measured: &Measured) -> Wire {
+    let (collected, outcomes) = (&measured.collected, &measured.outcomes);
+    let mut layers = StreamLayers::default();
+    outcomes.iter().for_each(|outcome| layers.add(outcome.layers));
+    let mut missing = Missing::new();
+    let segments = outcomes.iter().filter_map(|outcome| outcome.segments);
+    let tcp_ip = tcp_ip(&task.target.address, segments)
+        .map_err(|reason| missing.insert("tcp_ip_estimated_bytes".to_owned(), reason.to_owned()))
+        .ok();
+    let compresses = task.measurement.speech.deflate.is_some();
     Wire {
         sent_bytes: collected.bytes_sent,
         received_bytes: collected.bytes_received,
         sent_bytes_per_message: per_message(collected.bytes_sent, collected.replies),
         received_bytes_per_message: per_message(collected.bytes_received, collected.replies),
-        ..Wire::default()
+        sent: Some(split(layers.sent, tcp_ip.map(|(sent, _)| sent))),
+        received: Some(split(layers.received, tcp_ip.map(|(_, received)| received))),
+        compression_ratio: if compresses { compression_ratio(layers) } else { None },
+        missing,
     }
 }
+
+fn split(split: drive::Split, tcp_ip_estimated_bytes: Option<u64>) -> Split {
+    let drive::Split { payload, encoding, framing, tls } = split;
+    Split {
+        payload_bytes: payload,
+        encoding_bytes: encoding,
+        framing_bytes: framing,
+        tls_bytes: tls,
+        tcp_ip_estimated_bytes,
+    }
+}
+
+/// Payloads by what became of them, both directions together; `None` if there were none.
+fn compression_ratio(StreamLayers { sent, received }: StreamLayers) -> Option<f64> {
+    let payload = sent.payload + received.payload;
+    let encoded = [sent, received]
+        .map(|split| split.payload.saturating_add_signed(split.encoding))
+        .into_iter()
+        .sum();
+    per_message(payload, encoded).filter(|_| payload > 0)
+}
+
+/// What TCP and IP add to the stream, sent and received, from the number of segments; why it is not known.
+fn tcp_ip(
+    to: &Address,
+    of_workers: impl Iterator<Item = drive::Segments>,
+) -> Result<(u64, u64), &'static str> {
+    let header = match to {
+        Address::Tcp(to) if to.is_ipv4() => IPV4_HEADER + TCP_HEADER,
+        Address::Tcp(_) => IPV6_HEADER + TCP_HEADER,
+        Address::Unix(_) => return Err("a Unix socket has neither"),
+    };
+    let mut all = drive::Segments::default();
+    of_workers.for_each(|segments| all.add(segments));
+    match all.connections_sampled {
+        0 => Err("no connection said how many segments it took"),
+        _ => Ok((all.sent.saturating_mul(header), all.received.saturating_mul(header))),
+    }
+}
+
+/// Without options (RFC 791, section 3.1).
+const IPV4_HEADER: u64 = 20;
+/// Without extensions (RFC 8200, section 3).
+const IPV6_HEADER: u64 = 40;
+/// With the option that every segment of Linux has, timestamps and two bytes of padding (RFC 9293, section 3.1; RFC
+/// 7323, section 3.2).
+const TCP_HEADER: u64 = 20 + 12;
 
 fn context_switches(measured: &Measured) -> ContextSwitches {
     let mut switches = ContextSwitches::default();
@@ -416,6 +495,7 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::tls::{Facts, Version};
 
     #[test]
     fn stalls_of_all_workers_stand_in_the_order_of_time_from_the_window_on() {
@@ -450,6 +530,52 @@ mod tests {
         assert_eq!(found(&[5]), None);
         assert_eq!(found(&[9, 1]), Some((1, 1)));
         assert_eq!(found(&[9, 1, 7]), Some((1, 7)));
+    }
+
+    #[test]
+    fn headers_of_all_segments_are_those_of_their_family() {
+        let segments =
+            drive::Segments { sent: 10, received: 20, connections_sampled: 1, connections: 1 };
+        let tcp_ip = |to: &str, workers| {
+            tcp_ip(&Address::Tcp(to.parse().unwrap()), std::iter::repeat_n(segments, workers))
+        };
+        assert_eq!(tcp_ip("127.0.0.1:80", 2), Ok((2 * 10 * 52, 2 * 20 * 52)));
+        assert_eq!(tcp_ip("[::1]:80", 2), Ok((2 * 10 * 72, 2 * 20 * 72)));
+        assert_eq!(tcp_ip("[::1]:80", 0), Err("no connection said how many segments it took"));
+        let unix = super::tcp_ip(&Address::Unix("/run/a.sock".into()), std::iter::empty());
+        assert_eq!(unix, Err("a Unix socket has neither"));
+    }
+
+    #[test]
+    fn what_the_first_worker_agreed_on_stands_for_all_and_handshakes_are_added_up() {
+        let facts = |suite| Facts {
+            version: Version::Tls13,
+            suite,
+            group: Some("X25519MLKEM768"),
+            alpn: Some("http/1.1".into()),
+            resumed: false,
+        };
+        let workers = ["TLS13_AES_256_GCM_SHA384", "TLS13_AES_128_GCM_SHA256"]
+            .map(|suite| drive::TlsSeen { facts: facts(suite), full: 1, resumed: 7 });
+        let expected = TlsSeen {
+            version: "1.3".to_owned(),
+            suite: "TLS13_AES_256_GCM_SHA384".to_owned(),
+            group: Some("X25519MLKEM768".to_owned()),
+            alpn: Some("http/1.1".to_owned()),
+            full: 2,
+            resumed: 14,
+        };
+        assert_eq!(tls(workers.iter()), Some(expected));
+        assert_eq!(tls([].iter()), None);
+    }
+
+    #[test]
+    fn the_compression_is_that_of_both_directions() {
+        let split = |payload, encoding| drive::Split { payload, encoding, framing: 6, tls: 22 };
+        let ratio = |sent, received| compression_ratio(StreamLayers { sent, received });
+        assert_eq!(ratio(split(1000, -750), split(1000, -250)), Some(2.0));
+        assert_eq!(ratio(split(64, 5), split(0, 0)), Some(64.0 / 69.0));
+        assert_eq!(ratio(split(0, 1), split(0, 0)), None);
     }
 
     #[test]

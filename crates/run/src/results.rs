@@ -3,7 +3,7 @@
 use crate::block::{Collected, Measured};
 use crate::plan::{Measurement, Plan};
 use load::{Arrival, Lifetime};
-use record::{Block, Comparison, Estimate, PerMetric, Summary, WorkloadResult};
+use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Summary, WorkloadResult};
 use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
 
 /// The block of one workload in one round, with the distribution that it is judged by.
@@ -138,6 +138,52 @@ pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     results
 }
 
+/// What each layer of the plan adds, where its two measurements share a round.
+pub(crate) fn added(plan: &Plan, kept: &[Kept]) -> Vec<Added> {
+    plan.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
+}
+
+fn one_added(plan: &Plan, kept: &[Kept], layer: &Layer) -> Option<Added> {
+    let (workload, base) = (layer.workload, layer.base);
+    let pairs = |number: &dyn Fn(&Kept) -> Option<f64>| pairs(kept, number, workload, base);
+    let bytes =
+        |number: fn(&Block) -> Option<f64>| mean_difference(&pairs(&|kept| number(&kept.block)));
+    let round_trip = difference(plan, &pairs(&|kept| Metric::RoundTripP50.of(kept)));
+    let cpu = difference(
+        plan,
+        &pairs(&|kept| Some(Metric::GeneratorCpu.of(kept)? + Metric::ServerCpu.of(kept)?)),
+    );
+    let sent = bytes(|block| block.wire.sent_bytes_per_message);
+    let received = bytes(|block| block.wire.received_bytes_per_message);
+    let is_known = round_trip.is_some() || cpu.is_some() || sent.is_some() || received.is_some();
+    is_known.then(|| Added {
+        workload,
+        base,
+        layer: layer.name.clone(),
+        round_trip_p50_ns: round_trip,
+        cpu_us_per_message: cpu,
+        sent_bytes_per_message: sent,
+        received_bytes_per_message: received,
+    })
+}
+
+/// The difference of the medians, with its interval where there are enough rounds for one.
+fn difference(plan: &Plan, pairs: &[Pair]) -> Option<Estimate> {
+    if let Ok(stats::Estimate { value, low, high }) = Bootstrap::new(plan.seed).difference(pairs) {
+        return Some(Estimate { value, low: Some(low), high: Some(high) });
+    }
+    let median = |of: fn(&Pair) -> f64| stats::median(&pairs.iter().map(of).collect::<Vec<f64>>());
+    let value = median(|pair| pair.subject).ok()? - median(|pair| pair.baseline).ok()?;
+    Some(Estimate { value, low: None, high: None })
+}
+
+/// The difference of the means; `None` of nothing.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+fn mean_difference(pairs: &[Pair]) -> Option<f64> {
+    let sum: f64 = pairs.iter().map(|pair| pair.subject - pair.baseline).sum();
+    (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
+}
+
 fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
     let blocks: Vec<&Kept> = kept.iter().filter(|kept| kept.block.workload == workload).collect();
     let good: Vec<&Kept> =
@@ -187,14 +233,19 @@ fn compare(
     let mut comparisons = PerMetric::default();
     for metric in METRICS {
         *metric.place(&mut comparisons) =
-            comparison(plan, &pairs(kept, metric, workload, baseline));
+            comparison(plan, &pairs(kept, &|kept| metric.of(kept), workload, baseline));
     }
     Some(comparisons)
 }
 
 /// The rounds in which both have the number.
-fn pairs(kept: &[Kept], metric: Metric, workload: usize, baseline: usize) -> Vec<Pair> {
-    let number = |kept: &Kept| metric.of(kept).filter(|_| kept.block.failed.is_none());
+fn pairs(
+    kept: &[Kept],
+    number: &dyn Fn(&Kept) -> Option<f64>,
+    workload: usize,
+    baseline: usize,
+) -> Vec<Pair> {
+    let number = |kept: &Kept| number(kept).filter(|_| kept.block.failed.is_none());
     let of = |workload: usize| kept.iter().filter(move |kept| kept.block.workload == workload);
     of(workload)
         .filter_map(|subject| {
@@ -242,7 +293,87 @@ fn correct(results: &mut [WorkloadResult]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Nanos;
+    use crate::collect::{self, Place};
+    use crate::plan::Order;
+    use units::{Instant, Nanos};
+
+    #[test]
+    fn what_a_layer_adds_is_the_difference_in_the_rounds_that_both_have() {
+        let plan = plan(&[(1, 0, "TLS")]);
+        // The machine is slower from round to round, by more than the layer adds.
+        let both = |round| {
+            let slower = 50 * u32::try_from(round).unwrap();
+            [kept(0, round, 100 + slower, 64.0), kept(1, round, 112 + slower, 86.5)]
+        };
+        let mut all: Vec<Kept> = (0..8).flat_map(both).collect();
+        let [added] = &added(&plan, &all)[..] else { panic!("one layer") };
+        assert_eq!((added.workload, added.base, &added.layer[..]), (1, 0, "TLS"));
+        let near = |found: Option<Estimate>, expected: f64, tolerance: f64| {
+            let Estimate { value, low, high } = found.unwrap();
+            [Some(value), low, high]
+                .into_iter()
+                .all(|value| (value.unwrap() - expected).abs() <= tolerance)
+        };
+        // A histogram has three digits.
+        assert!(near(added.round_trip_p50_ns, 12_000.0, 1000.0), "{added:?}");
+        // Half of the round trip at either end.
+        assert!(near(added.cpu_us_per_message, 12.0, 1e-9), "{added:?}");
+        assert_eq!(added.sent_bytes_per_message, Some(22.5));
+        assert_eq!(added.received_bytes_per_message, Some(45.0));
+
+        // A block that failed takes its round along, and five rounds give no interval.
+        all.retain(|kept| kept.block.round < 6);
+        all[10].block.failed = Some("connection refused".to_owned());
+        let added = super::added(&plan, &all).remove(0);
+        let cpu = added.cpu_us_per_message.unwrap();
+        assert!((cpu.value - 12.0).abs() < 1e-9 && cpu.low.is_none(), "{cpu:?}");
+        // The server of one is not ours to look into.
+        all.iter_mut()
+            .filter(|kept| kept.block.workload == 0)
+            .for_each(|kept| kept.block.cpu.server_us_per_message = None);
+        let added = super::added(&plan, &all).remove(0);
+        assert_eq!(added.cpu_us_per_message, None);
+        assert!(added.round_trip_p50_ns.is_some());
+    }
+
+    #[test]
+    fn layers_whose_measurements_share_no_round_add_nothing() {
+        let plan = plan(&[(1, 0, "TLS"), (2, 0, "framing")]);
+        let all = [kept(0, 0, 100, 64.0), kept(2, 0, 110, 70.0), kept(1, 1, 112, 86.0)];
+        let layers: Vec<String> = added(&plan, &all).into_iter().map(|added| added.layer).collect();
+        assert_eq!(layers, ["framing"]);
+    }
+
+    fn plan(layers: &[(usize, usize, &str)]) -> Plan {
+        let layers = layers.iter().map(|(workload, base, name)| Layer {
+            workload: *workload,
+            base: *base,
+            name: (*name).to_owned(),
+        });
+        Plan {
+            measurements: Vec::new(),
+            rounds: 8,
+            order: Order::Shuffled,
+            baseline: Some(0),
+            layers: layers.collect(),
+            seed: 7,
+            public_allowed: false,
+        }
+    }
+
+    /// A block whose round trips all took so long, half of it on the CPUs of either end; twice the bytes came back.
+    fn kept(workload: usize, round: usize, micros: u32, sent: f64) -> Kept {
+        let place = Place { workload, round };
+        let mut block = collect::failed(place, Instant::START, String::new());
+        block.failed = None;
+        block.cpu.generator_us_per_message = Some(f64::from(micros) / 2.0);
+        block.cpu.server_us_per_message = Some(f64::from(micros) / 2.0);
+        block.wire.sent_bytes_per_message = Some(sent);
+        block.wire.received_bytes_per_message = Some(2.0 * sent);
+        let mut times = Histogram::new();
+        (0..100).for_each(|_| times.record(Nanos::from_micros(micros.into())));
+        Kept { block, headline: Headline::RoundTrip(times) }
+    }
 
     #[test]
     fn percentiles_of_all_blocks_are_those_of_all_messages() {

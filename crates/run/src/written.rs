@@ -3,8 +3,9 @@
 use crate::plan::{Measurement, Peer, Plan};
 use crate::setup::{SetUp, numbers};
 use load::{Arrival, Expect, Lifetime, Pick, Schedule, Stop};
-use record::{Message, MessageKind, Pinning, Spacing, TimeOuts, Verify, Workload};
+use record::{Message, MessageKind, Pinning, Resumption, Spacing, TimeOuts, Verify, Workload};
 use std::num::NonZeroU32;
+use wire::tls::{ClientOptions, Trust};
 
 /// Writes the plan down, with the order in which its blocks ran.
 pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record::Plan {
@@ -90,6 +91,29 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
                 _ => Vec::new(),
             },
         },
+    }
+}
+
+fn payload_kind(kind: load::PayloadKind) -> record::PayloadKind {
+    match kind {
+        load::PayloadKind::Zero => record::PayloadKind::Zero,
+        load::PayloadKind::Json => record::PayloadKind::Json,
+        load::PayloadKind::Text => record::PayloadKind::Text,
+        load::PayloadKind::Random => record::PayloadKind::Random,
+    }
+}
+
+fn tls_wanted(options: &ClientOptions) -> record::Tls {
+    record::Tls {
+        versions: options.versions.iter().map(ToString::to_string).collect(),
+        suites: options.suites.clone(),
+        resumption: if options.resumption { Resumption::Tickets } else { Resumption::None },
+        alpn: options.alpn.clone(),
+        verified: match options.trust {
+            Trust::Anyone => false,
+            Trust::Authorities { .. } => true,
+        },
+        client_certificate: options.identity.is_some(),
     }
 }
 

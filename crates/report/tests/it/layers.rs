@@ -241,8 +241,9 @@ fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
 fn a_single_run_shows_what_compression_made_of_its_payload() {
     let mut record = records::layered(&["ws-deflate"]);
     record.blocks.truncate(1);
+    record.plan.workloads[0].message.size_bytes = 1024;
     let page = report::run(&record, &Style::default());
-    assert!(page.contains("64 B binary (JSON), 50 connections"), "{page}");
+    assert!(page.contains("1 KiB binary (JSON), 50 connections"), "{page}");
     expect![[r#"
         bytes/message  sent 50 B = payload 64 - encoding 20 + framing 6; TCP/IP about 52
                        received 46 B = payload 64 - encoding 20 + framing 2; TCP/IP
