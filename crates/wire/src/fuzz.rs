@@ -6,6 +6,7 @@
 use crate::contract::{Event, Input, Kind, Message, Protocol};
 use crate::framed::{self, Framed};
 use crate::http1::{self, Http1};
+use crate::websocket::deflate;
 use crate::websocket::handshake::{
     self, Accepted, ClientHandshake, HandshakeError, ServerHandshake, ServerOptions,
 };
@@ -34,20 +35,35 @@ pub fn websocket_frames(bytes: &[u8]) {
     crate::websocket::fuzz_websocket(bytes);
 }
 
+/// Frames of WebSocket where compression was agreed on, both roles.
+pub fn websocket_deflate(bytes: &[u8]) {
+    crate::websocket::fuzz_websocket_deflate(bytes);
+}
+
 /// The opening handshake of WebSocket, both roles. The client's seed is 1.
 pub fn websocket_handshake(bytes: &[u8]) {
-    let server = ServerHandshake::new(Arc::new(ServerOptions { subprotocols: subprotocols() }));
-    check_handshake(bytes, |seen, _tx| client_handshake().read(seen));
+    let server = ServerHandshake::new(Arc::new(ServerOptions {
+        subprotocols: subprotocols(),
+        deflate: Some(deflate::Accept::default()),
+    }));
+    check_handshake(bytes, |seen, _tx| client_handshake(None).read(seen));
+    check_handshake(bytes, |seen, _tx| client_handshake(Some(offer())).read(seen));
     check_handshake(bytes, |seen, tx| server.clone().read(seen, tx));
 }
 
+/// An offer that leaves the server every choice.
+fn offer() -> deflate::Offer {
+    deflate::Offer { client_max_window_bits: Some(None), ..deflate::Offer::default() }
+}
+
 /// A client whose seed is 1.
-fn client_handshake() -> ClientHandshake {
+fn client_handshake(deflate: Option<deflate::Offer>) -> ClientHandshake {
     let request = handshake::Request {
         host: "h".to_owned(),
         target: "/".to_owned(),
         subprotocols: subprotocols(),
         headers: Vec::new(),
+        deflate,
     };
     ClientHandshake::new(Arc::new(request), 1)
 }
@@ -236,10 +252,11 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 5] = [
+    const TARGETS: [(&str, Check); 6] = [
         ("framed", framed),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
+        ("websocket_deflate", websocket_deflate),
         ("websocket_frames", websocket_frames),
         ("websocket_handshake", websocket_handshake),
     ];
@@ -258,9 +275,9 @@ mod tests {
     #[test]
     fn the_corpora_reach_a_completed_handshake() {
         let corpus = corpus("websocket_handshake");
-        let accepted = corpus
-            .iter()
-            .filter(|(_, input)| client_handshake().read(input).is_ok_and(|read| read.is_some()));
+        let accepted = corpus.iter().filter(|(_, input)| {
+            client_handshake(None).read(input).is_ok_and(|read| read.is_some())
+        });
         let names: Vec<_> = accepted.map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
         assert_eq!(
             names,

@@ -140,6 +140,9 @@ pub(crate) fn check_fields(
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
+    /// The compression to offer has a value out of its range.
+    #[error(transparent)]
+    Deflate(#[from] crate::websocket::deflate::ParameterError),
     /// The name of a field is not a token.
     #[error("{0:?} is not the name of a header field")]
     FieldName(String),

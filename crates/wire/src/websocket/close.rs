@@ -8,8 +8,8 @@ use std::borrow::Cow;
 pub(super) const NORMAL: u16 = 1000;
 /// The peer broke the protocol.
 pub(super) const PROTOCOL_ERROR: u16 = 1002;
-/// The peer called something text that is not UTF-8.
-pub(super) const NOT_UTF8: u16 = 1007;
+/// The peer called something text that is not UTF-8, or compressed what cannot be inflated.
+pub(super) const BAD_PAYLOAD: u16 = 1007;
 /// The peer went over a limit of ours.
 pub(super) const TOO_BIG: u16 = 1009;
 

@@ -22,6 +22,12 @@ pub enum PeerError {
         /// How many bytes of the reason are UTF-8.
         at: usize,
     },
+    /// A compressed message cannot be inflated (RFC 7692 §7.2.2).
+    #[error("compressed message cannot be inflated: {reason} (RFC 7692 §7.2.2)")]
+    BadDeflate {
+        /// Why not.
+        reason: &'static str,
+    },
     /// The connection ended in the middle of a frame.
     #[error(
         "connection ended in the middle of a frame, at least {missing} bytes before its end (RFC 6455 §7.1.5)"
@@ -82,6 +88,13 @@ pub enum PeerError {
         /// The limit in bytes.
         max: usize,
     },
+    /// A compressed message inflates to more than [`Limits::message_len_max`](super::Limits::message_len_max); our
+    /// limit, not the RFC's.
+    #[error("compressed message inflates to {} bytes or more, limit is {max}", max.saturating_add(1))]
+    LongInflated {
+        /// The limit in bytes.
+        max: usize,
+    },
     /// A message is longer than [`Limits::message_len_max`](super::Limits::message_len_max); our limit, not the RFC's.
     #[error("message of {len} bytes or more, limit is {max}")]
     LongMessage {
@@ -93,6 +106,14 @@ pub enum PeerError {
     /// A server masked a frame (§5.1).
     #[error("frame of the server is masked (RFC 6455 §5.1)")]
     Masked,
+    /// RSV1 marks a compressed message and is set on a frame that begins none (RFC 7692 §6.1).
+    #[error(
+        "RSV1 is set on a frame with opcode {opcode:#x}, which begins no message (RFC 7692 §6.1)"
+    )]
+    MisplacedCompression {
+        /// Its opcode.
+        opcode: u8,
+    },
     /// The connection ended without a Close frame: an abnormal closure, code 1006 (§7.1.5).
     #[error("connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)")]
     NoClose,
@@ -143,14 +164,18 @@ impl PeerError {
             | Self::LoneContinuation
             | Self::LongControl { .. }
             | Self::Masked
+            | Self::MisplacedCompression { .. }
             | Self::ReservedBits { .. }
             | Self::ReservedOpcode { .. }
             | Self::ShortClose
             | Self::Unmasked => Some(close::PROTOCOL_ERROR),
-            Self::BadCloseReason { .. } | Self::NotUtf8 { .. } => Some(close::NOT_UTF8),
-            Self::LongFrame { .. } | Self::LongMessage { .. } | Self::TooManyFragments { .. } => {
-                Some(close::TOO_BIG)
+            Self::BadCloseReason { .. } | Self::BadDeflate { .. } | Self::NotUtf8 { .. } => {
+                Some(close::BAD_PAYLOAD)
             }
+            Self::LongFrame { .. }
+            | Self::LongInflated { .. }
+            | Self::LongMessage { .. }
+            | Self::TooManyFragments { .. } => Some(close::TOO_BIG),
             Self::CutFrame { .. }
             | Self::CutMessage { .. }
             | Self::Handshake(_)

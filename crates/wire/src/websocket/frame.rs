@@ -22,6 +22,8 @@ use crate::contract::{Input, Kind, Role};
 /// What is known of a frame once its header has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
+    /// Whether it begins a compressed message (RFC 7692 §6).
+    pub(super) is_compressed: bool,
     /// Whether it is the last fragment of a message, or the only one.
     pub(super) is_final: bool,
     /// What its payload is masked with, if it is.
@@ -56,17 +58,25 @@ pub(super) enum Control {
 
 impl Frame {
     /// Reads a header that `sender` wrote from the front of `bytes`; the number is the header's length. `None`: it is
-    /// not complete yet.
+    /// not complete yet. `may_compress`: permessage-deflate was negotiated.
     ///
     /// # Errors
     ///
     /// Whatever one header alone can break: `FragmentedControl`, `LengthNotMinimal`, `LengthTopBit`, `LongControl`,
-    /// `Masked`, `ReservedBits`, `ReservedOpcode`, `Unmasked`.
+    /// `Masked`, `MisplacedCompression`, `ReservedBits`, `ReservedOpcode`, `Unmasked`.
     #[inline]
-    pub(super) fn read(bytes: &[u8], sender: Role) -> Result<Option<(Self, usize)>, PeerError> {
+    pub(super) fn read(
+        bytes: &[u8],
+        sender: Role,
+        may_compress: bool,
+    ) -> Result<Option<(Self, usize)>, PeerError> {
         let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
         let is_final = first & FINAL != 0;
-        let opcode = Opcode::read(first)?;
+        let is_compressed = may_compress && first & COMPRESSED != 0;
+        let opcode = Opcode::read(if is_compressed { first & !COMPRESSED } else { first })?;
+        if is_compressed && !matches!(opcode, Opcode::Message(_)) {
+            return Err(PeerError::MisplacedCompression { opcode: first & OPCODE });
+        }
         if !is_final && matches!(opcode, Opcode::Control(_)) {
             return Err(PeerError::FragmentedControl { opcode: first & OPCODE });
         }
@@ -82,13 +92,16 @@ impl Frame {
             }
             Role::Server => (None, rest),
         };
-        Ok(Some((Self { is_final, key, len, opcode }, bytes.len() - rest.len())))
+        let frame = Self { is_compressed, is_final, key, len, opcode };
+        Ok(Some((frame, bytes.len() - rest.len())))
     }
 
     /// Appends the header to `tx`.
     #[inline]
     pub(super) fn write(self, tx: &mut Vec<u8>) {
-        let first = if self.is_final { FINAL } else { 0 } | self.opcode.bits();
+        let first = if self.is_final { FINAL } else { 0 }
+            | if self.is_compressed { COMPRESSED } else { 0 }
+            | self.opcode.bits();
         let masked = if self.key.is_some() { MASKED } else { 0 };
         match (u8::try_from(self.len), u16::try_from(self.len)) {
             (Ok(len @ 0..=SHORT_LEN_MAX), _) => tx.extend_from_slice(&[first, masked | len]),
@@ -117,7 +130,7 @@ pub(super) struct HeaderReader {
 
 impl HeaderReader {
     /// Takes a header that `sender` wrote off the front of `input`; takes all of it and answers `None` if the header
-    /// is not complete yet.
+    /// is not complete yet. `may_compress`: permessage-deflate was negotiated.
     ///
     /// # Errors
     ///
@@ -127,11 +140,12 @@ impl HeaderReader {
         &mut self,
         input: &mut Input<'_>,
         sender: Role,
+        may_compress: bool,
     ) -> Result<Option<Frame>, PeerError> {
         if self.start_len > 0 {
-            return self.read_rest(input, sender);
+            return self.read_rest(input, sender, may_compress);
         }
-        if let Some((frame, len)) = Frame::read(input.peek(), sender)? {
+        if let Some((frame, len)) = Frame::read(input.peek(), sender, may_compress)? {
             input.take(len);
             return Ok(Some(frame));
         }
@@ -146,11 +160,12 @@ impl HeaderReader {
         &mut self,
         input: &mut Input<'_>,
         sender: Role,
+        may_compress: bool,
     ) -> Result<Option<Frame>, PeerError> {
         let start_len = usize::from(self.start_len);
         self.keep(&input.peek()[..input.len().min(HEADER_LEN_MAX - start_len)]);
-        let Some((frame, len)) = Frame::read(&self.start[..usize::from(self.start_len)], sender)?
-        else {
+        let start = &self.start[..usize::from(self.start_len)];
+        let Some((frame, len)) = Frame::read(start, sender, may_compress)? else {
             input.take_all();
             return Ok(None);
         };
@@ -178,10 +193,43 @@ impl HeaderReader {
 #[inline]
 pub(super) fn write(opcode: Opcode, key: Option<Key>, payload: &[u8], tx: &mut Vec<u8>) {
     tx.reserve(HEADER_LEN_MAX + payload.len());
-    Frame { is_final: true, key, len: payload.len() as u64, opcode }.write(tx);
+    let len = payload.len() as u64;
+    Frame { is_compressed: false, is_final: true, key, len, opcode }.write(tx);
     match key {
         Some(key) => key.append(payload, tx),
         None => tx.extend_from_slice(payload),
+    }
+}
+
+/// Appends a compressed message as a whole frame to `tx`. `append` appends its payload, in place, behind the room for
+/// the header of a payload of `len`: what it is before it is compressed. Only if that is another one is it moved.
+pub(super) fn write_compressed(
+    kind: Kind,
+    key: Option<Key>,
+    len: usize,
+    tx: &mut Vec<u8>,
+    append: impl FnOnce(&mut Vec<u8>),
+) {
+    let opcode = Opcode::Message(kind);
+    let mut frame = Frame { is_compressed: true, is_final: true, key, len: len as u64, opcode };
+    let start = tx.len();
+    frame.write(tx);
+    let room = tx.len() - start;
+    append(tx);
+    let end = tx.len();
+    let payload = &mut tx[start + room..];
+    if let Some(key) = key {
+        key.apply(payload);
+    }
+    frame.len = payload.len() as u64;
+    frame.write(tx);
+    let header_len = tx.len() - end;
+    if header_len == room {
+        tx.copy_within(end.., start);
+        tx.truncate(end);
+    } else {
+        tx[start..].rotate_right(header_len);
+        tx.drain(start + header_len..start + header_len + room);
     }
 }
 
@@ -254,6 +302,8 @@ pub(super) const HEADER_LEN_MAX: usize = 2 + 8 + 4;
 const CONTROL_LEN_MAX: u64 = 125;
 
 const FINAL: u8 = 0x80;
+/// RSV1: the message that begins here is compressed (RFC 7692 §6).
+const COMPRESSED: u8 = 0x40;
 const OPCODE: u8 = 0x0F;
 const MASKED: u8 = 0x80;
 /// The longest length that fits beside the mask bit.
@@ -272,7 +322,8 @@ mod tests {
     fn headers_are_read_and_written_as_in_the_rfc() {
         use Opcode::{Continuation, Message};
         let key = Some(Key::from_bytes([1, 2, 3, 4]));
-        let frame = |is_final, opcode, key, len| Frame { is_final, key, len, opcode };
+        let frame =
+            |is_final, opcode, key, len| Frame { is_compressed: false, is_final, key, len, opcode };
         #[rustfmt::skip]
         let table: &[(Frame, &[u8])] = &[
             (frame(true,  Message(Kind::Text), None, 0),              b"\x81\x00"),
@@ -332,7 +383,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(is_final: bool, opcode in 0_usize..6, key: Option<[u8; 4]>, bits in 0_u32..63, len: u64) {
+        fn what_is_written_is_read(is_compressed: bool, is_final: bool, opcode in 0_usize..6, key: Option<[u8; 4]>, bits in 0_u32..63, len: u64) {
             let opcode = [
                 Opcode::Continuation,
                 Opcode::Message(Kind::Text),
@@ -343,18 +394,25 @@ mod tests {
             ][opcode];
             let len = len & ((1 << bits) - 1);
             let frame = match opcode {
-                Opcode::Control(_) => Frame { is_final: true, key: key.map(Key::from_bytes), len: len % 126, opcode },
-                Opcode::Continuation | Opcode::Message(_) => Frame { is_final, key: key.map(Key::from_bytes), len, opcode },
+                Opcode::Control(_) => {
+                    Frame { is_compressed: false, is_final: true, key: key.map(Key::from_bytes), len: len % 126, opcode }
+                }
+                Opcode::Continuation | Opcode::Message(_) => {
+                    let is_compressed = is_compressed && opcode != Opcode::Continuation;
+                    Frame { is_compressed, is_final, key: key.map(Key::from_bytes), len, opcode }
+                }
             };
             let mut tx = Vec::new();
             frame.write(&mut tx);
-            prop_assert_eq!(read(&tx, sender(frame)), Ok(Some((frame, tx.len()))));
+            prop_assert_eq!(Frame::read(&tx, sender(frame), true), Ok(Some((frame, tx.len()))));
         }
 
         #[test]
-        fn what_is_read_is_written_the_same(bytes in proptest::array::uniform14(0_u8..), client: bool) {
+        fn what_is_read_is_written_the_same(
+            bytes in proptest::array::uniform14(0_u8..), client: bool, may_compress: bool,
+        ) {
             let sender = if client { Role::Client } else { Role::Server };
-            if let Ok(Some((frame, len))) = read(&bytes, sender) {
+            if let Ok(Some((frame, len))) = Frame::read(&bytes, sender, may_compress) {
                 let mut tx = Vec::new();
                 frame.write(&mut tx);
                 prop_assert_eq!(&tx, &bytes[..len]);
@@ -363,7 +421,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], sender: Role) -> Result<Option<(Frame, usize)>, PeerError> {
-        Frame::read(bytes, sender)
+        Frame::read(bytes, sender, false)
     }
 
     fn sender(frame: Frame) -> Role {

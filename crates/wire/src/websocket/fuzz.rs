@@ -1,5 +1,6 @@
 //! What must hold for any bytes at all that come after the opening handshake.
 
+use super::deflate::{Agreed, Direction};
 use super::{Limits, WebSocket};
 use crate::contract::Role;
 use crate::fuzz::{Transcript, check_splits};
@@ -14,6 +15,28 @@ pub fn fuzz_websocket(bytes: &[u8]) {
         let transcript = check_splits(bytes, &|| WebSocket::established(role, LIMITS, SEED));
         let answer = Transcript::of(
             WebSocket::established(peer, Limits::default(), SEED),
+            [&*transcript.tx],
+        );
+        let is_understood = answer.events.iter().all(|event| !event.starts_with("error"));
+        assert!(is_understood, "{role:?} was sent {}, answered {answer:?}", bytes.escape_ascii());
+    }
+}
+
+/// The same where compression was agreed on: the server with context takeover, the client without.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn fuzz_websocket_deflate(bytes: &[u8]) {
+    for (role, takes_over) in [(Role::Client, false), (Role::Server, true)] {
+        // The smallest window and the fastest level: a fuzzer makes many of them.
+        let direction = Direction { takes_over, window_bits: 9 };
+        let agreed = Agreed { level: 1, received: direction, sent: direction };
+        let transcript =
+            check_splits(bytes, &|| WebSocket::established_with(agreed, role, LIMITS, SEED));
+        let peer = if role == Role::Client { Role::Server } else { Role::Client };
+        let answer = Transcript::of(
+            WebSocket::established_with(agreed, peer, Limits::default(), SEED),
             [&*transcript.tx],
         );
         let is_understood = answer.events.iter().all(|event| !event.starts_with("error"));

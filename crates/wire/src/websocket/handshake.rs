@@ -3,9 +3,11 @@
 //! All bytes that arrived so far are passed to [`ClientHandshake::read`] and [`ServerHandshake::read`] until one
 //! answers how many of them the handshake took; the frames follow after those.
 //!
-//! Left out: extensions, of which none is offered or accepted; redirects, cookies and authentication, which are named
-//! and not followed.
+//! Left out: extensions other than permessage-deflate, none of which is offered or accepted; redirects, cookies and
+//! authentication, which are named and not followed.
 
+use super::deflate::{self, Agreed, EXTENSION, Parameters};
+use super::extensions;
 use crate::excerpt::Excerpt;
 use crate::http1::grammar::is_token;
 use crate::http1::head::{self, HeadError, HeadLimits, RequestHead, ResponseHead};
@@ -28,6 +30,8 @@ pub struct Request {
     pub subprotocols: Vec<String>,
     /// Further fields.
     pub headers: Vec<(String, String)>,
+    /// The compression to offer. A server that does not agree to it is an error.
+    pub deflate: Option<deflate::Offer>,
 }
 
 impl Request {
@@ -40,6 +44,7 @@ impl Request {
         check_host(&self.host)?;
         check_target(&self.target)?;
         check_fields(&self.headers, &RESERVED)?;
+        self.deflate.as_ref().map_or(Ok(()), deflate::Offer::check)?;
         match self.subprotocols.iter().find(|name| !is_token(name)) {
             Some(name) => Err(InvalidRequest::Subprotocol(name.clone())),
             None => Ok(()),
@@ -52,6 +57,8 @@ impl Request {
 pub struct ServerOptions {
     /// The subprotocols that it speaks; the first that the client offers and that is among them is chosen.
     pub subprotocols: Vec<String>,
+    /// The compression that it agrees to; the first offer that it can agree to is accepted.
+    pub deflate: Option<deflate::Accept>,
 }
 
 /// A completed handshake.
@@ -61,6 +68,8 @@ pub struct Accepted {
     pub head_len: usize,
     /// The subprotocol that both agreed on.
     pub subprotocol: Option<String>,
+    /// The compression that both agreed on.
+    pub deflate: Option<Agreed>,
 }
 
 /// The client's side: asks, and checks the answer (RFC 6455 §4.1).
@@ -89,6 +98,10 @@ impl ClientHandshake {
         if !request.subprotocols.is_empty() {
             append(tx, &["\r\n"]);
         }
+        if let Some(offer) = &request.deflate {
+            append_deflate(tx, &Parameters::from(offer));
+            append(tx, &["\r\n"]);
+        }
         for (name, value) in &request.headers {
             append(tx, &[name, ": ", value, "\r\n"]);
         }
@@ -110,8 +123,8 @@ impl ClientHandshake {
             head_len += head.len;
             // Interim answers may come before the one that counts (RFC 9110 §15.2).
             if head.status == 101 || !(100..200).contains(&head.status) {
-                let subprotocol = self.check(&head)?;
-                return Ok(Some(Accepted { head_len, subprotocol }));
+                let (deflate, subprotocol) = self.check(&head)?;
+                return Ok(Some(Accepted { head_len, subprotocol, deflate }));
             }
         }
     }
@@ -122,7 +135,10 @@ impl ClientHandshake {
     }
 
     /// The steps of RFC 6455 §4.1, from "Once the client's opening handshake has been sent".
-    fn check(&self, head: &ResponseHead<'_, '_>) -> Result<Option<String>, HandshakeError> {
+    fn check(
+        &self,
+        head: &ResponseHead<'_, '_>,
+    ) -> Result<(Option<Agreed>, Option<String>), HandshakeError> {
         let headers = head.headers;
         if head.status != 101 {
             let location = values(headers, "location").next().map(Excerpt::new);
@@ -139,16 +155,40 @@ impl ClientHandshake {
         if head::trim(accept) != accept_of(&key(self.seed)) {
             return Err(HandshakeError::Accept { value: Excerpt::new(accept) });
         }
-        if let Some(extension) =
-            values(headers, "sec-websocket-extensions").flat_map(head::members).next()
-        {
-            return Err(HandshakeError::Extension { value: Excerpt::new(extension) });
-        }
-        let Some(chosen) = at_most_one(headers, "sec-websocket-protocol")? else { return Ok(None) };
+        let deflate = self.check_extensions(headers)?;
+        let Some(chosen) = at_most_one(headers, "sec-websocket-protocol")? else {
+            return Ok((deflate, None));
+        };
         match self.request.subprotocols.iter().find(|name| name.as_bytes() == chosen) {
-            Some(name) => Ok(Some(name.clone())),
+            Some(name) => Ok((deflate, Some(name.clone()))),
             None => Err(HandshakeError::Subprotocol { value: Excerpt::new(chosen) }),
         }
+    }
+
+    /// The extensions that the server uses: permessage-deflate if it was offered, and no other.
+    fn check_extensions(&self, headers: &[Header<'_>]) -> Result<Option<Agreed>, HandshakeError> {
+        let mut agreed = None;
+        for value in values(headers, "sec-websocket-extensions") {
+            for extension in read_extensions(value)? {
+                let Some(offer) = self
+                    .request
+                    .deflate
+                    .as_ref()
+                    .filter(|_| extension.name == EXTENSION.as_bytes())
+                else {
+                    return Err(HandshakeError::Extension { value: Excerpt::new(extension.text) });
+                };
+                let answer = Parameters::read(extension.pairs());
+                let answer = answer.map_err(deflate::AnswerError::from)?;
+                if agreed.replace(offer.agree(&answer)?).is_some() {
+                    return Err(deflate::AnswerError::Twice.into());
+                }
+            }
+        }
+        if agreed.is_none() && self.request.deflate.is_some() {
+            return Err(HandshakeError::DeflateDeclined);
+        }
+        Ok(agreed)
     }
 }
 
@@ -193,6 +233,7 @@ impl ServerHandshake {
             values(head.headers, "sec-websocket-protocol").flat_map(head::members).find_map(
                 |offer| self.options.subprotocols.iter().find(|name| name.as_bytes() == offer),
             );
+        let deflate = self.choose_deflate(head.headers)?;
         append(
             tx,
             &["HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"],
@@ -202,8 +243,36 @@ impl ServerHandshake {
         if let Some(name) = subprotocol {
             append(tx, &["\r\nSec-WebSocket-Protocol: ", name]);
         }
-        append(tx, &["\r\n\r\n"]);
-        Ok(Some(Accepted { head_len: head.len, subprotocol: subprotocol.cloned() }))
+        append(tx, &["\r\n"]);
+        if let Some((answer, _)) = &deflate {
+            append_deflate(tx, answer);
+            append(tx, &["\r\n"]);
+        }
+        append(tx, &["\r\n"]);
+        Ok(Some(Accepted {
+            head_len: head.len,
+            subprotocol: subprotocol.cloned(),
+            deflate: deflate.map(|(_, agreed)| agreed),
+        }))
+    }
+
+    /// Our answer to the first offer that we can agree to, and what it comes to. An offer that makes no sense is
+    /// declined (RFC 7692 §7.1); a list that breaks its grammar is an error.
+    fn choose_deflate(
+        &self,
+        headers: &[Header<'_>],
+    ) -> Result<Option<(Parameters, Agreed)>, HandshakeError> {
+        let mut chosen = None;
+        for value in values(headers, "sec-websocket-extensions") {
+            for extension in read_extensions(value)? {
+                if chosen.is_none() && extension.name == EXTENSION.as_bytes() {
+                    let offer = Parameters::read(extension.pairs()).ok();
+                    let accept = self.options.deflate.as_ref();
+                    chosen = accept.zip(offer).and_then(|(accept, offer)| accept.answer(&offer));
+                }
+            }
+        }
+        Ok(chosen)
     }
 }
 
@@ -240,6 +309,10 @@ fn check_connection(headers: &[Header<'_>]) -> Result<(), HandshakeError> {
     } else {
         Err(HandshakeError::Connection)
     }
+}
+
+fn read_extensions(value: &[u8]) -> Result<Vec<extensions::Extension<'_>>, HandshakeError> {
+    extensions::read(value).ok_or_else(|| HandshakeError::Extensions { value: Excerpt::new(value) })
 }
 
 /// The values of all fields called `name`, which is in lower case.
@@ -283,6 +356,14 @@ fn accept_of(key: &[u8]) -> [u8; 28] {
     accept
 }
 
+/// The field that offers, or accepts, permessage-deflate with `parameters`.
+fn append_deflate(tx: &mut Vec<u8>, parameters: &Parameters) {
+    append(tx, &["Sec-WebSocket-Extensions: ", EXTENSION]);
+    for parameter in parameters.written() {
+        append(tx, &["; ", &parameter]);
+    }
+}
+
 fn append(tx: &mut Vec<u8>, parts: &[&str]) {
     for part in parts {
         tx.extend_from_slice(part.as_bytes());
@@ -302,6 +383,12 @@ pub enum HandshakeError {
     /// The `Connection` field does not say `Upgrade`.
     #[error("the Connection field does not say Upgrade")]
     Connection,
+    /// The server's answer to permessage-deflate is none to our offer.
+    #[error("the server's answer to permessage-deflate: {0}")]
+    DeflateAnswer(#[from] deflate::AnswerError),
+    /// The server does not agree to permessage-deflate, which was asked for.
+    #[error("the server does not agree to permessage-deflate, which was offered (RFC 7692 §5)")]
+    DeflateDeclined,
     /// A field that may come once came more often.
     #[error("more than one field {name}")]
     Duplicate {
@@ -312,6 +399,12 @@ pub enum HandshakeError {
     #[error("the server uses the extension {value}, which was not asked for")]
     Extension {
         /// The extension.
+        value: Excerpt,
+    },
+    /// The list of extensions breaks its grammar.
+    #[error("Sec-WebSocket-Extensions is {value}, no list of extensions (RFC 6455 §9.1)")]
+    Extensions {
+        /// The list.
         value: Excerpt,
     },
     /// There is no head of HTTP.
@@ -379,8 +472,11 @@ impl HandshakeError {
             Self::Version { .. } => VERSION_REFUSAL,
             Self::Accept { .. }
             | Self::Connection
+            | Self::DeflateAnswer(_)
+            | Self::DeflateDeclined
             | Self::Duplicate { .. }
             | Self::Extension { .. }
+            | Self::Extensions { .. }
             | Self::Head(_)
             | Self::HttpVersion
             | Self::Key { .. }

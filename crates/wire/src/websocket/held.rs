@@ -1,5 +1,6 @@
 //! What is held back of a connection: the parts of a message and of a control frame that came in earlier reads.
 
+use super::deflate::Codec;
 use super::utf8;
 use super::{Limits, PeerError};
 use crate::contract::{Kind, Message};
@@ -35,6 +36,8 @@ impl Held {
 #[derive(Debug)]
 pub(super) struct Partial {
     bytes: Vec<u8>,
+    /// How many bytes have arrived of a message that is compressed; `bytes` is what they inflate to.
+    compressed_len: Option<u64>,
     /// How many frames it came in so far, the arriving one included.
     fragments: u32,
     /// Whether everything has arrived: it has been handed out.
@@ -47,8 +50,18 @@ impl Partial {
     /// A message whose first frame has `frame_len` bytes.
     pub(super) fn new(kind: Kind, frame_len: u64) -> Self {
         let capacity = usize::try_from(frame_len).map_or(CAPACITY_MAX, |len| len.min(CAPACITY_MAX));
+        Self { bytes: Vec::with_capacity(capacity), ..Self::empty(kind) }
+    }
+
+    /// A message that is compressed.
+    pub(super) fn compressed(kind: Kind) -> Self {
+        Self { compressed_len: Some(0), ..Self::empty(kind) }
+    }
+
+    fn empty(kind: Kind) -> Self {
         Self {
-            bytes: Vec::with_capacity(capacity),
+            bytes: Vec::new(),
+            compressed_len: None,
             fragments: 1,
             is_complete: false,
             kind,
@@ -69,29 +82,54 @@ impl Partial {
                 max: limits.fragments_max,
             });
         }
-        limits.admit(frame_len, self.bytes.len() as u64)
+        match self.compressed_len {
+            Some(_) => limits.admit_compressed(frame_len),
+            None => limits.admit(frame_len, self.bytes.len() as u64),
+        }
     }
 
-    /// Appends what has arrived.
+    /// Appends what has arrived, inflated by `codec` if it is compressed.
     ///
     /// # Errors
     ///
-    /// `NotUtf8`.
-    pub(super) fn append(&mut self, part: &[u8]) -> Result<(), PeerError> {
-        self.bytes.extend_from_slice(part);
-        match self.kind {
-            Kind::Binary => Ok(()),
-            Kind::Text => self.utf8.advance(&self.bytes),
+    /// `BadDeflate`, `LongInflated` or `NotUtf8`: whatever comes first in the message, in whatever parts it arrives.
+    pub(super) fn append(
+        &mut self,
+        part: &[u8],
+        codec: Option<&mut Codec>,
+        limits: &Limits,
+    ) -> Result<(), PeerError> {
+        let inflated = match (&mut self.compressed_len, codec) {
+            (Some(len), Some(codec)) => {
+                *len += part.len() as u64;
+                codec.inflate(part, &mut self.bytes, limits.message_len_max)
+            }
+            _ => {
+                self.bytes.extend_from_slice(part);
+                Ok(())
+            }
+        };
+        if self.kind == Kind::Text {
+            let len = self.bytes.len().min(limits.message_len_max);
+            self.utf8.advance(&self.bytes[..len])?;
         }
+        inflated
     }
 
     /// Everything has arrived.
     ///
     /// # Errors
     ///
-    /// `NotUtf8`: the text ends in the middle of a character.
-    pub(super) fn complete(&mut self) -> Result<(), PeerError> {
+    /// `NotUtf8`: the text ends in the middle of a character. `BadDeflate`: so does what was compressed.
+    pub(super) fn complete(
+        &mut self,
+        codec: Option<&mut Codec>,
+        limits: &Limits,
+    ) -> Result<(), PeerError> {
         self.is_complete = true;
+        if let (Some(len), Some(codec)) = (self.compressed_len, codec) {
+            codec.finish(len, &mut self.bytes, limits.message_len_max)?;
+        }
         match self.kind {
             Kind::Binary => Ok(()),
             Kind::Text => self.utf8.finish(&self.bytes),

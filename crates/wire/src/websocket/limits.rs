@@ -10,9 +10,10 @@ use super::PeerError;
 pub struct Limits {
     /// How many frames one message may come in.
     pub fragments_max: u32,
-    /// The longest payload of one data frame in bytes.
+    /// The longest payload of one data frame in bytes; of a compressed one, an eighth and 64 bytes more, which is what
+    /// DEFLATE adds at worst.
     pub frame_len_max: usize,
-    /// The longest payload of one message in bytes, all its fragments together.
+    /// The longest payload of one message in bytes, all its fragments together, inflated.
     pub message_len_max: usize,
 }
 
@@ -37,6 +38,20 @@ impl Limits {
         }
         if message_len > self.message_len_max as u64 {
             return Err(PeerError::LongMessage { len: message_len, max: self.message_len_max });
+        }
+        Ok(())
+    }
+
+    /// Admits a frame of a compressed message: `frame_len` bytes of it, whatever they inflate to.
+    ///
+    /// # Errors
+    ///
+    /// `LongFrame`.
+    pub(super) fn admit_compressed(&self, frame_len: u64) -> Result<(), PeerError> {
+        let max = self.frame_len_max;
+        let max = max.saturating_add(max / 8).saturating_add(64);
+        if frame_len > max as u64 {
+            return Err(PeerError::LongFrame { len: frame_len, max });
         }
         Ok(())
     }

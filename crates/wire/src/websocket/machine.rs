@@ -17,9 +17,11 @@
 //! A message that lies in the input as one frame is unmasked there and handed out from there: that is what happens
 //! nearly always, and all that is made fast. Everything else (control frames, fragments, what a read has cut) is
 //! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of ours.
+//! What is compressed is inflated there, and handed out from there.
 //!
 //! Start reading at [`WebSocket::receive`].
 
+use super::deflate::{Agreed, Codec};
 use super::frame::{self, Control, Frame, HeaderReader, Opcode};
 use super::handshake::{Request, ServerOptions};
 use super::held::{Held, Partial};
@@ -27,7 +29,7 @@ use super::mask::{Key, Keys};
 use super::opening::Handshake;
 use super::{Limits, PeerError, close, utf8};
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Message, MisuseError, Opening, Protocol, Role,
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Role,
 };
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ use std::sync::Arc;
 /// A quiet open connection is this struct and nothing on the heap.
 #[derive(Debug)]
 pub struct WebSocket {
+    /// The compression of messages, if it was agreed on.
+    codec: Option<Box<Codec>>,
     /// What does not lie in one piece in the input; `None` between messages.
     held: Option<Box<Held>>,
     /// The mask keys of a client; a server has no use for them.
@@ -109,12 +113,26 @@ impl WebSocket {
         Self::new(role, limits, seed, State::Open)
     }
 
+    /// The same, with compression as it was agreed on there.
+    pub fn established_with(agreed: Agreed, role: Role, limits: Limits, seed: u64) -> Self {
+        let codec = Some(Box::new(Codec::new(agreed)));
+        Self { codec, ..Self::established(role, limits, seed) }
+    }
+
     fn new(role: Role, limits: Limits, seed: u64, state: State) -> Self {
         let peer = match role {
             Role::Client => Role::Server,
             Role::Server => Role::Client,
         };
-        Self { held: None, keys: Keys::new(seed), limits, peer, reading: Reading::default(), state }
+        Self {
+            codec: None,
+            held: None,
+            keys: Keys::new(seed),
+            limits,
+            peer,
+            reading: Reading::default(),
+            state,
+        }
     }
 }
 
@@ -137,7 +155,15 @@ impl Protocol for WebSocket {
         if message.kind == Kind::Text && utf8::check(message.payload).is_err() {
             return Err(MisuseError::NotUtf8);
         }
-        frame::write(Opcode::Message(message.kind), self.fresh_key(), message.payload, tx);
+        let key = self.fresh_key();
+        match &mut self.codec {
+            None => frame::write(Opcode::Message(message.kind), key, message.payload, tx),
+            Some(codec) => {
+                frame::write_compressed(message.kind, key, message.payload.len(), tx, |tx| {
+                    codec.compress(message.payload, tx);
+                })
+            }
+        }
         Ok(())
     }
 
@@ -192,6 +218,17 @@ impl Protocol for WebSocket {
             State::Failed => Err(PeerError::NoClose.into()),
         }
     }
+
+    fn layers(&self) -> Layers {
+        match &self.codec {
+            Some(codec) => Layers {
+                encoding_received: codec.encoding_received,
+                encoding_sent: codec.encoding_sent,
+                ..Layers::default()
+            },
+            None => Layers::default(),
+        }
+    }
 }
 
 impl Default for Reading {
@@ -217,7 +254,7 @@ impl WebSocket {
         &self,
         input: &mut Input<'b>,
     ) -> Result<Option<Message<'b>>, PeerError> {
-        let Ok(Some((frame, header_len))) = Frame::read(input.peek(), self.peer) else {
+        let Ok(Some((frame, header_len))) = Frame::read(input.peek(), self.peer, false) else {
             return Ok(None);
         };
         let Opcode::Message(kind) = frame.opcode else { return Ok(None) };
@@ -251,11 +288,12 @@ impl WebSocket {
         let found = match &mut self.state {
             State::AwaitClose | State::Open => self.read_parts(input, tx),
             State::AwaitHandshake(handshake) => match handshake.read(input, tx) {
-                Ok(true) => {
+                Ok(Some(accepted)) => {
+                    self.codec = accepted.deflate.map(|agreed| Box::new(Codec::new(agreed)));
                     self.state = State::Open;
                     Ok(Some(Found::Open))
                 }
-                Ok(false) => Ok(None),
+                Ok(None) => Ok(None),
                 Err(error) => Err(error.into()),
             },
             State::Closed | State::Failed => {
@@ -283,7 +321,10 @@ impl WebSocket {
         loop {
             let mut frame = match &mut self.reading {
                 Reading::Header(reader) => {
-                    let Some(frame) = reader.read(input, self.peer)? else { return Ok(None) };
+                    let may_compress = self.codec.is_some();
+                    let Some(frame) = reader.read(input, self.peer, may_compress)? else {
+                        return Ok(None);
+                    };
                     self.begin(frame)?;
                     frame
                 }
@@ -308,6 +349,11 @@ impl WebSocket {
             (Opcode::Continuation, None) => Err(PeerError::LoneContinuation),
             (Opcode::Continuation, Some(message)) => message.admit(frame.len, &self.limits),
             (Opcode::Control(_), _) => Ok(()),
+            (Opcode::Message(kind), message @ None) if frame.is_compressed => {
+                self.limits.admit_compressed(frame.len)?;
+                *message = Some(Partial::compressed(kind));
+                Ok(())
+            }
             (Opcode::Message(kind), message @ None) => {
                 self.limits.admit(frame.len, 0)?;
                 *message = Some(Partial::new(kind, frame.len));
@@ -330,7 +376,9 @@ impl WebSocket {
         frame.len -= part.len() as u64;
         let held = self.held.get_or_insert_default();
         match frame.opcode {
-            Opcode::Continuation | Opcode::Message(_) => held.message_mut()?.append(part),
+            Opcode::Continuation | Opcode::Message(_) => {
+                held.message_mut()?.append(part, self.codec.as_deref_mut(), &self.limits)
+            }
             Opcode::Control(_) => {
                 held.control.extend_from_slice(part);
                 Ok(())
@@ -343,7 +391,8 @@ impl WebSocket {
         match frame.opcode {
             Opcode::Continuation | Opcode::Message(_) if !frame.is_final => Ok(None),
             Opcode::Continuation | Opcode::Message(_) => {
-                self.held.get_or_insert_default().message_mut()?.complete()?;
+                let message = self.held.get_or_insert_default().message_mut()?;
+                message.complete(self.codec.as_deref_mut(), &self.limits)?;
                 Ok(Some(Found::Message))
             }
             Opcode::Control(Control::Close) => Ok(Some(Found::Closed(self.answer_close(tx)?))),
@@ -407,6 +456,9 @@ impl WebSocket {
 
     /// Nothing that was collected is needed any more.
     fn forget(&mut self) {
+        if let Some(codec) = &mut self.codec {
+            codec.release();
+        }
         self.held = None;
         self.reading = Reading::default();
     }

@@ -1,7 +1,8 @@
 //! The opening handshake while it is awaited: collects the head and feeds it to [`super::handshake`].
 
 use super::handshake::{
-    ClientHandshake, HEAD_LEN_MAX, HandshakeError, Request, ServerHandshake, ServerOptions,
+    Accepted, ClientHandshake, HEAD_LEN_MAX, HandshakeError, Request, ServerHandshake,
+    ServerOptions,
 };
 use crate::contract::Input;
 use crate::http1::HeadError;
@@ -44,7 +45,7 @@ impl Handshake {
     }
 
     /// Takes the head off the front of `input`, and no byte that follows it; the answer of a server is appended to
-    /// `tx`. `true` once the handshake is complete.
+    /// `tx`. What was agreed on, once the handshake is complete.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl Handshake {
         &mut self,
         input: &mut Input<'_>,
         tx: &mut Vec<u8>,
-    ) -> Result<bool, HandshakeError> {
+    ) -> Result<Option<Accepted>, HandshakeError> {
         let seen_len = self.head.len();
         let part = &input.peek()[..input.len().min(HEAD_LEN_MAX - seen_len)];
         let head = if seen_len == 0 {
@@ -69,7 +70,7 @@ impl Handshake {
         };
         if let Some(accepted) = accepted {
             input.take(accepted.head_len - seen_len);
-            return Ok(true);
+            return Ok(Some(accepted));
         }
         if head.len() == HEAD_LEN_MAX {
             return Err(HeadError::OverLimit { max: HEAD_LEN_MAX }.into());
@@ -78,7 +79,7 @@ impl Handshake {
             self.head.extend_from_slice(part);
         }
         input.take_all();
-        Ok(false)
+        Ok(None)
     }
 
     /// What to say when the connection ends now.

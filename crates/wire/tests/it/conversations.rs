@@ -61,6 +61,7 @@ fn websocket_messages_come_back() {
         target: "/".to_owned(),
         subprotocols: Vec::new(),
         headers: Vec::new(),
+        deflate: None,
     };
     let request = Arc::new(request);
     for kind in [Kind::Binary, Kind::Text] {

@@ -1,8 +1,9 @@
-//! A table for each list of RFC 6455 §4. Every input is read after each of its bytes, as it would arrive.
+//! A table for each list of RFC 6455 §4, and for what RFC 7692 adds. Every input is read after each of its bytes, as it
+//! would arrive.
 
 use super::{
     Accepted, ClientHandshake, HEAD_LEN_MAX, HandshakeError, Request, ServerHandshake,
-    ServerOptions,
+    ServerOptions, deflate,
 };
 use std::sync::Arc;
 
@@ -42,8 +43,10 @@ fn both_sides_agree() {
     ] {
         let request = Arc::new(Request { subprotocols: names(offered), ..request() });
         let mut client = ClientHandshake::new(request, SEED);
-        let mut server =
-            ServerHandshake::new(Arc::new(ServerOptions { subprotocols: names(spoken) }));
+        let mut server = ServerHandshake::new(Arc::new(ServerOptions {
+            subprotocols: names(spoken),
+            deflate: None,
+        }));
         let (mut there, mut back) = (Vec::new(), Vec::new());
         client.write(&mut there);
         let accepted = server.read(&there, &mut back).unwrap().unwrap();
@@ -110,9 +113,11 @@ fn answers_that_the_rfc_forbids_are_named() {
             "Sec-WebSocket-Accept is \"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\", which does not answer our key".to_owned()),
         (good("") + &format!("Sec-WebSocket-Accept: {accept}\r\n"),
             "more than one field sec-websocket-accept".to_owned()),
-        // item 5: extensions, none of which we ask for
+        // item 5: extensions, none of which is asked for here
         (good("") + "Sec-WebSocket-Extensions: permessage-deflate; x\r\n",
             "the server uses the extension \"permessage-deflate; x\", which was not asked for".to_owned()),
+        (good("") + "Sec-WebSocket-Extensions: a, b;\r\n",
+            "Sec-WebSocket-Extensions is \"a, b;\", no list of extensions (RFC 6455 §9.1)".to_owned()),
         // item 6: the subprotocol, `a` or `b`
         (good("") + "Sec-WebSocket-Protocol: A\r\n",
             "the server chose the subprotocol \"A\", which was not offered".to_owned()),
@@ -221,6 +226,9 @@ fn requests_that_the_rfc_forbids_are_refused() {
         ("Sec-WebSocket-Version: 13\r\n", "Sec-WebSocket-Version: 13, 8\r\n", "426",
             "Sec-WebSocket-Version is \"13, 8\", not \"13\""),
         ("\r\n\r\n", "\r\nSec-WebSocket-Version: 13\r\n\r\n", "400", "more than one field sec-websocket-version"),
+        // item 9: Sec-WebSocket-Extensions
+        ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate;\r\n\r\n", "400",
+            "Sec-WebSocket-Extensions is \"permessage-deflate;\", no list of extensions (RFC 6455 §9.1)"),
         // what is not HTTP
         ("GET /", "\x16\x03\x01", "400", "malformed head: invalid token"),
         ("Host: h\r\n", "Host: h\n", "400", "a line of the head ends without a carriage return"),
@@ -229,6 +237,148 @@ fn requests_that_the_rfc_forbids_are_refused() {
     for (from, to, status, error) in table {
         assert!(REQUEST.contains(from), "{from:?}");
         check_server(&REQUEST.replacen(from, to, 1), error, refusal(status));
+    }
+}
+
+#[test]
+fn compression_is_offered_and_agreed_to_in_fields() {
+    let (offer, accept) =
+        ("server_no_context_takeover,client_max_window_bits,level=1", "client_max_window_bits=10");
+    let offer = Some(offer.parse().unwrap());
+    let mut client = ClientHandshake::new(Arc::new(Request { deflate: offer, ..request() }), SEED);
+    let mut server = accepting(accept);
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    client.write(&mut there);
+    let by_server = server.read(&there, &mut back).unwrap().unwrap().deflate.unwrap();
+    let by_client = client.read(&back).unwrap().unwrap().deflate.unwrap();
+    assert_eq!((by_client.level, by_server.level), (1, 6), "each side has its own");
+    assert_eq!((by_client.sent, by_client.received), (by_server.received, by_server.sent));
+    let field = |tx: &[u8]| {
+        let lines = String::from_utf8_lossy(tx).into_owned();
+        lines.lines().find(|line| line.starts_with("Sec-WebSocket-Ext")).unwrap().to_owned()
+    };
+    assert_eq!(
+        field(&there),
+        "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_max_window_bits"
+    );
+    assert_eq!(
+        field(&back),
+        "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_max_window_bits=10"
+    );
+}
+
+#[test]
+fn the_first_offer_that_can_be_agreed_to_is_accepted() {
+    let deflate = "permessage-deflate";
+    #[rustfmt::skip]
+    let table = [
+        // fields, what the server accepts, its answer
+        (vec!["permessage-deflate"],                                       "", Some("")),
+        (vec!["foo; x=1, permessage-deflate, bar"],                        "", Some("")),
+        (vec!["foo", "permessage-deflate"],                                "", Some("")),
+        (vec!["permessage-deflate; server_max_window_bits=10, permessage-deflate"], "", Some("; server_max_window_bits=10")),
+        (vec!["permessage-deflate; server_max_window_bits=8, permessage-deflate; server_max_window_bits=9"],
+                                                                           "", Some("; server_max_window_bits=9")),
+        (vec!["permessage-deflate; server_max_window_bits=8", "permessage-deflate"], "", Some("")),
+        (vec!["permessage-deflate; unknown", "permessage-deflate; client_no_context_takeover"],
+                                                                           "", Some("; client_no_context_takeover")),
+        (vec!["permessage-deflate", "permessage-deflate; client_max_window_bits"],
+                                                    "client_max_window_bits=9", Some("; client_max_window_bits=9")),
+        (vec!["permessage-deflate; server_max_window_bits=\"10\""],        "", Some("; server_max_window_bits=10")),
+        (vec!["permessage-deflate ; client_max_window_bits = 1\\2"],       "", None), // malformed
+        // declined
+        (vec!["permessage-deflate; server_max_window_bits=8"],             "", None),
+        (vec!["permessage-deflate"],                "client_max_window_bits=9", None),
+        (vec!["permessage-deflate; server_max_window_bits"],               "", None),
+        (vec!["permessage-deflate; server_max_window_bits=07"],            "", None),
+        (vec!["permessage-deflate; server_max_window_bits=010"],           "", None),
+        (vec!["permessage-deflate; server_max_window_bits=16"],            "", None),
+        (vec!["permessage-deflate; client_max_window_bits=7"],             "", None),
+        (vec!["permessage-deflate; client_max_window_bits=9; client_max_window_bits=9"], "", None),
+        (vec!["permessage-deflate; client_max_window_bits; client_max_window_bits=9"], "", None),
+        (vec!["permessage-deflate; server_no_context_takeover; server_no_context_takeover"], "", None),
+        (vec!["permessage-deflate; server_no_context_takeover=true"],      "", None),
+        (vec!["permessage-deflate; level=1"],                              "", None),
+        (vec!["Permessage-Deflate"],                                       "", None),
+        (vec!["x-webkit-deflate-frame"],                                   "", None),
+        (vec!["foo; x=permessage-deflate"],                                "", None),
+        (vec![],                                                           "", None),
+    ];
+    for (fields, accept, answer) in table {
+        let lines = fields.iter().map(|field| format!("\r\nSec-WebSocket-Extensions: {field}"));
+        let lines = lines.collect::<String>() + "\r\n\r\n";
+        let mut tx = Vec::new();
+        let read =
+            accepting(accept).read(REQUEST.replacen("\r\n\r\n", &lines, 1).as_bytes(), &mut tx);
+        let tx = String::from_utf8(tx).unwrap();
+        let found = tx.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Extensions: "));
+        let expected = answer.map(|answer| format!("{deflate}{answer}"));
+        assert_eq!(found, expected.as_deref(), "{fields:?}, {accept:?}: {tx}");
+        match read {
+            Ok(accepted) => assert_eq!(accepted.unwrap().deflate.is_some(), answer.is_some()),
+            Err(error) => {
+                let is_malformed = matches!(error, HandshakeError::Extensions { .. });
+                assert!(is_malformed && tx.starts_with("HTTP/1.1 400 "), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn answers_to_an_offer_of_compression_are_held_against_it() {
+    let offered = "client_max_window_bits";
+    let answer = |error: &str| format!("the server's answer to permessage-deflate: {error}");
+    let declined =
+        "the server does not agree to permessage-deflate, which was offered (RFC 7692 §5)";
+    #[rustfmt::skip]
+    let table = [
+        (offered, "permessage-deflate", "accepted".to_owned()),
+        (offered, "permessage-deflate; client_max_window_bits=\"9\"", "accepted".to_owned()),
+        (offered, "permessage-deflate; server_no_context_takeover; server_max_window_bits=8", "accepted".to_owned()),
+        (offered, "", declined.to_owned()),
+        (offered, "foo", "the server uses the extension \"foo\", which was not asked for".to_owned()),
+        (offered, "permessage-deflate, foo; a=1",
+            "the server uses the extension \"foo; a=1\", which was not asked for".to_owned()),
+        (offered, "permessage-deflate, permessage-deflate", answer("it is there twice (RFC 7692 §5)")),
+        (offered, "permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate",
+            answer("it is there twice (RFC 7692 §5)")),
+        (offered, "permessage-deflate; x",
+            answer("\"x\" is not a parameter of permessage-deflate (RFC 7692 §7.1)")),
+        (offered, "permessage-deflate; server_max_window_bits=9; server_max_window_bits=9",
+            answer("server_max_window_bits is there twice (RFC 7692 §7.1)")),
+        (offered, "permessage-deflate; server_max_window_bits=16",
+            answer("server_max_window_bits is \"16\", a number from 8 to 15 expected (RFC 7692 §7.1.2)")),
+        (offered, "permessage-deflate; server_max_window_bits=009",
+            answer("server_max_window_bits is \"009\", a number from 8 to 15 expected (RFC 7692 §7.1.2)")),
+        (offered, "permessage-deflate; server_no_context_takeover=1",
+            answer("server_no_context_takeover is \"1\", no value expected (RFC 7692 §7.1.1)")),
+        (offered, "permessage-deflate; client_max_window_bits=8",
+            answer("client_max_window_bits is 8, but zlib compresses with windows of 2^9 bytes and more")),
+        (offered, "permessage-deflate; client_max_window_bits",
+            answer("client_max_window_bits has no value, a number from 8 to 15 expected (RFC 7692 §7.1.2)")),
+        ("", "permessage-deflate; client_max_window_bits=9",
+            answer("client_max_window_bits was not offered (RFC 7692 §7.1.2.2)")),
+        ("server_no_context_takeover", "permessage-deflate",
+            answer("server_no_context_takeover is missing, which was offered (RFC 7692 §7.1)")),
+        (offered, "permessage-deflate; client_max_window_bits=\"9",
+            "Sec-WebSocket-Extensions is \"permessage-deflate; client_max_window_bits=\\\"9\", no list of extensions (RFC 6455 §9.1)"
+                .to_owned()),
+    ];
+    for (offered, answered, outcome) in table {
+        let offer = Some(offered.parse().unwrap());
+        let mut client =
+            ClientHandshake::new(Arc::new(Request { deflate: offer, ..request() }), SEED);
+        let field = if answered.is_empty() {
+            String::new()
+        } else {
+            format!("Sec-WebSocket-Extensions: {answered}\r\n")
+        };
+        let head = format!(
+            "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n{field}\r\n",
+            accept_text()
+        );
+        let read = client.read(head.as_bytes());
+        assert_eq!(describe(read), outcome, "{answered:?} to {offered:?}");
     }
 }
 
@@ -259,6 +409,10 @@ fn requests_that_cannot_be_written_are_refused() {
         (Request { host: "a b".to_owned(), ..request() }, "\"a b\" is not a host"),
         (Request { target: "t".to_owned(), ..request() }, "\"t\" is not a path"),
         (Request { subprotocols: names(&["a", "b c"]), ..request() }, "\"b c\" is not the name of a subprotocol"),
+        (Request { deflate: Some(deflate::Offer { client_max_window_bits: Some(Some(8)), ..Default::default() }), ..request() },
+            "client_max_window_bits is 8, but zlib compresses with windows of 2^9 bytes and more"),
+        (Request { deflate: Some(deflate::Offer { level: 0, ..Default::default() }), ..request() },
+            "level is \"0\", a number from 1 to 9 expected"),
         (Request { headers: header("A:"), ..request() }, "\"A:\" is not the name of a header field"),
         (Request { headers: header("Sec-Websocket-Key"), ..request() },
             "the header field Sec-Websocket-Key is written by the protocol itself"),
@@ -328,7 +482,14 @@ fn client() -> ClientHandshake {
 }
 
 fn server() -> ServerHandshake {
-    ServerHandshake::new(Arc::new(ServerOptions { subprotocols: names(&["superchat", "chat"]) }))
+    let subprotocols = names(&["superchat", "chat"]);
+    ServerHandshake::new(Arc::new(ServerOptions { subprotocols, deflate: None }))
+}
+
+/// A server that agrees to the compression `accept`, as typed.
+fn accepting(accept: &str) -> ServerHandshake {
+    let deflate = Some(accept.parse().unwrap());
+    ServerHandshake::new(Arc::new(ServerOptions { deflate, ..ServerOptions::default() }))
 }
 
 fn request() -> Request {
@@ -337,6 +498,7 @@ fn request() -> Request {
         target: "/t".to_owned(),
         subprotocols: Vec::new(),
         headers: Vec::new(),
+        deflate: None,
     }
 }
 

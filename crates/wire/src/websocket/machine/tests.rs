@@ -209,6 +209,7 @@ fn in_state(state: &str) -> (WebSocket, &'static [u8]) {
                 target: "/".to_owned(),
                 subprotocols: Vec::new(),
                 headers: Vec::new(),
+                deflate: None,
             };
             return (WebSocket::client(Arc::new(request), Limits::default(), 0), b"");
         }

@@ -3,7 +3,10 @@
 //! Left out: what a head of the opening handshake must say, and what can only be seen from inside (the modules' own
 //! tests).
 
+pub(crate) mod allocation;
 mod cases;
+mod deflate;
+mod inflated;
 mod limits;
 mod opening;
 mod peer;

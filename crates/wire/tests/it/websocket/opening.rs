@@ -20,8 +20,11 @@ fn a_server_answers_the_request_and_understands_what_follows_it() {
 
 #[test]
 fn a_server_chooses_a_subprotocol_that_both_speak() {
-    let options =
-        Arc::new(ServerOptions { subprotocols: vec!["chat.v1".to_owned(), "chat.v2".to_owned()] });
+    let options = ServerOptions {
+        subprotocols: vec!["chat.v1".to_owned(), "chat.v2".to_owned()],
+        deflate: None,
+    };
+    let options = Arc::new(options);
     let request =
         REQUEST.replace("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat.v3, chat.v2\r\n\r\n");
     let response = RESPONSE.replace("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat.v2\r\n\r\n");
@@ -100,6 +103,7 @@ fn client() -> WebSocket {
         target: "/".to_owned(),
         subprotocols: Vec::new(),
         headers: Vec::new(),
+        deflate: None,
     };
     WebSocket::client(Arc::new(request), Limits::default(), 1)
 }

@@ -73,7 +73,15 @@ pub(super) fn play<'p>(
     limits: Limits,
     pieces: impl IntoIterator<Item = &'p [u8]>,
 ) -> Vec<String> {
-    let mut connection = WebSocket::established(role, limits, 1);
+    play_on(WebSocket::established(role, limits, 1), role, pieces)
+}
+
+/// The same, on `connection`.
+pub(super) fn play_on<'p>(
+    mut connection: WebSocket,
+    role: Role,
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for piece in pieces {
         let mut tx = Vec::new();

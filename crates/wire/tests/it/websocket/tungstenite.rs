@@ -76,6 +76,7 @@ impl Conversation {
                     target: "/echo".to_owned(),
                     subprotocols: Vec::new(),
                     headers: Vec::new(),
+                    deflate: None,
                 };
                 let mut ours = WebSocket::client(Arc::new(request), LIMITS, seed);
                 ours.open(&mut pipe.to_them.borrow_mut());
