@@ -1,4 +1,4 @@
-//! Installs the servers of `tests/third_party` below the target folder, with what they need.
+//! Installs the servers of `tests/third_party` below the target folder, with what they and their tests need.
 //!
 //! Each ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`. A folder that was installed
 //! from the same files is left as it is, so that a second call takes no time.
@@ -20,6 +20,7 @@ pub(crate) fn install() -> Result<PathBuf> {
     packages::ensure(&[
         Need { probe: "node", package: "nodejs" },
         Need { probe: "npm", package: "npm" },
+        Need { probe: "openssl", package: "openssl" },
         Need { probe: "python3", package: "python3" },
     ])?;
     let folder = shell::target().join("third-party");

@@ -21,8 +21,8 @@ use wire::{Event, Input, Kind, Message, Protocol, tls};
 /// message had been decoded to that at which the reply was handed over ([`TrueDelay`]). The time before it was read is
 /// not in it.
 ///
-/// Handshakes (also those of TLS), pings and the ends of connections are answered at once, except in a stall. Each reply
-/// is a write of its own.
+/// Handshakes (also those of TLS), pings and the ends of connections are answered at once, except in a stall. Each
+/// reply is a write of its own.
 ///
 /// HTTP/1.1 answers requests in order, so on a connection with a dropped reply no later one is answered either; each of
 /// them counts as dropped.

@@ -3,6 +3,7 @@
 //! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
 //! [`Invocation::read`].
 
+mod certs;
 mod compare;
 mod completions;
 mod config;
@@ -52,7 +53,7 @@ pub(crate) struct Program {
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
-  wirebench                                      the ladder, in under a minute
+  wirebench                                      the ladder, in under 90 s
   wirebench serve ws --listen 127.0.0.1:8080     a server to try things on
   wirebench ws://127.0.0.1:8080 -c 100 -d 30s    100 connections, for 30 s";
 
@@ -79,7 +80,14 @@ struct Shared {
     )]
     color: When,
     /// Say nothing on stderr but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        hide_short_help = true,
+        display_order = 900
+    )]
     quiet: bool,
     /// Say more on stderr: what each block measured
     #[arg(short, long, global = true, hide_short_help = true, display_order = 900)]
@@ -90,10 +98,11 @@ struct Shared {
 enum Subcommand {
     Ladder(ladder::Ladder),
     Run(Box<run::Run>),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Show(show::Show),
     Compare(compare::Compare),
     Doctor(doctor::Doctor),
+    Certs(certs::Certs),
     Selftest(selftest::Selftest),
     Config(config::Config),
     Completions(completions::Completions),
@@ -154,6 +163,7 @@ impl Invocation {
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
+            Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),
             Subcommand::Config(config) => config.run(&layers, &terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),
@@ -200,6 +210,7 @@ impl From<clap::Error> for Stop {
 /// Which options of a subcommand exclude each other.
 fn conflicts(subcommand: &str) -> Vec<Conflict> {
     match subcommand {
+        ladder::NAME => ladder::CONFLICTS.to_vec(),
         run::NAME => run::conflicts(),
         _ => Vec::new(),
     }
@@ -251,10 +262,13 @@ fn first_word<'a>(words: &'a [OsString], program: &Command) -> Option<&'a str> {
     None
 }
 
-/// All options, of whatever subcommand, that take a value, as they are typed.
+/// All options, of whatever subcommand, that take a value, as they are typed; but not those that take it only in the
+/// same word.
 fn options_with_value(program: &Command) -> BTreeSet<String> {
     let all = program.get_subcommands().chain([program]).flat_map(Command::get_arguments);
-    let with_value = all.filter(|option| option.get_action().takes_values());
+    let takes_word =
+        |option: &&Arg| option.get_action().takes_values() && !option.is_require_equals_set();
+    let with_value = all.filter(takes_word);
     let names = |option: &Arg| {
         let long = option.get_long().map(|long| format!("--{long}"));
         let short = option.get_short().map(|short| format!("-{short}"));
@@ -301,6 +315,7 @@ mod tests {
             ("wirebench -c10 ws://h",         "wirebench run -c10 ws://h"),
             ("wirebench -qc10 ws://h",        "wirebench run -qc10 ws://h"),
             ("wirebench --size=10B ws://h -q", "wirebench run --size=10B ws://h -q"),
+            ("wirebench --deflate ws://h",    "wirebench run --deflate ws://h"),
             ("wirebench -- ws://h",           "wirebench run -- ws://h"),
             ("wirebench localhost:8080",      "wirebench run localhost:8080"),
             ("wirebench unix:a.sock",         "wirebench run unix:a.sock"),

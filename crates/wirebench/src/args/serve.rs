@@ -1,6 +1,7 @@
 //! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
 
 mod oracle;
+mod tls;
 
 use crate::exit::{Exit, Failure};
 use crate::signals;
@@ -13,13 +14,14 @@ use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
 use run::url::Place;
 use run::{Scheme, Url};
-use serve::{Faults, MisfitError, Server, Speaks, Totals};
+use serve::{Faults, Handshakes, MisfitError, Server, Speaks, Totals};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::Bytes;
+use wire::websocket::deflate::Accept;
 use wire::{framed, http1, websocket};
 
 /// As it is typed.
@@ -52,6 +54,20 @@ pub(crate) struct Serve {
     /// Agree to a WebSocket subprotocol; repeatable
     #[arg(long, value_name = "NAME")]
     subprotocol: Vec<String>,
+    /// Agree to compression of WebSocket messages (permessage-deflate, RFC 7692)
+    ///
+    /// With nothing behind it, to whatever the client offers; or within limits, with commas between them:
+    /// server_no_context_takeover, client_no_context_takeover, server_max_window_bits=9..15,
+    /// client_max_window_bits=8..15 (declines clients that do not offer to limit theirs), and level=1..9, which is how
+    /// hard the server tries.
+    #[arg(
+        long,
+        value_name = "PARAMETERS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    deflate: Option<Accept>,
     /// Print the totals as JSON
     #[arg(long)]
     json: bool,
@@ -61,6 +77,8 @@ pub(crate) struct Serve {
     /// Stay on this CPU
     #[arg(long, hide = true, value_name = "NUMBER")]
     cpu: Option<usize>,
+    #[command(flatten)]
+    tls: tls::Tls,
     #[command(flatten)]
     oracle: oracle::Oracle,
 }
@@ -78,7 +96,7 @@ enum Kind {
 const EXAMPLES: &str = "\
 Examples:
   wirebench serve ws                     on a port that the system chooses
-  wirebench serve unix --listen /tmp/echo.sock
+  wirebench serve wss --ca-out ca.pem    clients trust it with --ca ca.pem
   wirebench serve oracle ws --delay exponential:1ms --drop 1%";
 
 /// Whether a run started this server: then it is what the run wants, whatever the environment says.
@@ -98,14 +116,19 @@ impl Serve {
         }
         let wish =
             if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
+        let secure = self.tls.secure(scheme, &address)?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
         let address = engine.listen(&address).map_err(|error| cannot_listen(&address, error))?;
+        if let Some(secure) = &secure {
+            self.tls.publish(secure, terminal)?;
+        }
         terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
-        let totals = self.serve(&mut engine, speaks, wish.asked).map_err(Failure::usage)?;
+        let tls = secure.map(|secure| secure.server);
+        let totals = self.serve(&mut engine, speaks, tls, wish.asked).map_err(Failure::usage)?;
         if let Address::Unix(path) = &address {
             std::fs::remove_file(path).ok();
         }
-        terminal.result(&self.report(totals))?;
+        terminal.result(&self.report(scheme, totals))?;
         Ok(Exit::DONE)
     }
 
@@ -114,15 +137,16 @@ impl Serve {
         &self,
         engine: &mut Epoll,
         speaks: Speaks,
+        tls: Option<wire::tls::Server>,
         stop: Arc<AtomicBool>,
     ) -> Result<Totals, MisfitError> {
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
-            let mut oracle = serve::Oracle::new(speaks, self.oracle.behaviour(), stop)?;
+            let mut oracle = serve::Oracle::new(speaks, tls, self.oracle.behaviour(), stop)?;
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
-        let mut server = Server::new(speaks, stop);
+        let mut server = Server::new(speaks, tls, stop);
         engine::run(engine, &mut server);
         Ok(server.totals())
     }
@@ -185,32 +209,40 @@ impl Serve {
     /// How connections are spoken to.
     fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
         let max = usize::try_from(self.message_max.0).unwrap_or(usize::MAX);
-        if scheme != Scheme::WebSocket && !self.subprotocol.is_empty() {
-            return Err("--subprotocol means nothing but to ws; leave it out".to_owned());
+        let plain = scheme.plain();
+        let of_websocket = [
+            ("--subprotocol", !self.subprotocol.is_empty()),
+            ("--deflate", self.deflate.is_some()),
+        ];
+        for (option, is_given) in of_websocket {
+            if plain != Scheme::WebSocket && is_given {
+                return Err(format!("{option} means nothing but to ws and wss; leave it out"));
+            }
         }
-        if !matches!(scheme, Scheme::Tcp | Scheme::Unix) && self.oracle.size.is_some() {
+        if !matches!(plain, Scheme::Tcp | Scheme::Unix) && self.oracle.size.is_some() {
             return Err(format!(
                 "--size means nothing to {scheme}, which says how long a message is; leave it out"
             ));
         }
-        Ok(match scheme {
-            Scheme::Http => {
+        Ok(match plain {
+            Scheme::Http | Scheme::Https => {
                 Speaks::Http(http1::Limits { body_len_max: max, ..http1::Limits::default() })
             }
-            Scheme::Tcp | Scheme::Unix if self.kind == Kind::Oracle => {
+            Scheme::Tcp | Scheme::Unix | Scheme::Tls if self.kind == Kind::Oracle => {
                 let size = self.oracle.size.unwrap_or(ORACLE_SIZE);
                 let len = usize::try_from(size.0).ok().and_then(NonZeroUsize::new);
                 let len =
                     len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?;
                 Speaks::RawMessages { len }
             }
-            Scheme::Tcp | Scheme::Unix => Speaks::Raw,
-            Scheme::TcpFramed => Speaks::Framed(framed::Limits {
+            Scheme::Tcp | Scheme::Unix | Scheme::Tls => Speaks::Raw,
+            Scheme::TcpFramed | Scheme::TlsFramed => Speaks::Framed(framed::Limits {
                 frame_len_max: u32::try_from(max).unwrap_or(u32::MAX),
             }),
-            Scheme::WebSocket => {
+            Scheme::WebSocket | Scheme::WebSocketSecure => {
                 let subprotocols = self.subprotocol.clone();
-                let options = websocket::handshake::ServerOptions { subprotocols };
+                let deflate = self.deflate.clone();
+                let options = websocket::handshake::ServerOptions { subprotocols, deflate };
                 let limits = websocket::Limits {
                     frame_len_max: max,
                     message_len_max: max,
@@ -222,8 +254,9 @@ impl Serve {
     }
 
     /// What the server has done, as one line.
-    fn report(&self, totals: Totals) -> String {
-        let Totals { connections, broken, messages, bytes_received, bytes_sent, faults } = totals;
+    fn report(&self, scheme: Scheme, totals: Totals) -> String {
+        let Totals { connections, broken, messages, bytes_received, bytes_sent, .. } = totals;
+        let Totals { handshakes: Handshakes { full, resumed, failed }, faults, .. } = totals;
         let Faults { dropped, duplicated, reordered, corrupted, closed } = faults;
         let is_oracle = self.kind == Kind::Oracle;
         if self.json {
@@ -234,6 +267,13 @@ impl Serve {
                 "received_bytes": bytes_received,
                 "sent_bytes": bytes_sent,
             });
+            if scheme.is_secure() {
+                json["tls_handshakes"] = serde_json::json!({
+                    "full": full,
+                    "resumed": resumed,
+                    "failed": failed,
+                });
+            }
             if is_oracle {
                 json["faults"] = serde_json::json!({
                     "dropped": dropped,
@@ -245,6 +285,11 @@ impl Serve {
             }
             return format!("{json}\n");
         }
+        let handshakes = if scheme.is_secure() {
+            format!(", TLS handshakes: {full} full, {resumed} resumed, {failed} failed")
+        } else {
+            String::new()
+        };
         let faults = if is_oracle {
             format!(
                 ", {dropped} dropped, {duplicated} duplicated, {reordered} reordered, \
@@ -255,7 +300,7 @@ impl Serve {
         };
         format!(
             "served {connections} connections ({broken} broke the protocol), {messages} messages, \
-             {bytes_received} bytes in, {bytes_sent} bytes out{faults}\n"
+             {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
         )
     }
 }
@@ -303,10 +348,14 @@ fn message_size(text: &str) -> Result<Bytes, String> {
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let about = |scheme: Scheme| match scheme {
         Scheme::Http => "HTTP/1.1: the body of each request comes back",
+        Scheme::Https => "http inside TLS",
         Scheme::Tcp => "bytes without framing",
         Scheme::TcpFramed => "messages with a 32-bit length before them",
+        Scheme::Tls => "bytes without framing, inside TLS",
+        Scheme::TlsFramed => "tcp-framed inside TLS",
         Scheme::Unix => "bytes without framing, over a Unix socket",
         Scheme::WebSocket => "WebSocket, binary and text",
+        Scheme::WebSocketSecure => "ws inside TLS",
     };
     let echoes = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
     let oracle =

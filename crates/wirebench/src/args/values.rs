@@ -1,8 +1,12 @@
 //! Values of options that several subcommands have, and what is too much or too little of them.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serve::certificates::KeyType;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
 use units::{Bytes, Count, Nanos};
 
 /// A number of things, at least one.
@@ -72,6 +76,58 @@ pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
     seed.unwrap_or_else(|| engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY)
 }
 
+/// Whether a client may go on with what was agreed on in an earlier connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Resumption {
+    /// Every handshake is a full one.
+    None,
+    /// By tickets that the server gives out.
+    Tickets,
+}
+
+/// The kind of a key.
+pub(crate) fn key_type() -> impl TypedValueParser<Value = KeyType> {
+    let value = |key: KeyType| PossibleValue::new(key.name()).help(key.to_string());
+    let all = [KeyType::Ecdsa, KeyType::Rsa];
+    PossibleValuesParser::new(all.map(value)).map(move |name| {
+        all.into_iter().find(|key| key.name() == name).expect("clap has looked it up")
+    })
+}
+
+/// The name of a cipher suite.
+pub(crate) fn tls_suite() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(wire::tls::suites().map(|(name, _)| name))
+}
+
+/// The name of a protocol (RFC 7301 §3.1).
+pub(crate) fn alpn(text: &str) -> Result<String, String> {
+    match text.len() {
+        0 => Err("is empty; as in http/1.1".to_owned()),
+        1..=255 => Ok(text.to_owned()),
+        len => Err(format!("has {len} bytes; names of protocols have at most 255")),
+    }
+}
+
+/// The contents of the PEM file that `option` names.
+pub(crate) fn pem(option: &str, path: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(PEM_MAX.0 + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("{option}: cannot read {}: {error}", path.display()))?;
+    if bytes.len() as u64 > PEM_MAX.0 {
+        return Err(format!(
+            "{option}: {} is too large for certificates or a key; at most {PEM_MAX} are read",
+            path.display()
+        ));
+    }
+    Ok(bytes)
+}
+
+/// All of them, with commas between.
+pub(crate) fn listed<T: Display>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn number(text: &str) -> Result<u64, String> {
     let count: Count = text.parse().map_err(|error: units::ParseError| error.to_string())?;
     Ok(count.0)
@@ -83,6 +139,12 @@ fn at_most(count: NonZeroU32, max: u32) -> Result<NonZeroU32, String> {
 
 /// The longest message; what embedded servers accept.
 pub(crate) const SIZE_MAX: Bytes = Bytes(16 << 20);
+
+/// Protocols (ALPN) of HTTP that we do not speak.
+pub(crate) const NOT_SPOKEN: [&str; 3] = ["h2", "h3", "http/1.0"];
+
+/// A file of certificates is much shorter: those of a whole system are a quarter of it.
+const PEM_MAX: Bytes = Bytes(1 << 20);
 
 const SECONDS_OF_A_DAY: u64 = 86_400;
 

@@ -37,6 +37,11 @@ impl Sandbox {
         self.prepared(Command::new(env!("CARGO_BIN_EXE_wirebench")), line)
     }
 
+    /// Another program with `line` as its arguments, split at spaces, and an empty environment.
+    pub(crate) fn other(&self, program: &str, line: &str) -> Command {
+        self.prepared(Command::new(program), line)
+    }
+
     /// The same started by `script` of a shell, for which it is `"$@"`.
     pub(crate) fn command_in_shell(&self, script: &str, line: &str) -> Command {
         let mut shell = Command::new("/bin/sh");
@@ -133,6 +138,16 @@ impl Running {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line
+    }
+
+    /// Writes to its stdin, which is piped.
+    pub(crate) fn tell(&mut self, text: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Ends its stdin.
+    pub(crate) fn end_input(&mut self) {
+        self.child.stdin = None;
     }
 
     /// Reads stderr up to a line with `word` in it.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod bad_input;
+mod certs;
 mod doctor;
 mod ending;
 mod harness;
@@ -15,4 +16,5 @@ mod settings;
 mod show;
 mod signals;
 mod third_party;
+mod tls;
 mod usage;

@@ -126,8 +126,8 @@ fn the_totals_of_an_oracle_are_one_line_for_people() {
 fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
-    let table: [(&str, &[&str]); 23] = [
-        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http"]),
+    let table: [(&str, &[&str]); 24] = [
+        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http, tls"]),
         ("oracle htpp",                           &["'htpp'", "'http'"]),
         ("orcale ws",                             &["'orcale'", "'oracle'"]),
         ("oracle oracle",                         &["'oracle'", "tcp-framed"]),
@@ -137,6 +137,7 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
         ("ws --seed 5",                           &["--seed", "serve oracle ws"]),
         ("oracle http --duplicate 1%",            &["HTTP/1.1", "duplicate", "take ws"]),
         ("oracle http --reorder 1%",              &["HTTP/1.1", "reorder", "take ws"]),
+        ("oracle https --duplicate 1%",           &["HTTP/1.1", "duplicate", "take ws"]),
         ("oracle ws --size 64B",                  &["--size", "ws", "leave it out"]),
         ("oracle tcp --size 0B",                  &["--size 0", "tcp-framed"]),
         ("oracle tcp --size 1GiB",                &["1 GiB is too large", "16 MiB"]),
@@ -156,6 +157,110 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
         ended.check(2, words);
         ended.check_no_result();
     }
+}
+
+#[test]
+fn every_transport_is_served_inside_tls_and_its_handshakes_are_counted() {
+    let sandbox = Sandbox::new();
+    for kind in SECURE {
+        for line in [kind.to_owned(), format!("oracle {kind}")] {
+            let server = Server::start(&sandbox, &format!("{line} --ca-out ca.pem"));
+            assert!(server.url.starts_with(&format!("{kind}://127.0.0.1:")), "{}", server.url);
+            sandbox
+                .run(&format!("run {} --ca ca.pem -n 100 -c 2 -q", server.url))
+                .check_measured(&[]);
+            server.process.send(Signal::TERM);
+            let ended = server.process.wait();
+            ended.check(
+                0,
+                &["TLS 1.2 or 1.3", "ECDSA P-256", "localhost, 127.0.0.1, ::1", "--ca ca.pem"],
+            );
+            assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+            // Two connections of the run, and the one that asked before.
+            assert!(ended.stdout.starts_with("served 3 connections (0 broke the protocol), 10"));
+            let words =
+                ended.stdout.split_once("TLS handshakes: ").unwrap_or_else(|| panic!("{ended:?}"));
+            let numbers: Vec<u64> =
+                words.1.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+            assert_eq!((numbers[0] + numbers[1], numbers[2]), (3, 0), "{ended:?}");
+        }
+    }
+}
+
+#[test]
+fn compression_is_agreed_to_where_it_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let limits = "=server_no_context_takeover,client_max_window_bits=9,level=1";
+    for (kind, ca) in [("ws", ""), ("wss --ca-out ca.pem", "--ca ca.pem")] {
+        for (agreed, offered) in [("", ""), (limits, "=client_max_window_bits")] {
+            let server = Server::start(&sandbox, &format!("{kind} --deflate{agreed} --json"));
+            let json = "--payload-kind json --size 1KiB";
+            let run = format!("run {} {ca} --deflate{offered} {json} -n 200 -c 2 -q", server.url);
+            sandbox.run(&run).check_measured(&[]);
+            server.process.send(Signal::TERM);
+            let ended = server.process.wait();
+            let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            let number = |name: &str| totals[name].as_u64().unwrap();
+            assert_eq!((number("messages"), number("broken_connections")), (201, 0), "{kind}");
+            for bytes in [number("received_bytes"), number("sent_bytes")] {
+                assert!(bytes < 201 * 1024, "{bytes} {kind} {agreed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_about_tls_is_told_before_anything_listens() {
+    let sandbox = Sandbox::new();
+    for folder in ["a", "b"] {
+        sandbox.run(&format!("certs {folder}")).check(0, &[]);
+    }
+    std::fs::write(sandbox.path().join("empty.pem"), "").unwrap();
+    std::fs::write(sandbox.path().join("large.pem"), vec![b'-'; (1 << 20) + 1]).unwrap();
+    let own = "--cert a/server.pem --key a/server-key.pem";
+    #[rustfmt::skip]
+    let table: [(&str, &[&str]); _] = [
+        ("ws --tls-key rsa",                                  &["--tls-key means nothing to ws", "tls, tls-framed, wss, https"]),
+        ("oracle tcp --ca-out ca.pem",                        &["--ca-out means nothing to tcp", "leave it out"]),
+        ("unix --listen a.sock --alpn a",                     &["--alpn means nothing to unix"]),
+        ("tls --deflate",                                     &["--deflate means nothing but to ws and wss"]),
+        ("http --deflate=level=1",                            &["--deflate means nothing but to ws and wss"]),
+        ("wss --deflate=client_max_window_bits=16",           &["client_max_window_bits", "16", "15"]),
+        ("https --subprotocol a",                             &["--subprotocol means nothing but to ws and wss"]),
+        ("wss --size 1B",                                     &["--size", "serve oracle wss"]),
+        ("wss --cert a/server.pem",                           &["--cert a/server.pem needs its key", "--key FILE"]),
+        ("wss --key a/server-key.pem",                        &["--key a/server-key.pem needs its certificate", "--cert FILE"]),
+        (&format!("wss {own} --tls-key rsa"),                 &["--tls-key is about the certificate that is made", "a/server.pem"]),
+        (&format!("wss {own} --name a"),                      &["--name is about the certificate that is made"]),
+        (&format!("wss {own} --ca-out ca.pem"),               &["--ca-out is about the certificate that is made"]),
+        ("wss --cert none.pem --key a/server-key.pem",        &["--cert: cannot read none.pem: "]),
+        ("wss --cert a/server.pem --key none.pem",            &["--key: cannot read none.pem: "]),
+        ("wss --cert large.pem --key none.pem",               &["--cert: large.pem is too large", "1 MiB"]),
+        ("wss --cert empty.pem --key a/server-key.pem",       &["--cert empty.pem", "certificate"]),
+        ("wss --cert a/server.pem --key empty.pem",           &["empty.pem", "key"]),
+        ("wss --cert a/server.pem --key a/server.pem",        &["a/server.pem", "key"]),
+        ("wss --cert a/server.pem --key b/server-key.pem",    &["a/server.pem", "b/server-key.pem"]),
+        ("wss --client-ca none.pem",                          &["--client-ca: cannot read none.pem: "]),
+        ("wss --client-ca empty.pem",                         &["--client-ca empty.pem"]),
+        ("wss --tls-version 1.1",                             &["1.1", "1.2", "1.3"]),
+        ("wss --tls-suite TLS_RSA_WITH_RC4_128_MD5",          &["TLS_RSA_WITH_RC4_128_MD5", "TLS13_AES_128_GCM_SHA256"]),
+        ("wss --tls-suite TLS13_AES_128_GCM_SHA265",          &["a similar value exists: 'TLS13_AES_128_GCM_SHA256'"]),
+        ("wss --tls-version 1.2 --tls-suite TLS13_AES_128_GCM_SHA256", &["TLS13_AES_128_GCM_SHA256 is of TLS 1.3", "--tls-version 1.3"]),
+        ("wss --tls-version 1.2 --tls-version 1.3 --tls-suite TLS13_AES_128_GCM_SHA256", &["--tls-version 1.2", "add a --tls-suite"]),
+        ("wss --tls-suite TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", &["ECDSA key", "another --tls-key"]),
+        ("wss --tls-key dsa",                                 &["'dsa'", "ecdsa, rsa"]),
+        ("wss --tls-resumption id",                           &["'id'", "none, tickets"]),
+        ("wss --alpn h2",                                     &["--alpn h2", "http/1.1"]),
+        ("wss --name a:80",                                   &["`a:80` has ':' in it"]),
+    ];
+    for (line, words) in table {
+        let ended = sandbox.run(&format!("serve {line}"));
+        ended.check(2, words);
+        ended.check_no_result();
+    }
+    let ended = sandbox.run("serve wss --ca-out none/ca.pem");
+    ended.check(74, &["cannot write none/ca.pem: "]);
+    ended.check_no_result();
 }
 
 #[test]
@@ -215,6 +320,9 @@ fn a_server_of_a_run_leaves_ctrl_c_to_the_run() {
     server.process.send(Signal::TERM);
     server.process.wait().check(0, &[]);
 }
+
+/// The transports inside TLS.
+const SECURE: [&str; 4] = ["tls", "tls-framed", "wss", "https"];
 
 /// What stands after `wirebench serve oracle` on each transport.
 const ORACLES: [&str; 5] = ["tcp", "tcp-framed", "unix --listen a.sock", "ws", "http"];

@@ -2,7 +2,7 @@
 
 use crate::harness::Sandbox;
 
-const COMMANDS: [&str; 7] = ["", "ladder", "run", "serve", "config", "completions", "man"];
+const COMMANDS: [&str; 8] = ["", "ladder", "run", "serve", "certs", "config", "completions", "man"];
 
 #[test]
 fn short_help_fits_a_screen_and_has_three_examples() {
