@@ -236,9 +236,7 @@ impl<O: Observer> Worker<O> {
                 let segments = engine.segments(connection.id);
                 connection.sampled = segments.map(|begin| Box::new(Sampled { begin, came: false }));
             }
-        }
-        if self.has_layers {
-            for connection in self.connections.iter().flatten() {
+            if self.has_layers {
                 stream.layers.subtract(connection.machine.layers());
             }
         }
@@ -246,16 +244,15 @@ impl<O: Observer> Worker<O> {
 
     /// The window ends.
     pub(crate) fn end_stream<E: Engine>(&mut self, engine: &E) {
+        let stream = &mut self.recorder.stream;
         for connection in self.connections.iter_mut().flatten() {
             if let Some(sampled) = connection.sampled.take()
                 && let Some(segments) = engine.segments(connection.id)
             {
-                self.recorder.stream.sampled(&sampled, segments);
+                stream.sampled(&sampled, segments);
             }
-        }
-        if self.has_layers {
-            for connection in self.connections.iter().flatten() {
-                self.recorder.stream.layers.add(connection.machine.layers());
+            if self.has_layers {
+                stream.layers.add(connection.machine.layers());
             }
         }
     }

@@ -65,7 +65,7 @@ pub trait Engine {
     }
 }
 
-/// Segments of one TCP connection, from its first SYN on, with those that have no payload and those that were sent again.
+/// Segments of one TCP connection, from its first SYN on; those without payload and those sent again are among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     /// Sent by us.

@@ -198,8 +198,8 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "all that do not compare what comes back",
         file: "crates/drive/src/identity.rs",
         changes: &[Change {
-            find: "let is_right = expect.check_body(content, reply.payload, reply.kind == Kind::Text);",
-            replace: "let is_right = Ok::<(), Mismatch>(());\n        let _ = (expect, content);",
+            find: "let is_right =\n            expect.check_body(content, sequence, reply.payload, reply.kind == Kind::Text);",
+            replace: "let is_right = Ok::<(), Mismatch>(());\n        let _ = (expect, content, sequence);",
         }],
     },
     Plant {
