@@ -15,6 +15,7 @@
 mod block;
 mod environment;
 mod json;
+mod live;
 mod plan;
 mod results;
 mod run_record;
@@ -31,6 +32,7 @@ pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
 pub use json::{ReadError, schema};
+pub use live::{Live, LiveOpenLoop};
 pub use plan::{
     Arrival, Layer, Lifetime, Message, MessageKind, PayloadKind, Pinning, Plan, Resumption,
     Spacing, Stop, TimeOuts, Tls, Verify, Workload,

@@ -31,7 +31,7 @@ pub use compare::{compare, compares_nothing};
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
 pub use ladder::{conclusion, ladder};
-pub use live::{Live, LiveOpenLoop, live_line, machine_line};
+pub use live::{live_line, machine_line};
 pub use page::Style;
 pub use run::run;
 pub use sheet::sheet;

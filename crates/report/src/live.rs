@@ -2,46 +2,8 @@
 
 use crate::escape::{columns, cut, escape};
 use crate::number;
-use record::Environment;
+use record::{Environment, Live, LiveOpenLoop};
 use units::Nanos;
-
-/// What the last tenth of a second was like; of an open loop the last second.
-#[derive(Clone, Copy, Debug)]
-pub struct Live<'a> {
-    /// The name of the measurement.
-    pub name: &'a str,
-    /// Which block of how many, from 0.
-    pub block: (usize, usize),
-    /// What its worker does, e.g. `warm-up`.
-    pub phase: &'a str,
-    /// Since the run began.
-    pub elapsed: Nanos,
-    /// Replies a second.
-    pub messages_per_s: f64,
-    /// The median round trip, of an open loop response time; `None` if there were too few replies.
-    pub p50: Option<Nanos>,
-    /// The 99th percentile of the same; `None` if there were too few replies.
-    pub p99: Option<Nanos>,
-    /// Messages that failed or timed out since the block began.
-    pub failed: u64,
-    /// What an open loop has besides, while messages are due.
-    pub open_loop: Option<LiveOpenLoop>,
-}
-
-/// What an open loop has besides.
-#[derive(Clone, Copy, Debug)]
-pub struct LiveOpenLoop {
-    /// Messages that are due each second.
-    pub due_per_s: f64,
-    /// Messages that are sent each second.
-    pub sent_per_s: f64,
-    /// The 99th percentile of the send lag; `None` if too few were sent.
-    pub lag_p99: Option<Nanos>,
-    /// Messages that were due and not sent, because too many were outstanding.
-    pub unsent: u64,
-    /// Messages that wait for their reply.
-    pub in_flight: u64,
-}
 
 /// One line, without a newline, of at most `width` columns; what matters most stands first.
 ///

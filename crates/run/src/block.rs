@@ -2,7 +2,7 @@
 
 use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
-use crate::progress::{Live, News, Progress};
+use crate::progress::{News, Progress};
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
@@ -10,7 +10,7 @@ use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
 use load::{Arrival, Workload};
 use probe::{ProcessSampler, Switches, SystemSampler, SystemTimes, pin_current_thread};
-use record::Second;
+use record::{Live, Second};
 use stats::Histogram;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! What is told of a block while it goes on, worked out from the intervals of its workers.
 
-use crate::progress::{Behind, LiveOpenLoop};
+use crate::progress::Behind;
 use drive::{Counts, Interval, Phase};
 use engine::clock::own_cpu;
 use load::{Arrival, Lifetime, Workload};
+use record::LiveOpenLoop;
 use stats::Histogram;
 use units::{Instant, Nanos};
 

@@ -3,8 +3,8 @@
 
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
-use record::Block;
-use run::{Behind, Live, News};
+use record::{Block, Live};
+use run::{Behind, News};
 use units::{Instant, Nanos};
 
 /// Shows what happens on a [`Terminal`].
@@ -27,27 +27,9 @@ impl<'a> Progress<'a> {
     }
 
     fn live(&mut self, live: Live<'_>) {
-        let line = report::live_line(
-            &report::Live {
-                name: live.name,
-                block: live.block,
-                phase: live.phase,
-                elapsed: live.elapsed,
-                messages_per_s: live.messages_per_s,
-                p50: live.p50,
-                p99: live.p99,
-                failed: live.failed,
-                open_loop: live.open_loop.map(|open_loop| report::LiveOpenLoop {
-                    due_per_s: open_loop.due_per_s,
-                    sent_per_s: open_loop.sent_per_s,
-                    lag_p99: open_loop.lag_p99,
-                    unsent: open_loop.unsent,
-                    in_flight: open_loop.in_flight,
-                }),
-            },
-            // One column less: a full line would make some terminals wrap.
-            self.terminal.columns_of_words().saturating_sub(1),
-        );
+        // One column less: a full line would make some terminals wrap.
+        let columns = self.terminal.columns_of_words().saturating_sub(1);
+        let line = report::live_line(&live, columns);
         if self.terminal.animated {
             self.terminal.rewrite(&line);
             self.line_stands = true;

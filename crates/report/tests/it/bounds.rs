@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
     Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate,
-    Fairness, Identity, Level, Lifetime, Little, OpenLoop, Phases, Reason, RunRecord, Sessions,
-    Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
+    Fairness, Identity, Level, Lifetime, Little, Live, OpenLoop, Phases, Reason, RunRecord,
+    Sessions, Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
 };
-use report::{Live, Style};
+use report::Style;
 use unicode_width::UnicodeWidthStr;
 use units::{Nanos, Random};
 

@@ -1,8 +1,7 @@
 //! The line that moves while a run goes on.
 
 use expect_test::expect;
-use record::{Environment, TimerFloor};
-use report::{Live, LiveOpenLoop};
+use record::{Environment, Live, LiveOpenLoop, TimerFloor};
 use units::Nanos;
 
 #[test]
