@@ -17,7 +17,7 @@ pub enum Connection {
     /// No framing.
     Raw(Raw),
     /// Any of them inside TLS.
-    Tls(Box<Tls<Connection>>),
+    Tls(Box<Tls<Self>>),
     /// WebSocket.
     WebSocket(WebSocket),
 }

@@ -27,6 +27,9 @@ pub struct RefusedCertificate {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// It is for signing others.
+    #[error("is an authority's own (CA:TRUE), which no server may show; one for a server says CA:FALSE")]
+    AuthoritysOwn,
     /// Its signature, or one made with its key, is not right.
     #[error("has or made a signature that does not hold")]
     BadSignature,
@@ -73,9 +76,9 @@ pub enum Refusal {
     },
 }
 
-/// The last certificate that one configuration refused. rustls carries no certificate out of a failed handshake, so the
-/// verifier leaves it here for the connection, which asks at once. Two that fail at the same time may name each other's:
-/// both are of the same server.
+/// The last certificate that one configuration refused. rustls carries no certificate out of a failed handshake, so
+/// the verifier leaves it here for the connection, which asks at once. Two that fail at the same time may name each
+/// other's: both are of the same server.
 #[derive(Debug, Default)]
 pub(super) struct Refused(Mutex<Option<RefusedCertificate>>);
 
@@ -155,6 +158,10 @@ fn reason(why: &CertificateError, guilty: Option<&X509Certificate<'_>>) -> Refus
             Refusal::WrongUse { what: shown(&why.to_string()) }
         }
         E::BadEncoding => Refusal::Malformed,
+        // It has no variant of its own in rustls.
+        E::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            Refusal::AuthoritysOwn
+        }
         why => Refusal::Other { what: shown(&why.to_string()) },
     }
 }
@@ -178,9 +185,9 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
 
 fn address(bytes: &[u8]) -> String {
     if let Ok(four) = <[u8; 4]>::try_from(bytes) {
-        std::net::Ipv4Addr::from(four).to_string()
+        core::net::Ipv4Addr::from(four).to_string()
     } else if let Ok(sixteen) = <[u8; 16]>::try_from(bytes) {
-        std::net::Ipv6Addr::from(sixteen).to_string()
+        core::net::Ipv6Addr::from(sixteen).to_string()
     } else {
         "an address that cannot be read".to_owned()
     }
@@ -188,7 +195,7 @@ fn address(bytes: &[u8]) -> String {
 
 fn server_name(name: &ServerName<'_>) -> String {
     match name {
-        ServerName::IpAddress(address) => std::net::IpAddr::from(*address).to_string(),
+        ServerName::IpAddress(address) => core::net::IpAddr::from(*address).to_string(),
         name => name.to_str().into_owned(),
     }
 }

@@ -12,8 +12,8 @@ use crate::contract::{
 
 /// One end of a TLS connection around the protocol inside.
 ///
-/// [`Protocol::open`] always answers [`Opening::Awaited`]. When the handshake is complete the protocol inside is opened,
-/// [`Event::Secured`] says so, and from then on its events come as if there were no TLS.
+/// [`Protocol::open`] always answers [`Opening::Awaited`]. When the handshake is complete the protocol inside is
+/// opened, [`Event::Secured`] says so, and from then on its events come as if there were no TLS.
 ///
 /// **The end.** `close_notify` is sent with the last thing that the protocol inside says: with its proper end, with
 /// [`Event::Closed`], and after an error of the peer. That of the peer is answered, and ends the protocol inside as the
@@ -99,7 +99,7 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
         let from = tx.len();
         self.inner.send(message, tx)?;
-        if self.protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 
     #[inline]
@@ -126,9 +126,9 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
         let from = tx.len();
         let is_answered = self.inner.close(tx);
-        self.protect(from, tx);
+        self.outgoing().protect(from, tx);
         if !is_answered {
-            self.say_close(tx);
+            self.outgoing().close(tx);
         }
         is_answered
     }
@@ -226,6 +226,15 @@ impl<P: Protocol> Tls<P> {
         read.used
     }
 
+    fn outgoing(&mut self) -> Outgoing<'_> {
+        Outgoing {
+            is_cut_off: matches!(self.end, Some(End::Failed(_))),
+            session: &mut self.session,
+            tls_sent: &mut self.tls_sent,
+            waiting: &mut self.held.bytes,
+        }
+    }
+
     fn fail(&mut self, error: PeerError) {
         self.end = Some(End::Failed(Box::new(error)));
     }
@@ -251,7 +260,7 @@ impl<P: Protocol> Tls<P> {
         self.state = State::Open;
         let from = tx.len();
         let opening = self.inner.open(tx);
-        self.protect(from, tx);
+        self.outgoing().protect(from, tx);
         Ok(Some(Event::Secured(Secured { facts, opening })))
     }
 
@@ -267,16 +276,16 @@ impl<P: Protocol> Tls<P> {
         let len = input.len();
         let received = self.inner.receive(&mut input, tx);
         *taken += len - input.len();
-        if tx.len() > from {
-            let plain_len = tx.len() - from;
-            self.session.write(&mut self.held.bytes, from, tx);
-            self.tls_sent += (tx.len() - from).saturating_sub(plain_len) as u64;
-        }
+        let mut outgoing = Outgoing {
+            is_cut_off: matches!(self.end, Some(End::Failed(_))),
+            session: &mut self.session,
+            tls_sent: &mut self.tls_sent,
+            waiting: &mut self.held.bytes,
+        };
+        outgoing.protect(from, tx);
         if matches!(received, Ok(Some(Event::Closed(_))) | Err(_)) {
             self.state = State::Over;
-            let from = tx.len();
-            self.session.close(&mut self.held.bytes, tx);
-            self.tls_sent += (tx.len() - from) as u64;
+            outgoing.close(tx);
         }
         received
     }
@@ -295,15 +304,23 @@ impl<P: Protocol> Tls<P> {
         match &self.end {
             Some(End::Failed(error)) => Err((**error).clone().into()),
             Some(End::CloseNotify) | None => {
-                self.say_close(tx);
+                self.outgoing().close(tx);
                 self.inner.end().map(Some)
             }
         }
     }
 }
 
-/// From plaintext to records.
-impl<P: Protocol> Tls<P> {
+/// From plaintext to records: all that it takes, apart from the protocol inside, of which an event may still borrow.
+struct Outgoing<'t> {
+    /// Whether the peer was told of a fatal error: nothing may follow that.
+    is_cut_off: bool,
+    session: &'t mut Rustls,
+    tls_sent: &'t mut u64,
+    waiting: &'t mut [u8],
+}
+
+impl Outgoing<'_> {
     /// Encrypts what the protocol inside appended to `tx`, from `from` on; `false`, and it is gone, if nothing may be
     /// sent any more.
     #[inline]
@@ -312,15 +329,21 @@ impl<P: Protocol> Tls<P> {
         if len == 0 {
             return true;
         }
-        let is_sent = self.session.write(&mut self.held.bytes, from, tx);
-        self.tls_sent += (tx.len() - from).saturating_sub(len) as u64;
+        if self.is_cut_off {
+            tx.truncate(from);
+            return false;
+        }
+        let is_sent = self.session.write(self.waiting, from, tx);
+        *self.tls_sent += (tx.len() - from - if is_sent { len } else { 0 }) as u64;
         is_sent
     }
 
-    fn say_close(&mut self, tx: &mut Vec<u8>) {
+    fn close(&mut self, tx: &mut Vec<u8>) {
         let from = tx.len();
-        self.session.close(&mut self.held.bytes, tx);
-        self.tls_sent += (tx.len() - from) as u64;
+        if !self.is_cut_off {
+            self.session.close(self.waiting, tx);
+        }
+        *self.tls_sent += (tx.len() - from) as u64;
     }
 }
 

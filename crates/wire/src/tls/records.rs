@@ -25,11 +25,9 @@ impl Held {
     /// still is not.
     pub(super) fn fill(&mut self, input: &mut Input<'_>) -> Option<usize> {
         self.take_to(HEADER_LEN, input)?;
-        let len = record_len(&self.bytes[self.record_at..])?;
-        if len <= RECORD_LEN_MAX {
-            self.take_to(len, input)?;
-        }
-        Some(self.bytes.len() - self.record_at)
+        let len = self.expected_len()?;
+        self.take_to(len, input)?;
+        Some(len)
     }
 
     /// Frees the first `used` bytes. All that is left has been looked at.
@@ -61,28 +59,23 @@ impl Held {
     }
 }
 
-/// How many bytes at the front of `bytes` are whole records. One that is longer than any may be counts as whole, so
-/// that it is looked at and refused.
+/// How many bytes at the front of `bytes` are whole records.
 pub(super) fn whole_len(bytes: &[u8]) -> usize {
     let mut whole = 0;
-    while let Some(len) = record_len(&bytes[whole..]) {
-        if len > RECORD_LEN_MAX {
-            return bytes.len();
-        }
-        if len > bytes.len() - whole {
-            break;
-        }
+    while let Some(len) = record_len(&bytes[whole..])
+        && len <= bytes.len() - whole
+    {
         whole += len;
     }
     whole
 }
 
-/// Looks at the first bytes of a peer; what it said, if that is no TLS: a record has one of four types, and version
+/// Looks at the first bytes of a peer; what it said, if that is no TLS: a record has one of a few types, and version
 /// 3.something.
 pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
     let mut first = held.iter().chain(arrived);
-    let is_type = first.next().is_none_or(|kind| (20..=23).contains(kind));
-    let is_version = first.next().is_none_or(|major| *major == 3);
+    let is_type = first.next().is_none_or(|kind| KINDS.contains(kind));
+    let is_version = first.next().is_none_or(|major| *major == MAJOR);
     if is_type && is_version {
         return None;
     }
@@ -90,20 +83,30 @@ pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
     Some(Excerpt::new(&said))
 }
 
-/// The length of the record at the front of `bytes`, its header included.
+/// The length of the record at the front of `bytes`, its header included. A header that is no record's, or that of one
+/// longer than any may be, is whole by itself: it is to be refused, and nothing behind it is worth waiting for.
 fn record_len(bytes: &[u8]) -> Option<usize> {
-    let header = bytes.first_chunk::<HEADER_LEN>()?;
-    Some(HEADER_LEN + usize::from(u16::from_be_bytes([header[3], header[4]])))
+    let [kind, major, _, high, low] = *bytes.first_chunk::<HEADER_LEN>()?;
+    let len = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
+    let is_record = KINDS.contains(&kind) && major == MAJOR && len < RECORD_LEN_MAX;
+    Some(if is_record { len } else { HEADER_LEN })
 }
 
 /// An alert `unexpected_message` of a connection that has no keys yet: for a peer whose bytes are no records.
 pub(super) const UNEXPECTED_MESSAGE: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 
+/// The types of records: from `change_cipher_spec` to `heartbeat` (RFC 6520).
+const KINDS: std::ops::RangeInclusive<u8> = 20..=24;
+
+/// All versions of TLS begin with it; the first was SSL 3.1.
+const MAJOR: u8 = 3;
+
 /// Type, version and length.
 const HEADER_LEN: usize = 5;
 
-/// 2^14 bytes of plaintext and 2048 of whatever TLS 1.2 may add (RFC 5246 §6.2.3); TLS 1.3 may add 256.
-pub(super) const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
+/// 2^14 bytes of plaintext and 2048 of whatever TLS 1.2 may add (RFC 5246 §6.2.3); TLS 1.3 may add 256. rustls takes
+/// only what is shorter.
+const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
 
 /// What is held of one peer at most: a message of a handshake as long as rustls takes it (65 535 bytes), cut into
 /// records so small that each is half header, and one record more.

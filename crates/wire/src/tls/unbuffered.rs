@@ -70,11 +70,16 @@ impl Session for Rustls {
     }
 
     fn write(&mut self, waiting: &mut [u8], from: usize, tx: &mut Vec<u8>) -> bool {
-        match self {
+        let is_sent = match self {
             Self::Client(connection, _) => write(connection.process_tls_records(waiting), from, tx),
             Self::Server(connection, _) => write(connection.process_tls_records(waiting), from, tx),
             Self::NewClient(_) | Self::NewServer(_) => false,
+        };
+        if !is_sent {
+            // The keys of TLS 1.2 are used up after 2^23 records with AES; what is left to say is `close_notify`.
+            self.write_alert(waiting, tx);
         }
+        is_sent
     }
 
     fn close(&mut self, waiting: &mut [u8], tx: &mut Vec<u8>) {

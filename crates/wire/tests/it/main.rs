@@ -2,4 +2,5 @@
 
 mod conversations;
 mod pair;
+mod tls;
 mod websocket;

@@ -1,0 +1,12 @@
+//! TLS from outside: both ends of ours in memory, and peers that break its rules.
+
+mod arithmetic;
+mod broken;
+mod closing;
+mod conversations;
+mod ends;
+mod memory;
+mod options;
+mod refusals;
+mod splits;
+mod world;
