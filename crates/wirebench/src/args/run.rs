@@ -168,9 +168,9 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     i_may_load_this_target: bool,
     #[command(flatten)]
-    tls: tls::Tls,
-    #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    tls: tls::Tls,
 }
 
 /// How WebSocket connections are ended.

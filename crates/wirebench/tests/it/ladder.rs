@@ -6,7 +6,22 @@ use record::{Block, Ended, Kind, Little, RunRecord, Workload};
 /// Little's law is checked from so many on.
 const REPLIES_FOR_LITTLE: f64 = 100.0;
 
-const RUNGS: [&str; 7] = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"];
+const RUNGS: [&str; 14] = [
+    "tcp",
+    "tcp-framed",
+    "unix",
+    "ws",
+    "ws-text",
+    "http",
+    "http-new",
+    "tls",
+    "wss",
+    "ws-json",
+    "ws-deflate",
+    "https",
+    "https-new",
+    "https-resume",
+];
 
 #[test]
 fn every_rung_is_measured_and_its_counts_add_up() {
@@ -34,6 +49,26 @@ fn every_rung_is_measured_and_its_counts_add_up() {
     }
     check_every_rung_has_replies(record);
     assert!(record.conclusion.as_ref().is_some_and(|text| text.contains("WebSocket")));
+}
+
+#[test]
+fn a_quick_ladder_has_the_first_seven_rungs_and_their_layers() {
+    let sandbox = Sandbox::new();
+    let line = "ladder --quick --rounds 1 --block 1ms -c 1 --seed 7";
+    sandbox.run(line).check_measured(&["repeat: wirebench ladder --connections 1 --quick"]);
+    let record = sandbox.records().remove(0);
+    assert_eq!(workload_names(&record), RUNGS[..7]);
+    let names = workload_names(&record);
+    let layers = record.plan.layers.iter();
+    let layers: Vec<_> =
+        layers.map(|it| (names[it.workload], names[it.base], it.name.as_str())).collect();
+    let expected = [
+        ("tcp-framed", "tcp", "length"),
+        ("ws", "tcp", "framing"),
+        ("http", "tcp", "HTTP/1.1"),
+        ("http-new", "http", "connect"),
+    ];
+    assert_eq!(layers, expected);
 }
 
 #[test]
@@ -119,8 +154,17 @@ fn check_block(workload: &Workload, block: &Block) {
         return; // A machine that is busy with other things gave it no time.
     }
 
-    let [sent, received] = bytes_per_message(workload);
     let wire = &block.wire;
+    for (bytes, split) in [(wire.sent_bytes, wire.sent), (wire.received_bytes, wire.received)] {
+        let split = split.unwrap();
+        let sum = split.payload_bytes + split.framing_bytes + split.tls_bytes;
+        assert_eq!(sum.checked_add_signed(split.encoding_bytes), Some(bytes), "{name}: {split:?}");
+        assert_eq!(split.tls_bytes > 0, workload.tls.is_some(), "{name}: {split:?}");
+        assert_eq!(split.encoding_bytes < 0, workload.deflate.is_some(), "{name}: {split:?}");
+    }
+    check_handshakes(workload, block);
+    // Tickets come when they come, and compression makes of each message what it can.
+    let Some([sent, received]) = bytes_per_message(workload) else { return };
     if name == "http-new" {
         // The request of the first reply may lie before the window, and that of the last behind it.
         assert_eq!(wire.received_bytes_per_message, Some(received));
@@ -147,8 +191,20 @@ fn check_block(workload: &Workload, block: &Block) {
     }
 }
 
-/// Bytes of one message and of its reply, payload and framing.
-fn bytes_per_message(workload: &Workload) -> [f64; 2] {
+/// That sessions are resumed where they should be, and nowhere else.
+fn check_handshakes(workload: &Workload, block: &Block) {
+    assert_eq!(workload.tls.is_some(), block.tls.is_some(), "{}", workload.name);
+    let Some(seen) = &block.tls else { return };
+    let (is_full, is_resumed) = (seen.full > 0, seen.resumed > 0);
+    match workload.name.as_str() {
+        "https-new" => assert!(is_full && !is_resumed, "{seen:?}"),
+        "https-resume" => assert!(is_resumed, "{seen:?}"),
+        _ => assert_eq!(seen.full + seen.resumed, workload.connections, "{seen:?}"),
+    }
+}
+
+/// Bytes of one message and of its reply, payload and framing; `None` where they differ from message to message.
+fn bytes_per_message(workload: &Workload) -> Option<[f64; 2]> {
     let host = workload.target.trim_start_matches("http://").trim_end_matches('/');
     let request = format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 64\r\n\r\n").len();
     let reply =
@@ -156,14 +212,16 @@ fn bytes_per_message(workload: &Workload) -> [f64; 2] {
                  \r\n"
             .len();
     let [sent, received] = match workload.transport.as_str() {
+        _ if workload.deflate.is_some() => return None,
         "tcp" | "unix" => [64, 64],
         "tcp-framed" => [4 + 64, 4 + 64],
         // Two bytes of header, and the mask of clients.
         "ws" => [2 + 4 + 64, 2 + 64],
         "http" => [request as u64 + 64, reply as u64 + 64],
+        "tls" | "wss" | "https" => return None,
         other => panic!("{other}"),
     };
-    [exact(sent), exact(received)]
+    Some([exact(sent), exact(received)])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the bytes of a tenth of a second")]

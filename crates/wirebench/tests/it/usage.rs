@@ -41,6 +41,8 @@ fn long_help_is_complete_and_has_its_examples_first() {
         "messages",
         "size",
         "payload",
+        "payload-kind",
+        "deflate",
         "text",
         "binary",
         "in-flight",
@@ -69,6 +71,15 @@ fn long_help_is_complete_and_has_its_examples_first() {
         "drain",
         "seed",
         "i-may-load-this-target",
+        "ca",
+        "insecure",
+        "server-name",
+        "client-cert",
+        "client-key",
+        "tls-version",
+        "tls-suite",
+        "tls-resumption",
+        "alpn",
         "output",
         "json",
         "color",
@@ -90,7 +101,12 @@ fn a_typo_gets_a_suggestion() {
         ("run ws://h --conections 5",    "'--connections'"),
         ("ladder --only htpp",           "'http'"),
         ("serve htpp",                   "'http'"),
-        ("wss://h",                      "did you mean `ws`?"),
+        ("wsss://h",                     "did you mean `wss`?"),
+        ("wss://h --insecure --tls-version 1.4", "there are 1.2 and 1.3"),
+        ("wss://h --insecure --tls-suite TLS13_AES_128_GCM_SHA265", "'TLS13_AES_128_GCM_SHA256'"),
+        ("wss://h --insecure --tls-resumption ticket", "'tickets'"),
+        ("ws://h --payload-kind jsn",    "'json'"),
+        ("ws://h --deflate=client_max_window_bits=16", "client_max_window_bits"),
         ("localhost:8080",               "did you mean `ws://localhost:8080`?"),
         ("ws://h -d 10",                 "did you mean `10s`?"),
         ("ws://h --size 64K",            "did you mean `64KiB` or `64kB`?"),
@@ -115,8 +131,12 @@ fn a_typo_gets_a_suggestion() {
 fn what_makes_no_sense_together_names_both_and_the_cure() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("latin1"), [b'a', 0xe9]).unwrap();
+    std::fs::write(sandbox.path().join("empty.pem"), "").unwrap();
+    for folder in ["a", "b"] {
+        sandbox.run(&format!("certs {folder}")).check(0, &[]);
+    }
     #[rustfmt::skip]
-    let table: [(&str, &[&str]); 47] = [
+    let table: [(&str, &[&str]); _] = [
         ("ws://h -d 1s -n 5",                        &["--duration", "--messages", "leave one out"]),
         ("ws://h --payload x --size 5",              &["--payload", "--size", "leave one out"]),
         ("ws://h --text --binary",                   &["--text", "--binary", "leave one out"]),
@@ -146,7 +166,7 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("ws://h --bots 5 --every 2m",               &["less than one message is due in 10 s", "24 s"]),
         ("ws://h --rate 5/s --oracle --size 23B",    &["--oracle", "24 bytes", "24B"]),
         ("ws://h --rate 5/s --oracle --text --size 47B", &["--oracle", "48 bytes"]),
-        ("ws://h --rate 5/s --oracle --payload x",   &["--oracle", "no --payload"]),
+        ("ws://h --rate 5/s --oracle --payload x",   &["--oracle", "--payload"]),
         ("ws://h --rate 5/s --oracle --expect x",    &["--oracle", "--expect", "leave --expect out"]),
         ("http://h --method GET --size 5",           &["--size", "--method GET", "leave one out"]),
         ("http://h --method get --payload x",        &["--payload", "--method GET", "leave one out"]),
@@ -159,6 +179,31 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("ws://h --method GET",                      &["--method", "ws://", "leave it out"]),
         ("tcp://h:1 --text",                         &["--text", "tcp://", "leave it out"]),
         ("unix:a.sock --source-ip 127.0.0.2",        &["--source-ip", "unix://", "leave it out"]),
+        ("ws://h --insecure",                        &["--insecure means nothing to ws://", "not encrypted", "take wss://"]),
+        ("http://h --ca a/ca.pem",                   &["--ca means nothing to http://", "take https://"]),
+        ("tcp://h:1 --tls-version 1.2",              &["--tls-version means nothing to tcp://", "take tls://"]),
+        ("tcp-framed://h:1 --alpn a",                &["--alpn means nothing to tcp-framed://", "take tls-framed://"]),
+        ("unix:a.sock --server-name a",              &["--server-name means nothing to unix://", "leave it out"]),
+        ("https://h --deflate",                      &["--deflate means nothing to https://", "ws:// and wss://"]),
+        ("tls://h:1 --text",                         &["--text means nothing to tls://", "ws:// and wss://"]),
+        ("wss://h --method GET",                     &["--method means nothing to wss://", "https://"]),
+        ("https://h --insecure --in-flight 2",       &["--in-flight 2", "https://", "use more --connections"]),
+        ("tls://h:1 --insecure --size 0",            &["0 bytes", "tls://"]),
+        ("wss://h --insecure --ca a/ca.pem",         &["--insecure", "--ca", "leave one out"]),
+        ("wss://h --ca none.pem",                    &["--ca: cannot read none.pem: "]),
+        ("wss://h --ca empty.pem",                   &["--ca empty.pem: ", "-----BEGIN CERTIFICATE-----"]),
+        ("wss://h --ca a/ca-key.pem",                &["--ca a/ca-key.pem: ", "-----BEGIN CERTIFICATE-----"]),
+        ("wss://h --insecure --client-cert a/client.pem",    &["--client-cert a/client.pem needs its key", "--client-key FILE"]),
+        ("wss://h --insecure --client-key a/client-key.pem", &["needs its certificate", "--client-cert FILE"]),
+        ("wss://h --insecure --client-cert a/client.pem --client-key b/client-key.pem", &["a/client.pem", "b/client-key.pem", "does not belong"]),
+        ("wss://h --insecure --client-cert a/client.pem --client-key a/client.pem", &["--client-key a/client.pem", "no private key"]),
+        ("wss://h --insecure --tls-version 1.2 --tls-suite TLS13_AES_128_GCM_SHA256", &["--tls-suite", "TLS13_AES_128_GCM_SHA256 is of TLS 1.3"]),
+        ("wss://h --insecure --server-name a:b",     &["--server-name", "`a:b` is no name"]),
+        ("wss://h --insecure --alpn h2",             &["--alpn h2", "http/1.1"]),
+        ("ws://h --payload x --payload-kind json",   &["--payload-kind", "--payload", "leave one out"]),
+        ("http://h --method GET --payload-kind zero", &["--payload-kind", "--method GET", "leave one out"]),
+        ("ws://h --rate 5/s --oracle --payload-kind json", &["--oracle", "--payload-kind json"]),
+        ("ladder --quick --only wss",                &["--quick", "--only", "leave one out"]),
         ("ws://h --source-ip 10.0.0.0-10.255.0.0",   &["--source-ip", "at most 65536"]),
         ("ws://h --header NoColon",                  &["--header", "`Name: value`"]),
         ("ws://h -q -v",                             &["--quiet", "--verbose"]),
@@ -188,12 +233,29 @@ fn a_header_cannot_carry_a_second_one() {
 }
 
 #[test]
+fn a_system_without_authorities_says_so_only_where_they_are_needed() {
+    let sandbox = Sandbox::new();
+    let of_none = |line: &str| {
+        let mut command = sandbox.command(line);
+        command.env("SSL_CERT_FILE", "none.pem").env("SSL_CERT_DIR", "none");
+        crate::harness::ended(&command.output().unwrap())
+    };
+    let ended = of_none("wss://127.0.0.1:1");
+    ended.check(2, &["no certificate authorities", "--ca FILE", "ca-certificates", "--insecure"]);
+    for line in ["wss://127.0.0.1:1 --insecure", "ws://127.0.0.1:1"] {
+        of_none(line).check(15, &["cannot reach"]);
+    }
+}
+
+#[test]
 fn completions_and_manual_pages_come_from_the_same_definitions() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = sandbox.run(&format!("completions {shell}"));
         script.check(0, &[]);
-        assert!(script.stdout.contains("messages-each"), "{shell}");
+        for option in ["messages-each", "tls-suite", "payload-kind"] {
+            assert!(script.stdout.contains(option), "{option} for {shell}");
+        }
     }
     for (page, words) in [
         ("man", [".TH wirebench", "wirebench\\-ladder"]),
