@@ -1,5 +1,5 @@
-//! What is told of a run while it goes on. It is in no record: who measures and who shows have it in common, and neither
-//! knows the other.
+//! What is told of a run while it goes on. It is in no record: those who measure and those who show have it in common,
+//! and neither know the other.
 
 use units::Nanos;
 
