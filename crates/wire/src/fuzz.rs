@@ -30,6 +30,16 @@ pub fn http1_response(bytes: &[u8]) {
     }
 }
 
+/// The handshake of TLS, both roles.
+pub fn tls_handshake(bytes: &[u8]) {
+    crate::tls::fuzz_tls_handshake(bytes);
+}
+
+/// Records of TLS after the handshake, both versions.
+pub fn tls_records(bytes: &[u8]) {
+    crate::tls::fuzz_tls_records(bytes);
+}
+
 /// Frames of WebSocket, both roles.
 pub fn websocket_frames(bytes: &[u8]) {
     crate::websocket::fuzz_websocket(bytes);
@@ -252,10 +262,12 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 6] = [
+    const TARGETS: [(&str, Check); 8] = [
         ("framed", framed),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
+        ("tls_handshake", tls_handshake),
+        ("tls_records", tls_records),
         ("websocket_deflate", websocket_deflate),
         ("websocket_frames", websocket_frames),
         ("websocket_handshake", websocket_handshake),

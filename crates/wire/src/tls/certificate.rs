@@ -28,7 +28,9 @@ pub struct RefusedCertificate {
 #[non_exhaustive]
 pub enum Refusal {
     /// It is for signing others.
-    #[error("is an authority's own (CA:TRUE), which no server may show; one for a server says CA:FALSE")]
+    #[error(
+        "is an authority's own (CA:TRUE), which no server may show; one for a server says CA:FALSE"
+    )]
     AuthoritysOwn,
     /// Its signature, or one made with its key, is not right.
     #[error("has or made a signature that does not hold")]

@@ -16,6 +16,8 @@
 mod certificate;
 mod error;
 mod facts;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
 mod kept;
 mod layer;
 mod options;
@@ -29,6 +31,8 @@ mod unbuffered;
 pub use certificate::{Refusal, RefusedCertificate};
 pub use error::PeerError;
 pub use facts::{Facts, ParseVersionError, Version};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use fuzz::{fuzz_tls_handshake, fuzz_tls_records};
 pub use layer::Tls;
 pub use options::{Client, ClientOptions, Identity, OptionsError, Server, ServerOptions, Trust};
 pub use suites::suites;
