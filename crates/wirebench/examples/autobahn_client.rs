@@ -4,8 +4,10 @@
 //! cargo run --release --example autobahn_client -- [ws://127.0.0.1:9001] [AGENT]
 //! ```
 //!
-//! Asks `/getCaseCount`, echoes every message of `/runCase?case=N&agent=AGENT` until the server closes, for each case,
-//! and then has the reports written with `/updateReports?agent=AGENT`.
+//! Asks `/getCaseCount`; for each case, asks `/getCaseInfo?case=N` which one it is, and echoes every message of
+//! `/runCase?case=N&agent=AGENT` until the server closes; then has the reports written with
+//! `/updateReports?agent=AGENT`. Compression is offered in groups 12 and 13 alone: only there does the server agree to
+//! it, and a client of ours that offered it fails where it does not.
 
 #![expect(
     clippy::print_stdout,
@@ -23,7 +25,7 @@ use std::net::ToSocketAddrs;
 use std::process::ExitCode;
 use std::sync::Arc;
 use units::{Instant, Nanos};
-use wire::websocket::{Limits, WebSocket, handshake::Request};
+use wire::websocket::{Limits, WebSocket, deflate, handshake::Request};
 use wire::{Event, Input, Message, Protocol};
 
 fn main() -> ExitCode {
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
 fn walk(url: &str, agent: &str) -> Result<u32, String> {
     let url: Url = url.parse().map_err(|error| format!("{error}"))?;
     let mut count = String::new();
-    Session::run(&url, "/getCaseCount", |message| {
+    Session::run(&url, "/getCaseCount", None, |message| {
         count = String::from_utf8_lossy(message.payload).into_owned();
         false
     })?;
@@ -53,15 +55,35 @@ fn walk(url: &str, agent: &str) -> Result<u32, String> {
         .parse()
         .map_err(|_| format!("`{}` is not a number of cases", count.escape_debug()))?;
     for case in 1..=cases {
+        let mut info = String::new();
+        Session::run(&url, &format!("/getCaseInfo?case={case}"), None, |message| {
+            info = String::from_utf8_lossy(message.payload).into_owned();
+            false
+        })?;
         // How a case ends is the server's to judge.
-        if let Err(error) =
-            Session::run(&url, &format!("/runCase?case={case}&agent={agent}"), |_| true)
-        {
+        let target = format!("/runCase?case={case}&agent={agent}");
+        if let Err(error) = Session::run(&url, &target, offer(&info)?, |_| true) {
             eprintln!("case {case}: {error}");
         }
     }
-    Session::run(&url, &format!("/updateReports?agent={agent}"), |_| false)?;
+    Session::run(&url, &format!("/updateReports?agent={agent}"), None, |_| false)?;
     Ok(cases)
+}
+
+/// What to offer in the case that `info` describes, e.g. `{"id": "13.2.1", "description": "…"}`: that the server may
+/// limit our window, and where it insists on it, that we forget it after each message.
+fn offer(info: &str) -> Result<Option<deflate::Offer>, String> {
+    let id = info.split('"').find(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+    let id = id.ok_or_else(|| format!("{info} names no case"))?;
+    let groups = |groups: &[&str]| groups.iter().any(|group| id.starts_with(group));
+    if !groups(&["12.", "13."]) {
+        return Ok(None);
+    }
+    Ok(Some(deflate::Offer {
+        client_max_window_bits: Some(None),
+        client_no_context_takeover: groups(&["13.2.", "13.5.", "13.6.", "13.7."]),
+        ..deflate::Offer::default()
+    }))
 }
 
 /// One connection, from the connect to its end.
@@ -78,7 +100,12 @@ struct Session<F> {
 }
 
 impl<F: FnMut(Message<'_>) -> bool> Session<F> {
-    fn run(url: &Url, target: &str, on_message: F) -> Result<(), String> {
+    fn run(
+        url: &Url,
+        target: &str,
+        deflate: Option<deflate::Offer>,
+        on_message: F,
+    ) -> Result<(), String> {
         let Url { scheme: Scheme::WebSocket, place: Place::Host { name, port }, .. } = url else {
             return Err(format!("{url} is not a ws:// URL"));
         };
@@ -92,6 +119,7 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
             target: target.to_owned(),
             subprotocols: Vec::new(),
             headers: Vec::new(),
+            deflate,
         };
         let limits = Limits {
             frame_len_max: MESSAGE_MAX,

@@ -160,7 +160,7 @@ mod tests {
     fn every_offer_is_answered_by_the_rules() {
         #[rustfmt::skip]
         let table = [
-            // offered                                      accepted                       answered                               windows
+            // offered, accepted, answered, windows
             ("",                                            "",                            "",                                    "15 15"),
             ("client_max_window_bits",                      "",                            "",                                    "15 15"),
             ("client_max_window_bits=10",                   "",                            "client_max_window_bits=10",           "10 15"),
