@@ -58,6 +58,137 @@ fn nginx_refuses_what_it_does_not_do_and_is_named_for_that() {
     assert_eq!(sandbox.records(), []);
 }
 
+#[test]
+fn nginx_answers_inside_both_versions_of_tls_and_resumes_sessions() {
+    let sandbox = Sandbox::new();
+    for key in ["ecdsa", "rsa"] {
+        let folder = sandbox.path().join(key);
+        sandbox.run(&format!("certs {key} --key-type {key}")).check(0, &[]);
+        let file = |name: &str| folder.join(name).display().to_string();
+        let tls = [("TLS_CERTIFICATE", file("server.pem")), ("TLS_KEY", file("server-key.pem"))];
+        let Some(server) = Server::start_with("nginx", &tls) else { return };
+        let expected = server.folder.join("www/64-bytes.txt");
+        let get = format!("--method GET --expect @{}", expected.display());
+        let url = server.url("https", "/64-bytes.txt");
+        for version in ["1.2", "1.3"] {
+            let trusting = format!("{url} --ca {} --tls-version {version}", file("ca.pem"));
+            let (ended, record) = run(&format!("{trusting} {get} --json -n 500 -c 5"));
+            ended.check_measured(&[]);
+            check_counts(&record, 500, 5);
+            for (how, full, resumed) in [("tickets", 0, 40), ("none", 40, 0)] {
+                let clients = format!("--clients 40 --concurrency 1 --tls-resumption {how}");
+                let (ended, record) = run(&format!("{trusting} {get} --json {clients}"));
+                ended.check_measured(&[]);
+                check_counts(&record, 40, 40);
+                let seen = only_block(&record).tls.as_ref().unwrap();
+                assert_eq!((seen.full, seen.resumed), (full, resumed), "{key} {version} {how}");
+                assert_eq!(
+                    (seen.version.as_str(), seen.alpn.as_deref()),
+                    (version, Some("http/1.1"))
+                );
+            }
+        }
+        let untrusted = sandbox.run(&format!("{url} --ca {key}/client.pem {get}"));
+        untrusted.check(15, &["is not issued by an authority that we trust", "--ca FILE"]);
+        let plain = sandbox.run(&format!("{} {get}", server.url("http", "/64-bytes.txt")));
+        plain.check(15, &["refused with status 400", "The server speaks TLS: try https://"]);
+    }
+}
+
+#[test]
+fn a_server_without_tls_that_is_nginx_is_recognised() {
+    let Some(server) = Server::start("nginx") else { return };
+    let ended = Sandbox::new().run(&format!("{} --insecure", server.url("wss", "/")));
+    ended.check(15, &["the peer does not speak TLS: it sent \"HTTP/1.1 400", "Did you mean ws://"]);
+}
+
+#[test]
+fn node_ws_compresses_with_whatever_parameters_are_agreed_on() {
+    // Short messages too, or there is nothing to see.
+    let usual = r#"{"threshold": 0}"#;
+    let forgets =
+        r#"{"threshold": 0, "serverNoContextTakeover": true, "clientNoContextTakeover": true}"#;
+    let narrow = r#"{"threshold": 0, "serverMaxWindowBits": 9, "clientMaxWindowBits": 10}"#;
+    #[rustfmt::skip]
+    let table = [
+        (usual,   "--deflate"),
+        (usual,   "--deflate=level=1"),
+        (usual,   "--deflate=server_no_context_takeover"),
+        (usual,   "--deflate=client_no_context_takeover"),
+        (usual,   "--deflate=server_no_context_takeover,client_no_context_takeover"),
+        (usual,   "--deflate=server_max_window_bits=10"),
+        (usual,   "--deflate=client_max_window_bits"),
+        (usual,   "--deflate=client_max_window_bits=9"),
+        (usual,   "--deflate=server_no_context_takeover,client_no_context_takeover,server_max_window_bits=9,client_max_window_bits=9"),
+        (forgets, "--deflate"),
+        (forgets, "--deflate=client_max_window_bits=12"),
+        (narrow,  "--deflate=client_max_window_bits"),
+        (narrow,  "--deflate=client_max_window_bits=15,server_max_window_bits=15"),
+    ];
+    let mut ratios = Vec::new();
+    for (settings, options) in table {
+        let settings = [("PER_MESSAGE_DEFLATE", settings.to_owned())];
+        let Some(server) = Server::start_with("node-ws", &settings) else { return };
+        let url = server.url("ws", "/");
+        for payload in
+            ["--size 1KiB --payload-kind json", "--size 70kB --payload-kind text --binary"]
+        {
+            let (ended, record) = run(&format!("{url} {options} {payload} -n 200 -c 4 --json"));
+            ended.check_measured(&[]);
+            check_counts(&record, 200, 4);
+            let ratio = only_block(&record).wire.compression_ratio.unwrap();
+            assert!(ratio > 1.5, "{settings:?} {options} {payload}: {ratio}");
+            ratios.push(ratio);
+        }
+    }
+    // JSON of the first row, and of the one where nobody remembers anything.
+    assert!(ratios[0] > ratios[8], "{ratios:?}");
+
+    let Some(server) = Server::start("node-ws") else { return };
+    let declined = Sandbox::new().run(&format!("{} --deflate", server.url("ws", "/")));
+    declined.check(15, &["permessage-deflate", "leave --deflate out"]);
+}
+
+#[test]
+fn openssl_answers_in_both_versions_and_resumes_sessions() {
+    let sandbox = Sandbox::new();
+    if sandbox.other("openssl", "version").output().is_err() {
+        return say_skipped("there is no openssl");
+    }
+    sandbox.run("certs certs").check(0, &[]);
+    std::fs::write(sandbox.path().join("line"), "a message and its end\n").unwrap();
+    std::fs::write(sandbox.path().join("reversed"), "dne sti dna egassem a\n").unwrap();
+    // Its server answers each line with the same backwards.
+    let serve =
+        "s_server -accept 127.0.0.1:0 -rev -cert certs/server.pem -key certs/server-key.pem";
+    for (version, theirs) in [("1.2", "-tls1_2"), ("1.3", "-tls1_3")] {
+        let mut server = Running::start(sandbox.other("openssl", &format!("{serve} {theirs}")));
+        let accept = loop {
+            let line = server.line();
+            assert_ne!(line, "", "it ended");
+            if let Some(address) = line.strip_prefix("ACCEPT ") {
+                break address.trim().to_owned();
+            }
+        };
+        let line = format!(
+            "tls://{accept} --ca certs/ca.pem --payload @line --expect @reversed --json \
+             --clients 20 --concurrency 1 --round-trips 3"
+        );
+        let ended = sandbox.run(&line);
+        ended.check_measured(&[]);
+        let record = record_of(&ended.stdout);
+        check_counts(&record, 60, 20);
+        let seen = only_block(&record).tls.as_ref().unwrap();
+        assert_eq!((seen.version.as_str(), seen.full, seen.resumed), (version, 0, 20));
+        let other = if version == "1.2" { "1.3" } else { "1.2" };
+        let ended = sandbox.run(&format!("tls://{accept} --ca certs/ca.pem --tls-version {other}"));
+        ended.check(
+            15,
+            &["the peer refused the handshake: alert protocol_version", "--tls-version"],
+        );
+    }
+}
+
 /// Sends messages of every kind of length that WebSocket frames have.
 fn check_websocket(name: &str) {
     let Some(server) = Server::start(name) else { return };
@@ -125,6 +256,11 @@ struct Server {
 impl Server {
     /// Starts it. `None`, and a word about it, where nobody has said that the servers are installed.
     fn start(name: &str) -> Option<Self> {
+        Self::start_with(name, &[])
+    }
+
+    /// The same with settings in its environment.
+    fn start_with(name: &str, settings: &[(&str, String)]) -> Option<Self> {
         #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
         let Ok(all) = std::env::var(VARIABLE) else {
             say_skipped(&format!("{name}: {VARIABLE} is not set; `cargo xtask check` does it"));
@@ -132,6 +268,7 @@ impl Server {
         };
         let folder = PathBuf::from(all).join(name);
         let mut command = Command::new(folder.join("start"));
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Running::start(command);
         let ready = process.line();
