@@ -60,6 +60,23 @@ fn check_combination(
 }
 
 #[test]
+fn every_one_of_many_connections_at_once_has_a_ticket() {
+    for version in Version::ALL {
+        let mut options = client_options();
+        options.versions = vec![version];
+        let (client, server) = (client(&options), server(&server_options()));
+        for is_resumed in [false, true] {
+            let mut pairs: Vec<_> = (0..40).map(|_| ends(&client, &server, "framed", 0)).collect();
+            for (there, here) in &mut pairs {
+                settle(there, here);
+                let facts = &there.secured.as_ref().expect("the handshake is complete").facts;
+                assert!(!is_resumed || facts.resumed, "{version}");
+            }
+        }
+    }
+}
+
+#[test]
 fn long_messages_come_back_in_many_records_however_they_are_cut() {
     let (client, server) = (client(&client_options()), server(&server_options()));
     for (transport, sizes) in [
