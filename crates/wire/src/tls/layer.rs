@@ -22,6 +22,9 @@ use crate::contract::{
 /// it has everything: not after WebSocket's Close or whole replies, but inside a message, and for a body of HTTP that
 /// only the end of the connection ends.
 ///
+/// The keys of TLS 1.2 with AES last for 2^24 records, and cannot be renewed: the next message is not sent but answered
+/// with [`MisuseError::NotOpen`], and `close_notify` is in `tx`. TLS 1.3 renews its keys by itself.
+///
 /// **What counts as TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts,
 /// and of every record what it adds. A record that arrives counts when it is whole.
 #[derive(Debug)]
@@ -220,6 +223,9 @@ impl<P: Protocol> Tls<P> {
     fn read_whole(&mut self, len: usize, records: Option<&mut [u8]>, tx: &mut Vec<u8>) -> usize {
         let records = records.unwrap_or(&mut self.held.bytes);
         let before = self.plain.bytes.len();
+        if self.state == State::Open && len > SEVERAL_LEN {
+            self.plain.bytes.reserve_exact(len);
+        }
         let read = self.session.read(records, &mut self.plain.bytes, tx);
         self.tls_received += (len - (self.plain.bytes.len() - before)) as u64;
         self.end = read.end;
@@ -351,8 +357,11 @@ impl Plain {
     /// Frees what was taken, once that is everything.
     #[inline]
     fn release(&mut self) {
-        if self.taken > 0 && self.taken == self.bytes.len() {
+        if self.taken == self.bytes.len() {
             *self = Self::default();
         }
     }
 }
+
+/// Longer input than one record: its plaintext gets room at once, instead of growing with every record.
+const SEVERAL_LEN: usize = 17 * 1024;

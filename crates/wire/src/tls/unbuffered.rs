@@ -12,7 +12,7 @@ use super::suites;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic,
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus,
 };
 use rustls::{CommonState, HandshakeKind, ProtocolVersion};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Session for Rustls {
             Self::NewClient(_) | Self::NewServer(_) => false,
         };
         if !is_sent {
-            // The keys of TLS 1.2 are used up after 2^23 records with AES; what is left to say is `close_notify`.
+            // The keys of TLS 1.2 are used up after 2^24 records with AES; what is left to say is `close_notify`.
             self.write_alert(waiting, tx);
         }
         is_sent
@@ -220,7 +220,7 @@ fn encode<Data>(mut data: EncodeTlsData<'_, Data>, tx: &mut Vec<u8>) {
     }
 }
 
-/// Encrypts the end of `tx` into room behind it and moves the records to where it was.
+/// Encrypts the end of `tx` to where it is: a copy of it moves out of the way, behind what it becomes.
 fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec<u8>) -> bool {
     let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
         tx.truncate(from);
@@ -228,27 +228,27 @@ fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec
     };
     let end = tx.len();
     let len = end - from;
-    tx.resize(end + len + len.div_ceil(RECORD_PLAIN_LEN) * RECORD_ADDED_LEN_MAX, 0);
-    let written = encrypt(&mut traffic, from..end, tx);
-    tx.copy_within(end..end + written.unwrap_or(0), from);
-    tx.truncate(from + written.unwrap_or(0));
-    written.is_some()
-}
-
-/// Encrypts a part of `tx` into what is behind it; how many bytes it became.
-fn encrypt<Data>(
-    traffic: &mut WriteTraffic<'_, Data>,
-    part: std::ops::Range<usize>,
-    tx: &mut Vec<u8>,
-) -> Option<usize> {
+    let mut copy = end + len.div_ceil(RECORD_PLAIN_LEN) * RECORD_ADDED_LEN_MAX;
+    tx.reserve(copy - end + len);
+    tx.resize(copy, 0);
+    tx.extend_from_within(from..end);
     loop {
-        let (before, room) = tx.split_at_mut(part.end);
-        match traffic.encrypt(&before[part.start..], room) {
-            Ok(written) => return Some(written),
-            Err(EncryptError::EncryptExhausted) => return None,
+        let (room, plain) = tx.split_at_mut(copy);
+        match traffic.encrypt(plain, &mut room[from..]) {
+            Ok(written) => {
+                tx.truncate(from + written);
+                return true;
+            }
+            Err(EncryptError::EncryptExhausted) => {
+                tx.truncate(from);
+                return false;
+            }
             // More than our own bytes: rustls renews its keys before them.
-            Err(EncryptError::InsufficientSize(room)) => {
-                tx.resize(part.end + room.required_size, 0)
+            Err(EncryptError::InsufficientSize(needed)) => {
+                let wanted = from + needed.required_size;
+                tx.resize(wanted + len, 0);
+                tx.copy_within(copy..copy + len, wanted);
+                copy = wanted;
             }
         }
     }
