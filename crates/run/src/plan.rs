@@ -155,8 +155,8 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// What is usual for `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody is
-    /// trusted yet. `None` where nothing is inside TLS.
+    /// What is usual for `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody
+    /// is trusted yet. `None` where nothing is inside TLS.
     pub fn usual(scheme: Scheme, now_unix_s: u64) -> Option<Self> {
         let alpn = if scheme.has_paths() { vec!["http/1.1".to_owned()] } else { Vec::new() };
         let options = ClientOptions {

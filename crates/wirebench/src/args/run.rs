@@ -74,8 +74,8 @@ pub(crate) struct Run {
     /// Compress WebSocket messages (permessage-deflate, RFC 7692), with PARAMS as in RFC 7692
     ///
     /// PARAMS are any of server_no_context_takeover, client_no_context_takeover, server_max_window_bits=8..15 and
-    /// client_max_window_bits[=9..15], with commas between, and level=1..9, which is ours alone and not sent. Every message
-    /// is compressed, also a short one. A server that does not agree ends the run.
+    /// client_max_window_bits[=9..15], with commas between, and level=1..9, which is ours alone and not sent. Every
+    /// message is compressed, also a short one. A server that does not agree ends the run.
     #[arg(long, value_name = "PARAMS", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     deflate: Option<deflate::Offer>,
     /// Send WebSocket messages as text

@@ -33,8 +33,8 @@ pub(super) struct Tls {
     tls_suite: Vec<String>,
     /// Whether connections resume earlier ones: tickets or none [default: tickets]
     ///
-    /// By tickets each connection goes on with what an earlier one agreed on, where the server hands tickets out. Without,
-    /// every handshake is a full one. Full and resumed handshakes are counted and timed apart.
+    /// By tickets each connection goes on with what an earlier one agreed on, where the server hands tickets out.
+    /// Without, every handshake is a full one. Full and resumed handshakes are counted and timed apart.
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     tls_resumption: Option<values::Resumption>,
     /// Offer this protocol (ALPN); repeatable, the best first [default: http/1.1 for wss:// and https://, else none]
