@@ -14,6 +14,7 @@ mod block;
 mod driver;
 mod interleave;
 mod lag;
+mod layers;
 mod liars;
 mod memory;
 mod process;
@@ -38,6 +39,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Floor(FloorArgs),
+    Tls(layers::LayersArgs),
     Liars(liars::LiarsArgs),
 }
 
@@ -115,6 +117,7 @@ struct Timing {
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     match &arguments.what {
         What::Floor(arguments) => floor(arguments),
+        What::Tls(arguments) => layers::run(arguments),
         What::Liars(arguments) => liars::run(arguments),
     }
 }
@@ -173,6 +176,6 @@ fn measure(bench: &Bench, row: Row, report: &mut report::Report) -> Result<Vec<L
 }
 
 /// The name by which `--only` knows a row.
-fn name(row: Row) -> String {
+fn name(row: impl ValueEnum) -> String {
     row.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

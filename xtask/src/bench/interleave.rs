@@ -123,7 +123,7 @@ fn place(blocks: &mut [Block]) {
 }
 
 /// How long a cache line takes from one core to the other, now.
-fn crossing_ns(tools: &Tools) -> Result<f64> {
+pub(super) fn crossing_ns(tools: &Tools) -> Result<f64> {
     let printed = shell::output(&mut shell::command(tools.floor("calib")))?;
     let last =
         printed.split_whitespace().nth(2).with_context(|| format!("calib printed {printed:?}"))?;
@@ -132,7 +132,7 @@ fn crossing_ns(tools: &Tools) -> Result<f64> {
 
 /// From which crossing on the cores are far apart: half way between the extremes, by their factor, if those are two
 /// placements.
-fn far_from(crossings: &[f64]) -> f64 {
+pub(super) fn far_from(crossings: &[f64]) -> f64 {
     let told = crossings.iter().copied().filter(|crossing| *crossing <= CROSSING_NS_MAX);
     let told: Vec<f64> = told.collect();
     let least = told.iter().copied().fold(f64::INFINITY, f64::min);
@@ -143,7 +143,7 @@ fn far_from(crossings: &[f64]) -> f64 {
     if stats::median(&told).is_ok_and(|crossing| crossing < FAR_NS) { f64::INFINITY } else { 0.0 }
 }
 
-fn placement(crossing_ns: [f64; 2], far_from: f64) -> Placement {
+pub(super) fn placement(crossing_ns: [f64; 2], far_from: f64) -> Placement {
     if crossing_ns.iter().any(|crossing| *crossing > CROSSING_NS_MAX) {
         return Placement::Moved;
     }

@@ -4,7 +4,7 @@ use super::Row;
 use crate::packages::{self, Need};
 use crate::{shell, third_party};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// k6 as the Go module proxy serves it.
 const K6: &str = "go.k6.io/k6@v1.8.1";
@@ -23,6 +23,9 @@ pub(super) struct Tools {
     pub(super) wirebench: PathBuf,
     /// The release example that records messages and does nothing else.
     pub(super) record_messages: PathBuf,
+    /// The release examples that encrypt, and compress, in memory and do nothing else.
+    pub(super) tls_memory: PathBuf,
+    pub(super) deflate_memory: PathBuf,
     /// Where contestants write what they print.
     pub(super) scratch: PathBuf,
 }
@@ -30,20 +33,10 @@ pub(super) struct Tools {
 impl Tools {
     /// Builds what `rows` need; quick when it is there.
     pub(super) fn prepare(rows: &[Row]) -> Result<Self> {
-        let target = shell::target();
-        let mut tools = Self {
-            floor: target.join("floor"),
-            peers: target.join("bench/peers/release"),
-            k6: None,
-            third_party: target.join("third-party"),
-            wirebench: target.join("release/wirebench"),
-            record_messages: target.join("release/examples/record_messages"),
-            scratch: target.join("bench/output"),
-        };
-        std::fs::create_dir_all(&tools.scratch)?;
+        let mut tools = Self::at(&shell::target())?;
         build_floor(&tools.floor)?;
         if rows.iter().any(|row| ![Row::Same, Row::Uring].contains(row)) {
-            shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
+            build_wirebench()?;
         }
         if rows.contains(&Row::WsPeers) {
             build_peers()?;
@@ -66,13 +59,45 @@ impl Tools {
         Ok(tools)
     }
 
+    /// Builds what `bench tls` needs.
+    pub(super) fn prepare_layers() -> Result<Self> {
+        let tools = Self::at(&shell::target())?;
+        build_floor(&tools.floor)?;
+        build_wirebench()?;
+        shell::run(&mut shell::cargo(
+            "build --quiet --locked --release --package wire --example tls_memory --example deflate_memory",
+        ))?;
+        Ok(tools)
+    }
+
+    /// Where everything is, or will be.
+    fn at(target: &Path) -> Result<Self> {
+        let tools = Self {
+            floor: target.join("floor"),
+            peers: target.join("bench/peers/release"),
+            k6: None,
+            third_party: target.join("third-party"),
+            wirebench: target.join("release/wirebench"),
+            record_messages: target.join("release/examples/record_messages"),
+            tls_memory: target.join("release/examples/tls_memory"),
+            deflate_memory: target.join("release/examples/deflate_memory"),
+            scratch: target.join("bench/output"),
+        };
+        std::fs::create_dir_all(&tools.scratch)?;
+        Ok(tools)
+    }
+
     /// A floor program by its name.
     pub(super) fn floor(&self, name: &str) -> PathBuf {
         self.floor.join(name)
     }
 }
 
-fn build_floor(folder: &std::path::Path) -> Result<()> {
+fn build_wirebench() -> Result<()> {
+    shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))
+}
+
+fn build_floor(folder: &Path) -> Result<()> {
     packages::ensure(&[
         Need { probe: "cc", package: "gcc" },
         Need { probe: "make", package: "make" },
