@@ -197,7 +197,10 @@ impl SetUp {
         let evidence = match is_echo {
             false => "replies are not what was sent".to_owned(),
             true if size < needed => format!("messages of {size} B; a header has {needed} B"),
-            true => "nothing is written over a payload that is given, or JSON".to_owned(),
+            true if measurement.payload_kind.is_some() => {
+                "with something written over it, JSON would be JSON no more".to_owned()
+            }
+            true => "the payload is given, and nothing is written over it".to_owned(),
         };
         self.warnings.push(Warning {
             code: "no_identity".to_owned(),

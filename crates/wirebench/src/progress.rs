@@ -124,20 +124,21 @@ fn behind_text(behind: Behind) -> String {
 /// When a plain line is due: as soon as there is a number, and then each second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// When the last line was shown.
+    /// When the last line was due.
     last: Option<Nanos>,
 }
 
 impl Pace {
     fn allows(&mut self, elapsed: Nanos, has_number: bool) -> bool {
-        let allows = match self.last {
-            None => has_number || elapsed >= PLAIN_PERIOD,
-            Some(last) => elapsed >= last + PLAIN_PERIOD,
+        let Some(last) = self.last else {
+            let allows = has_number || elapsed >= PLAIN_PERIOD;
+            self.last = allows.then_some(elapsed);
+            return allows;
         };
-        if allows {
-            self.last = Some(elapsed);
-        }
-        allows
+        let periods = elapsed.0.saturating_sub(last.0) / PLAIN_PERIOD.0;
+        // Not from this line on: in step with the blocks of a ladder, every line might fall into a warm-up.
+        self.last = Some(Nanos(last.0 + periods * PLAIN_PERIOD.0));
+        periods > 0
     }
 }
 
@@ -160,6 +161,18 @@ mod tests {
             .filter(|millis| pace.allows(Nanos::from_millis(*millis), *millis >= 400))
             .collect();
         assert_eq!(shown, [400, 1400, 2400, 3400]);
+    }
+
+    #[test]
+    fn lines_that_come_late_do_not_put_off_those_after_them() {
+        let mut pace = Pace::default();
+        let shown: Vec<u64> = (0..12)
+            .map(|index| index * 520)
+            .filter(|millis| pace.allows(Nanos::from_millis(*millis), true))
+            .collect();
+        assert_eq!(shown, [0, 1040, 2080, 3120, 4160, 5200]);
+        assert!(!pace.allows(Nanos::from_millis(5999), true));
+        assert!(pace.allows(Nanos::from_millis(6000), true));
     }
 
     #[test]

@@ -202,7 +202,7 @@ mod tests {
             connections: NonZeroU32::new(50).unwrap(),
             size: Bytes(64),
             rounds: NonZeroU32::new(10).unwrap(),
-            block: Nanos::from_millis(400),
+            block: Nanos::from_millis(420),
             seed: 7,
             only: only.iter().map(|name| (*name).to_owned()).collect(),
             quick: false,

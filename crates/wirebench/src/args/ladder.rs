@@ -46,7 +46,7 @@ pub(crate) struct Ladder {
     #[arg(long, value_name = "COUNT", default_value = "10", value_parser = values::rounds)]
     rounds: NonZeroU32,
     /// How long each turn is measured
-    #[arg(long, value_name = "TIME", default_value = "400ms", value_parser = values::some_time)]
+    #[arg(long, value_name = "TIME", default_value = "420ms", value_parser = values::some_time)]
     block: Nanos,
     /// For order and payload [default: from the clock]
     #[arg(long, value_name = "NUMBER")]
