@@ -75,6 +75,14 @@ enum Part {
     Alone { size: &'static str, figure: &'static str },
 }
 
+/// How many connections exchange messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Busy {
+    All,
+    /// One, once a second.
+    Hardly,
+}
+
 impl Row {
     fn contest(self) -> Option<Contest> {
         use Part::{Clients, Messages};
@@ -281,10 +289,10 @@ impl Bench {
     /// Resident memory for each idle connection: without compression, with it before the first message, after
     /// messages without context takeover, and with it.
     fn memory(&self) -> Result<Vec<Line>> {
-        let plain = self.bytes_each(None, 1)?;
-        let idle = self.bytes_each(Some(TAKEOVER), 1)?;
-        let freed = self.bytes_each(Some(NO_TAKEOVER), ALL_BUSY)?;
-        let kept = self.bytes_each(Some(TAKEOVER), ALL_BUSY)?;
+        let plain = self.bytes_each(None, Busy::Hardly)?;
+        let idle = self.bytes_each(Some(TAKEOVER), Busy::Hardly)?;
+        let freed = self.bytes_each(Some(NO_TAKEOVER), Busy::All)?;
+        let kept = self.bytes_each(Some(TAKEOVER), Busy::All)?;
         Ok(vec![
             Line::heading("resident bytes of the generator for each connection"),
             Line::figure("without deflate", plain, Target::Shown),
@@ -294,8 +302,8 @@ impl Bench {
         ])
     }
 
-    /// The slope between two numbers of connections, of which `busy` at a time exchange messages.
-    fn bytes_each(&self, deflate: Option<&str>, busy: usize) -> Result<f64> {
+    /// The slope between two numbers of connections.
+    fn bytes_each(&self, deflate: Option<&str>, busy: Busy) -> Result<f64> {
         let [few, many] = CONNECTIONS;
         let resident = [few, many].map(|connections| self.resident(deflate, busy, connections));
         let [less, more] = resident;
@@ -304,7 +312,7 @@ impl Bench {
         Ok((more? - less?) / connections)
     }
 
-    fn resident(&self, deflate: Option<&str>, busy: usize, connections: usize) -> Result<f64> {
+    fn resident(&self, deflate: Option<&str>, busy: Busy, connections: usize) -> Result<f64> {
         let scratch = &self.tools.scratch;
         let mut serve = Command::new(&self.tools.wirebench);
         serve.args(["serve", "ws", "--listen", "127.0.0.1:0", "--deflate"]);
@@ -314,7 +322,9 @@ impl Bench {
         run.args(["run", &format!("ws://{address}/"), "--duration", "60s", "--output", "-"]);
         run.args(["--payload-kind", "json", "--size", "1024"]);
         run.args(["--connections", &connections.to_string()]);
-        run.args(["--in-flight-max", &busy.min(connections).to_string()]);
+        if busy == Busy::Hardly {
+            run.args(["--rate", "1/s"]);
+        }
         run.args(deflate.map(|parameters| format!("--deflate={parameters}")));
         let mut generator = Process::start("generator", driver::CORE, &run, scratch)?;
         generator.wait_for("all connections", PATIENCE, |generator| {
@@ -322,7 +332,7 @@ impl Bench {
         })?;
         sleep(REST);
         let resident = generator.resident()?;
-        eprintln!("  {connections:>6} connections, {busy} busy, {deflate:?}: {resident} bytes");
+        eprintln!("  {connections:>6} connections, {busy:?} busy, {deflate:?}: {resident} bytes");
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
         Ok(resident as f64)
     }
@@ -372,8 +382,6 @@ fn number(printed: &str, pointer: &str) -> Result<f64> {
 const CLIENTS: &str = "4000";
 /// The slope of memory is taken between these.
 const CONNECTIONS: [usize; 2] = [200, 1200];
-/// How many connections exchange messages where all do.
-const ALL_BUSY: usize = usize::MAX;
 /// How long connections rest, or exchange messages, before memory is read.
 const REST: Duration = Duration::from_secs(3);
 /// No window is smaller than this, so no connection that costs less has one.
