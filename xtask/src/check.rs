@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Everything that must hold before a change is done
 #[derive(clap::Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Only format, tidy, clippy and the tests that need nothing from outside
+    /// Only format, tidy, clippy, documentation and the tests that need nothing from outside
     #[arg(long)]
     fast: bool,
 }
@@ -26,6 +26,8 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
         "clippy",
         &mut shell::cargo("clippy --locked --workspace --all-targets -- -D warnings"),
     )?;
+    let mut doc = shell::cargo("doc --locked --workspace --no-deps");
+    gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     if arguments.fast {
         gate.command("tests", &mut shell::cargo("test --locked --workspace --all-targets"))?;
         return gate.close();
@@ -35,8 +37,6 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.command("tests", tests.env(third_party::VARIABLE, servers))?;
     gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.command("documentation tests", &mut shell::cargo("test --locked --workspace --doc"))?;
-    let mut doc = shell::cargo("doc --locked --workspace --no-deps");
-    gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     gate.command("release build", &mut shell::cargo("build --locked --release"))?;
     // libFuzzer is C++.
     packages::ensure(&[Need { probe: "c++", package: "g++" }])?;

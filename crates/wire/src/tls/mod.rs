@@ -4,7 +4,7 @@
 //! protected. A quiet connection holds no buffer: plaintext is freed when the protocol inside has taken it, a record
 //! that was cut is kept until its rest arrives, and what is sent is encrypted at the end of the caller's own buffer.
 //!
-//! rustls does the work, through its unbuffered interface and behind [`session::Session`], a trait of ours. It draws
+//! rustls does the work, through its unbuffered interface and behind `session::Session`, a trait of ours. It draws
 //! its keys from the system's randomness, and its ticket keys change by the system's clock; those are the only two
 //! things here that do not come in as arguments. The time that certificates are held against does.
 //!
