@@ -230,7 +230,7 @@ impl<O: Observer> Worker<O> {
                     opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Pushed(_))) => {}
                 Ok(Some(Event::Closed(_))) if connection.state == State::AwaitClose => {
                     break Some(End::Closed(String::new())); // As asked: nobody wants it described.
                 }

@@ -182,8 +182,13 @@ impl Server {
                     break;
                 }
                 Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
-                Ok(Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. })) => {
-                }
+                Ok(Some(
+                    Event::Open
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. },
+                )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
                     peer.over = true;

@@ -68,6 +68,18 @@ impl Protocol for Connection {
     fn layers(&self) -> Layers {
         each!(self, protocol => protocol.layers())
     }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        each!(self, protocol => protocol.take_second())
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        each!(self, protocol => protocol.receive_second(input, tx))
+    }
 }
 
 impl From<Framed> for Connection {

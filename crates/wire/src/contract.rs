@@ -52,6 +52,8 @@ pub enum Event<'a> {
     Ping(&'a [u8]),
     /// A pong of the peer.
     Pong(&'a [u8]),
+    /// The peer sent what answers none of our messages.
+    Pushed(Pushed<'a>),
     /// The peer refused the message that is next in line and keeps the connection open (HTTP: the status was not 2xx).
     Refused {
         /// The protocol's code for it, e.g. the HTTP status.
@@ -61,6 +63,24 @@ pub enum Event<'a> {
     },
     /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
     Secured(Secured),
+}
+
+/// What a peer sends unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pushed<'a> {
+    /// Why it came.
+    pub kind: Push,
+    /// The message as its protocol has it.
+    pub payload: &'a [u8],
+}
+
+/// Why something came that nobody here asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Push {
+    /// Another client's message had an answer, and everybody hears it.
+    Delivery,
+    /// Anything else: who came and went, a list that changed.
+    Notice,
 }
 
 /// What a TLS handshake agreed on, and what follows it.
@@ -190,6 +210,27 @@ pub trait Protocol {
     /// What has been added to the bytes in both directions by layers other than framing.
     fn layers(&self) -> Layers {
         Layers::default()
+    }
+
+    /// Takes the bytes that wait to be sent on the second connection, for a protocol that uses two to the same server:
+    /// one on which it waits for news, and one on which it speaks. Look after every other call.
+    fn take_second(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Like [`Protocol::receive`], for bytes that arrived on the second connection; answers for it wait for
+    /// [`Protocol::take_second`], those for the first are appended to `tx`.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        _tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        input.take_all();
+        Ok(None)
     }
 }
 

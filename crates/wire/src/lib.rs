@@ -20,7 +20,7 @@ pub mod websocket;
 
 pub use connection::Connection;
 pub use contract::{
-    Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Role,
-    Secured,
+    Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Push,
+    Pushed, Role, Secured,
 };
 pub use excerpt::Excerpt;

@@ -162,6 +162,7 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Refused { .. }
+                    | Event::Pushed(_)
                     | Event::Secured(_),
                 )) => {}
                 Err(_) => (self.ending, is_broken) = (true, true),

@@ -588,7 +588,9 @@ fn answer_and_ping(
                 pongs += 1;
             }
             Event::Open | Event::Closed(_) => {}
-            Event::Ping(_) | Event::Refused { .. } | Event::Secured(_) => panic!("{event:?}"),
+            Event::Ping(_) | Event::Pushed(_) | Event::Refused { .. } | Event::Secured(_) => {
+                panic!("{event:?}")
+            }
         }
     }
     pongs

@@ -255,7 +255,11 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
                     engine.send(id, &std::mem::take(&mut tx))
                 }
                 Ok(Some(
-                    Event::Ping(_) | Event::Pong(_) | Event::Refused { .. } | Event::Secured(_),
+                    Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. }
+                    | Event::Secured(_),
                 )) => {}
                 Ok(None) | Err(_) => return,
             }

@@ -197,7 +197,11 @@ impl Asked {
                 Event::Message(message) => self.heard.push(read(at, message)),
                 Event::Closed(closed) => self.closed = closed.code,
                 Event::Open => {}
-                Event::Ping(_) | Event::Pong(_) | Event::Refused { .. } | Event::Secured(_) => {
+                Event::Ping(_)
+                | Event::Pong(_)
+                | Event::Pushed(_)
+                | Event::Refused { .. }
+                | Event::Secured(_) => {
                     panic!("{event:?}")
                 }
             }

@@ -374,7 +374,12 @@ impl Asking {
                     self.is_done = true;
                     break;
                 }
-                Ok(Some(event @ (Event::Ping(_) | Event::Pong(_) | Event::Refused { .. }))) => {
+                Ok(Some(
+                    event @ (Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. }),
+                )) => {
                     panic!("{event:?}")
                 }
                 Err(error) => {

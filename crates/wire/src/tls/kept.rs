@@ -1,6 +1,6 @@
 //! An event that owns what it tells.
 
-use crate::contract::{Closed, Event, Kind, Message, Secured};
+use crate::contract::{Closed, Event, Kind, Message, Push, Pushed, Secured};
 
 /// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
 #[derive(Debug)]
@@ -16,6 +16,7 @@ enum What {
     Open,
     Ping,
     Pong,
+    Pushed(Push),
     Refused(u16),
     Secured(Secured),
 }
@@ -30,6 +31,7 @@ impl Kept {
             Event::Open => (What::Open, &[][..]),
             Event::Ping(payload) => (What::Ping, payload),
             Event::Pong(payload) => (What::Pong, payload),
+            Event::Pushed(Pushed { kind, payload }) => (What::Pushed(kind), payload),
             Event::Refused { code, body } => (What::Refused(code), body),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
         };
@@ -44,6 +46,7 @@ impl Kept {
             What::Open => Event::Open,
             What::Ping => Event::Ping(payload),
             What::Pong => Event::Pong(payload),
+            What::Pushed(kind) => Event::Pushed(Pushed { kind: *kind, payload }),
             What::Refused(code) => Event::Refused { code: *code, body: payload },
             What::Secured(secured) => Event::Secured(secured.clone()),
         }

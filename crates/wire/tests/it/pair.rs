@@ -63,8 +63,11 @@ impl Pair {
         self.server.receive(piece, |event| match event {
             Event::Message(message) => messages.push((message.kind, message.payload.to_vec())),
             Event::Open | Event::Secured(_) => {}
-            other
-            @ (Event::Closed(_) | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. }) => {
+            other @ (Event::Closed(_)
+            | Event::Ping(_)
+            | Event::Pong(_)
+            | Event::Pushed(_)
+            | Event::Refused { .. }) => {
                 panic!("{other:?} at the server")
             }
         });
@@ -79,8 +82,11 @@ impl Pair {
             Event::Message(message) => messages.push(message.payload.to_vec()),
             Event::Open => *open = true,
             Event::Secured(secured) => *open = secured.opening == Opening::Done,
-            other
-            @ (Event::Closed(_) | Event::Ping(_) | Event::Pong(_) | Event::Refused { .. }) => {
+            other @ (Event::Closed(_)
+            | Event::Ping(_)
+            | Event::Pong(_)
+            | Event::Pushed(_)
+            | Event::Refused { .. }) => {
                 panic!("{other:?} at the client")
             }
         });

@@ -291,6 +291,7 @@ impl Pipe {
                         heard.push(Heard::Close(closed.code.expect("with a code")))
                     }
                     Event::Open => opened = true,
+                    Event::Pushed(pushed) => panic!("{pushed:?}"),
                     Event::Refused { code, .. } => {
                         panic!("WebSocket refuses nothing, not even with {code}")
                     }
