@@ -156,6 +156,16 @@ pub(crate) fn transport(
             };
             Transport::WebSocket(Arc::new(request), limits)
         }
+        Scheme::Game
+        | Scheme::GameComet
+        | Scheme::GameCometTls
+        | Scheme::GameTls
+        | Scheme::GameWebSocket
+        | Scheme::GameWebSocketSecure
+        | Scheme::Styx
+        | Scheme::StyxTls => {
+            return Err(RunError::InvalidRequest(format!("{} is not spoken", url.scheme)));
+        }
     })
 }
 

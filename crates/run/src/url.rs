@@ -16,10 +16,26 @@ use std::str::FromStr;
 /// What a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
+    /// The game server's binary packets over TCP.
+    Game,
+    /// The game server's packets as JSON over Comet: Bayeux long-polling.
+    GameComet,
+    /// The same inside TLS.
+    GameCometTls,
+    /// The game server's binary packets inside TLS.
+    GameTls,
+    /// The game server's packets as JSON over WebSocket.
+    GameWebSocket,
+    /// The same inside TLS.
+    GameWebSocketSecure,
     /// HTTP/1.1.
     Http,
     /// HTTP/1.1 inside TLS.
     Https,
+    /// Frames of Styx over TCP, each of which is echoed.
+    Styx,
+    /// The same inside TLS.
+    StyxTls,
     /// Bytes without framing over TCP.
     Tcp,
     /// Messages with a 32-bit length before them, over TCP.
@@ -38,7 +54,28 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 17] = [
+        Self::Tcp,
+        Self::TcpFramed,
+        Self::Unix,
+        Self::WebSocket,
+        Self::Http,
+        Self::Styx,
+        Self::Tls,
+        Self::TlsFramed,
+        Self::WebSocketSecure,
+        Self::Https,
+        Self::StyxTls,
+        Self::Game,
+        Self::GameWebSocket,
+        Self::GameComet,
+        Self::GameTls,
+        Self::GameWebSocketSecure,
+        Self::GameCometTls,
+    ];
+
+    /// Those of our own servers that send every message back, in the same order.
+    pub const ECHOES: [Self; 9] = [
         Self::Tcp,
         Self::TcpFramed,
         Self::Unix,
@@ -53,8 +90,16 @@ impl Scheme {
     /// As it stands in front of a URL.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Game => "game",
+            Self::GameComet => "game-comet",
+            Self::GameCometTls => "game-comet-tls",
+            Self::GameTls => "game-tls",
+            Self::GameWebSocket => "game-ws",
+            Self::GameWebSocketSecure => "game-wss",
             Self::Http => "http",
             Self::Https => "https",
+            Self::Styx => "styx",
+            Self::StyxTls => "styx-tls",
             Self::Tcp => "tcp",
             Self::TcpFramed => "tcp-framed",
             Self::Tls => "tls",
@@ -68,26 +113,61 @@ impl Scheme {
     /// The port that is meant where none is written.
     pub const fn default_port(self) -> Option<u16> {
         match self {
-            Self::Http | Self::WebSocket => Some(80),
-            Self::Https | Self::WebSocketSecure => Some(443),
+            Self::Game | Self::GameTls => Some(4123),
+            Self::GameComet | Self::GameWebSocket | Self::Http | Self::WebSocket => Some(80),
+            Self::GameCometTls
+            | Self::GameWebSocketSecure
+            | Self::Https
+            | Self::WebSocketSecure => Some(443),
+            Self::Styx | Self::StyxTls => None,
             Self::Tcp | Self::TcpFramed | Self::Tls | Self::TlsFramed | Self::Unix => None,
         }
     }
 
     /// Whether a path says which service of the server is meant.
     pub const fn has_paths(self) -> bool {
-        matches!(self.plain(), Self::Http | Self::WebSocket)
+        matches!(self.plain(), Self::GameComet | Self::GameWebSocket | Self::Http | Self::WebSocket)
+    }
+
+    /// The path that is meant where none is written.
+    pub const fn default_path(self) -> &'static str {
+        if matches!(self, Self::GameComet | Self::GameCometTls) {
+            "/cometd"
+        } else if matches!(self, Self::GameWebSocket | Self::GameWebSocketSecure) {
+            "/socket"
+        } else {
+            "/"
+        }
+    }
+
+    /// Whether connections are bots at tables of a game server.
+    pub const fn is_game(self) -> bool {
+        matches!(self.plain(), Self::Game | Self::GameComet | Self::GameWebSocket)
     }
 
     /// Whether it is spoken inside TLS.
     pub const fn is_secure(self) -> bool {
-        matches!(self, Self::Https | Self::Tls | Self::TlsFramed | Self::WebSocketSecure)
+        matches!(
+            self,
+            Self::GameCometTls
+                | Self::GameTls
+                | Self::GameWebSocketSecure
+                | Self::Https
+                | Self::StyxTls
+                | Self::Tls
+                | Self::TlsFramed
+                | Self::WebSocketSecure
+        )
     }
 
     /// What is spoken inside TLS; itself where there is none.
     pub const fn plain(self) -> Self {
         match self {
+            Self::Game | Self::GameTls => Self::Game,
+            Self::GameComet | Self::GameCometTls => Self::GameComet,
+            Self::GameWebSocket | Self::GameWebSocketSecure => Self::GameWebSocket,
             Self::Http | Self::Https => Self::Http,
+            Self::Styx | Self::StyxTls => Self::Styx,
             Self::Tcp | Self::Tls => Self::Tcp,
             Self::TcpFramed | Self::TlsFramed => Self::TcpFramed,
             Self::Unix => Self::Unix,
@@ -98,7 +178,11 @@ impl Scheme {
     /// The same inside TLS; `None` where there is no such thing.
     pub const fn secure(self) -> Option<Self> {
         match self {
+            Self::Game | Self::GameTls => Some(Self::GameTls),
+            Self::GameComet | Self::GameCometTls => Some(Self::GameCometTls),
+            Self::GameWebSocket | Self::GameWebSocketSecure => Some(Self::GameWebSocketSecure),
             Self::Http | Self::Https => Some(Self::Https),
+            Self::Styx | Self::StyxTls => Some(Self::StyxTls),
             Self::Tcp | Self::Tls => Some(Self::Tls),
             Self::TcpFramed | Self::TlsFramed => Some(Self::TlsFramed),
             Self::Unix => None,
@@ -129,7 +213,7 @@ pub struct Url {
     pub scheme: Scheme,
     /// Where it listens.
     pub place: Place,
-    /// The path and query asked for, `/` by default; HTTP and WebSocket only.
+    /// The path and query asked for, by default [`Scheme::default_path`]; only where the scheme has paths.
     pub path: String,
 }
 
@@ -296,9 +380,10 @@ fn read_port(port: &str) -> Result<u16, UrlError> {
 
 fn read_path(scheme: Scheme, path: &str) -> Result<String, UrlError> {
     match path {
-        "" | "/" => Ok("/".to_owned()),
+        "" => Ok(scheme.default_path().to_owned()),
+        "/" => Ok(path.to_owned()),
         path if !scheme.has_paths() => Err(UrlError::Path { scheme, path: shown(path) }),
-        query if query.starts_with('?') => Ok(format!("/{query}")),
+        query if query.starts_with('?') => Ok(format!("{}{query}", scheme.default_path())),
         path => Ok(path.to_owned()),
     }
 }
@@ -490,6 +575,7 @@ mod tests {
 
     #[test]
     fn a_url_says_what_is_spoken_where() {
+        use Scheme::{Game, GameComet, GameWebSocket, StyxTls};
         use Scheme::{Http, Https, Tcp, TcpFramed, Tls, TlsFramed, WebSocket, WebSocketSecure};
         #[rustfmt::skip]
         let table = [
@@ -510,6 +596,11 @@ mod tests {
             ("tls-framed://h:9",         TlsFramed, "h",             9, "/",         "h:9"),
             ("wss://example/echo",       WebSocketSecure, "example", 443, "/echo",   "example"),
             ("wss://example:80/echo",    WebSocketSecure, "example", 80, "/echo",    "example:80"),
+            ("game://h",                 Game,      "h",          4123, "/",         "h"),
+            ("game-ws://h:8080",         GameWebSocket, "h",      8080, "/socket",   "h:8080"),
+            ("game-ws://h/",             GameWebSocket, "h",        80, "/",         "h"),
+            ("game-comet://h?a=b",       GameComet, "h",            80, "/cometd?a=b", "h"),
+            ("styx-tls://h:9",           StyxTls,   "h",             9, "/",         "h:9"),
             ("HTTPS://[::1]:443/",       Https,     "::1",         443, "/",         "[::1]"),
         ];
         for (text, scheme, name, port, path, authority) in table {
@@ -549,13 +640,13 @@ mod tests {
         let table = [
             ("",                   "is empty; try `ws://127.0.0.1:8080`"),
             (" ",                  "is empty; try `ws://127.0.0.1:8080`"),
-            ("htps://h",           "unknown scheme `htps`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `https`?"),
-            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tls-framed`?"),
+            ("htps://h",           "unknown scheme `htps`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `https`?"),
+            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tls-framed`?"),
             ("tls://h",            "has no port, and tls has no usual one; add it, as in `tls://h:9000`"),
-            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tcp`?"),
-            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https; did you mean `tcp-framed`?"),
-            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https"),
-            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http, tls, tls-framed, wss, https"),
+            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp`?"),
+            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp-framed`?"),
+            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
+            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
             ("localhost:8080/a",   "does not say what the server speaks; did you mean `ws://localhost:8080/a`?"),
             ("//localhost:8080",   "does not say what the server speaks; did you mean `ws://localhost:8080`?"),
             ("://h",               "does not say what the server speaks; did you mean `ws://h`?"),

@@ -176,7 +176,7 @@ impl Serve {
             )),
             (Kind::Oracle, Some(transport), _) => Ok(transport),
             (Kind::Oracle, None, _) => {
-                let names = Scheme::ALL.map(Scheme::name).join(", ");
+                let names = Scheme::ECHOES.map(Scheme::name).join(", ");
                 Err(format!(
                     "serve oracle needs a transport, as in serve oracle ws; there are {names}"
                 ))
@@ -249,6 +249,16 @@ impl Serve {
                     ..websocket::Limits::default()
                 };
                 Speaks::WebSocket(Arc::new(options), limits)
+            }
+            Scheme::Game
+            | Scheme::GameComet
+            | Scheme::GameCometTls
+            | Scheme::GameTls
+            | Scheme::GameWebSocket
+            | Scheme::GameWebSocketSecure
+            | Scheme::Styx
+            | Scheme::StyxTls => {
+                return Err(format!("{scheme} is none that sends messages back"));
             }
         })
     }
@@ -356,8 +366,16 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
         Scheme::Unix => "bytes without framing, over a Unix socket",
         Scheme::WebSocket => "WebSocket, binary and text",
         Scheme::WebSocketSecure => "ws inside TLS",
+        Scheme::Game
+        | Scheme::GameComet
+        | Scheme::GameCometTls
+        | Scheme::GameTls
+        | Scheme::GameWebSocket
+        | Scheme::GameWebSocketSecure
+        | Scheme::Styx
+        | Scheme::StyxTls => "",
     };
-    let echoes = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
+    let echoes = Scheme::ECHOES.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
     let oracle =
         PossibleValue::new(ORACLE).help("a TRANSPORT with delays and faults that are known");
     let kinds: Vec<PossibleValue> = echoes.into_iter().chain([oracle]).collect();
@@ -368,7 +386,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 }
 
 fn transports() -> impl TypedValueParser<Value = Scheme> {
-    PossibleValuesParser::new(Scheme::ALL.map(Scheme::name)).try_map(|name| name.parse())
+    PossibleValuesParser::new(Scheme::ECHOES.map(Scheme::name)).try_map(|name| name.parse())
 }
 
 /// As it is typed.

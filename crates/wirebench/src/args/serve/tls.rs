@@ -64,7 +64,7 @@ impl Tls {
         listen: &Address,
     ) -> Result<Option<Secure>, Failure> {
         if let Some(option) = self.given().filter(|_| !scheme.is_secure()) {
-            let names: Vec<&str> = Scheme::ALL
+            let names: Vec<&str> = Scheme::ECHOES
                 .into_iter()
                 .filter(|scheme| scheme.is_secure())
                 .map(Scheme::name)
