@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{Missing, Summary};
+use crate::{Interface, Memory, Missing, Sample, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,18 @@ pub struct Block {
     pub little: Little,
     /// The measured window second by second.
     pub series: Vec<Second>,
+    /// What was used ten times a second; sweeps only.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// What the network interface counted; sweeps only.
+    #[serde(default)]
+    pub interface: Option<Interface>,
+    /// Memory of both sides; sweeps only.
+    #[serde(default)]
+    pub memory: Option<Memory>,
+    /// The share of one core that taking the samples cost, 0 to 1.
+    #[serde(default)]
+    pub sampling_cpu_fraction: Option<f64>,
 }
 
 /// Times of an open loop, of the messages that were due in the measured window.

@@ -9,7 +9,8 @@ impl RunRecord {
     /// # Errors
     ///
     /// [`ReadError::Newer`] for a newer version; [`ReadError::Invalid`] for what is not JSON, is cut off, or is not a
-    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan.
+    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan, and [`ReadError::NoSuchPart`] outside
+    /// its sweep.
     pub fn from_json(json: &str) -> Result<Self, ReadError> {
         // The version first: a newer record need not have the shape of ours.
         let Versioned { schema_version } = serde_json::from_str(json)?;
@@ -38,6 +39,7 @@ impl RunRecord {
         let results = self.results.iter().map(|result| result.workload);
         let layers = self.plan.layers.iter().flat_map(|layer| [layer.workload, layer.base]);
         let added = self.added.iter().flat_map(|added| [added.workload, added.base]);
+        let steps = self.sweep.iter().flat_map(|sweep| &sweep.steps).map(|step| step.workload);
         let mut all = self
             .plan
             .rounds
@@ -48,11 +50,27 @@ impl RunRecord {
             .chain(blocks)
             .chain(results)
             .chain(layers)
-            .chain(added);
+            .chain(added)
+            .chain(steps);
         match all.find(|index| *index >= count) {
             Some(index) => Err(ReadError::NoSuchWorkload { index, count }),
-            None => Ok(()),
+            None => self.check_steps(),
         }
+    }
+
+    /// That the steps of a sweep belong to lines that it has, and point to blocks that there are.
+    fn check_steps(&self) -> Result<(), ReadError> {
+        let check = |what, index, count| match index < count {
+            true => Ok(()),
+            false => Err(ReadError::NoSuchPart { what, index, count }),
+        };
+        for (sweep, step) in
+            self.sweep.iter().flat_map(|sweep| sweep.steps.iter().map(move |step| (sweep, step)))
+        {
+            check("line", step.line, sweep.lines.len())?;
+            step.blocks.iter().try_for_each(|block| check("block", *block, self.blocks.len()))?;
+        }
+        Ok(())
     }
 }
 
@@ -76,6 +94,16 @@ pub enum ReadError {
         /// The index it names.
         index: usize,
         /// How many workloads there are.
+        count: usize,
+    },
+    /// A step of a sweep belongs to a line, or names a block, that is not there.
+    #[error("{what} {index} is named, the record has {count} (counted from 0)")]
+    NoSuchPart {
+        /// What is not there.
+        what: &'static str,
+        /// The index it names.
+        index: usize,
+        /// How many there are.
         count: usize,
     },
     /// It was written by a newer program, in a format that may mean something else.

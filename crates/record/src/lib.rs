@@ -22,6 +22,7 @@ mod run_record;
 mod secrets;
 mod signatures;
 mod summary;
+mod sweep;
 mod verdict;
 
 pub use block::{
@@ -42,6 +43,7 @@ pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
 pub use summary::Summary;
+pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
 pub use verdict::{Level, Reason, Verdict, incomparable, judge, partner};
 
 /// Why a number is `null`: the reason under the name of its field.

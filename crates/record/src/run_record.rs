@@ -1,6 +1,6 @@
 //! The whole record.
 
-use crate::{Added, Block, Environment, Plan, Verdict, WorkloadResult};
+use crate::{Added, Block, Environment, Plan, Sweep, Verdict, WorkloadResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct RunRecord {
     /// What layers add: for each of [`Plan::layers`] whose two workloads share a round.
     #[serde(default)]
     pub added: Vec<Added>,
+    /// Steps of load and where they bend; `null` unless it is a sweep.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
     /// Whether the numbers may be believed; `null` in records from before there was a verdict.
     #[serde(default)]
     pub verdict: Option<Verdict>,
@@ -61,6 +64,8 @@ pub enum Kind {
     Ladder,
     /// One target.
     Run,
+    /// Steps of load, on one target or several.
+    Sweep,
     /// Something that this version does not know.
     #[serde(other)]
     Other,

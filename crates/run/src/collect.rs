@@ -65,6 +65,10 @@ pub(crate) fn block(
         context_switches: context_switches(measured),
         little: little(task, measured, measured_time, (&life, &close), connections),
         series: collected.series.clone(),
+        samples: Vec::new(),
+        interface: None,
+        memory: None,
+        sampling_cpu_fraction: None,
         phases: Phases {
             resolve: resolve.and_then(|took| {
                 let mut once = Histogram::new();
@@ -489,6 +493,10 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         context_switches: ContextSwitches::default(),
         little: Little::NotChecked { reason: "the block did not run".to_owned() },
         series: Vec::new(),
+        samples: Vec::new(),
+        interface: None,
+        memory: None,
+        sampling_cpu_fraction: None,
     }
 }
 

@@ -120,6 +120,7 @@ pub fn execute(
         blocks,
         results,
         added,
+        sweep: None,
         verdict: None,
         warnings: std::mem::take(&mut set_up.warnings),
         conclusion: None,

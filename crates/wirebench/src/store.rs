@@ -89,6 +89,7 @@ pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
 fn stem(record: &RunRecord) -> String {
     let kind = match record.kind {
         Kind::Ladder => "ladder",
+        Kind::Sweep => "sweep",
         Kind::Run | Kind::Other => "run",
     };
     format!("{}-{kind}", record.started_at.replace(':', "-"))

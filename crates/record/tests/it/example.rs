@@ -1,11 +1,12 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, Arrival, Block, Certificate, Check, Comparison, Connections, Container, ContextSwitches,
-    Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity, Kind, Layer, Level,
-    Lifetime, Limits, Little, Message, MessageKind, OpenLoop, PayloadKind, PerMetric, Phases,
-    Pinning, Plan, Reason, Resumption, RunRecord, SCHEMA_VERSION, Second, Sessions, SocketBuffer,
-    Spacing, Split, Stall, Stalls, Stop, Summary, TimeOuts, TimerFloor, Tls, TlsSeen, Tool,
+    Added, Arrival, Block, Capacity, Certificate, Check, Comparison, Connections, Container,
+    ContextSwitches, Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity,
+    Interface, Kind, Knee, Layer, Level, Lifetime, Limits, Little, Memory, Message, MessageKind,
+    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Reason, Resumption, RunRecord,
+    SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Stop,
+    Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts, TimerFloor, Tls, TlsSeen, Tool,
     Verdict, Verify, Warning, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
@@ -46,6 +47,7 @@ pub(crate) fn record() -> RunRecord {
             sent_bytes_per_message: Some(6.0),
             received_bytes_per_message: Some(-2.0),
         }],
+        sweep: Some(sweep()),
         verdict: Some(Verdict {
             level: Level::Degraded,
             reasons: vec![Reason {
@@ -284,6 +286,80 @@ fn block(workload: usize) -> Block {
             response_p99_ns: Some(995_000),
             response_max_ns: Some(1_005_000),
             send_lag_max_ns: Some(90_000),
+        }],
+        samples: vec![Sample {
+            at_ns: 100_000_000,
+            machine_idle_fraction: Some(0.5),
+            server_cores_used: Some(0.6),
+            generator_cores_used: None,
+            interface_sent_bytes: Some(6600),
+            interface_received_bytes: Some(6600),
+            server_memory_bytes: Some(4 << 20),
+        }],
+        interface: Some(Interface {
+            name: "lo".into(),
+            sent_bytes: 66_000,
+            received_bytes: 66_000,
+            sent_packets: 1000,
+            received_packets: 1000,
+        }),
+        memory: Some(Memory {
+            server_rss_bytes: Some(4 << 20),
+            server_pss_bytes: None,
+            generator_rss_bytes: Some(5 << 20),
+        }),
+        sampling_cpu_fraction: Some(0.002),
+    }
+}
+
+/// Two lines, one of which bends.
+fn sweep() -> Sweep {
+    let line = |name: &str, knee, capacity| SweepLine {
+        name: name.into(),
+        knee,
+        capacity,
+        ran_out: "the server: 99 % of its core".into(),
+    };
+    let estimate = |value| Estimate { value, low: Some(value - 0.01), high: Some(value + 0.01) };
+    Sweep {
+        of: SweepOf::Bots,
+        preset: Some("cubeia".into()),
+        slo: Some("p99 < 50ms".into()),
+        lines: vec![
+            line(
+                "binary",
+                Knee::Found { offered_per_s: 1500.0, low_per_s: 1490.0, high_per_s: 1510.0 },
+                Some(Capacity {
+                    offered_per_s: 1490.0,
+                    low_per_s: 1490.0,
+                    high_per_s: Some(1510.0),
+                    confirmed: true,
+                }),
+            ),
+            line(
+                "WebSocket",
+                Knee::NotReached { offered_max_per_s: 4000.0, reason: "no time was left".into() },
+                None,
+            ),
+        ],
+        steps: vec![SweepStep {
+            line: 1,
+            workload: 1,
+            blocks: vec![1],
+            offered_per_s: 1000.0,
+            bots: 1000,
+            achieved_per_s: estimate(999.0),
+            achieved_fraction: estimate(0.999),
+            response: Summary::of(&Histogram::new()),
+            last_1000_mean_ms: Some(1),
+            machine_idle_fraction: Some(0.5),
+            server_cores_used: Some(0.6),
+            generator_cores_used: Some(0.3),
+            payload_bytes_per_s: Some(1e5),
+            stream_bytes_per_s: Some(1.2e5),
+            interface_bytes_per_s: None,
+            server_memory_bytes: Some(4 << 20),
+            level: Level::Trusted,
         }],
     }
 }

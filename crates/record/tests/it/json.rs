@@ -25,7 +25,7 @@ fn what_is_not_known_is_ignored() {
     value["of_a_later_version"] = json!({"p50_parsecs": 3});
     value["blocks"][0]["counts"]["lost_in_space"] = json!(1);
     assert_eq!(read(&value).unwrap(), example::record());
-    value["kind"] = json!("sweep");
+    value["kind"] = json!("voyage");
     assert_eq!(read(&value).unwrap().kind, Kind::Other);
 }
 
@@ -37,6 +37,24 @@ fn a_newer_version_is_refused_whatever_its_shape() {
         error.to_string(),
         "record of schema version 2, this program reads up to 1; use a newer one"
     );
+}
+
+#[test]
+fn a_sweep_that_points_outside_of_its_record_is_refused() {
+    for (at, message) in [
+        ("line", "line 2 is named, the record has 2 (counted from 0)"),
+        ("workload", "workload 2 is named, the plan has 2 (counted from 0)"),
+    ] {
+        let mut value = serde_json::to_value(example::record()).unwrap();
+        value["sweep"]["steps"][0][at] = json!(2);
+        assert_eq!(read(&value).unwrap_err().to_string(), message);
+    }
+    let mut value = serde_json::to_value(example::record()).unwrap();
+    value["sweep"]["steps"][0]["blocks"] = json!([0, 3]);
+    assert!(matches!(
+        read(&value),
+        Err(ReadError::NoSuchPart { what: "block", index: 3, count: 3 })
+    ));
 }
 
 #[test]

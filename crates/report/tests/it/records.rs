@@ -122,6 +122,7 @@ fn record(
         blocks,
         results,
         added: Vec::new(),
+        sweep: None,
         verdict: None,
         warnings: Vec::new(),
         conclusion: None,
@@ -337,6 +338,10 @@ fn block(workload: usize, round: usize) -> Block {
             holds: true,
         },
         series: Vec::new(),
+        samples: Vec::new(),
+        interface: None,
+        memory: None,
+        sampling_cpu_fraction: None,
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn carry_out(
     let page = match kind {
         _ if as_json => record.to_json(),
         Kind::Ladder => report::ladder(&record, &terminal.style()),
-        Kind::Run | Kind::Other => report::run(&record, &terminal.style()),
+        Kind::Run | Kind::Sweep | Kind::Other => report::run(&record, &terminal.style()),
     };
     let shown = terminal.result(&page);
     if let Ok(Some(path)) = &kept {
@@ -124,7 +124,7 @@ fn next(record: &RunRecord) -> Option<String> {
                 "wirebench run {target} --rate {rate}/s, for response times at half of that load"
             ))
         }
-        (Kind::Run | Kind::Other, ..) => None,
+        (Kind::Run | Kind::Sweep | Kind::Other, ..) => None,
     }
 }
 

@@ -1,0 +1,171 @@
+//! A sweep: steps of load on one or several lines, and where each of them bends.
+
+use crate::{Estimate, Level, Summary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a sweep found. Its blocks are those of the record; each step names its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sweep {
+    /// What is stepped.
+    pub of: SweepOf,
+    /// The name of the published experiment, if it is one, e.g. `cubeia`.
+    pub preset: Option<String>,
+    /// The objective that the capacity is about, e.g. `p99 < 50ms`; `null` if none was given.
+    pub slo: Option<String>,
+    /// What is compared, e.g. one line for each transport.
+    pub lines: Vec<SweepLine>,
+    /// What was offered and what became of it: by line, and within a line by offered load.
+    pub steps: Vec<SweepStep>,
+}
+
+/// What is stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SweepOf {
+    /// How many bots there are, each with its own pace; and where no more are allowed, their pace.
+    Bots,
+    /// How many connections there are, each with its own pace.
+    Connections,
+    /// The rate of messages, over a fixed number of connections.
+    Rate,
+    /// Something that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// One of the things compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepLine {
+    /// Its name, e.g. `binary`.
+    pub name: String,
+    /// Where it bends.
+    pub knee: Knee,
+    /// What it carries within the objective; `null` without one, or if no step was within it.
+    pub capacity: Option<Capacity>,
+    /// What ran out at its last step, in words.
+    pub ran_out: String,
+}
+
+/// Where a line bends: the smallest offered load at which achieved by offered is below 99 % in two steps running.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Knee {
+    /// It bends.
+    Found {
+        /// The middle of the interval.
+        offered_per_s: f64,
+        /// The largest offered load that was carried; 0 if none was.
+        low_per_s: f64,
+        /// The smallest from which on none was.
+        high_per_s: f64,
+    },
+    /// It did not bend, or what bent was not the server.
+    NotReached {
+        /// The largest offered load that was carried.
+        offered_max_per_s: f64,
+        /// Why no more was offered, or why what came then says nothing of the server.
+        reason: String,
+    },
+}
+
+/// The largest load with less than 1 % missing and the objective kept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// The largest offered load that kept it.
+    pub offered_per_s: f64,
+    /// The same as the lower end of the interval that was left.
+    pub low_per_s: f64,
+    /// The smallest offered load that did not keep it; `null` if all did.
+    pub high_per_s: Option<f64>,
+    /// Whether it was kept again when it was asked once more.
+    pub confirmed: bool,
+}
+
+/// One offered load on one line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepStep {
+    /// The index of its line.
+    pub line: usize,
+    /// The index of its workload in the plan.
+    pub workload: usize,
+    /// The indexes of its blocks, which repeat it, in the record.
+    pub blocks: Vec<usize>,
+    /// The messages that were due each second: the theoretical maximum.
+    pub offered_per_s: f64,
+    /// How many bots, or connections, they came from.
+    pub bots: u64,
+    /// Replies each second: the median of the blocks.
+    pub achieved_per_s: Estimate,
+    /// Of the messages that were due, the share that was answered rightly, and in the time of the measurement: the
+    /// median of the blocks, 0 to 1.
+    pub achieved_fraction: Estimate,
+    /// From due to received, of all blocks together.
+    pub response: Option<Summary>,
+    /// The mean of the last 1000 replies in whole milliseconds, as the published test showed it: the median of the
+    /// blocks.
+    #[serde(default)]
+    pub last_1000_mean_ms: Option<u64>,
+    /// Share of the machine's CPU time that nobody used, 0 to 1: the mean of the blocks. All that follow are means too.
+    pub machine_idle_fraction: Option<f64>,
+    /// How many cores the server kept busy.
+    pub server_cores_used: Option<f64>,
+    /// How many cores the generator kept busy.
+    pub generator_cores_used: Option<f64>,
+    /// Payload, both directions.
+    pub payload_bytes_per_s: Option<f64>,
+    /// Bytes written to and read from the sockets.
+    pub stream_bytes_per_s: Option<f64>,
+    /// What the interface counted, both directions; on `lo` every byte is counted where it is sent and where it is
+    /// received, and is here once.
+    pub interface_bytes_per_s: Option<f64>,
+    /// Memory of the server (PSS, or RSS where that is not known), the largest of the blocks.
+    pub server_memory_bytes: Option<u64>,
+    /// How far its numbers may be believed. That load is offered which is not achieved is no reason for doubt here.
+    pub level: Level,
+}
+
+/// What was used in a tenth of a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// When it ended, from the start of the measured window.
+    pub at_ns: u64,
+    /// Share of the machine's CPU time that nobody used, 0 to 1.
+    pub machine_idle_fraction: Option<f64>,
+    /// How many cores the server kept busy.
+    pub server_cores_used: Option<f64>,
+    /// How many cores the generator kept busy.
+    pub generator_cores_used: Option<f64>,
+    /// What the interface counted as sent.
+    pub interface_sent_bytes: Option<u64>,
+    /// What the interface counted as received.
+    pub interface_received_bytes: Option<u64>,
+    /// Memory of the server then (RSS).
+    pub server_memory_bytes: Option<u64>,
+}
+
+/// What the counters of the network interface said of the measured window, everybody's traffic included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interface {
+    /// Its name, e.g. `lo`.
+    pub name: String,
+    /// Bytes that went out through it, headers included.
+    pub sent_bytes: u64,
+    /// Bytes that came in.
+    pub received_bytes: u64,
+    /// Packets that went out.
+    pub sent_packets: u64,
+    /// Packets that came in.
+    pub received_packets: u64,
+}
+
+/// Memory at the end of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// What the server holds (RSS); `null` if it is not ours to look into.
+    pub server_rss_bytes: Option<u64>,
+    /// The same, where pages that are shared count in proportion (PSS).
+    pub server_pss_bytes: Option<u64>,
+    /// What the generator holds (RSS).
+    pub generator_rss_bytes: Option<u64>,
+}
