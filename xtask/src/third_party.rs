@@ -1,4 +1,5 @@
-//! Installs the servers of `tests/third_party` below the target folder, with what they and their tests need.
+//! Installs the servers and clients of `tests/third_party` below the target folder, with what they and their tests
+//! need.
 //!
 //! Each ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`. A folder that was installed
 //! from the same files is left as it is, so that a second call takes no time.
@@ -10,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The variable that tells the tests where the servers are.
+/// The variable that tells the tests where they are.
 pub(crate) const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
 
 /// Installs all of them.
@@ -18,19 +19,22 @@ pub(crate) const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
 /// Gives back the folder that holds them: what [`VARIABLE`] is to be.
 pub(crate) fn install() -> Result<PathBuf> {
     packages::ensure(&[
+        Need { probe: "chromium", package: "chromium" },
         Need { probe: "node", package: "nodejs" },
         Need { probe: "npm", package: "npm" },
         Need { probe: "openssl", package: "openssl" },
         Need { probe: "python3", package: "python3" },
     ])?;
     let folder = shell::target().join("third-party");
-    install_one("node-ws", &folder, node_ws)?;
+    for of_npm in ["browser", "node-ws"] {
+        install_one(of_npm, &folder, npm)?;
+    }
     install_one("python-websockets", &folder, python_websockets)?;
     install_one("nginx", &folder, nginx)?;
     Ok(folder)
 }
 
-fn node_ws(folder: &Path) -> Result<()> {
+fn npm(folder: &Path) -> Result<()> {
     let flags = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     shell::output(shell::command("npm").args(flags).current_dir(folder)).map(drop)
 }
