@@ -117,9 +117,9 @@ pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
         match error {
             // It says the cure itself.
             ReadError::Newer { .. } => format!("{name}: {what}"),
-            ReadError::Invalid(_) | ReadError::NoSuchWorkload { .. } => {
-                format!("{name}: {what}; {CURE}")
-            }
+            ReadError::Invalid(_)
+            | ReadError::NoSuchPart { .. }
+            | ReadError::NoSuchWorkload { .. } => format!("{name}: {what}; {CURE}"),
         }
     })
 }
