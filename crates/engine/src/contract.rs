@@ -51,6 +51,11 @@ pub trait Engine {
     /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
 
+    /// Which [`Engine::listen`] the connection was accepted by, counted from 0; 0 for one that we made or closed.
+    fn listener(&self, _connection: ConnectionId) -> usize {
+        0
+    }
+
     /// When the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's own stamp:
     /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of bytes that
     /// arrive one right after the other the kernel may know only when the last of them did, received yet or not.

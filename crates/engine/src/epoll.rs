@@ -60,6 +60,8 @@ struct Slot {
     socket: Option<OwnedFd>,
     connecting: bool,
     incoming: Incoming,
+    /// By which of the listeners it was accepted.
+    listener: u16,
     /// It is registered for writability too: since it was connecting, or had something unsent for the first time.
     watches_writable: bool,
     /// It is in one of the `unread` queues.
@@ -202,7 +204,10 @@ impl Epoll {
         };
         let id = self.reserve();
         match self.install(id, socket, false) {
-            Ok(()) => Some(Completion::Accepted(id)),
+            Ok(()) => {
+                self.slots[id.index()].listener = u16::try_from(listener).unwrap_or(u16::MAX);
+                Some(Completion::Accepted(id))
+            }
             Err(_) => {
                 self.close(id);
                 None
@@ -511,6 +516,11 @@ impl Engine for Epoll {
         clock::sleep(until.since(self.now()));
     }
 
+    fn listener(&self, connection: ConnectionId) -> usize {
+        let slot = &self.slots[connection.index()];
+        if slot.generation == connection.generation() { slot.listener.into() } else { 0 }
+    }
+
     fn arrived(&self) -> Option<Instant> {
         self.stamps.as_ref()?.arrived()
     }
@@ -567,6 +577,7 @@ impl Slot {
         socket: None,
         connecting: false,
         incoming: Incoming::Open,
+        listener: 0,
         watches_writable: false,
         queued: false,
         is_ours: false,

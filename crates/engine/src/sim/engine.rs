@@ -82,6 +82,10 @@ impl Engine for Sim {
         self.freeze(self.now(), until);
     }
 
+    fn listener(&self, connection: ConnectionId) -> usize {
+        self.kernel.borrow().listener_of(self.process, connection)
+    }
+
     /// Exactly.
     fn arrived(&self) -> Option<Instant> {
         self.kernel.borrow().arrived(self.process)

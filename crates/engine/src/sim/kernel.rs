@@ -228,6 +228,14 @@ impl Kernel {
         Err(ConnectionError::AddressInUse)
     }
 
+    /// Which of the listeners of `process` accepted the connection, or would have.
+    pub(super) fn listener_of(&self, process: usize, id: ConnectionId) -> usize {
+        let place = self.place(process, id).filter(|place| place.side == Side::Server);
+        let target = place.and_then(|place| Some(&self.connections.get(&place.connection)?.target));
+        let mut ours = self.listeners.iter().filter(|listener| listener.process == process);
+        ours.position(|listener| Some(&listener.address) == target).unwrap_or(0)
+    }
+
     fn listener(&mut self, address: &Address) -> Option<&mut Listener> {
         self.listeners.iter_mut().find(|listener| listener.address == *address)
     }

@@ -28,6 +28,7 @@ contract! {
     an_address_is_taken_as_long_as_somebody_listens
     a_peer_may_speak_first
     connections_are_accepted_in_the_order_in_which_they_were_made
+    a_connection_says_which_listener_accepted_it
     a_buffer_that_is_too_small_gets_the_rest_later
     an_end_comes_after_all_that_was_sent_and_once
     receiving_goes_on_after_our_own_end
@@ -107,6 +108,23 @@ fn connections_are_accepted_in_the_order_in_which_they_were_made(mut kind: impl 
     }
     let heard: Vec<u8> = order.iter().map(|id| numbers[id.index()].unwrap()).collect();
     assert_eq!(heard, (0..20).collect::<Vec<u8>>());
+}
+
+fn a_connection_says_which_listener_accepted_it(mut kind: impl Kind) {
+    let (mut server, first) = listening(&mut kind);
+    let second = match kind.address() {
+        Address::Unix(path) => Address::Unix(path.with_extension("second")),
+        tcp @ Address::Tcp(_) => tcp,
+    };
+    let second = server.engine.listen(&second).unwrap();
+    let mut client = Process::new(kind.engine());
+    let mut seen = Vec::new();
+    for address in [&second, &first, &second] {
+        connected(&mut client, address);
+        let here = accepted(&mut server);
+        seen.push(server.engine.listener(here));
+    }
+    assert_eq!(seen, [1, 0, 1]);
 }
 
 fn a_buffer_that_is_too_small_gets_the_rest_later(kind: impl Kind) {
