@@ -6,6 +6,7 @@
 //! Left out: sockets, clocks, threads and whatever else is I/O (crate `engine`), and what a message means (crate
 //! `drive`).
 
+pub mod bayeux;
 mod connection;
 pub mod contract;
 mod excerpt;
