@@ -13,6 +13,8 @@
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
 //! measured of a known delay, [`Stall`] what it measured of a server that stood still.
 //!
+//! [`knee`] says which loads to measure to find where a server bends.
+//!
 //! Left out: time series, change points and verdicts.
 
 mod bootstrap;
@@ -20,6 +22,7 @@ mod detectable;
 mod encoding;
 mod fit;
 mod histogram;
+pub mod knee;
 mod little;
 mod normal;
 mod ranks;
