@@ -4,6 +4,7 @@ use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerE
 use crate::framed::Framed;
 use crate::http1::Http1;
 use crate::raw::Raw;
+use crate::styx::Styx;
 use crate::tls::Tls;
 use crate::websocket::WebSocket;
 
@@ -16,6 +17,8 @@ pub enum Connection {
     Http1(Http1),
     /// No framing.
     Raw(Raw),
+    /// Styx, of the Firebase game server.
+    Styx(Styx),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
     /// WebSocket.
@@ -29,6 +32,7 @@ macro_rules! each {
             Connection::Framed($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Raw($protocol) => $call,
+            Connection::Styx($protocol) => $call,
             Connection::Tls($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
         }
@@ -97,6 +101,12 @@ impl From<Http1> for Connection {
 impl From<Raw> for Connection {
     fn from(protocol: Raw) -> Self {
         Self::Raw(protocol)
+    }
+}
+
+impl From<Styx> for Connection {
+    fn from(protocol: Styx) -> Self {
+        Self::Styx(protocol)
     }
 }
 

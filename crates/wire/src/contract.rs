@@ -247,6 +247,9 @@ pub enum PeerError {
     /// Of no framing at all.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
+    /// Of Styx.
+    #[error(transparent)]
+    Styx(#[from] crate::styx::PeerError),
     /// Of TLS.
     #[error(transparent)]
     Tls(#[from] crate::tls::PeerError),
@@ -272,5 +275,13 @@ pub enum MisuseError {
         len: u64,
         /// The limit in bytes.
         max: u64,
+    },
+    /// The message is shorter than anything the protocol has.
+    #[error("message of {len} bytes, the shortest has {min}")]
+    TooShort {
+        /// Its length in bytes.
+        len: u64,
+        /// The least in bytes.
+        min: u64,
     },
 }

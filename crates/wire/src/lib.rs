@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod http1;
 mod pieces;
 pub mod raw;
+pub mod styx;
 pub mod tls;
 pub mod websocket;
 

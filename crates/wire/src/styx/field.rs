@@ -1,0 +1,565 @@
+//! The types of fields: how each is written and read, as bytes and as JSON.
+
+use super::TEXT_LEN_MAX;
+use super::json::{self, Seed};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A type that a field of a packet can have.
+pub(super) trait Field<'a>: Sized + Default {
+    /// What it is called.
+    const TYPE: Type;
+
+    /// No value has fewer bytes.
+    const LEN_MIN: usize;
+
+    /// Appends the value's bytes.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Takes a value off the front.
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// Appends the value as JSON.
+    fn write_json(&self, out: &mut Vec<u8>);
+
+    /// Reads the value of `property`.
+    fn read_json<D: Deserializer<'a>>(
+        deserializer: D,
+        property: &'static str,
+    ) -> Result<Self, D::Error>;
+}
+
+/// A type that has fields: a packet.
+pub(super) trait Struct<'a>: Field<'a> {
+    /// Its fields in the order of the wire.
+    const FIELDS: &'static [(&'static str, Type)];
+
+    /// Reads the value of the property `name` if there is such a field; whether there is.
+    fn read_property<A: MapAccess<'a>>(
+        &mut self,
+        name: &str,
+        map: &mut A,
+    ) -> Result<bool, A::Error>;
+}
+
+/// What a type is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Type {
+    Bool,
+    Bytes,
+    Enum(&'static str),
+    Int16,
+    Int32,
+    Int64,
+    Int8,
+    List(&'static Self),
+    String,
+    Struct(&'static str),
+}
+
+/// Bytes that are yet to be read.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    left: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { left: bytes }
+    }
+
+    /// Takes the next `len` bytes.
+    #[inline]
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, left) = self
+            .left
+            .split_at_checked(len)
+            .ok_or(DecodeError::Cut { needed: len, left: self.left.len() })?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    /// Takes the next `N` bytes.
+    #[inline]
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, left) = self
+            .left
+            .split_first_chunk()
+            .ok_or(DecodeError::Cut { needed: N, left: self.left.len() })?;
+        self.left = left;
+        Ok(*taken)
+    }
+
+    /// Takes the length of a list whose elements have at least `element_len_min` bytes, and holds it against the bytes
+    /// that are there, so that nothing is set aside for a list that cannot come.
+    pub(super) fn list_len(&mut self, element_len_min: usize) -> Result<usize, DecodeError> {
+        let len = i32::from_be_bytes(self.array()?);
+        let left = self.left.len();
+        usize::try_from(len)
+            .ok()
+            .filter(|len| *len <= left / element_len_min.max(1))
+            .ok_or(DecodeError::ListLen { len, left })
+    }
+
+    /// Takes a boolean.
+    #[inline]
+    pub(super) fn bool(&mut self) -> Result<bool, DecodeError> {
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [value] => Err(DecodeError::NotBool { value }),
+        }
+    }
+
+    /// Takes text behind its length.
+    #[inline]
+    pub(super) fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let len = u16::from_be_bytes(self.array()?);
+        let bytes = self.take(usize::from(len))?;
+        simdutf8::basic::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8)
+    }
+
+    /// Holds that all was read.
+    pub(super) fn end(&self) -> Result<(), DecodeError> {
+        match self.left.len() {
+            0 => Ok(()),
+            len => Err(DecodeError::Trailing { len }),
+        }
+    }
+}
+
+/// Appends text behind its length; what is longer than [`TEXT_LEN_MAX`] is cut off between two characters.
+pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
+    let bytes = json::cut(text, TEXT_LEN_MAX).as_bytes();
+    let len = u16::try_from(bytes.len()).expect("it was cut to what has a length");
+    out.extend_from_slice(&len.to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Appends the length of a list; what of `elements` has a length.
+pub(super) fn encode_list_len<'e, T>(elements: &'e [T], out: &mut Vec<u8>) -> &'e [T] {
+    let elements = &elements[..elements.len().min(LIST_LEN_MAX)];
+    let len = u32::try_from(elements.len()).expect("it was cut to what has a length");
+    out.extend_from_slice(&len.to_be_bytes());
+    elements
+}
+
+/// The longest list: its length field has 32 bits, and a sign.
+const LIST_LEN_MAX: usize = i32::MAX as usize;
+
+macro_rules! integers {
+    ($($type:ident is $name:ident, $bytes:literal;)*) => { $(
+        impl<'a> Field<'a> for $type {
+            const TYPE: Type = Type::$name;
+            const LEN_MIN: usize = $bytes;
+
+            #[inline]
+            fn encode(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_be_bytes());
+            }
+
+            #[inline]
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                Ok(Self::from_be_bytes(reader.array()?))
+            }
+
+            fn write_json(&self, out: &mut Vec<u8>) {
+                json::write_integer(i64::from(*self), out);
+            }
+
+            fn read_json<D: Deserializer<'a>>(
+                deserializer: D,
+                property: &'static str,
+            ) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Integer { property, phantom: PhantomData })
+            }
+        }
+
+        impl Scalar for $type {
+            const NAME: &'static str = json::type_name(Type::$name);
+
+            fn from_integer(value: i64) -> Option<Self> {
+                value.try_into().ok()
+            }
+        }
+    )* };
+}
+
+integers! {
+    i8 is Int8, 1;
+    i16 is Int16, 2;
+    i32 is Int32, 4;
+    i64 is Int64, 8;
+}
+
+impl<'a> Field<'a> for bool {
+    const TYPE: Type = Type::Bool;
+    const LEN_MIN: usize = 1;
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+
+    #[inline]
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.bool()
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_bool(*self, out);
+    }
+
+    fn read_json<D: Deserializer<'a>>(
+        deserializer: D,
+        property: &'static str,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Bool { property })
+    }
+}
+
+impl<'a> Field<'a> for Cow<'a, str> {
+    const TYPE: Type = Type::String;
+    const LEN_MIN: usize = 2;
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        encode_text(self, out);
+    }
+
+    #[inline]
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.text().map(Cow::Borrowed)
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_text(self, out);
+    }
+
+    fn read_json<D: Deserializer<'a>>(
+        deserializer: D,
+        property: &'static str,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Text { property, len_max: TEXT_LEN_MAX })
+    }
+}
+
+impl<'a> Field<'a> for Cow<'a, [u8]> {
+    const TYPE: Type = Type::Bytes;
+    const LEN_MIN: usize = 4;
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        let bytes = encode_list_len(self, out);
+        out.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let len = reader.list_len(1)?;
+        reader.take(len).map(Cow::Borrowed)
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_base64(self, out);
+    }
+
+    fn read_json<D: Deserializer<'a>>(
+        deserializer: D,
+        property: &'static str,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Bytes { property }).map(Cow::Owned)
+    }
+}
+
+impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
+    const TYPE: Type = Type::List(&T::TYPE);
+    const LEN_MIN: usize = 4;
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        for element in encode_list_len(self, out) {
+            element.encode(out);
+        }
+    }
+
+    #[inline]
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let len = reader.list_len(T::LEN_MIN)?;
+        let mut list = Self::with_capacity(len);
+        for _ in 0..len {
+            list.push(T::decode(reader)?);
+        }
+        Ok(list)
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_list(self, out, T::write_json);
+    }
+
+    fn read_json<D: Deserializer<'a>>(
+        deserializer: D,
+        property: &'static str,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(List { property, phantom: PhantomData })
+    }
+}
+
+/// A type whose JSON is an integer.
+pub(super) trait Scalar: Sized + Default {
+    /// What errors call it.
+    const NAME: &'static str;
+
+    /// The value, if it has that one.
+    fn from_integer(value: i64) -> Option<Self>;
+}
+
+/// Reads an integer or an ordinal; null is 0.
+pub(super) struct Integer<T> {
+    pub(super) property: &'static str,
+    pub(super) phantom: PhantomData<T>,
+}
+
+impl<T: Scalar> Visitor<'_> for Integer<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, T::NAME, self.property)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
+        T::from_integer(value).ok_or_else(|| E::invalid_value(Unexpected::Signed(value), &self))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
+        i64::try_from(value)
+            .ok()
+            .and_then(T::from_integer)
+            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(value), &self))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+}
+
+/// Reads a boolean; null is false.
+struct Bool {
+    property: &'static str,
+}
+
+impl Visitor<'_> for Bool {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, json::type_name(Type::Bool), self.property)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<bool, E> {
+        Ok(value)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+}
+
+/// Reads text of at most `len_max` bytes, without a copy where it has no escapes; null is empty.
+pub(super) struct Text {
+    pub(super) property: &'static str,
+    pub(super) len_max: usize,
+}
+
+impl Text {
+    fn check<E: Error>(&self, text: &str) -> Result<(), E> {
+        if text.len() <= self.len_max {
+            return Ok(());
+        }
+        Err(E::custom(format_args!(
+            "text of {} bytes in property `{}`, limit is {}",
+            text.len(),
+            self.property,
+            self.len_max
+        )))
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, json::type_name(Type::String), self.property)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        self.check(text)?;
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        self.check(text)?;
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+}
+
+/// Reads bytes in Base64; an empty array and null are no bytes.
+struct Bytes {
+    property: &'static str,
+}
+
+impl<'de> Visitor<'de> for Bytes {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, json::type_name(Type::Bytes), self.property)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
+        json::decode_base64(text).map_err(|error| {
+            E::custom(format_args!("bad Base64 in property `{}`: {error}", self.property))
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
+        match list.next_element::<serde::de::IgnoredAny>()? {
+            None => Ok(Vec::new()),
+            Some(_) => Err(A::Error::invalid_type(Unexpected::Seq, &self)),
+        }
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Vec<u8>, E> {
+        Ok(Vec::new())
+    }
+}
+
+/// Reads a list; null is an empty one.
+struct List<T> {
+    property: &'static str,
+    phantom: PhantomData<T>,
+}
+
+impl<'de, T: Field<'de>> Visitor<'de> for List<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, json::type_name(Vec::<T>::TYPE), self.property)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = elements.next_element_seed(Seed::new(self.property))? {
+            list.push(element);
+        }
+        Ok(list)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+}
+
+/// Reads an object whose properties are the fields of a struct: in any order, unknown ones ignored, absent ones empty
+/// or 0; null is the same as none of them.
+pub(super) struct Object<T> {
+    pub(super) property: &'static str,
+    pub(super) phantom: PhantomData<T>,
+}
+
+impl<'de, T: Struct<'de>> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        json::expect(f, json::type_name(T::TYPE), self.property)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut object = T::default();
+        while let Some(name) = map.next_key_seed(Key)? {
+            if !object.read_property(&name, &mut map)? {
+                map.next_value::<serde::de::IgnoredAny>()?;
+            }
+        }
+        Ok(object)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+}
+
+/// Reads the name of a property, without a copy where it has no escapes.
+pub(super) struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(Text { property: "", len_max: usize::MAX })
+    }
+}
+
+/// Why some bytes are not the packet they say they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes end inside a field.
+    #[error("a field needs {needed} bytes and {left} are left")]
+    Cut {
+        /// How many it needs.
+        needed: usize,
+        /// How many there are.
+        left: usize,
+    },
+    /// A list is longer than the bytes that are there, or its length is negative.
+    #[error("list of {len} elements, and {left} bytes are left")]
+    ListLen {
+        /// The length it announced.
+        len: i32,
+        /// How many bytes there are for it.
+        left: usize,
+    },
+    /// There is not even a class id.
+    #[error("no class id")]
+    NoClassId,
+    /// A boolean is neither 0 nor 1.
+    #[error("boolean of value {value}")]
+    NotBool {
+        /// What it is.
+        value: u8,
+    },
+    /// Text is not UTF-8.
+    #[error("text is not UTF-8")]
+    NotUtf8,
+    /// Structs are nested deeper than a definition may have them.
+    #[error("structs nested {max} deep")]
+    TooDeep {
+        /// The limit.
+        max: usize,
+    },
+    /// Bytes are left after the last field.
+    #[error("{len} bytes after the last field")]
+    Trailing {
+        /// How many.
+        len: usize,
+    },
+    /// No packet has this class id.
+    #[error("unknown class id {class_id}")]
+    UnknownClass {
+        /// The class id.
+        class_id: u8,
+    },
+    /// An enum has no such value.
+    #[error("unknown ordinal {ordinal}, there are {count}")]
+    UnknownOrdinal {
+        /// The ordinal.
+        ordinal: u8,
+        /// How many values the enum has.
+        count: usize,
+    },
+}

@@ -1,0 +1,206 @@
+//! Frames: a length that counts itself, and what it announces.
+
+use crate::contract::{
+    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
+};
+use crate::pieces::Pieces;
+
+/// One end of a connection of Styx; both roles are the same.
+///
+/// The payload of a message is a frame without its length: the class id, and the fields of its packet.
+#[derive(Debug)]
+pub struct Styx {
+    closed: bool,
+    limits: Limits,
+    pieces: Pieces,
+}
+
+/// What is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest frame in bytes, its length field included; sent and received.
+    pub frame_len_max: u32,
+}
+
+impl Styx {
+    /// Either end of a connection.
+    pub fn new(limits: Limits) -> Self {
+        Self { closed: false, limits, pieces: Pieces::default() }
+    }
+
+    /// The length field of the next frame, which lies at the front of `input` or waits in `pieces`.
+    #[inline]
+    fn header(&mut self, input: &mut Input<'_>) -> Option<[u8; HEADER_LEN]> {
+        if self.pieces.bytes().is_empty()
+            && let Some(header) = input.peek().first_chunk()
+        {
+            return Some(*header);
+        }
+        self.pieces.fill(HEADER_LEN, input);
+        self.pieces.bytes().first_chunk().copied()
+    }
+
+    /// The length of the whole frame that `header` begins, itself included.
+    fn frame_len(&self, header: [u8; HEADER_LEN]) -> Result<usize, PeerError> {
+        let len = u32::from_be_bytes(header);
+        if len > self.limits.frame_len_max {
+            return Err(PeerError::TooLong { len, max: self.limits.frame_len_max });
+        }
+        if len < FRAME_LEN_MIN {
+            return Err(PeerError::TooShort { len });
+        }
+        Ok(len as usize)
+    }
+}
+
+impl Default for Limits {
+    /// 32 KiB, as the Firebase server has it.
+    fn default() -> Self {
+        Self { frame_len_max: 32 << 10 }
+    }
+}
+
+impl Protocol for Styx {
+    fn open(&mut self, _tx: &mut Vec<u8>) -> Opening {
+        Opening::Done
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.closed {
+            return Err(MisuseError::NotOpen);
+        }
+        let len = message.payload.len();
+        if len == 0 {
+            return Err(MisuseError::TooShort { len: 0, min: 1 });
+        }
+        let max = (self.limits.frame_len_max as usize).saturating_sub(HEADER_LEN);
+        let frame_len = u32::try_from(HEADER_LEN + len)
+            .ok()
+            .filter(|_| len <= max)
+            .ok_or(MisuseError::TooLong { len: len as u64, max: max as u64 })?;
+        tx.extend_from_slice(&frame_len.to_be_bytes());
+        tx.extend_from_slice(message.payload);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        _tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, AnyPeerError> {
+        self.pieces.release();
+        if self.closed {
+            input.take_all();
+        }
+        let Some(header) = self.header(input) else { return Ok(None) };
+        let len = self.frame_len(header)?;
+        Ok(self.pieces.take(len, input).map(|frame| {
+            Event::Message(Message { kind: Kind::Binary, payload: &frame[HEADER_LEN..] })
+        }))
+    }
+
+    fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
+        self.closed = true;
+        false
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, AnyPeerError> {
+        self.pieces.release();
+        self.closed = true;
+        match self.pieces.bytes().len() {
+            0 => Ok(Event::Closed(Closed::default())),
+            len => Err(PeerError::Cut { len }.into()),
+        }
+    }
+}
+
+/// How a peer can break the framing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The connection ended inside a frame.
+    #[error("the connection ended {len} bytes into a frame")]
+    Cut {
+        /// How many bytes of it came, its length field included.
+        len: usize,
+    },
+    /// A frame is longer than [`Limits::frame_len_max`].
+    #[error("frame of {len} bytes, limit is {max}")]
+    TooLong {
+        /// The length it announced, which counts itself.
+        len: u32,
+        /// The limit.
+        max: u32,
+    },
+    /// A frame is too short for its own length and a class id.
+    #[error("frame of {len} bytes, the shortest has {FRAME_LEN_MIN}")]
+    TooShort {
+        /// The length it announced, which counts itself.
+        len: u32,
+    },
+}
+
+/// Of the length field.
+const HEADER_LEN: usize = 4;
+
+/// The length field and a class id.
+const FRAME_LEN_MIN: u32 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzz::check_splits;
+
+    #[test]
+    fn frames_are_understood_however_they_are_split() {
+        #[rustfmt::skip]
+        let table: [(&[u8], &[&str]); _] = [
+            (b"", &["end: closed None \"\""]),
+            (b"\0\0\0\x05a\0\0\0\x06bc", &["Binary \"a\"", "Binary \"bc\"", "end: closed None \"\""]),
+            (b"\0\0\0\x08abcd", &["Binary \"abcd\"", "end: closed None \"\""]),
+            (b"\0\0\0\x09abcde", &["error: frame of 9 bytes, limit is 8"]),
+            (b"\xff\xff\xff\xff", &["error: frame of 4294967295 bytes, limit is 8"]),
+            (b"\0\0\0\x04", &["error: frame of 4 bytes, the shortest has 5"]),
+            (b"\0\0\0\0", &["error: frame of 0 bytes, the shortest has 5"]),
+            (b"\0\0", &["end: error: the connection ended 2 bytes into a frame"]),
+            (b"\0\0\0\x06a", &["end: error: the connection ended 5 bytes into a frame"]),
+        ];
+        for (input, events) in table {
+            let transcript = check_splits(input, &|| Styx::new(Limits { frame_len_max: 8 }));
+            assert_eq!(transcript.events, events, "{input:?}");
+            assert!(
+                input.starts_with(&transcript.tx),
+                "the echo of {input:?} is {:?}",
+                transcript.tx
+            );
+        }
+    }
+
+    #[test]
+    fn what_arrives_whole_is_handed_out_from_where_it_lies() {
+        let mut bytes = *b"\0\0\0\x06ab";
+        let range = bytes.as_ptr_range();
+        let mut styx = Styx::new(Limits::default());
+        let event = styx.receive(&mut Input::new(&mut bytes), &mut Vec::new()).unwrap().unwrap();
+        let Event::Message(Message { payload, .. }) = event else { panic!("{event:?}") };
+        assert!(range.contains(&payload.as_ptr()));
+    }
+
+    #[test]
+    fn messages_beyond_the_limits_are_not_sent() {
+        let mut styx = Styx::new(Limits { frame_len_max: 6 });
+        let mut tx = Vec::new();
+        let mut send = |payload: &[u8]| styx.send(Message { kind: Kind::Binary, payload }, &mut tx);
+        assert_eq!(send(b"ab"), Ok(()));
+        assert_eq!(send(b"abc"), Err(MisuseError::TooLong { len: 3, max: 2 }));
+        assert_eq!(send(b""), Err(MisuseError::TooShort { len: 0, min: 1 }));
+        styx.close(&mut tx);
+        assert_eq!(
+            styx.send(Message { kind: Kind::Binary, payload: b"a" }, &mut tx),
+            Err(MisuseError::NotOpen)
+        );
+        assert_eq!(tx, b"\0\0\0\x06ab");
+    }
+}

@@ -1,0 +1,280 @@
+//! Packets as JSON: an object of the fields in their order, and `classId` last, in nested structs too.
+//!
+//! Enums are ordinals, bytes are Base64. Reading is as lenient as the server it comes from: properties in any order,
+//! unknown ones ignored, absent ones and null the same as empty or 0, the last of several with one name.
+
+use super::field::{Field, Key, Struct, Type};
+use base64::engine::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The packets of one text message: one object, or an array of objects. They are not looked into.
+///
+/// # Errors
+///
+/// [`JsonError::Syntax`] if an array is not well-formed.
+pub fn json_packets(text: &[u8]) -> Result<impl Iterator<Item = &[u8]>, JsonError> {
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    let (one, several) = if first == Some(&b'[') {
+        (None, serde_json::from_slice::<Vec<&RawValue>>(text)?)
+    } else {
+        (Some(text), Vec::new())
+    };
+    Ok(one.into_iter().chain(several.into_iter().map(|packet| packet.get().as_bytes())))
+}
+
+/// The class id of a packet.
+pub(super) fn class_id(text: &[u8]) -> Result<u8, JsonError> {
+    if let Some(class_id) = class_id_at_the_end(text) {
+        return Ok(class_id);
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let class_id = deserializer.deserialize_map(ClassId)?;
+    deserializer.end()?;
+    class_id.ok_or(JsonError::NoClassId)
+}
+
+/// The class id where it is the last property, without white space: then nothing before it has to be read. In text that
+/// is not JSON it may find what is none; reading the packet says so.
+fn class_id_at_the_end(text: &[u8]) -> Option<u8> {
+    let text = text.strip_suffix(b"}")?;
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, digits) = text.split_at(text.len() - digits);
+    let before = before.strip_suffix(b"\"classId\":")?;
+    if !matches!(before.last(), Some(b',' | b'{')) || (digits.len() > 1 && digits[0] == b'0') {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Reads a packet whose class id is known.
+pub(super) fn read<'a, T: Struct<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let packet = Seed::<T>::new("").deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(packet)
+}
+
+/// Reads the value of a property.
+pub(super) struct Seed<T> {
+    property: &'static str,
+    phantom: PhantomData<T>,
+}
+
+impl<T> Seed<T> {
+    pub(super) fn new(property: &'static str) -> Self {
+        Self { property, phantom: PhantomData }
+    }
+}
+
+impl<'de, T: Field<'de>> DeserializeSeed<'de> for Seed<T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::read_json(deserializer, self.property)
+    }
+}
+
+/// Reads the class id alone.
+struct ClassId;
+
+impl<'de> Visitor<'de> for ClassId {
+    type Value = Option<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a packet")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u8>, A::Error> {
+        let mut class_id = None;
+        while let Some(name) = map.next_key_seed(Key)? {
+            if name == CLASS_ID {
+                class_id = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(class_id)
+    }
+}
+
+/// Appends the properties of a struct, each after its name.
+pub(super) struct ObjectWriter<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl<'o> ObjectWriter<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out }
+    }
+
+    /// Where the value of the property `name` is to be appended. Names have nothing to escape.
+    pub(super) fn property(&mut self, name: &str) -> &mut Vec<u8> {
+        self.out.push(b'"');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    /// Ends a value.
+    pub(super) fn next(&mut self) {
+        self.out.push(b',');
+    }
+
+    /// Ends the object.
+    pub(super) fn end(mut self, class_id: u8) {
+        write_integer(i64::from(class_id), self.property(CLASS_ID));
+        self.out.push(b'}');
+    }
+}
+
+/// Appends a list whose elements are written by `write`.
+pub(super) fn write_list<T>(list: &[T], out: &mut Vec<u8>, write: impl Fn(&T, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (index, element) in list.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(element, out);
+    }
+    out.push(b']');
+}
+
+pub(super) fn write_bool(value: bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+pub(super) fn write_integer(value: i64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut left = value.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b"0123456789"[(left % 10) as usize];
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends text in quotes, with quotes, backslashes and control characters escaped.
+pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, ..0x20 | b'"' | b'\\')) {
+        out.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            quoted @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', quoted]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            control => {
+                let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit)];
+                out.extend_from_slice(b"\\u00");
+                out.extend_from_slice(&[hex(control >> 4), hex(control & 15)]);
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+/// Appends bytes as Base64 in quotes.
+pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    STANDARD.encode_slice(bytes, &mut out[start..]).expect("there is room for all of it");
+    out.push(b'"');
+}
+
+pub(super) fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    STANDARD.decode(text)
+}
+
+/// The first `len_max` bytes of text, or a few less: no character is cut in two.
+pub(super) fn cut(text: &str, len_max: usize) -> &str {
+    let mut len = len_max.min(text.len());
+    while !text.is_char_boundary(len) {
+        len -= 1;
+    }
+    &text[..len]
+}
+
+/// What errors call a type.
+pub(super) const fn type_name(of: Type) -> &'static str {
+    match of {
+        Type::Bool => "bool",
+        Type::Bytes => "bytes in Base64",
+        Type::Enum(name) | Type::Struct(name) => name,
+        Type::Int16 => "int16",
+        Type::Int32 => "int32",
+        Type::Int64 => "int64",
+        Type::Int8 => "int8",
+        Type::List(_) => "a list",
+        Type::String => "string",
+    }
+}
+
+/// Says that a value of this type was expected there.
+pub(super) fn expect(f: &mut fmt::Formatter<'_>, name: &str, property: &str) -> fmt::Result {
+    match property {
+        "" => f.write_str(name),
+        property => write!(f, "{name} for property `{property}`"),
+    }
+}
+
+/// Why some text is not a packet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// There is no property `classId`.
+    #[error("no property `{CLASS_ID}`")]
+    NoClassId,
+    /// The text is not JSON.
+    #[error("not JSON: {message}")]
+    Syntax {
+        /// What is wrong with it, and where.
+        message: Box<str>,
+    },
+    /// No packet has this class id.
+    #[error("unknown class id {class_id}")]
+    UnknownClass {
+        /// The class id.
+        class_id: u8,
+    },
+    /// A property has a value that its type has not.
+    #[error("{message}")]
+    Value {
+        /// Which property, what was expected and what came, and where.
+        message: Box<str>,
+    },
+}
+
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> Self {
+        let message = cut(&error.to_string(), MESSAGE_LEN_MAX).into();
+        match error.classify() {
+            Category::Data => Self::Value { message },
+            Category::Eof | Category::Io | Category::Syntax => Self::Syntax { message },
+        }
+    }
+}
+
+/// The name of the property that says which packet it is.
+pub(super) const CLASS_ID: &str = "classId";
+
+/// What an error says may hold what the peer said; no more of it is kept.
+const MESSAGE_LEN_MAX: usize = 256;

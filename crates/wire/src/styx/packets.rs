@@ -1,0 +1,399 @@
+//! The packets, each written once: class id, name, and fields in the order of the wire.
+//!
+//! The types, [`Packet`], both packings and [`Definition::firebase`](super::Definition::firebase) are made of this one
+//! table. Fields are called as on the wire, but for Rust's spelling (`leave_tables` is `leaveTables` there) and
+//! `kind`, which is `type` there.
+
+use super::field::{DecodeError, Field, Integer, Object, Reader, Scalar, Struct, Type};
+use super::json::{self, JsonError, ObjectWriter, Seed};
+use super::table::{enums, packets, wire_name};
+use serde::de::{Deserializer, MapAccess};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+/// Text: at most [`TEXT_LEN_MAX`](super::TEXT_LEN_MAX) bytes.
+pub type Text<'a> = Cow<'a, str>;
+
+/// Bytes: Base64 in JSON.
+pub type Bytes<'a> = Cow<'a, [u8]>;
+
+enums! {
+    /// How a request went.
+    ResponseStatus { Ok = "OK", Failed = "FAILED", Denied = "DENIED" }
+
+    /// How a [`JoinRequest`] went.
+    JoinResponseStatus { Ok = "OK", Failed = "FAILED", Denied = "DENIED" }
+
+    /// How a [`WatchRequest`] went.
+    WatchResponseStatus {
+        Ok = "OK",
+        Failed = "FAILED",
+        Denied = "DENIED",
+        DeniedAlreadySeated = "DENIED_ALREADY_SEATED",
+    }
+
+    /// How a [`FilteredJoinTableRequest`] went.
+    FilteredJoinResponseStatus {
+        Ok = "OK",
+        Failed = "FAILED",
+        Denied = "DENIED",
+        Seating = "SEATING",
+        WaitList = "WAIT_LIST",
+    }
+
+    /// What a part of the lobby lists.
+    LobbyType { Regular = "REGULAR", Mtt = "MTT" }
+
+    /// What the value of a [`Param`] holds; its `kind` is the ordinal of one of these.
+    ParameterType { String = "STRING", Int = "INT", Date = "DATE" }
+
+    /// How a [`ParamFilter`] compares; its `op` is the ordinal of one of these.
+    ParameterFilter {
+        Equals = "EQUALS",
+        GreaterThan = "GREATER_THAN",
+        SmallerThan = "SMALLER_THAN",
+        EqualOrGreaterThan = "EQUALS_OR_GREATER_THAN",
+        EqualOrSmallerThan = "EQUALS_OR_SMALLER_THAN",
+    }
+
+    /// How a player is, at a table.
+    PlayerStatus {
+        Connected = "CONNECTED",
+        WaitingRejoin = "WAITING_REJOIN",
+        Disconnected = "DISCONNECTED",
+        Leaving = "LEAVING",
+        TableLocal = "TABLE_LOCAL",
+        Reservation = "RESERVATION",
+    }
+
+    /// How a service is named; the `idtype` of a [`ServiceTransport`] is the ordinal of one of these.
+    ServiceIdentifier { Namespace = "NAMESPACE", Contract = "CONTRACT" }
+}
+
+packets! {
+    /// Which version a client has; bots send it now and then to keep a connection alive.
+    0 Version { game: i32, operatorid: i32, protocol: i32 }
+
+    /// Which version of a game a client has.
+    1 GameVersion<'a> { game: i32, operatorid: i32, version: Text<'a> }
+
+    /// A command was accepted.
+    2 Good { cmd: i8, extra: i32 }
+
+    /// A packet was not: `cmd` is its class id.
+    3 Bad { cmd: i8, error: i8 }
+
+    /// Says something to players, or to all of them.
+    4 SystemMessage<'a> {
+        kind as "type": i32,
+        level: i32,
+        message: Text<'a>,
+        pids: Vec<i32>,
+    }
+
+    /// A parameter. `value` holds text behind its 16-bit length, or an `i32`, as `kind` says ([`ParameterType`]).
+    5 Param<'a> { key: Text<'a>, kind as "type": i8, value: Bytes<'a> }
+
+    /// Compares a parameter with another one, as `op` says ([`ParameterFilter`]).
+    6 ParamFilter<'a> { param: Param<'a>, op: i8 }
+
+    /// Asks whether a client is there, which sends the same packet back.
+    7 Ping { id: i32 }
+
+    /// A name and a value that travel with a [`GameTransport`].
+    8 Attribute<'a> { name: Text<'a>, value: Text<'a> }
+
+    /// Logs a player in.
+    10 LoginRequest<'a> {
+        user: Text<'a>,
+        password: Text<'a>,
+        operatorid: i32,
+        credentials: Bytes<'a>,
+    }
+
+    /// How a [`LoginRequest`] went, and which player it is from now on.
+    11 LoginResponse<'a> {
+        screenname: Text<'a>,
+        pid: i32,
+        status: ResponseStatus,
+        code: i32,
+        message: Text<'a>,
+        credentials: Bytes<'a>,
+    }
+
+    /// Logs the player out.
+    12 Logout { leave_tables as "leaveTables": bool }
+
+    /// Who a player is.
+    13 PlayerInfo<'a> { pid: i32, nick: Text<'a>, details: Vec<Param<'a>> }
+
+    /// The server ends the session. `code` is 0 after too long a silence, 1 when the player logged in elsewhere, 2 when
+    /// kicked.
+    14 ForcedLogout<'a> { code: i32, message: Text<'a> }
+
+    /// Who sits where.
+    15 SeatInfo<'a> { tableid: i32, seat: i8, status: PlayerStatus, player: PlayerInfo<'a> }
+
+    /// Asks who a player is.
+    16 PlayerQueryRequest { pid: i32 }
+
+    /// Answers a [`PlayerQueryRequest`].
+    17 PlayerQueryResponse<'a> { pid: i32, nick: Text<'a>, status: ResponseStatus, data: Bytes<'a> }
+
+    /// Asks how the server is.
+    18 SystemInfoRequest {}
+
+    /// Answers a [`SystemInfoRequest`].
+    19 SystemInfoResponse<'a> { players: i32, params: Vec<Param<'a>> }
+
+    /// Takes a seat.
+    30 JoinRequest<'a> { tableid: i32, seat: i8, params: Vec<Param<'a>> }
+
+    /// How a [`JoinRequest`] went.
+    31 JoinResponse { tableid: i32, seat: i8, status: JoinResponseStatus, code: i32 }
+
+    /// Watches a table.
+    32 WatchRequest { tableid: i32 }
+
+    /// How a [`WatchRequest`] went.
+    33 WatchResponse { tableid: i32, status: WatchResponseStatus }
+
+    /// Watches a table no more.
+    34 UnwatchRequest { tableid: i32 }
+
+    /// How an [`UnwatchRequest`] went.
+    35 UnwatchResponse { tableid: i32, status: ResponseStatus }
+
+    /// Leaves a table.
+    36 LeaveRequest { tableid: i32 }
+
+    /// How a [`LeaveRequest`] went.
+    37 LeaveResponse { tableid: i32, status: ResponseStatus, code: i32 }
+
+    /// Asks who sits at a table.
+    38 TableQueryRequest { tableid: i32 }
+
+    /// Answers a [`TableQueryRequest`].
+    39 TableQueryResponse<'a> { tableid: i32, status: ResponseStatus, seats: Vec<SeatInfo<'a>> }
+
+    /// Creates a table.
+    40 CreateTableRequest<'a> {
+        seq: i32,
+        gameid: i32,
+        seats: i8,
+        params: Vec<Param<'a>>,
+        invitees: Vec<i32>,
+    }
+
+    /// How a [`CreateTableRequest`] went.
+    41 CreateTableResponse {
+        seq: i32,
+        tableid: i32,
+        seat: i8,
+        status: ResponseStatus,
+        code: i32,
+    }
+
+    /// Invites players to a table.
+    42 InvitePlayersRequest { tableid: i32, invitees: Vec<i32> }
+
+    /// Somebody invites the player.
+    43 NotifyInvited<'a> { inviter: i32, screenname: Text<'a>, tableid: i32, seat: i8 }
+
+    /// Somebody took a seat.
+    60 NotifyJoin<'a> { tableid: i32, pid: i32, nick: Text<'a>, seat: i8 }
+
+    /// Somebody left a seat.
+    61 NotifyLeave { tableid: i32, pid: i32 }
+
+    /// The player sits there already: said after logging in again. `mttid` is -1 outside of tournaments.
+    62 NotifySeated<'a> { tableid: i32, seat: i8, mttid: i32, snapshot: TableSnapshot<'a> }
+
+    /// The player watches there already: said after logging in again.
+    63 NotifyWatching { tableid: i32 }
+
+    /// The player was removed from a table.
+    64 KickPlayer { tableid: i32, reason_code as "reasonCode": i16 }
+
+    /// Somebody says something at a table.
+    80 TableChat<'a> { tableid: i32, pid: i32, message: Text<'a> }
+
+    /// What a game and its players say to each other.
+    100 GameTransport<'a> {
+        tableid: i32,
+        pid: i32,
+        gamedata: Bytes<'a>,
+        attributes: Vec<Attribute<'a>>,
+    }
+
+    /// What a service and a player say to each other; `idtype` says how it is named ([`ServiceIdentifier`]).
+    101 ServiceTransport<'a> {
+        pid: i32,
+        seq: i32,
+        service: Text<'a>,
+        idtype: i8,
+        servicedata: Bytes<'a>,
+        attributes: Vec<Attribute<'a>>,
+    }
+
+    /// What a service of the very node and a player say to each other.
+    103 LocalServiceTransport<'a> { seq: i32, servicedata: Bytes<'a> }
+
+    /// What a tournament and its players say to each other.
+    104 MttTransport<'a> {
+        mttid: i32,
+        pid: i32,
+        mttdata: Bytes<'a>,
+        attributes: Vec<Attribute<'a>>,
+    }
+
+    /// The protocol's own encryption: keys and encrypted packets.
+    105 EncryptedTransport<'a> { func: i8, payload: Bytes<'a> }
+
+    /// Joins a chat channel.
+    120 JoinChatChannelRequest { channelid: i32 }
+
+    /// How a [`JoinChatChannelRequest`] went.
+    121 JoinChatChannelResponse { channelid: i32, status: ResponseStatus }
+
+    /// Leaves a chat channel.
+    122 LeaveChatChannel { channelid: i32 }
+
+    /// Somebody said something in a chat channel.
+    123 NotifyChannelChat<'a> {
+        pid: i32,
+        channelid: i32,
+        targetid: i32,
+        nick: Text<'a>,
+        message: Text<'a>,
+    }
+
+    /// Says something in a chat channel.
+    124 ChannelChat<'a> { channelid: i32, targetid: i32, message: Text<'a> }
+
+    /// Asks for a part of the lobby.
+    142 LobbyQuery<'a> { gameid: i32, address: Text<'a>, kind as "type": LobbyType }
+
+    /// All that the lobby says of a table.
+    143 TableSnapshot<'a> {
+        tableid: i32,
+        address: Text<'a>,
+        name: Text<'a>,
+        capacity: i16,
+        seated: i16,
+        params: Vec<Param<'a>>,
+    }
+
+    /// What changed of a table.
+    144 TableUpdate<'a> {
+        tableid: i32,
+        seated: i16,
+        params: Vec<Param<'a>>,
+        removed_params as "removedParams": Vec<Text<'a>>,
+    }
+
+    /// Subscribes to a part of the lobby: all of it first, what changes from then on.
+    145 LobbySubscribe<'a> { kind as "type": LobbyType, gameid: i32, address: Text<'a> }
+
+    /// Ends a [`LobbySubscribe`].
+    146 LobbyUnsubscribe<'a> { kind as "type": LobbyType, gameid: i32, address: Text<'a> }
+
+    /// A table is gone.
+    147 TableRemoved { tableid: i32 }
+
+    /// All that the lobby says of a tournament.
+    148 TournamentSnapshot<'a> { mttid: i32, address: Text<'a>, params: Vec<Param<'a>> }
+
+    /// What changed of a tournament.
+    149 TournamentUpdate<'a> {
+        mttid: i32,
+        params: Vec<Param<'a>>,
+        removed_params as "removedParams": Vec<Text<'a>>,
+    }
+
+    /// A tournament is gone.
+    150 TournamentRemoved { mttid: i32 }
+
+    /// Subscribes to one table or tournament of the lobby.
+    151 LobbyObjectSubscribe<'a> {
+        kind as "type": LobbyType,
+        gameid: i32,
+        address: Text<'a>,
+        objectid: i32,
+    }
+
+    /// Ends a [`LobbyObjectSubscribe`].
+    152 LobbyObjectUnsubscribe<'a> {
+        kind as "type": LobbyType,
+        gameid: i32,
+        address: Text<'a>,
+        objectid: i32,
+    }
+
+    /// Several tables.
+    153 TableSnapshotList<'a> { snapshots: Vec<TableSnapshot<'a>> }
+
+    /// What changed of several tables.
+    154 TableUpdateList<'a> { updates: Vec<TableUpdate<'a>> }
+
+    /// Several tournaments.
+    155 TournamentSnapshotList<'a> { snapshots: Vec<TournamentSnapshot<'a>> }
+
+    /// What changed of several tournaments.
+    156 TournamentUpdateList<'a> { updates: Vec<TournamentUpdate<'a>> }
+
+    /// Looks for a table with these parameters and a free seat.
+    170 FilteredJoinTableRequest<'a> {
+        seq: i32,
+        gameid: i32,
+        address: Text<'a>,
+        params: Vec<ParamFilter<'a>>,
+    }
+
+    /// How a [`FilteredJoinTableRequest`] went.
+    171 FilteredJoinTableResponse<'a> {
+        seq: i32,
+        gameid: i32,
+        address: Text<'a>,
+        status: FilteredJoinResponseStatus,
+    }
+
+    /// Ends a [`FilteredJoinTableRequest`].
+    172 FilteredJoinTableCancelRequest { seq: i32 }
+
+    /// How a [`FilteredJoinTableCancelRequest`] went.
+    173 FilteredJoinTableCancelResponse { seq: i32, status: ResponseStatus }
+
+    /// A seat was found.
+    174 FilteredJoinTableAvailable { seq: i32, tableid: i32, seat: i8 }
+
+    /// Where a [`Probe`] was, and when.
+    200 ProbeStamp<'a> { clazz: Text<'a>, timestamp: i64 }
+
+    /// Collects stamps on its way through the server.
+    201 Probe<'a> { id: i32, tableid: i32, stamps: Vec<ProbeStamp<'a>> }
+
+    /// Registers for a tournament.
+    205 MttRegisterRequest<'a> { mttid: i32, params: Vec<Param<'a>> }
+
+    /// How a [`MttRegisterRequest`] went.
+    206 MttRegisterResponse { mttid: i32, status: ResponseStatus }
+
+    /// Ends a [`MttRegisterRequest`].
+    207 MttUnregisterRequest { mttid: i32 }
+
+    /// How a [`MttUnregisterRequest`] went.
+    208 MttUnregisterResponse { mttid: i32, status: ResponseStatus }
+
+    /// A tournament seats the player.
+    209 MttSeated { mttid: i32, tableid: i32, seat: i8 }
+
+    /// A tournament takes the player from a table.
+    210 MttPickedUp { mttid: i32, tableid: i32, keep_watching as "keepWatching": bool }
+
+    /// The tournaments that the player is registered for.
+    211 NotifyRegistered { tournaments: Vec<i32> }
+}
+
+/// A struct: its name, its class id, and its fields with their types.
+type StructTable = (&'static str, u8, &'static [(&'static str, Type)]);
