@@ -1,5 +1,6 @@
 //! The sum of all protocols.
 
+use crate::bayeux::Comet;
 use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol};
 use crate::framed::Framed;
 use crate::http1::Http1;
@@ -11,6 +12,8 @@ use crate::websocket::WebSocket;
 /// One end of a connection of any protocol, for those who hold many and learn at run time of which kind.
 #[derive(Debug)]
 pub enum Connection {
+    /// Bayeux over two connections of HTTP.
+    Comet(Box<Comet>),
     /// A length before each message.
     Framed(Framed),
     /// HTTP/1.1.
@@ -29,6 +32,7 @@ pub enum Connection {
 macro_rules! each {
     ($connection:expr, $protocol:ident => $call:expr) => {
         match $connection {
+            Connection::Comet($protocol) => $call,
             Connection::Framed($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Raw($protocol) => $call,
@@ -83,6 +87,12 @@ impl Protocol for Connection {
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError> {
         each!(self, protocol => protocol.receive_second(input, tx))
+    }
+}
+
+impl From<Comet> for Connection {
+    fn from(protocol: Comet) -> Self {
+        Self::Comet(Box::new(protocol))
     }
 }
 

@@ -238,6 +238,9 @@ pub trait Protocol {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
+    /// Of Bayeux.
+    #[error(transparent)]
+    Bayeux(#[from] crate::bayeux::PeerError),
     /// Of the length before each message.
     #[error(transparent)]
     Framed(#[from] crate::framed::PeerError),
@@ -262,6 +265,12 @@ pub enum PeerError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MisuseError {
+    /// The protocol carries messages of a certain form only.
+    #[error("the message is not {expected}")]
+    Malformed {
+        /// What it had to be.
+        expected: &'static str,
+    },
     /// Messages cannot be sent before the opening handshake is complete, nor after the end began.
     #[error("the connection is not open")]
     NotOpen,
