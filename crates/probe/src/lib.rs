@@ -5,14 +5,15 @@
 //!
 //! Left out: clocks and the CPU time of processes, which belong to `engine`, and verdicts, which belong to `stats`.
 //!
-//! Start reading at [`machine`] for what is read once, at [`SystemSampler`] and [`ProcessSampler`] for what is read
-//! again and again, at [`capacity`] and [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench
+//! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
+//! [`InterfaceSampler`] for what is read again and again, at [`capacity`] and [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench
 //! doctor` says.
 
 mod capacity;
 mod cpus;
 mod doctor;
 mod error;
+mod interface;
 #[cfg(target_os = "linux")]
 mod linux;
 mod process;
@@ -30,10 +31,11 @@ pub use doctor::{
     diagnose,
 };
 pub use error::{PinError, ReadError};
+pub use interface::InterfaceCounters;
 #[cfg(target_os = "linux")]
 pub use linux::{
-    ProcessSampler, SystemSampler, TcpSampler, kernel_memory, limits, machine, pin_current_thread,
-    topology,
+    InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, interface_to, kernel_memory,
+    limits, machine, pin_current_thread, topology,
 };
 pub use process::{Footprint, ProcessSample, Switches};
 pub use system::{CpuTimes, SystemTimes};

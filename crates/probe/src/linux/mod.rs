@@ -8,6 +8,7 @@ mod files;
 #[cfg(test)]
 mod fixture;
 mod hardware;
+mod interface;
 mod limits;
 mod machine;
 mod memory;
@@ -17,6 +18,7 @@ mod tcp;
 mod text;
 
 pub use cpus::{pin_current_thread, topology};
+pub use interface::{InterfaceSampler, interface_to};
 pub use limits::limits;
 pub use machine::machine;
 pub use memory::kernel_memory;

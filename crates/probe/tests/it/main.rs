@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use probe::{ProcessSampler, ReadError, SystemSampler, TcpSampler, place};
+use probe::{InterfaceSampler, ProcessSampler, ReadError, SystemSampler, TcpSampler, place};
 use std::num::NonZeroUsize;
 use std::process::{Command, Stdio};
 use units::{Bytes, Nanos};
@@ -114,4 +114,14 @@ fn limits_of_this_machine_leave_room_for_one_connection() {
         probe::capacity(&limits, 1, probe::Sources::Fixed { count: 1, loopback: true }),
         Ok(())
     );
+}
+
+#[test]
+fn what_goes_to_this_machine_is_counted_by_its_loopback() {
+    let name = probe::interface_to("127.0.0.1".parse().unwrap()).unwrap();
+    assert_eq!(name, "lo");
+    let mut sampler = InterfaceSampler::open(&name).unwrap();
+    let (first, second) = (sampler.sample().unwrap(), sampler.sample().unwrap());
+    assert!(second.sent_bytes >= first.sent_bytes);
+    assert!(InterfaceSampler::open("no-such").unwrap().sample().is_err());
 }

@@ -1,0 +1,28 @@
+//! What went through a network interface.
+
+/// What an interface counted since it came up, everybody's traffic included; headers of links and of IP are in the
+/// bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceCounters {
+    /// Bytes that came in.
+    pub received_bytes: u64,
+    /// Packets that came in.
+    pub received_packets: u64,
+    /// Bytes that went out.
+    pub sent_bytes: u64,
+    /// Packets that went out.
+    pub sent_packets: u64,
+}
+
+impl InterfaceCounters {
+    /// What was added after `earlier`; nothing where a counter began anew.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            received_bytes: self.received_bytes.saturating_sub(earlier.received_bytes),
+            received_packets: self.received_packets.saturating_sub(earlier.received_packets),
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+            sent_packets: self.sent_packets.saturating_sub(earlier.sent_packets),
+        }
+    }
+}
