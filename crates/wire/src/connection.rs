@@ -7,6 +7,7 @@ use crate::http1::Http1;
 use crate::raw::Raw;
 use crate::styx::Styx;
 use crate::tls::Tls;
+use crate::web::Web;
 use crate::websocket::WebSocket;
 
 /// One end of a connection of any protocol, for those who hold many and learn at run time of which kind.
@@ -24,6 +25,8 @@ pub enum Connection {
     Styx(Styx),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
+    /// WebSocket or HTTP, as the first request has it.
+    Web(Box<Web>),
     /// WebSocket.
     WebSocket(WebSocket),
 }
@@ -38,6 +41,7 @@ macro_rules! each {
             Connection::Raw($protocol) => $call,
             Connection::Styx($protocol) => $call,
             Connection::Tls($protocol) => $call,
+            Connection::Web($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
         }
     };
@@ -123,6 +127,12 @@ impl From<Styx> for Connection {
 impl From<Tls<Self>> for Connection {
     fn from(protocol: Tls<Self>) -> Self {
         Self::Tls(Box::new(protocol))
+    }
+}
+
+impl From<Web> for Connection {
+    fn from(protocol: Web) -> Self {
+        Self::Web(Box::new(protocol))
     }
 }
 

@@ -18,6 +18,7 @@ mod pieces;
 pub mod raw;
 pub mod styx;
 pub mod tls;
+pub mod web;
 pub mod websocket;
 
 pub use connection::Connection;

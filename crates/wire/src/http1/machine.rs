@@ -4,6 +4,7 @@ use super::client::Client;
 use super::limits::Limits;
 use super::request::Request;
 use super::server::Server;
+use super::site::Site;
 use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
 use std::sync::Arc;
 
@@ -38,6 +39,12 @@ impl Http1 {
     /// A server.
     pub fn server(limits: Limits) -> Self {
         Self(Role::Server(Server::new(limits)))
+    }
+
+    /// A server for which only what is posted to a place of `site` is a message. It answers all else by itself, but
+    /// not while a request that came before is unanswered: that is [`super::PeerError::Pipelined`].
+    pub fn server_at(site: Arc<Site>, limits: Limits) -> Self {
+        Self(Role::Server(Server::at(site, limits)))
     }
 }
 

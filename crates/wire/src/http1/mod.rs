@@ -5,8 +5,10 @@
 //! with `head`, take from `fields` what these say about the body and the connection, and let `reader` put the body
 //! together, with `chunked` where it has no length. `websocket::handshake` shares `head`.
 //!
+//! A server at a [`Site`] takes only what is posted to one path for messages, and lets pages from anywhere do so.
+//!
 //! Left out: content codings, ranges, caches, cookies, `CONNECT` and upgrades (the WebSocket handshake is a machine of
-//! its own), and the `Date` field, which asks for a clock.
+//! its own, [`crate::web`] chooses between the two), and the `Date` field, which asks for a clock.
 
 mod chunked;
 mod client;
@@ -19,6 +21,7 @@ mod machine;
 mod reader;
 pub(crate) mod request;
 mod server;
+pub(crate) mod site;
 #[cfg(test)]
 mod tests;
 
@@ -27,3 +30,4 @@ pub use head::HeadError;
 pub use limits::Limits;
 pub use machine::Http1;
 pub use request::{InvalidRequest, Request, RequestParts};
+pub use site::Site;

@@ -1,4 +1,5 @@
-//! The server's half: takes the bodies of requests for messages, and answers each with one.
+//! The server's half: takes the bodies of requests for messages, and answers each with one. At a [`Site`] only some
+//! requests are messages; the others are answered here.
 
 use super::error::PeerError;
 use super::fields::Fields;
@@ -6,7 +7,9 @@ use super::head;
 use super::limits::Limits;
 use super::reader::{Body, Head, Reader};
 use super::request::append_decimal;
+use super::site::{AtSite, Route, Site};
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
+use std::sync::Arc;
 
 /// The server's end of a connection.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(super) struct Server {
     /// Whether the client of the request that is being read has yet to be asked for its body.
     owes_continue: bool,
     reader: Reader<Request>,
+    /// What else there is than messages; without it, every request is one.
+    site: Option<Box<AtSite>>,
     state: State,
     unanswered: Unanswered,
     /// Whether the client must be told that the connection stays open, because it speaks HTTP/1.0.
@@ -40,6 +45,7 @@ struct Request {
     minor_version: u8,
     /// Whether the connection stays open after the answer.
     persists: bool,
+    route: Route,
 }
 
 /// The requests that were handed out and not answered yet.
@@ -55,10 +61,15 @@ impl Server {
         Self {
             owes_continue: false,
             reader: Reader::new(limits),
+            site: None,
             state: State::AwaitHead,
             unanswered: Unanswered::default(),
             tells_keep_alive: false,
         }
+    }
+
+    pub(super) fn at(site: Arc<Site>, limits: Limits) -> Self {
+        Self { site: Some(Box::new(AtSite::new(site))), ..Self::new(limits) }
     }
 
     #[inline]
@@ -73,7 +84,15 @@ impl Server {
         let is_head = self.unanswered.pop();
         tx.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: ");
         append_decimal(message.payload.len(), tx);
-        tx.extend_from_slice(b"\r\nContent-Type: application/octet-stream\r\n");
+        tx.extend_from_slice(b"\r\nContent-Type: ");
+        match &self.site {
+            None => tx.extend_from_slice(b"application/octet-stream\r\n"),
+            Some(site) => {
+                tx.extend_from_slice(site.content_type().as_bytes());
+                tx.extend_from_slice(b"\r\n");
+                site.append_permission(tx);
+            }
+        }
         if matches!(self.state, State::AwaitAnswer) && self.unanswered.count == 0 {
             tx.extend_from_slice(b"Connection: close\r\n");
         } else if self.tells_keep_alive {
@@ -132,6 +151,21 @@ impl Server {
         if matches!(self.state, State::AwaitHead) {
             self.head(input, tx)?;
         }
+        while let State::AwaitBody(request, body) = self.state
+            && request.route != Route::Message
+        {
+            if self.reader.body(body, input)?.is_none() {
+                return Ok(None);
+            }
+            self.reader.release();
+            self.answer_alone(request, tx)?;
+            if request.persists {
+                self.state = State::AwaitHead;
+                self.head(input, tx)?;
+            } else {
+                self.state = State::AwaitAnswer;
+            }
+        }
         match self.state {
             State::AwaitHead => Ok(None),
             State::AwaitBody(request, body) => {
@@ -161,11 +195,36 @@ impl Server {
     /// Reads the next head, if all of it is there.
     #[inline]
     fn head(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
-        let Some(head) = self.reader.head(input, Request::read)? else { return Ok(()) };
+        let site = self.site.as_deref();
+        let head = self.reader.head(input, |bytes, limits| Request::read(bytes, limits, site))?;
+        let Some(head) = head else { return Ok(()) };
         self.tells_keep_alive = head.says.minor_version == 0;
         self.owes_continue = head.says.expects_continue;
         self.state = State::AwaitBody(head.says, head.body);
         self.tell_continue(tx);
+        Ok(())
+    }
+
+    /// Answers a request that is no message.
+    ///
+    /// # Errors
+    ///
+    /// An earlier request waits for its answer, and would take this one for it.
+    fn answer_alone(&self, request: Request, tx: &mut Vec<u8>) -> Result<(), PeerError> {
+        if self.unanswered.count > 0 {
+            return Err(PeerError::Pipelined { max: self.unanswered.count });
+        }
+        tx.extend_from_slice(b"HTTP/1.1 ");
+        tx.extend_from_slice(request.route.answer().as_bytes());
+        if let Some(site) = &self.site {
+            site.append_permission(tx);
+        }
+        if !request.persists {
+            tx.extend_from_slice(b"Connection: close\r\n");
+        } else if self.tells_keep_alive {
+            tx.extend_from_slice(b"Connection: keep-alive\r\n");
+        }
+        tx.extend_from_slice(b"\r\n");
         Ok(())
     }
 
@@ -186,7 +245,11 @@ impl Request {
     /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
     /// RFC 9112 §6.3, the rules for requests.
     #[inline]
-    fn read(bytes: &[u8], limits: &Limits) -> Result<Option<Head<Self>>, PeerError> {
+    fn read(
+        bytes: &[u8],
+        limits: &Limits,
+        site: Option<&AtSite>,
+    ) -> Result<Option<Head<Self>>, PeerError> {
         let mut slots = head::slots();
         let Some(head) = head::request(bytes, &mut slots, limits.head())? else { return Ok(None) };
         let minor_version = head.minor_version;
@@ -195,6 +258,7 @@ impl Request {
             return Err(PeerError::Host { count: fields.hosts });
         }
         let body = Body::announced(&fields, limits)?.unwrap_or(Body::Sized(0));
+        let route = site.map_or(Route::Message, |site| site.look(&head));
         let says = Self {
             expects_continue: fields.expects_continue
                 && minor_version >= 1
@@ -202,6 +266,7 @@ impl Request {
             is_head: head.method == "HEAD",
             minor_version,
             persists: fields.persists(minor_version),
+            route,
         };
         Ok(Some(Head { body, len: head.len, says }))
     }

@@ -1,0 +1,129 @@
+//! What a server answers by itself where requests come from browsers and clients of all kinds: only those that are
+//! posted to one place are messages.
+
+use super::head::RequestHead;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Where messages are posted to, and how the answers to them are presented.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The path that messages are posted to; those below it are as good.
+    pub posts: String,
+    /// The path that WebSocket is spoken at: a request for it that does not ask for an upgrade is told so.
+    pub socket: String,
+    /// The `Content-Type` of answers.
+    pub content_type: String,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Its body is a message.
+    Message,
+    /// The request of a browser that asks first whether pages from elsewhere may post (CORS).
+    Preflight,
+    /// It is at the wrong address.
+    NotFound,
+    /// Nothing but `POST` is understood here.
+    NotAllowed,
+    /// It is at the address of WebSocket and does not speak it.
+    UpgradeRequired,
+}
+
+/// A server at a site, and what it knows of the page that a browser shows.
+#[derive(Debug)]
+pub(super) struct AtSite {
+    site: Arc<Site>,
+    /// Where the page is from that posts: the `Origin` field of the last head that was read, if it had one. The same
+    /// head again is not read again, and has the same.
+    origin: RefCell<Option<Box<str>>>,
+}
+
+impl Site {
+    /// Whether WebSocket is spoken at `target`.
+    pub(crate) fn is_socket(&self, target: &str) -> bool {
+        path_of(target) == self.socket
+    }
+
+    fn route(&self, head: &RequestHead<'_, '_>) -> Route {
+        let path = path_of(head.target);
+        if path == self.socket {
+            return Route::UpgradeRequired;
+        }
+        let below = path.strip_prefix(self.posts.as_str());
+        if !below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Route::NotFound;
+        }
+        match head.method {
+            "POST" => Route::Message,
+            "OPTIONS" => Route::Preflight,
+            _ => Route::NotAllowed,
+        }
+    }
+}
+
+impl AtSite {
+    pub(super) fn new(site: Arc<Site>) -> Self {
+        Self { site, origin: RefCell::default() }
+    }
+
+    /// What becomes of the request, whose origin is remembered.
+    pub(super) fn look(&self, head: &RequestHead<'_, '_>) -> Route {
+        self.origin.replace(origin_of(head));
+        self.site.route(head)
+    }
+
+    pub(super) fn content_type(&self) -> &str {
+        &self.site.content_type
+    }
+
+    /// Lets the page that posts read the answer, wherever it is from.
+    pub(super) fn append_permission(&self, tx: &mut Vec<u8>) {
+        if let Some(origin) = &*self.origin.borrow() {
+            tx.extend_from_slice(b"Access-Control-Allow-Origin: ");
+            tx.extend_from_slice(origin.as_bytes());
+            tx.extend_from_slice(b"\r\nAccess-Control-Allow-Credentials: true\r\nVary: Origin\r\n");
+        }
+    }
+}
+
+impl Route {
+    /// The status with which a request is answered that is no message, and the fields that belong to it.
+    pub(crate) fn answer(self) -> &'static str {
+        match self {
+            Self::Message => "200 OK\r\n",
+            Self::Preflight => {
+                "204 No Content\r\nAccess-Control-Allow-Methods: POST, OPTIONS\r\n\
+                 Access-Control-Allow-Headers: Content-Type\r\nAccess-Control-Max-Age: 3600\r\n"
+            }
+            Self::NotFound => "404 Not Found\r\nContent-Length: 0\r\n",
+            Self::NotAllowed => {
+                "405 Method Not Allowed\r\nAllow: POST, OPTIONS\r\nContent-Length: 0\r\n"
+            }
+            Self::UpgradeRequired => {
+                "426 Upgrade Required\r\nUpgrade: websocket\r\nContent-Length: 0\r\n"
+            }
+        }
+    }
+}
+
+/// The path of a request's target, without the query.
+fn path_of(target: &str) -> &str {
+    let path = target
+        .split_once("://")
+        .map_or(target, |(_, rest)| rest.find('/').map_or("/", |start| &rest[start..]));
+    path.split_once('?').map_or(path, |(path, _)| path)
+}
+
+/// The value of the `Origin` field, unless it is one that could not be written back.
+fn origin_of(head: &RequestHead<'_, '_>) -> Option<Box<str>> {
+    let field = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("origin"))?;
+    let origin = std::str::from_utf8(field.value).ok()?;
+    let is_plain =
+        origin.len() <= ORIGIN_LEN_MAX && origin.bytes().all(|byte| byte.is_ascii_graphic());
+    is_plain.then(|| origin.into())
+}
+
+/// No page has a longer origin: the longest name of a host is 253 bytes.
+const ORIGIN_LEN_MAX: usize = 300;
