@@ -21,6 +21,7 @@
 mod field;
 mod framing;
 mod json;
+pub mod load_test;
 pub mod packets;
 mod table;
 
