@@ -10,6 +10,7 @@
 
 mod behaviour;
 pub mod certificates;
+pub mod game;
 mod oracle;
 mod peers;
 

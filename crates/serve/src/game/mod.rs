@@ -1,0 +1,3 @@
+//! The game server: what it does ([`world`]), and later what carries it.
+
+pub mod world;

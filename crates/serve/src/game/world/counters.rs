@@ -1,0 +1,69 @@
+//! What a world counts.
+
+/// What is in a world now, and what has happened in it since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Now: connections, with or without a player.
+    pub connections: u64,
+    /// Now: players that are logged in and connected.
+    pub players: u64,
+    /// Now: players whose connection broke and whose seats are kept.
+    pub away: u64,
+    /// Now: tables.
+    pub tables: u64,
+    /// Now: seats with a player, away or not.
+    pub seated: u64,
+    /// Now: seats that are kept free for somebody.
+    pub reserved: u64,
+    /// Now: subscriptions to the lobby.
+    pub lobby_subscriptions: u64,
+    /// Packets that were read, good or bad.
+    pub packets: u64,
+    /// Logins that succeeded.
+    pub logins: u64,
+    /// Logins that did not.
+    pub logins_refused: u64,
+    /// Players that came back, after a break or from another place, and were given back their seats.
+    pub reconnects: u64,
+    /// Players forced out, for whatever reason.
+    pub forced_logouts: u64,
+    /// Of these: those whose player logged in from another place.
+    pub logged_in_remotely: u64,
+    /// Of these, or without a player: those that were silent for too long.
+    pub idle: u64,
+    /// Of these, or without a player: those that sent too many packets.
+    pub floods: u64,
+    /// Players that did not come back in time and lost their seats.
+    pub not_back: u64,
+    /// Seats taken.
+    pub joins: u64,
+    /// Wishes for a seat that were not granted.
+    pub joins_denied: u64,
+    /// Seats given up or lost.
+    pub leaves: u64,
+    /// Tables made by players.
+    pub tables_made: u64,
+    /// Events of the load-test game that were carried out.
+    pub events: u64,
+    /// Responses to these that were sent to players seated at the table: one event is as many of them as there are
+    /// connected players at its table.
+    pub deliveries: u64,
+    /// Responses to these that were sent to players who watch the table.
+    pub watched: u64,
+    /// Events whose number did not follow that of the same player's event before.
+    pub sequence_errors: u64,
+    /// Events that were sent again after a break, with the number of the event before.
+    pub resent: u64,
+    /// Delayed events whose player left before their time.
+    pub events_dropped: u64,
+    /// Packets that were answered with BadPacket.
+    pub bad_packets: u64,
+    /// Chat messages that were passed on.
+    pub chat: u64,
+    /// Tables that were told to lobby subscribers as a whole.
+    pub lobby_snapshots: u64,
+    /// Changes of tables, including their end, that were told to lobby subscribers.
+    pub lobby_updates: u64,
+    /// Pings sent to quiet players.
+    pub pings: u64,
+}

@@ -1,0 +1,77 @@
+//! How large a world is, and how patient.
+
+use std::num::NonZeroU32;
+use units::Nanos;
+
+/// How large a world is, and how patient. Where the protocol leaves a choice, the default is ours: see `docs/GAME.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Tables that are there from the start, with ids from 1. At most [`Options::TABLES_MAX`].
+    pub tables: u32,
+    /// Seats at each of them, from 1 to [`Options::SEATS_MAX`]; what is outside is held to that.
+    pub seats: u8,
+    /// Tables that players may have made at any one time, beside those.
+    pub made_tables_max: u32,
+    /// Players that may be logged in, or away with a seat kept, at any one time.
+    pub players_max: u32,
+    /// How much time passes between two accounts of what changed in the lobby.
+    pub lobby_period: Nanos,
+    /// How long a connection may stay without a player.
+    pub login_max: Nanos,
+    /// How long a player may be silent before being pinged.
+    pub quiet_max: Nanos,
+    /// How long a player may be silent before being forced out; above [`Options::quiet_max`].
+    pub idle_max: Nanos,
+    /// How long the seats of a player whose connection broke are kept.
+    pub away_max: Nanos,
+    /// How long a seat that was found for a player is kept free for that player.
+    pub reservation_max: Nanos,
+    /// The longest delay that an event of the load-test game is given; longer ones are held to it.
+    pub delay_max: Nanos,
+    /// How many packets a connection may send; `None` for any number.
+    pub flood: Option<Flood>,
+}
+
+impl Options {
+    /// Tables from the start at most: their ids stay far from the end of what an id can be.
+    pub const TABLES_MAX: u32 = 1_000_000;
+    /// Seats at a table at most: a seat is a signed byte on the wire.
+    pub const SEATS_MAX: u8 = 127;
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tables: 1_000,
+            seats: 5,
+            made_tables_max: 1_000,
+            players_max: 100_000,
+            lobby_period: Nanos::from_millis(250),
+            login_max: Nanos::from_secs(10),
+            quiet_max: Nanos::from_secs(20),
+            idle_max: Nanos::from_secs(60),
+            away_max: Nanos::from_secs(60),
+            reservation_max: Nanos::from_secs(10),
+            delay_max: Nanos::from_secs(60),
+            flood: Some(Flood::default()),
+        }
+    }
+}
+
+/// How many packets a connection may send before it is a flood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flood {
+    /// In the long run.
+    pub packets_per_s: NonZeroU32,
+    /// At once, after a time without any.
+    pub burst: NonZeroU32,
+}
+
+impl Default for Flood {
+    fn default() -> Self {
+        Self { packets_per_s: TEN_THOUSAND, burst: TEN_THOUSAND }
+    }
+}
+
+/// Far above what any bot sends, and little work: a flood is ended within some milliseconds.
+const TEN_THOUSAND: NonZeroU32 = NonZeroU32::new(10_000).expect("ten thousand is not zero");
