@@ -3,6 +3,7 @@
 use crate::bayeux::Comet;
 use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol};
 use crate::framed::Framed;
+use crate::game::Bot;
 use crate::http1::Http1;
 use crate::raw::Raw;
 use crate::styx::Styx;
@@ -17,6 +18,8 @@ pub enum Connection {
     Comet(Box<Comet>),
     /// A length before each message.
     Framed(Framed),
+    /// A bot of a game, on any connection that carries its packets.
+    Game(Box<Bot>),
     /// HTTP/1.1.
     Http1(Http1),
     /// No framing.
@@ -37,6 +40,7 @@ macro_rules! each {
         match $connection {
             Connection::Comet($protocol) => $call,
             Connection::Framed($protocol) => $call,
+            Connection::Game($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Raw($protocol) => $call,
             Connection::Styx($protocol) => $call,
@@ -103,6 +107,12 @@ impl From<Comet> for Connection {
 impl From<Framed> for Connection {
     fn from(protocol: Framed) -> Self {
         Self::Framed(protocol)
+    }
+}
+
+impl From<Bot> for Connection {
+    fn from(protocol: Bot) -> Self {
+        Self::Game(Box::new(protocol))
     }
 }
 

@@ -244,6 +244,9 @@ pub enum PeerError {
     /// Of the length before each message.
     #[error(transparent)]
     Framed(#[from] crate::framed::PeerError),
+    /// Of a game.
+    #[error(transparent)]
+    Game(#[from] crate::game::PeerError),
     /// Of HTTP/1.1.
     #[error(transparent)]
     Http1(#[from] crate::http1::PeerError),

@@ -13,6 +13,7 @@ mod excerpt;
 pub mod framed;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
+pub mod game;
 pub mod http1;
 mod pieces;
 pub mod raw;

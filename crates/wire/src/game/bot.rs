@@ -1,0 +1,295 @@
+//! The layer.
+
+use super::error::PeerError;
+use super::options::{Options, Packing};
+use super::player::{Heard, Player, State};
+use crate::connection::Connection;
+use crate::contract::{
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
+    Pushed, Secured,
+};
+use crate::excerpt::Excerpt;
+use crate::styx::load_test::{LoadRequest, LoadResponse};
+use crate::styx::packets::{GameTransport, Logout};
+use crate::styx::{JsonError, Packet, json_packets};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A player that plays the load-test game over the connection inside.
+///
+/// **Opening**: [`Event::Open`] comes when the bot sits.
+///
+/// ```text
+/// connected -> LoginRequest               -> LoginResponse
+///           -> LobbySubscribe, if asked for
+///           -> FilteredJoinTableRequest   -> FilteredJoinTableAvailable    (not for a seat at a given table)
+///           -> JoinRequest                -> JoinResponse -> Open
+/// ```
+///
+/// **Events of the game.** A message is a [`LoadRequest`]; player, table and sequence number (1 first, then one more
+/// each time) are filled in here, delay and resend are taken as they are. Its answer is the next [`LoadResponse`] with
+/// our player id, an [`Event::Message`] whose payload is that; any other sequence number than the next is an error.
+/// The answer to another player's event is pushed as a [`Push::Delivery`], and every other packet as a
+/// [`Push::Notice`], those of the opening too: nothing that the server says is swallowed. The server's pings are
+/// answered here.
+///
+/// **Encoding** ([`Layers`]) is by how much game data grew to a packet: a message of the connection inside less the
+/// payload, both for what was sent and for what came as a message or a delivery.
+///
+/// **The end.** A bot that is closed logs out, leaving its table. The server's `ForcedLogout` is its end of the
+/// conversation.
+#[derive(Debug)]
+pub struct Bot {
+    /// How many of our events were answered, and how many were sent.
+    answered: i32,
+    sent: i32,
+    /// By how much game data grew, sent and received.
+    encoding_sent: i64,
+    encoding_received: i64,
+    /// The last game data that was decoded from JSON.
+    game_data: Vec<u8>,
+    held: Held,
+    player: Player,
+}
+
+/// A message of the connection inside, whose packets are handed out one by one.
+#[derive(Debug, Default)]
+struct Held {
+    bytes: Vec<u8>,
+    packets: VecDeque<Range<usize>>,
+}
+
+/// Which connection bytes arrived on: Comet has two.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    First,
+    Second,
+}
+
+impl Bot {
+    /// A bot on a connection that carries packets as [`Options::packing`] says.
+    pub fn new(inner: Connection, options: Options) -> Self {
+        Self {
+            answered: 0,
+            sent: 0,
+            encoding_sent: 0,
+            encoding_received: 0,
+            game_data: Vec::new(),
+            held: Held::default(),
+            player: Player::new(inner, options),
+        }
+    }
+}
+
+impl Protocol for Bot {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        if self.player.inner.open(tx) == Opening::Done && self.player.log_in(tx).is_err() {
+            self.player.state = State::Over;
+        }
+        Opening::Awaited
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.player.state != State::Seated {
+            return Err(MisuseError::NotOpen);
+        }
+        let event = LoadRequest::unpack(message.payload)
+            .map_err(|_| MisuseError::Malformed { expected: "a LoadRequest" })?;
+        let (pid, tableid) = (self.player.options.player, self.player.table);
+        let seq = self.sent.wrapping_add(1);
+        let game_data = LoadRequest { pid, tableid, seq, ..event }.pack();
+        let gamedata = Cow::Borrowed(&game_data[..]);
+        let transport = GameTransport { tableid, pid, gamedata, attributes: Vec::new() };
+        let len = self.player.say(transport, tx)?;
+        self.encoding_sent += growth(message.payload.len(), len);
+        self.sent = seq;
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_from(Which::First, input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        let state = self.player.state;
+        if !matches!(state, State::AwaitConnection | State::AwaitClose | State::Over) {
+            // Where nothing can be said any more, the bot is gone without it.
+            let _said: Result<_, _> = self.player.say(Logout { leave_tables: true }, tx);
+        }
+        let is_answered = self.player.inner.close(tx);
+        self.player.state = if is_answered { State::AwaitClose } else { State::Over };
+        is_answered
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// The bot did not sit yet, or what the connection inside says about it.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let awaited = match std::mem::replace(&mut self.player.state, State::Over) {
+            State::AwaitConnection | State::Seated | State::AwaitClose => {
+                return self.player.inner.end();
+            }
+            State::Over => return Ok(Event::Closed(Closed::default())),
+            State::AwaitLogin => "LoginResponse",
+            State::AwaitTable => "FilteredJoinTableAvailable",
+            State::AwaitSeat => "JoinResponse",
+        };
+        self.player.inner.end()?;
+        Err(PeerError::Cut { awaited }.into())
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.player.inner.layers();
+        Layers {
+            encoding_sent: inside.encoding_sent + self.encoding_sent,
+            encoding_received: inside.encoding_received + self.encoding_received,
+            ..inside
+        }
+    }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        self.player.inner.take_second()
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_from(Which::Second, input, tx)
+    }
+}
+
+/// From bytes to packets to events.
+impl Bot {
+    #[inline]
+    fn receive_from<'a, 'b: 'a>(
+        &'a mut self,
+        which: Which,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            if self.player.state == State::Over {
+                input.take_all();
+                return Ok(None);
+            }
+            if let Some(packet) = self.held.packets.pop_front() {
+                return Ok(Some(self.packet(packet, tx)?));
+            }
+            self.held.release();
+            let received = match which {
+                Which::First => self.player.inner.receive(input, tx)?,
+                Which::Second => self.player.inner.receive_second(input, tx)?,
+            };
+            match received {
+                None => return Ok(None),
+                Some(Event::Message(_)) if self.player.state == State::AwaitClose => {}
+                Some(Event::Message(Message { payload, .. })) => {
+                    let packing = self.player.options.packing;
+                    self.held.take(payload, packing).map_err(PeerError::from)?;
+                }
+                Some(Event::Secured(secured)) => {
+                    if secured.opening == Opening::Done {
+                        self.player.log_in(tx)?;
+                    }
+                    let opening = Opening::Awaited;
+                    return Ok(Some(Event::Secured(Secured { opening, ..secured })));
+                }
+                Some(Event::Open) => self.player.log_in(tx)?,
+                Some(Event::Closed(Closed { code, reason })) => {
+                    self.player.state = State::Over;
+                    let reason = reason.into_owned().into();
+                    return Ok(Some(Event::Closed(Closed { code, reason })));
+                }
+                Some(Event::Refused { code, body }) => {
+                    return Err(PeerError::Status { code, said: Excerpt::new(body) }.into());
+                }
+                Some(Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => {}
+            }
+        }
+    }
+
+    /// What a packet means: one event, whichever it is.
+    #[inline]
+    fn packet(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<Event<'_>, PeerError> {
+        let bytes = &self.held.bytes[packet];
+        let packet = match self.player.options.packing {
+            Packing::Binary => Packet::decode(bytes)?,
+            Packing::Json => Packet::read_json(bytes)?,
+        };
+        let notice = Event::Pushed(Pushed { kind: Push::Notice, payload: bytes });
+        let Packet::GameTransport(transport) = packet else {
+            return Ok(match self.player.hear(&packet, tx)? {
+                Heard::Closed(closed) => Event::Closed(closed),
+                Heard::Notice => notice,
+                Heard::Ping => Event::Ping(bytes),
+                Heard::Seated => Event::Open,
+            });
+        };
+        let Ok(response) = LoadResponse::unpack(&transport.gamedata) else { return Ok(notice) };
+        let payload = match transport.gamedata {
+            Cow::Borrowed(game_data) => game_data,
+            Cow::Owned(game_data) => {
+                self.game_data = game_data;
+                &self.game_data
+            }
+        };
+        self.encoding_received += growth(payload.len(), bytes.len());
+        if response.pid != self.player.options.player {
+            return Ok(Event::Pushed(Pushed { kind: Push::Delivery, payload }));
+        }
+        let (awaited, came, sent) = (self.answered.wrapping_add(1), response.seq, self.sent);
+        if came != awaited || self.answered == sent {
+            return Err(PeerError::OutOfSequence { awaited, came, sent });
+        }
+        self.answered = awaited;
+        Ok(Event::Message(Message { kind: Kind::Binary, payload }))
+    }
+}
+
+impl Held {
+    /// Takes a message in: a copy, so that its packets can be answered on the connection that it came from.
+    #[inline]
+    fn take(&mut self, message: &[u8], packing: Packing) -> Result<(), JsonError> {
+        self.bytes.extend_from_slice(message);
+        match packing {
+            Packing::Binary => self.packets.push_back(0..message.len()),
+            Packing::Json => {
+                for packet in json_packets(message)? {
+                    let start = packet.as_ptr().addr() - message.as_ptr().addr();
+                    self.packets.push_back(start..start + packet.len());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the message. Room for a few packets of the game is kept, more is freed.
+    #[inline]
+    fn release(&mut self) {
+        if self.bytes.capacity() > KEPT_LEN_MAX || self.packets.capacity() > KEPT_COUNT_MAX {
+            *self = Self::default();
+        }
+        self.bytes.clear();
+    }
+}
+
+/// By how much `payload_len` bytes grew when they became `packed_len`.
+fn growth(payload_len: usize, packed_len: usize) -> i64 {
+    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
+    signed(packed_len) - signed(payload_len)
+}
+
+/// A bot that is quiet holds no more than this of a message, in bytes and in packets.
+const KEPT_LEN_MAX: usize = 256;
+const KEPT_COUNT_MAX: usize = 8;

@@ -1,0 +1,66 @@
+//! How a game server can break its protocol, or refuse a bot.
+
+use crate::contract::MisuseError;
+use crate::excerpt::Excerpt;
+use crate::styx::{DecodeError, JsonError};
+
+/// How a game server broke its protocol, or refused a bot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The server did not accept a packet of ours.
+    #[error("BadPacket: cmd {cmd}, error {error}")]
+    BadPacket {
+        /// The class id of ours.
+        cmd: i8,
+        /// The server's code.
+        error: i8,
+    },
+    /// The connection ended before the bot sat.
+    #[error("the connection ended before {awaited}")]
+    Cut {
+        /// What was awaited.
+        awaited: &'static str,
+    },
+    /// A packet is none of the protocol, in the binary packing.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A packet is none of the protocol, in JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// The connection inside refused what the bot had to say.
+    #[error("cannot be said to the server: {0}")]
+    Mute(MisuseError),
+    /// An answer to an event of ours that is not the next one awaited.
+    #[error(
+        "out of sequence: the answer to event {came} came, {awaited} is next, {sent} were sent"
+    )]
+    OutOfSequence {
+        /// The event whose answer is awaited.
+        awaited: i32,
+        /// The event whose answer came.
+        came: i32,
+        /// How many events were sent.
+        sent: i32,
+    },
+    /// The server does not let the bot in, or sit down.
+    #[error("{packet}: status {status}, code {code}, {said}")]
+    Refused {
+        /// The packet that said so.
+        packet: &'static str,
+        /// Its status.
+        status: &'static str,
+        /// Its code; 0 in packets that have none.
+        code: i32,
+        /// What it said besides.
+        said: Excerpt,
+    },
+    /// HTTP refused a request.
+    #[error("HTTP status {code}: {said}")]
+    Status {
+        /// The status.
+        code: u16,
+        /// The beginning of the body.
+        said: Excerpt,
+    },
+}
