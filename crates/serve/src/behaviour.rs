@@ -115,6 +115,7 @@ impl Behaviour {
             Speaks::Framed(_)
             | Speaks::Http(_)
             | Speaks::RawMessages { .. }
+            | Speaks::Styx(_)
             | Speaks::WebSocket(..) => Ok(()),
         }
     }

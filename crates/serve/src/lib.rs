@@ -23,7 +23,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
-use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, tls, websocket};
+use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, styx, tls, websocket};
 
 /// What a server speaks, and within which limits.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub enum Speaks {
         /// So many.
         len: NonZeroUsize,
     },
+    /// Frames of the Styx protocol; what they hold is not looked into.
+    Styx(styx::Limits),
     /// WebSocket.
     WebSocket(Arc<websocket::handshake::ServerOptions>, websocket::Limits),
 }
@@ -52,6 +54,7 @@ impl Speaks {
             Self::Raw => raw::Raw::server().into(),
             // What a client calls a reply and a server a message is cut from the stream in the same way.
             Self::RawMessages { len } => raw::Raw::client(len.get()).into(),
+            Self::Styx(limits) => styx::Styx::new(*limits).into(),
             Self::WebSocket(options, limits) => {
                 websocket::WebSocket::server_with(Arc::clone(options), *limits).into()
             }
@@ -108,6 +111,8 @@ pub struct Faults {
 /// A server on some engine.
 #[derive(Debug)]
 pub struct Server {
+    speaks: Speaks,
+    tls: Option<tls::Server>,
     peers: Peers<()>,
     stop: Arc<AtomicBool>,
     totals: Totals,
@@ -121,7 +126,9 @@ impl Server {
     /// A server, inside TLS if `tls` is given, that runs until `stop` is set; it looks ten times a second.
     pub fn new(speaks: Speaks, tls: Option<tls::Server>, stop: Arc<AtomicBool>) -> Self {
         Self {
-            peers: Peers::new(speaks, tls),
+            speaks,
+            tls,
+            peers: Peers::new(),
             stop,
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -142,7 +149,8 @@ impl<E: Engine> Node<E> for Server {
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
                 Completion::Accepted(id) => {
-                    self.peers.accept(id, engine.now());
+                    let (plain, now) = (self.speaks.machine(), engine.now());
+                    self.peers.accept(id, plain, self.tls.as_ref(), now);
                     self.totals.connections += 1;
                 }
                 Completion::Ended(id) => self.peers.ended(engine, id),

@@ -1,9 +1,9 @@
 //! The connections of a server, from accept to close; shared by all servers.
 //!
-//! TLS is a layer around the machine of a connection. Its handshake has a time: [`HANDSHAKE_MAX`] after the accept, a
+//! Whoever accepts a connection says what is spoken on it. TLS is a layer around the machine of a connection. Its handshake has a time: [`HANDSHAKE_MAX`] after the accept, a
 //! peer that is not done is closed.
 
-use crate::{Handshakes, Speaks};
+use crate::Handshakes;
 use engine::{ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
@@ -13,8 +13,6 @@ use wire::tls::{self, Tls};
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
-    speaks: Speaks,
-    tls: Option<tls::Server>,
     /// At the index of their id.
     all: Vec<Option<Peer<T>>>,
     /// Connections that we ended and their peers did not; earliest first.
@@ -26,7 +24,7 @@ pub(crate) struct Peers<T> {
 
 #[derive(Debug)]
 pub(crate) struct Peer<T> {
-    id: ConnectionId,
+    pub(crate) id: ConnectionId,
     pub(crate) machine: Connection,
     /// We have ended it; what still arrives is dropped.
     pub(crate) over: bool,
@@ -44,10 +42,8 @@ struct Lingering {
 }
 
 impl<T: Default> Peers<T> {
-    pub(crate) fn new(speaks: Speaks, tls: Option<tls::Server>) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            speaks,
-            tls,
             all: Vec::new(),
             lingering: VecDeque::new(),
             handshaking: VecDeque::new(),
@@ -55,12 +51,18 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    pub(crate) fn accept(&mut self, id: ConnectionId, now: Instant) {
+    /// A connection was accepted, on which `plain` is spoken, inside TLS if `tls` is given.
+    pub(crate) fn accept(
+        &mut self,
+        id: ConnectionId,
+        plain: Connection,
+        tls: Option<&tls::Server>,
+        now: Instant,
+    ) {
         if self.all.len() <= id.index() {
             self.all.resize_with(id.index() + 1, || None);
         }
-        let plain = self.speaks.machine();
-        let (machine, is_handshaking) = match &self.tls {
+        let (machine, is_handshaking) = match tls {
             Some(tls) => {
                 self.handshaking.push_back((now + HANDSHAKE_MAX, id));
                 (Tls::server(tls, plain).into(), true)
@@ -89,6 +91,11 @@ impl<T: Default> Peers<T> {
     #[inline]
     pub(crate) fn find(&mut self, id: ConnectionId) -> Option<&mut Peer<T>> {
         self.all.get_mut(id.index())?.as_mut().filter(|peer| peer.id == id)
+    }
+
+    /// All that are not closed.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Peer<T>> {
+        self.all.iter().flatten()
     }
 
     /// The connection is closed already.
@@ -148,7 +155,8 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    /// Closes at once; what is unsent is dropped.
+    pub(crate) fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.find(id).is_some() {
             self.forget(id);
             engine.close(id);

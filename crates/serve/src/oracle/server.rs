@@ -28,6 +28,8 @@ use wire::{Event, Input, Kind, Message, Protocol, tls};
 /// them counts as dropped.
 #[derive(Debug)]
 pub struct Oracle {
+    speaks: Speaks,
+    tls: Option<tls::Server>,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
     /// An unanswered message leaves the rest of its connection unanswered.
@@ -77,7 +79,9 @@ impl Oracle {
             is_strict: matches!(speaks, Speaks::Http(_)),
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
-            peers: Peers::new(speaks, tls),
+            speaks,
+            tls,
+            peers: Peers::new(),
             held_back: VecDeque::new(),
             stop,
             totals: Totals::default(),
@@ -137,7 +141,8 @@ impl Oracle {
                 self.understand(engine, connection, len);
             }
             Completion::Accepted(id) => {
-                self.peers.accept(id, engine.now());
+                let (plain, now) = (self.speaks.machine(), engine.now());
+                self.peers.accept(id, plain, self.tls.as_ref(), now);
                 self.totals.connections += 1;
             }
             Completion::Ended(id) => {
