@@ -3,6 +3,9 @@
 use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
 use crate::progress::{News, Progress};
+use crate::reach::Context;
+use crate::sampling::{Sampler, Samples};
+use crate::setup::SetUp;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
@@ -29,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) own_process: Option<ProcessSampler>,
     /// What is shorter is no stall of a worker.
     pub(crate) stall_min: Nanos,
+    /// Whether the machine, both sides and the interface are looked at ten times a second.
+    pub(crate) is_sampled: bool,
 }
 
 /// Which block this is.
@@ -52,6 +57,8 @@ pub(crate) struct Measured {
     pub(crate) collected: Collected,
     pub(crate) before: Option<Reading>,
     pub(crate) after: Option<Reading>,
+    /// Where they were asked for.
+    pub(crate) samples: Option<Samples>,
 }
 
 /// What workers handed over, added up.
@@ -78,7 +85,24 @@ pub(crate) struct Reading {
     pub(crate) server: Option<Switches>,
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
+    /// What the blocks after this set-up have in common.
+    pub(crate) fn new(
+        set_up: &mut SetUp,
+        context: Context<'a>,
+        progress: &'a mut dyn Progress,
+    ) -> Self {
+        Self {
+            clock: context.clock,
+            interrupt: context.interrupt,
+            progress,
+            system: set_up.system.take(),
+            own_process: ProcessSampler::open(std::process::id()).ok(),
+            stall_min: set_up.stall_min(),
+            is_sampled: false,
+        }
+    }
+
     /// Runs one block.
     ///
     /// # Errors
@@ -113,12 +137,13 @@ impl Stage<'_> {
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            let Collector { collected, before, after, .. } = collector;
+            let Collector { collected, before, after, sampler, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
             let collected = collected.finish();
-            Ok(Measured { started, outcomes, busiest_worker, collected, before, after })
+            let samples = sampler.map(Sampler::finish);
+            Ok(Measured { started, outcomes, busiest_worker, collected, before, after, samples })
         })
     }
 }
@@ -177,6 +202,7 @@ struct Collector<'a, 'b> {
     collected: Adding,
     before: Option<Reading>,
     after: Option<Reading>,
+    sampler: Option<Sampler>,
     live: LiveView,
 }
 
@@ -187,9 +213,11 @@ impl<'a, 'b> Collector<'a, 'b> {
         started: Instant,
         returns: Vec<Returns>,
     ) -> Self {
+        let is_sampled = stage.is_sampled;
         Self {
             stage,
             task,
+            sampler: is_sampled.then(|| Sampler::new(task.server, &task.target.address)),
             server: task.server.and_then(|pid| ProcessSampler::open(pid).ok()),
             collected: Adding::default(),
             before: None,
@@ -211,6 +239,9 @@ impl<'a, 'b> Collector<'a, 'b> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
+            if let Some(sampler) = &mut self.sampler {
+                sampler.tick(self.stage.clock.now());
+            }
         }
     }
 
@@ -223,10 +254,16 @@ impl<'a, 'b> Collector<'a, 'b> {
             generator: switches(&mut self.stage.own_process),
             server: switches(&mut self.server),
         };
-        if phase == Phase::Measure {
-            self.before = Some(reading)
+        let begins = phase == Phase::Measure;
+        match &mut self.sampler {
+            Some(sampler) if begins => sampler.begin(cpu.at),
+            Some(sampler) => sampler.end(cpu.at),
+            None => {}
+        }
+        if begins {
+            self.before = Some(reading);
         } else {
-            self.after = Some(reading)
+            self.after = Some(reading);
         }
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn block(
     let outcomes = &measured.outcomes;
     let measured_time = window(outcomes);
     let collected = &measured.collected;
+    let samples = measured.samples.as_ref();
     let times = |of: fn(&Outcome) -> &Histogram| {
         let mut all = Histogram::new();
         outcomes.iter().for_each(|outcome| all.add(of(outcome)));
@@ -65,10 +66,12 @@ pub(crate) fn block(
         context_switches: context_switches(measured),
         little: little(task, measured, measured_time, (&life, &close), connections),
         series: collected.series.clone(),
-        samples: Vec::new(),
-        interface: None,
-        memory: None,
-        sampling_cpu_fraction: None,
+        samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
+        interface: samples.and_then(|samples| samples.interface.clone()),
+        memory: samples.and_then(|samples| samples.memory),
+        sampling_cpu_fraction: samples
+            .filter(|_| measured_time > Nanos::ZERO)
+            .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
         phases: Phases {
             resolve: resolve.and_then(|took| {
                 let mut once = Histogram::new();

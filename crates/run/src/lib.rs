@@ -1,13 +1,14 @@
 //! Executes a plan: servers up, verify, warm up, measure, drain, collect.
 //!
 //! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is one of several,
-//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `collect` and `results`
-//! write down what came of it.
+//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `collect`, `results` and
+//! `ending` write down what came of it.
 //!
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
 mod block;
 mod collect;
+mod ending;
 mod error;
 mod live;
 mod plan;
@@ -15,6 +16,7 @@ mod progress;
 mod reach;
 mod results;
 pub mod safety;
+mod sampling;
 pub mod selftest;
 mod servers;
 mod setup;
@@ -31,9 +33,10 @@ pub use url::{Scheme, Url};
 
 use block::{Stage, Task};
 use collect::Place;
+use ending::Ending;
 use engine::clock::Clock;
 use reach::Context;
-use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION, Tool};
+use record::{RunRecord, Tool};
 use results::{Headline, Kept};
 use setup::{Ready, SetUp};
 use stats::Histogram;
@@ -75,14 +78,7 @@ pub fn execute(
     let clock = Clock::start();
     let mut set_up = SetUp::new(plan, host, Context { clock, interrupt }, progress)?;
     progress.report(News::Begin { expected: set_up.expected });
-    let mut stage = Stage {
-        clock,
-        interrupt,
-        progress,
-        system: set_up.system.take(),
-        own_process: probe::ProcessSampler::open(std::process::id()).ok(),
-        stall_min: set_up.stall_min(),
-    };
+    let mut stage = Stage::new(&mut set_up, Context { clock, interrupt }, progress);
     let mut kept = Vec::new();
     let order = plan.blocks();
     let total = plan.measurements.len() * order.len();
@@ -104,33 +100,9 @@ pub fn execute(
     if kept.is_empty() {
         return Err(RunError::interrupted(signal));
     }
-    let results = results::results(plan, &kept);
-    let added = results::added(plan, &kept);
-    let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
-    let mut record = RunRecord {
-        schema_version: SCHEMA_VERSION,
-        tool: host.tool.clone(),
-        command_line: host.command_line.clone(),
-        started_at: host.started_at.clone(),
-        duration_ns: clock.now().since(Instant::START).0,
-        kind: host.kind,
-        ended: ended(signal, &blocks),
-        environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
-        plan: written::plan(plan, &order, &set_up),
-        blocks,
-        results,
-        added,
-        sweep: None,
-        verdict: None,
-        warnings: std::mem::take(&mut set_up.warnings),
-        conclusion: None,
-    };
-    for warning in record::signatures(&record) {
-        stage.progress.report(News::Warning(&warning));
-        record.warnings.push(warning);
-    }
-    record.verdict = Some(record::judge(&record));
-    Ok(record)
+    let took = clock.now().since(Instant::START);
+    let ending = Ending { plan, host, order: &order, kept, signal, took };
+    Ok(ending::judge(ending.record(&mut set_up), stage.progress))
 }
 
 /// Runs one block, or says why it cannot be run.
@@ -164,35 +136,4 @@ fn one_block(
     let block = collect::block(place, &task, &measured, *resolve);
     let headline = Headline::of(task.measurement, &measured);
     Ok(Kept { block, headline })
-}
-
-/// How the run ended: what was interrupted or lost makes the record a partial one.
-fn ended(signal: usize, blocks: &[Block]) -> Ended {
-    if signal != 0 {
-        return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };
-    }
-    let lost: u64 =
-        blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
-    let bad: u64 = blocks
-        .iter()
-        .map(|block| block.counts.error + block.counts.timed_out + block.counts.unsent)
-        .sum();
-    let unfinished: u64 = blocks.iter().map(|block| block.counts.in_flight_at_end).sum();
-    let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
-    let mut reasons = Vec::new();
-    for (count, what) in [
-        (lost, "connections failed or were lost"),
-        (bad, "messages failed, timed out or were not sent"),
-        (unfinished, "messages were still in flight at the end of the drain"),
-        (failed as u64, "blocks could not be run"),
-    ] {
-        if count > 0 {
-            reasons.push(format!("{count} {what}"));
-        }
-    }
-    if reasons.is_empty() {
-        Ended::Completed
-    } else {
-        Ended::Partial { reason: reasons.join(", ") }
-    }
 }

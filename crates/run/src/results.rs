@@ -46,7 +46,7 @@ impl Headline {
         }
     }
 
-    fn response(&self) -> Option<&Histogram> {
+    pub(crate) fn response(&self) -> Option<&Histogram> {
         match self {
             Self::Response(times) => Some(times),
             Self::RoundTrip(_) => None,
@@ -205,14 +205,14 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
 }
 
 /// What the messages of all blocks come to: one distribution, no averages of percentiles.
-fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<Summary> {
+pub(crate) fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<Summary> {
     let mut merged = Histogram::new();
     blocks.for_each(|times| merged.add(times));
     Summary::of(&merged)
 }
 
 /// The median, with its interval where there are enough blocks for one.
-fn estimate(plan: &Plan, values: &[f64]) -> Option<Estimate> {
+pub(crate) fn estimate(plan: &Plan, values: &[f64]) -> Option<Estimate> {
     if let Ok(estimate) = Bootstrap::new(plan.seed).median(values) {
         return Some(Estimate {
             value: estimate.value,

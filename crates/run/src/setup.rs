@@ -38,6 +38,7 @@ pub(crate) struct SetUp {
 }
 
 /// A target that answered as it should.
+#[derive(Clone)]
 pub(crate) struct Ready {
     pub(crate) url: Url,
     pub(crate) target: Target,

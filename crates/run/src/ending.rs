@@ -1,0 +1,89 @@
+//! From the blocks that ran to the record.
+
+use crate::results::{self, Kept};
+use crate::setup::SetUp;
+use crate::{Host, News, Plan, Progress, written};
+use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
+use units::Nanos;
+
+/// What there is when all blocks have run.
+pub(crate) struct Ending<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) host: &'a Host,
+    /// Which measurements ran in each round, in their order.
+    pub(crate) order: &'a [Vec<usize>],
+    pub(crate) kept: Vec<Kept>,
+    /// The number of the signal that asked to stop; 0 if none did.
+    pub(crate) signal: usize,
+    /// How long all of it took.
+    pub(crate) took: Nanos,
+}
+
+impl Ending<'_> {
+    /// The record, which nobody has judged yet.
+    pub(crate) fn record(self, set_up: &mut SetUp) -> RunRecord {
+        let Self { plan, host, order, kept, signal, took } = self;
+        let results = results::results(plan, &kept);
+        let added = results::added(plan, &kept);
+        let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
+        RunRecord {
+            schema_version: SCHEMA_VERSION,
+            tool: host.tool.clone(),
+            command_line: host.command_line.clone(),
+            started_at: host.started_at.clone(),
+            duration_ns: took.0,
+            kind: host.kind,
+            ended: ended(signal, &blocks),
+            environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
+            plan: written::plan(plan, order, set_up),
+            blocks,
+            results,
+            added,
+            sweep: None,
+            verdict: None,
+            warnings: std::mem::take(&mut set_up.warnings),
+            conclusion: None,
+        }
+    }
+}
+
+/// Adds what shows itself in the numbers, each cause once for every workload, and the verdict.
+pub(crate) fn judge(mut record: RunRecord, progress: &mut dyn Progress) -> RunRecord {
+    for warning in record::signatures(&record) {
+        progress.report(News::Warning(&warning));
+        record.warnings.push(warning);
+    }
+    record.verdict = Some(record::judge(&record));
+    record
+}
+
+/// How the run ended: what was interrupted or lost makes the record a partial one.
+fn ended(signal: usize, blocks: &[Block]) -> Ended {
+    if signal != 0 {
+        return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };
+    }
+    let lost: u64 =
+        blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
+    let bad: u64 = blocks
+        .iter()
+        .map(|block| block.counts.error + block.counts.timed_out + block.counts.unsent)
+        .sum();
+    let unfinished: u64 = blocks.iter().map(|block| block.counts.in_flight_at_end).sum();
+    let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
+    let mut reasons = Vec::new();
+    for (count, what) in [
+        (lost, "connections failed or were lost"),
+        (bad, "messages failed, timed out or were not sent"),
+        (unfinished, "messages were still in flight at the end of the drain"),
+        (failed as u64, "blocks could not be run"),
+    ] {
+        if count > 0 {
+            reasons.push(format!("{count} {what}"));
+        }
+    }
+    if reasons.is_empty() {
+        Ended::Completed
+    } else {
+        Ended::Partial { reason: reasons.join(", ") }
+    }
+}

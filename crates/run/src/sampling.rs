@@ -1,0 +1,226 @@
+//! What is looked at ten times a second while a block is measured, on files that stay open.
+//!
+//! It costs CPU time of the collecting thread alone, which is measured and told.
+
+use engine::Address;
+use engine::clock::{own_cpu, process_cpu, thread_cpu};
+use probe::{
+    InterfaceCounters, InterfaceSampler, ProcessSampler, SystemSampler, SystemTimes, interface_to,
+};
+use record::{Interface, Memory, Sample};
+use units::{Instant, Nanos};
+
+/// Takes the samples of one block.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    server: Option<u32>,
+    server_process: Option<ProcessSampler>,
+    own_process: Option<ProcessSampler>,
+    system: Option<SystemSampler>,
+    interface: Option<InterfaceSampler>,
+    /// When the measured window began, and what was used until then.
+    first: Option<Snapshot>,
+    last: Option<Snapshot>,
+    taken: Samples,
+}
+
+/// What the samples of a block come to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) interface: Option<Interface>,
+    pub(crate) memory: Option<Memory>,
+    /// CPU time that all of it took.
+    pub(crate) cost: Nanos,
+}
+
+/// What was used until some instant.
+#[derive(Clone, Debug)]
+struct Snapshot {
+    at: Instant,
+    system: Option<SystemTimes>,
+    server: Option<Nanos>,
+    generator: Nanos,
+    interface: Option<InterfaceCounters>,
+}
+
+impl Sampler {
+    /// Opens what is read from then on. What cannot be opened is not known, and no error.
+    pub(crate) fn new(server: Option<u32>, target: &Address) -> Self {
+        let name = match target {
+            Address::Tcp(address) => interface_to(address.ip()),
+            Address::Unix(_) => None,
+        };
+        Self {
+            server,
+            server_process: server.and_then(|pid| ProcessSampler::open(pid).ok()),
+            own_process: ProcessSampler::open(std::process::id()).ok(),
+            system: SystemSampler::open().ok(),
+            interface: name.and_then(|name| InterfaceSampler::open(&name).ok()),
+            first: None,
+            last: None,
+            taken: Samples::default(),
+        }
+    }
+
+    /// The measured window begins.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        let used = thread_cpu();
+        let first = self.snapshot(now);
+        (self.first, self.last) = (Some(first.clone()), Some(first));
+        self.pay(used);
+    }
+
+    /// Takes a sample, if it is time.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        if self.last.as_ref().is_some_and(|last| now.since(last.at) >= EVERY) {
+            self.take(now);
+        }
+    }
+
+    /// The measured window has ended. The memory of the server is walked over once, which takes it a moment.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.take(now);
+        let Some(first) = self.first.take() else { return };
+        let used = thread_cpu();
+        let rss =
+            |sampler: &mut Option<ProcessSampler>| Some(sampler.as_mut()?.sample().ok()?.rss.0);
+        self.taken.memory = Some(Memory {
+            server_rss_bytes: rss(&mut self.server_process),
+            server_pss_bytes: self
+                .server_process
+                .as_ref()
+                .and_then(|server| Some(server.footprint().ok()?.pss?.0)),
+            generator_rss_bytes: rss(&mut self.own_process),
+        });
+        let last = self.last.take().and_then(|last| last.interface);
+        self.taken.interface = self.interface.as_ref().zip(last.zip(first.interface)).map(
+            |(interface, (last, first))| {
+                let counted = last.since(first);
+                Interface {
+                    name: interface.name().to_owned(),
+                    sent_bytes: counted.sent_bytes,
+                    received_bytes: counted.received_bytes,
+                    sent_packets: counted.sent_packets,
+                    received_packets: counted.received_packets,
+                }
+            },
+        );
+        self.pay(used);
+    }
+
+    /// All that was taken.
+    pub(crate) fn finish(self) -> Samples {
+        self.taken
+    }
+
+    fn take(&mut self, now: Instant) {
+        let used = thread_cpu();
+        let next = self.snapshot(now);
+        let memory = self.server_process.as_mut().and_then(|server| server.sample().ok());
+        if let (Some(first), Some(last)) = (&self.first, &self.last)
+            && self.taken.samples.len() < SAMPLES_MAX
+        {
+            let mut sample = next.since(last);
+            sample.at_ns = now.since(first.at).0;
+            sample.server_memory_bytes = memory.map(|process| process.rss.0);
+            self.taken.samples.push(sample);
+        }
+        self.last = Some(next);
+        self.pay(used);
+    }
+
+    fn snapshot(&mut self, at: Instant) -> Snapshot {
+        Snapshot {
+            at,
+            system: self.system.as_mut().and_then(|system| system.sample().ok()),
+            server: self.server.and_then(process_cpu),
+            generator: own_cpu(),
+            interface: self.interface.as_mut().and_then(|interface| interface.sample().ok()),
+        }
+    }
+
+    fn pay(&mut self, since: Nanos) {
+        self.taken.cost += Nanos(thread_cpu().0.saturating_sub(since.0));
+    }
+}
+
+impl Snapshot {
+    /// What was used after `earlier`, which is some time ago.
+    fn since(&self, earlier: &Self) -> Sample {
+        let time = self.at.since(earlier.at);
+        let cores = |now: Nanos, then: Nanos| {
+            let used = Nanos(now.0.saturating_sub(then.0)).as_secs_f64();
+            (time > Nanos::ZERO).then(|| used / time.as_secs_f64())
+        };
+        let machine = self.system.as_ref().zip(earlier.system.as_ref());
+        let counted = self.interface.zip(earlier.interface).map(|(now, then)| now.since(then));
+        Sample {
+            at_ns: 0,
+            machine_idle_fraction: machine
+                .and_then(|(now, then)| now.since(then).machine.idle_fraction()),
+            server_cores_used: self
+                .server
+                .zip(earlier.server)
+                .and_then(|(now, then)| cores(now, then)),
+            generator_cores_used: cores(self.generator, earlier.generator),
+            interface_sent_bytes: counted.map(|counted| counted.sent_bytes),
+            interface_received_bytes: counted.map(|counted| counted.received_bytes),
+            server_memory_bytes: None,
+        }
+    }
+}
+
+/// How often is looked. A little less than the interval of workers, by which the collector is woken.
+const EVERY: Nanos = Nanos::from_millis(95);
+/// So many at most are kept of a block: ten minutes.
+const SAMPLES_MAX: usize = 6000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(at_ms: u64, generator_ms: u64, server_ms: Option<u64>, sent: u64) -> Snapshot {
+        Snapshot {
+            at: Instant::START + Nanos::from_millis(at_ms),
+            system: None,
+            server: server_ms.map(Nanos::from_millis),
+            generator: Nanos::from_millis(generator_ms),
+            interface: Some(InterfaceCounters { sent_bytes: sent, ..InterfaceCounters::default() }),
+        }
+    }
+
+    #[test]
+    fn a_sample_is_what_was_used_between_two_looks() {
+        let sample = snapshot(1100, 525, Some(25), 5000).since(&snapshot(1000, 500, Some(0), 2000));
+        assert_eq!(
+            (sample.generator_cores_used, sample.server_cores_used),
+            (Some(0.25), Some(0.25))
+        );
+        assert_eq!((sample.interface_sent_bytes, sample.machine_idle_fraction), (Some(3000), None));
+        let unknown = snapshot(1100, 530, None, 0).since(&snapshot(1100, 500, Some(0), 0));
+        assert_eq!((unknown.generator_cores_used, unknown.server_cores_used), (None, None));
+    }
+
+    #[test]
+    fn samples_are_a_tenth_of_a_second_apart_and_the_end_is_one() {
+        let target = Address::Tcp("127.0.0.1:1".parse().unwrap());
+        let mut sampler = Sampler::new(Some(std::process::id()), &target);
+        let at = |ms| Instant::START + Nanos::from_millis(ms);
+        sampler.tick(at(0));
+        sampler.begin(at(1000));
+        for ms in [1050, 1100, 1130, 1200, 1290] {
+            sampler.tick(at(ms));
+        }
+        sampler.end(at(1300));
+        sampler.tick(at(1500));
+        let Samples { samples, interface, memory, cost } = sampler.finish();
+        let times: Vec<u64> = samples.iter().map(|sample| sample.at_ns / 1_000_000).collect();
+        assert_eq!(times, [100, 200, 300]);
+        assert!(samples.iter().all(|sample| sample.server_memory_bytes > Some(0)));
+        assert_eq!(interface.unwrap().name, "lo");
+        let memory = memory.unwrap();
+        assert!(memory.server_rss_bytes > Some(0) && memory.generator_rss_bytes > Some(0));
+        assert!(cost > Nanos::ZERO);
+    }
+}
