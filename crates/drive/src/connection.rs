@@ -4,12 +4,17 @@ use crate::in_flight::InFlight;
 use crate::stream::Sampled;
 use engine::ConnectionId;
 use load::Timeouts;
+use std::net::IpAddr;
 use units::{Instant, Nanos};
 
 /// One connection, from the connect to the close.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) id: ConnectionId,
+    /// The second connection of a protocol that uses two, once the first is established. Its end is that of both.
+    pub(crate) second: Option<ConnectionId>,
+    /// Where both come from; `None`: the system chooses.
+    pub(crate) source: Option<IpAddr>,
     pub(crate) machine: wire::Connection,
     pub(crate) state: State,
     /// When the current state began.

@@ -19,21 +19,24 @@ mod connection;
 mod control;
 mod identity;
 mod in_flight;
+mod last;
 mod lifecycle;
 mod pacing;
 mod recorder;
+mod second;
 mod stream;
 mod target;
 mod waiting;
 
 pub use control::Control;
+pub use last::{LastMean, LastReplies};
 pub use lifecycle::OPENING_MAX;
 pub use recorder::{
     ConnectionCounts, Counts, ErrorClass, Identity, Interval, Observer, OpenLoop, Outcome, Phase,
-    Sessions, Stall, Stalls, Tally, Times, TlsSeen,
+    Pushed, Sessions, Stall, Stalls, Tally, Times, TlsSeen,
 };
 pub use stream::{Segments, Split, StreamLayers};
-pub use target::{Target, Transport};
+pub use target::{Bots, Packets, Target, Transport};
 
 use connection::{Connection, State, find};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
@@ -42,6 +45,7 @@ use in_flight::Flight;
 use load::{Header, Lifetime, Workload};
 use pacing::Pacing;
 use recorder::{Failure, Recorder};
+use second::hand_over;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -65,6 +69,10 @@ pub struct Worker<O> {
 
     /// At the index of their id.
     connections: Vec<Option<Connection>>,
+    /// At the index of the second connection of two: its id, and that of the first.
+    seconds: Vec<Option<(ConnectionId, ConnectionId)>>,
+    /// The number of our first connection among those of all workers, and the distance to the next one's.
+    numbers: (u64, u64),
     /// How many of them exist, and how many of those are not open yet.
     live: u32,
     opening: u32,
@@ -184,13 +192,19 @@ impl<O: Observer> Worker<O> {
 
     /// Decodes what arrived, and sends on.
     fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+        let (id, is_second) = self.whose(id);
         let Some(connection) = find(&mut self.connections, id) else { return };
         self.recorder.bytes_received(len);
         let mut input = Input::new(&mut self.rx[..len]);
         let mut replies = 0;
         let mut opened = false;
         let end = loop {
-            match connection.machine.receive(&mut input, &mut self.tx) {
+            let machine = &mut connection.machine;
+            let event = match is_second {
+                false => machine.receive(&mut input, &mut self.tx),
+                true => machine.receive_second(&mut input, &mut self.tx),
+            };
+            match event {
                 Ok(None) => break None,
                 Ok(Some(Event::Message(message))) => {
                     let received = engine.now();
@@ -230,7 +244,8 @@ impl<O: Observer> Worker<O> {
                     opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Pushed(_))) => {}
+                Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed),
+                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
                 Ok(Some(Event::Closed(_))) if connection.state == State::AwaitClose => {
                     break Some(End::Closed(String::new())); // As asked: nobody wants it described.
                 }
@@ -297,7 +312,7 @@ impl<O: Observer> Worker<O> {
             encode(connection, payload, &self.workload, &mut self.tx);
         }
         let sent = engine.now();
-        engine.send(id, &self.tx);
+        let bytes = hand_over(engine, connection, &self.tx);
 
         for _ in 0..count {
             connection.in_flight.push(Flight { due: sent, sent });
@@ -309,7 +324,7 @@ impl<O: Observer> Worker<O> {
             self.quota -= u64::from(count);
         }
         self.in_flight += u64::from(count);
-        self.recorder.sent(sent, count, self.tx.len());
+        self.recorder.sent(sent, count, bytes);
         self.tx.clear();
         self.notice(sent);
     }
@@ -336,7 +351,7 @@ impl<O: Observer> Worker<O> {
         };
         encode(connection, payload, &self.workload, &mut self.tx);
         let sent = engine.now();
-        engine.send(id, &self.tx);
+        let bytes = hand_over(engine, connection, &self.tx);
 
         let flight = Flight { due, sent };
         connection.in_flight.push(flight);
@@ -344,7 +359,7 @@ impl<O: Observer> Worker<O> {
             connection.quota -= 1;
         }
         self.in_flight += 1;
-        self.recorder.sent_due(flight, sent.since(possible), self.tx.len());
+        self.recorder.sent_due(flight, sent.since(possible), bytes);
         self.tx.clear();
         self.notice(sent);
     }
@@ -391,11 +406,13 @@ impl<O: Observer> Worker<O> {
 
     /// Sends what the protocol itself wants said (a pong, a close), if it was not sent together with a message.
     fn flush<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !self.tx.is_empty() {
-            engine.send(id, &self.tx);
-            self.recorder.bytes_sent(self.tx.len());
-            self.tx.clear();
+        if self.tx.is_empty() && self.seconds.is_empty() {
+            return;
         }
+        if let Some(connection) = find(&mut self.connections, id) {
+            self.recorder.bytes_sent(hand_over(engine, connection, &self.tx));
+        }
+        self.tx.clear();
     }
 }
 

@@ -24,7 +24,7 @@ impl<O: Observer> Worker<O> {
                 (NonZeroU32::MIN, None)
             }
             Arrival::Open { .. } => (NonZeroU32::MAX, None),
-            Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
+            Arrival::Sessions { .. } | Arrival::Think { .. } => (NonZeroU32::MIN, None),
         };
         let pacing = Pacing::new(&workload);
         let quota = match workload.phases.stop {
@@ -49,6 +49,8 @@ impl<O: Observer> Worker<O> {
             window: None,
             wake_at: Instant::START,
             connections: Vec::new(),
+            seconds: Vec::new(),
+            numbers: (0, 1),
             live: 0,
             opening: 0,
             to_start,
@@ -80,6 +82,13 @@ impl<O: Observer> Worker<O> {
     #[must_use]
     pub fn with_stall_min(self, length: Nanos) -> Self {
         Self { stall_min: length.max(STALL_MIN), ..self }
+    }
+
+    /// Numbers its connections `first`, `first + step`, … in the order of their connects, so that several workers
+    /// together give no number twice: players are told apart by it. Without it they are numbered from 0 on.
+    #[must_use]
+    pub fn with_connection_numbers(self, first: u64, step: u64) -> Self {
+        Self { numbers: (first, step), ..self }
     }
 
     /// What it leaves behind, and its observer.
@@ -275,10 +284,15 @@ impl<O: Observer> Worker<O> {
         let number = self.recorder.connections.started;
         self.recorder.connections.started += 1;
         let turn = usize::try_from(number).unwrap_or(0) % self.target.sources.len().max(1);
-        let id = engine.connect(&self.target.address, self.target.sources.get(turn).copied());
+        let source = self.target.sources.get(turn).copied();
+        let id = engine.connect(&self.target.address, source);
+        let (first, step) = self.numbers;
+        let among_all = first + number * step;
         let connection = Connection {
             id,
-            machine: self.target.client(self.workload.seed.wrapping_add(number)),
+            second: None,
+            source,
+            machine: self.target.client(self.workload.seed.wrapping_add(number), among_all),
             state: State::AwaitConnect,
             since: now,
             began: now,
@@ -307,6 +321,10 @@ impl<O: Observer> Worker<O> {
 
     /// The connection is established: begin the opening handshake, if there is one.
     pub(crate) fn connected<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let (id, is_second) = self.whose(id);
+        if self.target.transport.uses_two() && !is_second {
+            return self.connect_second(engine, id);
+        }
         let Some(connection) = find(&mut self.connections, id) else { return };
         let now = engine.now();
         if let Some(times) = self.recorder.times(connection.began) {
@@ -368,6 +386,10 @@ impl<O: Observer> Worker<O> {
 
     /// The peer will send no more bytes.
     pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let (id, is_second) = self.whose(id);
+        if is_second {
+            return self.peer_ended(engine, id, End::Closed(SECOND_CLOSED.to_owned()));
+        }
         let Some(connection) = find(&mut self.connections, id) else { return };
         let mut replies = 0;
         let end = match connection.machine.end() {
@@ -404,6 +426,7 @@ impl<O: Observer> Worker<O> {
         id: ConnectionId,
         error: ConnectionError,
     ) {
+        let (id, _) = self.whose(id);
         let Some(connection) = find(&mut self.connections, id) else { return };
         match connection.state {
             State::AwaitClose => self.remove(engine, id),
@@ -450,6 +473,10 @@ impl<O: Observer> Worker<O> {
         let Some(mut connection) = self.connections[id.index()].take() else { return };
         self.leave_stream(engine, &connection);
         engine.close(id);
+        if let Some(second) = connection.second {
+            engine.close(second);
+            self.seconds[second.index()] = None;
+        }
         match connection.state {
             State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => self.opening -= 1,
             State::Open | State::AwaitClose => {}
@@ -635,8 +662,9 @@ impl<O: Observer> Worker<O> {
             .filter(is_open)
             .map(|connection| connection.id)
             .collect();
-        for id in open {
-            self.begin_messages(engine, id);
+        match &mut self.pacing {
+            Some(pacing) if pacing.has_bots_that_think() => pacing.begin_thinking(&open),
+            Some(_) | None => open.into_iter().for_each(|id| self.begin_messages(engine, id)),
         }
         self.start_due(engine, now);
         self.alive_until = engine.now();
@@ -682,6 +710,9 @@ fn forget_messages(in_flight: &mut InFlight, recorder: &mut Recorder) {
 
 /// How a connection ended of which no more is known.
 const CLOSED: &str = "closed by the server";
+
+/// The same of the second connection of two.
+const SECOND_CLOSED: &str = "closed by the server: the second of its two connections";
 
 /// How many connections a worker opens at the same time at most: fewer than any backlog holds.
 pub const OPENING_MAX: u32 = 256;

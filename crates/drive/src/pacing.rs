@@ -12,6 +12,9 @@
 //! connect and handshake are inside its response time; they are timed apart as phases too. Each next message is due
 //! some time after the reply to the last one.
 //!
+//! Closed bots think too, but live through all phases, and nothing is due that has not been made so by a reply: their
+//! first messages are spread over one think time, by the seed.
+//!
 //! Start reading at [`Worker::keep_schedule`].
 
 use crate::Worker;
@@ -21,12 +24,13 @@ use crate::waiting::Waiting;
 use engine::{ConnectionId, Engine};
 use load::{Arrival, Arrivals, Pick, Stripe, Workload};
 use std::collections::VecDeque;
-use units::{Instant, Nanos};
+use units::{Instant, Nanos, Random};
 
 /// What an open loop keeps besides its connections.
 #[derive(Debug)]
 pub(crate) struct Pacing {
-    arrivals: Arrivals,
+    /// None where bots think.
+    arrivals: Option<Arrivals>,
     /// When the schedule starts.
     start: Instant,
     /// What is due from here on is none of ours.
@@ -35,13 +39,15 @@ pub(crate) struct Pacing {
     outstanding_max: u64,
     waiting: Waiting,
     replay: Replay,
-    /// Sessions whose next message is due later, by that.
+    /// Sessions and bots whose next message is due later, by that.
     thinking: VecDeque<(Instant, ConnectionId)>,
     /// Sessions that have begun and whose connection is not open yet: their first message waits.
     beginning: u64,
     /// Places without a connection: which connection of this part a new one becomes, from 0.
     vacant: VecDeque<u32>,
     stripe: Stripe,
+    /// The phases of bots that think.
+    phases: Random,
 }
 
 /// Which message goes where.
@@ -51,6 +57,11 @@ enum Loops {
     Any,
     /// Each on its own: the connection of each place, if there is one.
     Own(Vec<Option<ConnectionId>>),
+    /// Each on its own, some time after the reply to the last one.
+    Thinking {
+        /// From a reply to the next message.
+        think: Nanos,
+    },
     /// Each on the connection of its session.
     Sessions {
         /// From a reply to the next message.
@@ -63,8 +74,8 @@ enum Loops {
 enum Whose {
     /// The schedule's, and on its part the one of this connection, from 0.
     Schedule(u32),
-    /// A session's that has begun.
-    Session(ConnectionId),
+    /// A session's that has begun, or a bot's that has thought.
+    Thinker(ConnectionId),
 }
 
 /// What has become of a message that was due.
@@ -86,30 +97,33 @@ impl Pacing {
         let (schedule, loops, outstanding_max) = match workload.arrival {
             Arrival::Closed { .. } => return None,
             Arrival::Open { schedule, pick: Pick::Any, in_flight_max } => {
-                (schedule, Loops::Any, in_flight_max.get().into())
+                (Some(schedule), Loops::Any, in_flight_max.get().into())
             }
             Arrival::Open { schedule, pick: Pick::Own, in_flight_max } => {
                 let connections = workload.connections.get() as usize;
-                (schedule, Loops::Own(vec![None; connections]), in_flight_max.get().into())
+                (Some(schedule), Loops::Own(vec![None; connections]), in_flight_max.get().into())
             }
             Arrival::Sessions { schedule, think } => {
-                (schedule, Loops::Sessions { think }, u64::MAX)
+                (Some(schedule), Loops::Sessions { think }, u64::MAX)
             }
+            Arrival::Think { think } => (None, Loops::Thinking { think }, u64::MAX),
         };
         let queues = if let Loops::Own(places) = &loops { places.len() } else { 1 };
         let expected = usize::try_from(outstanding_max).unwrap_or(0).min(WAITING_RESERVED);
         Some(Self {
-            arrivals: schedule.arrivals(workload.seed),
+            arrivals: schedule.map(|schedule| schedule.arrivals(workload.seed)),
             start: Instant::NEVER,
             end: Instant::NEVER,
             loops,
             outstanding_max,
             waiting: Waiting::new(queues, expected),
             replay: Replay::default(),
-            thinking: VecDeque::new(),
+            thinking: VecDeque::with_capacity(workload.connections.get() as usize),
             beginning: 0,
             vacant: (0..workload.connections.get()).collect(),
-            stripe: schedule.stripe,
+            stripe: schedule
+                .map_or_else(|| Stripe::whole(workload.connections), |schedule| schedule.stripe),
+            phases: Random::new(workload.seed),
         })
     }
 
@@ -119,6 +133,23 @@ impl Pacing {
 
     pub(crate) fn has_sessions(&self) -> bool {
         matches!(self.loops, Loops::Sessions { .. })
+    }
+
+    /// Whether all that is ever due was made so by a reply.
+    pub(crate) fn has_bots_that_think(&self) -> bool {
+        matches!(self.loops, Loops::Thinking { .. })
+    }
+
+    /// All bots begin, each at a random phase of its think time from the start on.
+    pub(crate) fn begin_thinking(&mut self, bots: &[ConnectionId]) {
+        let Loops::Thinking { think } = self.loops else { return };
+        let span = usize::try_from(think.0).unwrap_or(usize::MAX).max(1);
+        let mut due: Vec<(Instant, ConnectionId)> = bots
+            .iter()
+            .map(|id| (self.start + Nanos(self.phases.below(span) as u64), *id))
+            .collect();
+        due.sort_by_key(|(due, _)| *due);
+        self.thinking.extend(due);
     }
 
     /// A place for a new connection, and the connection's number among those of all workers.
@@ -148,12 +179,13 @@ impl Pacing {
 
     /// When the schedule has its next arrival.
     pub(crate) fn next_arrival(&self) -> Instant {
-        self.start + self.arrivals.next_due().at
+        let arrivals = self.arrivals.as_ref();
+        arrivals.map_or(Instant::NEVER, |arrivals| self.start + arrivals.next_due().at)
     }
 
-    /// A session's message is due `think` from `now` on.
+    /// The message of a session or of a bot is due `think` from `now` on.
     fn think(&mut self, id: ConnectionId, now: Instant) {
-        if let Loops::Sessions { think } = self.loops {
+        if let Loops::Sessions { think } | Loops::Thinking { think } = self.loops {
             self.thinking.push_back((now + think, id));
         }
     }
@@ -191,26 +223,26 @@ impl Pacing {
         if let Some((due, whose)) = self.replay.release(now) {
             return Some(Taken::Released(due, whose));
         }
-        let (due, session) = self.next_due();
+        let (due, thinker) = self.next_due();
         if due > now || due >= self.end {
             return None;
         }
         self.replay.forget_before(due);
         let gap = self.replay.gap_of(due).map(|gap| gap.until);
-        if session.is_none() && self.is_full(in_flight) {
+        if thinker.is_none() && self.is_full(in_flight) {
             let limit = self.end.min(now + Nanos(1)).min(gap.unwrap_or(Instant::NEVER));
             let count = self.skip(due, limit.min(due + SKIPPED_MAX), boundary, quota);
             return Some(Taken::Unsent(due, count, gap));
         }
-        let whose = match session {
-            Some(id) => {
-                self.thinking.pop_front();
-                Whose::Session(id)
-            }
-            None => {
-                let connection = self.arrivals.next_due().connection;
-                self.arrivals.advance();
+        let whose = match (thinker, &mut self.arrivals) {
+            (None, Some(arrivals)) => {
+                let connection = arrivals.next_due().connection;
+                arrivals.advance();
                 Whose::Schedule(connection)
+            }
+            (thinker, _) => {
+                self.thinking.pop_front();
+                Whose::Thinker(thinker?)
             }
         };
         let Some(until) = gap else { return Some(Taken::Due(due, whose)) };
@@ -221,6 +253,9 @@ impl Pacing {
     /// Takes everything that is due before the end and was not sent: so many from an instant on, at a time.
     fn take_unsent(&mut self, boundary: Instant, mut each: impl FnMut(Instant, u64)) {
         self.take_waiting(&mut each);
+        if self.has_bots_that_think() {
+            return; // No schedule wanted it.
+        }
         while let Some((due, _)) = self.thinking.pop_front()
             && due < self.end
         {
@@ -240,12 +275,13 @@ impl Pacing {
     /// `boundary` together with those after it. Says how many.
     fn skip(&mut self, due: Instant, limit: Instant, boundary: Instant, count_max: u64) -> u64 {
         let limit = if due < boundary { limit.min(boundary) } else { limit };
+        let Some(arrivals) = &mut self.arrivals else { return 0 };
         if count_max == u64::MAX {
-            return self.arrivals.skip_before(limit.since(self.start));
+            return arrivals.skip_before(limit.since(self.start));
         }
         let mut count = 0;
-        while count < count_max && self.next_arrival() < limit {
-            self.arrivals.advance();
+        while count < count_max && self.start + arrivals.next_due().at < limit {
+            arrivals.advance();
             count += 1;
         }
         count
@@ -365,7 +401,10 @@ impl<O: Observer> Worker<O> {
             self.quota -= count;
             if self.quota == 0 {
                 // The measurement goes on until one more would be due.
-                let next = if pacing.has_sessions() { now } else { pacing.next_arrival() };
+                let next = match pacing.loops {
+                    Loops::Any | Loops::Own(_) => pacing.next_arrival(),
+                    Loops::Sessions { .. } | Loops::Thinking { .. } => now,
+                };
                 pacing.end = next;
                 self.phase_end = next;
                 self.attend();
@@ -387,7 +426,8 @@ impl<O: Observer> Worker<O> {
                 }
             }
             (Whose::Schedule(_), Loops::Sessions { .. }) => self.begin_session(engine, due),
-            (Whose::Session(id), _) => self.go_on(engine, id, due),
+            (Whose::Schedule(_), Loops::Thinking { .. }) => {} // It has none.
+            (Whose::Thinker(id), _) => self.go_on(engine, id, due),
         }
     }
 
@@ -422,7 +462,7 @@ impl<O: Observer> Worker<O> {
         let is_wanted = match &pacing.loops {
             Loops::Any => true,
             Loops::Own(_) => !pacing.waiting.is_empty(connection.place as usize),
-            Loops::Sessions { .. } => false,
+            Loops::Sessions { .. } | Loops::Thinking { .. } => false,
         };
         if is_wanted && connection.may_send(self.in_flight_each) {
             self.wait_for_turn(id);
@@ -443,6 +483,11 @@ impl<O: Observer> Worker<O> {
                 let due = connection.due;
                 return self.send_due(engine, id, due, due + opening);
             }
+            Loops::Thinking { .. } => {
+                let now = connection.since;
+                pacing.think(id, now); // In the place of one that was lost.
+                self.due_at = self.due_at.min(pacing.wake_at());
+            }
         }
         self.flush(engine, id); // Before others have their turn.
         self.wait_if_free(id);
@@ -461,7 +506,7 @@ impl<O: Observer> Worker<O> {
         if self.in_flight_each == 1 {
             connection.free_since = now;
         }
-        if !pacing.has_sessions() {
+        if matches!(pacing.loops, Loops::Any | Loops::Own(_)) {
             self.flush(engine, id); // Before others have their turn.
             self.wait_if_free(id);
             self.send_in_line(engine);
@@ -506,10 +551,11 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A session's next message is due.
+    /// The next message of a session or of a bot is due.
     fn go_on<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, due: Instant) {
         match find(&mut self.connections, id) {
             Some(connection) if connection.may_send(1) => self.send_due(engine, id, due, due),
+            _ if self.pacing.as_ref().is_some_and(Pacing::has_bots_that_think) => {}
             _ => self.recorder.unsent(due, 1), // Its connection was lost meanwhile.
         }
     }
@@ -534,7 +580,7 @@ impl<O: Observer> Worker<O> {
         let Some(pacing) = &mut self.pacing else { return };
         pacing.vacant.push_back(connection.place);
         match &mut pacing.loops {
-            Loops::Any => {}
+            Loops::Any | Loops::Thinking { .. } => {}
             Loops::Own(places) => places[connection.place as usize] = None,
             Loops::Sessions { .. } => match connection.state {
                 State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => {

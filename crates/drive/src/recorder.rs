@@ -1,10 +1,12 @@
 //! What a worker writes down: counts, times of messages and phases; and how it hands them over.
 
 use crate::in_flight::Flight;
+use crate::last::LastReplies;
 use crate::stream::{Segments, Stream, StreamLayers};
 use load::{Arrival, Lifetime, Workload};
 use stats::Histogram;
 use units::{Instant, Nanos};
+use wire::Push;
 use wire::tls::Facts;
 
 /// The phase that a worker is in.
@@ -113,12 +115,8 @@ impl OpenLoop {
 impl Interval {
     /// An interval in which nothing has happened yet, of a workload with such arrivals.
     pub fn new(arrival: Arrival) -> Self {
-        let is_open = match arrival {
-            Arrival::Closed { .. } => false,
-            Arrival::Open { .. } | Arrival::Sessions { .. } => true,
-        };
         Self {
-            open_loop: is_open.then(OpenLoop::default),
+            open_loop: (!arrival.is_closed()).then(OpenLoop::default),
             phase: Phase::Connect,
             start: Instant::START,
             end: Instant::START,
@@ -261,11 +259,38 @@ pub struct Outcome {
     pub stalls: Stalls,
     /// How many replies came on each connection that lives through all phases, in the measurement.
     pub replies_each: Vec<u64>,
+    /// What came that nobody asked for.
+    pub pushed: Pushed,
+    /// The last right replies that came in the measurement; none in a closed loop without bots.
+    pub last_replies: LastReplies,
     /// Partly open: what became of the sessions that were due in the measurement.
     pub sessions: Option<Sessions>,
     /// The measurement: from the first instant at which a message that counts may have been sent, in an open loop due,
     /// to the instant that ended it, which is not part of it. `None` if it was never reached.
     pub window: Option<(Instant, Instant)>,
+}
+
+/// What came that nobody asked for: [`wire::Event::Pushed`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Replies to other connections' messages, in the measurement.
+    pub deliveries: u64,
+    /// Whatever else, in the measurement.
+    pub notices: u64,
+    /// The payloads of both.
+    pub payload_bytes: u64,
+    /// Replies to other connections' messages from the first to the last, warm-up and drain included.
+    pub deliveries_in_all: u64,
+}
+
+impl Pushed {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: Self) {
+        self.deliveries += other.deliveries;
+        self.notices += other.notices;
+        self.payload_bytes += other.payload_bytes;
+        self.deliveries_in_all += other.deliveries_in_all;
+    }
 }
 
 /// What TLS handshakes agreed on.
@@ -357,6 +382,9 @@ pub(crate) struct Recorder {
     identity: Identity,
     stalls: Stalls,
     stalled_until: Instant,
+    pushed: Pushed,
+    /// None in a closed loop without bots.
+    last_replies: Option<LastReplies>,
     pub(crate) sessions: Sessions,
     pub(crate) replies_each: Vec<u64>,
 }
@@ -387,6 +415,9 @@ impl Recorder {
             identity: Identity::default(),
             stalled_until: Instant::START,
             stalls: Stalls { first: Vec::with_capacity(Stalls::KEPT_MAX), ..Stalls::default() },
+            pushed: Pushed::default(),
+            last_replies: (!matches!(workload.arrival, Arrival::Closed { .. }))
+                .then(LastReplies::with_room),
             sessions: Sessions::default(),
             replies_each: Vec::new(),
         }
@@ -424,12 +455,30 @@ impl Recorder {
         let round_trip = received.since(flight.sent);
         self.interval.replies += 1;
         self.interval.round_trip_sum += round_trip;
+        if let Some(last) = &mut self.last_replies
+            && self.interval.phase == Phase::Measure
+        {
+            last.record(flight.sent, received);
+        }
         if !self.count(flight.due, 1, |counts| &mut counts.ok) {
             return; // Of the warm-up: neither its round trip nor its end belongs to this phase.
         }
         self.interval.round_trips.record(round_trip);
         if let Some(open_loop) = &mut self.interval.open_loop {
             open_loop.response.record(received.since(flight.due));
+        }
+    }
+
+    /// Something came that nobody here asked for.
+    #[inline]
+    pub(crate) fn pushed(&mut self, pushed: wire::Pushed<'_>) {
+        self.stream.received(pushed.payload.len());
+        let is_delivery = u64::from(pushed.kind == Push::Delivery);
+        self.pushed.deliveries_in_all += is_delivery;
+        if self.interval.phase == Phase::Measure {
+            self.pushed.deliveries += is_delivery;
+            self.pushed.notices += 1 - is_delivery;
+            self.pushed.payload_bytes += pushed.payload.len() as u64;
         }
     }
 
@@ -593,6 +642,8 @@ impl Recorder {
             identity: left.has_header.then_some(self.identity),
             stalls: self.stalls,
             replies_each: self.replies_each,
+            pushed: self.pushed,
+            last_replies: self.last_replies.unwrap_or_default(),
             sessions: left.has_sessions.then_some(self.sessions),
             window: left.window,
         }

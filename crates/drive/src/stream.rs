@@ -233,7 +233,7 @@ impl<O: Observer> Worker<O> {
         for (index, connection) in self.connections.iter_mut().flatten().enumerate() {
             stream.stayed.connections += 1;
             if index % stride == 0 {
-                let segments = engine.segments(connection.id);
+                let segments = segments(engine, connection);
                 connection.sampled = segments.map(|begin| Box::new(Sampled { begin, came: false }));
             }
             if self.has_layers {
@@ -247,7 +247,7 @@ impl<O: Observer> Worker<O> {
         let stream = &mut self.recorder.stream;
         for connection in self.connections.iter_mut().flatten() {
             if let Some(sampled) = connection.sampled.take()
-                && let Some(segments) = engine.segments(connection.id)
+                && let Some(segments) = segments(engine, connection)
             {
                 stream.sampled(&sampled, segments);
             }
@@ -272,11 +272,21 @@ impl<O: Observer> Worker<O> {
             stream.layers.add(connection.machine.layers());
         }
         if let Some(sampled) = &connection.sampled
-            && let Some(segments) = engine.segments(connection.id)
+            && let Some(segments) = segments(engine, connection)
         {
             stream.sampled(sampled, segments);
         }
     }
+}
+
+/// Those of a connection, and of its second one if it has two.
+fn segments<E: Engine>(engine: &E, connection: &Connection) -> Option<engine::Segments> {
+    let first = engine.segments(connection.id)?;
+    let second = connection.second.and_then(|id| engine.segments(id)).unwrap_or_default();
+    Some(engine::Segments {
+        sent: first.sent + second.sent,
+        received: first.received + second.received,
+    })
 }
 
 /// How many of the connections that are there when the window begins are in the sample at most.

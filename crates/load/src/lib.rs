@@ -40,7 +40,7 @@ pub struct Workload {
     pub phases: Phases,
     /// After how long a peer is given up.
     pub timeouts: Timeouts,
-    /// Determines mask keys, handshake keys and Poisson arrivals.
+    /// Determines mask keys, handshake keys, Poisson arrivals and the phases of bots.
     pub seed: u64,
 }
 
@@ -95,6 +95,23 @@ pub enum Arrival {
         /// From a reply to the next message of its session.
         think: Nanos,
     },
+    /// A closed loop of bots: each sends its first message at a random phase of the think time, and every next one a
+    /// think time after the reply to the last. There is no schedule, hence no response time: a bot whose reply is slow
+    /// sends less.
+    Think {
+        /// From a reply to the next message of its bot.
+        think: Nanos,
+    },
+}
+
+impl Arrival {
+    /// Whether there is no schedule: messages wait for the replies to those before them.
+    pub const fn is_closed(self) -> bool {
+        match self {
+            Self::Closed { .. } | Self::Think { .. } => true,
+            Self::Open { .. } | Self::Sessions { .. } => false,
+        }
+    }
 }
 
 /// On which connection a message of an open loop is sent.
@@ -146,8 +163,7 @@ impl Workload {
     /// replies are echoes and have room for it.
     pub fn carries_headers(&self) -> bool {
         let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);
-        let is_closed = matches!(self.arrival, Arrival::Closed { .. });
-        is_echo && !is_closed && self.content.carries_header()
+        is_echo && !self.arrival.is_closed() && self.content.carries_header()
     }
 
     /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and
@@ -160,7 +176,7 @@ impl Workload {
         let in_flight_max = match self.arrival {
             Arrival::Closed { in_flight_max, .. } => in_flight_max,
             Arrival::Open { in_flight_max, .. } => Some(in_flight_max),
-            Arrival::Sessions { .. } => None,
+            Arrival::Sessions { .. } | Arrival::Think { .. } => None,
         };
         let count_max = match self.phases.stop {
             Stop::After(_) => u64::MAX,
@@ -189,6 +205,7 @@ impl Workload {
                 Arrival::Sessions { schedule, think } => {
                     Arrival::Sessions { schedule: schedule.part(index, parts), think }
                 }
+                Arrival::Think { think } => Arrival::Think { think },
             },
             phases: Phases {
                 stop: match self.phases.stop {
@@ -265,7 +282,7 @@ mod tests {
             .iter()
             .map(|part| match part.arrival {
                 Arrival::Closed { in_flight_max, .. } => in_flight_max.map(NonZeroU32::get),
-                Arrival::Open { .. } | Arrival::Sessions { .. } => None,
+                Arrival::Open { .. } | Arrival::Sessions { .. } | Arrival::Think { .. } => None,
             })
             .collect();
         assert_eq!(maxima, [Some(3), Some(2), Some(2)]);

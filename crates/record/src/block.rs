@@ -43,6 +43,18 @@ pub struct Block {
     /// How evenly connections that live through the block were served; `null` where there are fewer than two.
     #[serde(default)]
     pub fairness: Option<Fairness>,
+    /// What the server sent unasked; `null` where the protocol has no such thing.
+    #[serde(default)]
+    pub pushed: Option<Pushed>,
+    /// As the published test of bots has it, for comparison: of the last 1000 right replies that came in the measured
+    /// window, of all workers by the time of their decoding, the whole milliseconds that the clock went on from the
+    /// sending of the message to that, added up and divided by their number without a rest. `null` in a closed loop
+    /// without bots, and if none came.
+    #[serde(default)]
+    pub last_1000_mean_ms: Option<u64>,
+    /// The mean of the same times without any rounding of each.
+    #[serde(default)]
+    pub last_1000_mean_ns: Option<u64>,
     /// Replies in the measured window, by its length.
     pub messages_per_s: f64,
     /// CPU time.
@@ -140,6 +152,31 @@ pub struct Identity {
     pub reordered: u64,
     /// Replies whose bytes differ from what was sent.
     pub corrupted: u64,
+}
+
+/// What the server sent that answers no message of the connection it came on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pushed {
+    /// Replies to others at the same table, in the measured window.
+    pub deliveries: u64,
+    /// Whatever else, in the measured window: who came and went, a lobby that changed.
+    pub notices: u64,
+    /// The payloads of both.
+    pub payload_bytes: u64,
+    /// From the first message to the last, warm-up and drain included: what adds up.
+    pub whole: Whole,
+}
+
+/// Events of a game from the first to the last: where all tables are full all the time, each has as many replies and
+/// deliveries together as a table has players.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Whole {
+    /// Messages that were sent.
+    pub events: u64,
+    /// Replies that reached their sender.
+    pub replies: u64,
+    /// Replies that reached the others at the table.
+    pub deliveries: u64,
 }
 
 /// Replies of the measured window, by connection.

@@ -27,7 +27,7 @@ mod verdict;
 
 pub use block::{
     Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Fairness, Identity,
-    Little, OpenLoop, Phases, Second, Sessions, Split, Stall, Stalls, TlsSeen, Wire,
+    Little, OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TlsSeen, Whole, Wire,
 };
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,

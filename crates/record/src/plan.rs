@@ -151,6 +151,22 @@ pub enum Arrival {
         /// How long after a reply the next message of its session is due.
         think_ns: u64,
     },
+    /// As many bots as connections, each with its next message some time after the reply to its last one. There is no
+    /// schedule, hence no response time.
+    ClosedBots {
+        /// How long after a reply the next message of its bot is sent.
+        think_ns: u64,
+    },
+}
+
+impl Arrival {
+    /// Whether there is no schedule: messages wait for the replies to those before them.
+    pub const fn is_closed(self) -> bool {
+        match self {
+            Self::Closed | Self::ClosedBots { .. } => true,
+            Self::Open { .. } | Self::Bots { .. } | Self::PartlyOpen { .. } => false,
+        }
+    }
 }
 
 /// How arrivals are spaced.
@@ -266,6 +282,8 @@ pub enum Verify {
     Length,
     /// Not at all.
     Nothing,
+    /// The number that the game gives each message: replies come in the order of messages, none is missing.
+    Sequence,
 }
 
 /// Which CPUs the two sides are bound to; empty: not bound.

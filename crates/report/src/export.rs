@@ -71,7 +71,7 @@ pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportErro
     let index = index_of(record, name)?;
     let result = record.results.iter().find(|result| result.workload == index);
     let times = result.and_then(|result| match record.plan.workloads[index].arrival {
-        Arrival::Closed => result.round_trip.as_ref(),
+        Arrival::Closed | Arrival::ClosedBots { .. } => result.round_trip.as_ref(),
         Arrival::Open { .. } | Arrival::Bots { .. } | Arrival::PartlyOpen { .. } => {
             result.response.as_ref()
         }

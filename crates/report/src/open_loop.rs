@@ -108,7 +108,7 @@ fn asked(workload: &Workload) -> String {
         Arrival::PartlyOpen { sessions_per_s, .. } => {
             format!("{} sessions", number::per_second(sessions_per_s))
         }
-        Arrival::Closed => MISSING.to_owned(),
+        Arrival::Closed | Arrival::ClosedBots { .. } => MISSING.to_owned(),
     }
 }
 

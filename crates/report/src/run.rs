@@ -4,7 +4,7 @@ use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
 use crate::{layers, notes, open_loop, steps, verdict, words};
 use record::{
-    Arrival, Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
+    Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
     RunRecord, Stalls, Summary, Workload, WorkloadResult,
 };
 
@@ -64,7 +64,7 @@ impl<'a> Measured<'a> {
 
     /// Whether messages are due by a schedule.
     fn is_open(&self) -> bool {
-        self.workload.arrival != Arrival::Closed
+        !self.workload.arrival.is_closed()
     }
 
     /// Whether it is about clients that come and go. Sessions do so too, but what is measured of them are messages.

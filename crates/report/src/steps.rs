@@ -7,7 +7,7 @@ use record::{Arrival, Level, Lifetime, RunRecord, Summary, Verdict};
 
 /// A row for each workload of the plan, in its order. Takes 80 columns.
 pub(crate) fn table(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
-    let is_open = |arrival| arrival != Arrival::Closed;
+    let is_open = |arrival: Arrival| !arrival.is_closed();
     let workloads = &record.plan.workloads;
     let times = match workloads.iter().filter(|workload| is_open(workload.arrival)).count() {
         0 => "round trip",
@@ -31,7 +31,7 @@ pub(crate) fn table(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
             }
         };
         let merged = result.and_then(|result| match workload.arrival {
-            Arrival::Closed => result.round_trip.as_ref(),
+            Arrival::Closed | Arrival::ClosedBots { .. } => result.round_trip.as_ref(),
             Arrival::Open { .. } | Arrival::Bots { .. } | Arrival::PartlyOpen { .. } => {
                 result.response.as_ref()
             }

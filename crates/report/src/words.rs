@@ -88,6 +88,10 @@ pub(crate) fn load(workload: &Workload) -> String {
             let (every, spacing) = (number::nanos(every_ns), spaced(spacing));
             format!("{connections} bots, each a message every {every} {spacing}")
         }
+        Arrival::ClosedBots { think_ns } => {
+            let think = number::nanos(think_ns);
+            format!("{connections} bots, each a message {think} after the reply to its last")
+        }
         Arrival::PartlyOpen { sessions_per_s, spacing, think_ns } => {
             let (rate, spacing) = (number::per_second(sessions_per_s), spaced(spacing));
             let each = match workload.lifetime {

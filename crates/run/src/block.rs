@@ -11,7 +11,7 @@ use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
-use load::{Arrival, Workload};
+use load::Workload;
 use probe::{ProcessSampler, Switches, SystemSampler, SystemTimes, pin_current_thread};
 use record::{Live, Second};
 use stats::Histogram;
@@ -34,6 +34,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) stall_min: Nanos,
     /// Whether the machine, both sides and the interface are looked at ten times a second.
     pub(crate) is_sampled: bool,
+    /// How many numbers connections of earlier blocks have: none is given twice.
+    pub(crate) numbered: u64,
 }
 
 /// Which block this is.
@@ -100,6 +102,7 @@ impl<'a> Stage<'a> {
             own_process: ProcessSampler::open(std::process::id()).ok(),
             stall_min: set_up.stall_min(),
             is_sampled: false,
+            numbered: 0,
         }
     }
 
@@ -122,6 +125,7 @@ impl<'a> Stage<'a> {
         }
         drop(told);
         let (clock, stall_min) = (self.clock, self.stall_min);
+        let (numbered, step) = (self.numbered, parts.len() as u64);
         thread::scope(|scope| {
             let workers: Vec<_> = parts
                 .into_iter()
@@ -131,7 +135,8 @@ impl<'a> Stage<'a> {
                     let (target, control) = (task.target.clone(), Arc::clone(&control));
                     let cpu = task.cpus.get(index).copied();
                     let busy_poll = task.measurement.busy_poll;
-                    let keeping = Keeping { clock, cpu, busy_poll, stall_min };
+                    let numbers = (numbered + index as u64, step);
+                    let keeping = Keeping { clock, cpu, busy_poll, stall_min, numbers };
                     scope.spawn(move || work(part, target, control, watch, keeping))
                 })
                 .collect();
@@ -140,6 +145,8 @@ impl<'a> Stage<'a> {
             let Collector { collected, before, after, sampler, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+            let used = outcomes.iter().map(|outcome| outcome.connections.started);
+            self.numbered += used.max().unwrap_or(0) * step;
             let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
             let collected = collected.finish();
             let samples = sampler.map(Sampler::finish);
@@ -155,6 +162,8 @@ struct Keeping {
     cpu: Option<usize>,
     busy_poll: Nanos,
     stall_min: Nanos,
+    /// The number of its first connection, and the distance to that of the next.
+    numbers: (u64, u64),
 }
 
 /// The life of one worker thread; what it leaves behind, and the share of the measurement that it was busy.
@@ -170,10 +179,12 @@ fn work(
         drop(pin_current_thread(&[cpu]));
     }
     drop(sharpen_timers());
+    let (first, step) = keeping.numbers;
     // A closed loop reports no share of ours, and should not pay for it.
-    let wants_stamps = !matches!(part.arrival, Arrival::Closed { .. });
-    let mut worker =
-        Worker::new(part, target, Arc::clone(&control), watch).with_stall_min(keeping.stall_min);
+    let wants_stamps = !part.arrival.is_closed();
+    let mut worker = Worker::new(part, target, Arc::clone(&control), watch)
+        .with_stall_min(keeping.stall_min)
+        .with_connection_numbers(first, step);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
             engine.set_busy_poll(keeping.busy_poll);

@@ -1,16 +1,17 @@
 //! From what a block measured to the block of the record.
 
-use crate::block::{Measured, Reading, Task};
+use crate::block::{Collected, Measured, Reading, Task};
 use crate::plan::Peer;
-use drive::{ErrorClass, Outcome, StreamLayers};
+use drive::{ErrorClass, LastReplies, Outcome, StreamLayers};
 use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::CpuTimes;
 use record::{
     Block, Connections, ContextSwitches, Counts, Cpu, Fairness, Identity, Little, Missing,
-    OpenLoop, Phases, Sessions, Split, Stall, Stalls, Summary, TlsSeen, Wire,
+    OpenLoop, Phases, Pushed, Sessions, Split, Stall, Stalls, Summary, TlsSeen, Whole, Wire,
 };
 use stats::{ClosedLoop, Histogram};
+use std::num::NonZeroU32;
 use units::{Instant, Nanos};
 
 /// Where in the plan a block belongs.
@@ -39,7 +40,8 @@ pub(crate) fn block(
     let (close, life) =
         (times(|outcome| &outcome.times.close), times(|outcome| &outcome.times.life));
     let connections = connections(task, outcomes);
-    let is_open = !matches!(task.measurement.workload.arrival, Arrival::Closed { .. });
+    let last = LastReplies::mean(outcomes.iter().map(|outcome| &outcome.last_replies));
+    let is_open = !task.measurement.workload.arrival.is_closed();
     Block {
         workload: place.workload,
         round: place.round,
@@ -60,6 +62,9 @@ pub(crate) fn block(
         fairness: fairness(
             outcomes.iter().flat_map(|outcome| &outcome.replies_each).copied().collect(),
         ),
+        pushed: pushed(task, outcomes),
+        last_1000_mean_ms: last.map(|last| last.whole_ms),
+        last_1000_mean_ns: last.map(|last| last.ns),
         messages_per_s: per_second(collected.replies, measured_time),
         cpu: cpu(task, measured),
         wire: wire(task, measured),
@@ -160,6 +165,23 @@ fn fairness(mut replies: Vec<u64>) -> Option<Fairness> {
         connections: replies.len() as u64,
         replies_min: replies[0],
         replies_median: replies[(replies.len() - 1) / 2],
+    })
+}
+
+/// What came unasked; `None` where the protocol has no such thing.
+fn pushed(task: &Task<'_>, outcomes: &[Outcome]) -> Option<Pushed> {
+    let mut all = drive::Pushed::default();
+    outcomes.iter().for_each(|outcome| all.add(outcome.pushed));
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
+    task.measurement.peer.scheme().is_game().then(|| Pushed {
+        deliveries: all.deliveries,
+        notices: all.notices,
+        payload_bytes: all.payload_bytes,
+        whole: Whole {
+            events: sum(|outcome| outcome.warm_up.sent + outcome.measured.sent),
+            replies: sum(|outcome| outcome.warm_up.ok + outcome.measured.ok),
+            deliveries: all.deliveries_in_all,
+        },
     })
 }
 
@@ -420,7 +442,8 @@ fn context_switches(measured: &Measured) -> ContextSwitches {
 
 const NOT_READ: &str = "could not be read at both ends of the measurement";
 
-/// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close.
+/// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close;
+/// where bots think, a round trip is followed by the time they think.
 fn little(
     task: &Task<'_>,
     measured: &Measured,
@@ -432,24 +455,27 @@ fn little(
     if connections.failed + connections.lost > 0 {
         return Little::NotChecked { reason: "connections failed or were lost".to_owned() };
     }
-    let Arrival::Closed { in_flight, in_flight_max } = workload.arrival else {
-        return Little::NotChecked {
-            reason: "an open loop has no fixed number in flight".to_owned(),
-        };
-    };
     let connections = u64::from(workload.connections.get());
+    // A bot is either in flight or thinking.
+    let (in_flight, in_flight_max, think) = match workload.arrival {
+        Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max, Nanos::ZERO),
+        Arrival::Think { think } => (NonZeroU32::MIN, None, think),
+        Arrival::Open { .. } | Arrival::Sessions { .. } => {
+            return Little::NotChecked {
+                reason: "an open loop has no fixed number in flight".to_owned(),
+            };
+        }
+    };
     let closed = match workload.lifetime {
         Lifetime::Long => {
             let all = connections * u64::from(in_flight.get());
+            let Collected { replies, round_trip_sum, .. } = measured.collected;
+            let round_trip = per_message(round_trip_sum.0, replies).unwrap_or(0.0);
             ClosedLoop {
                 in_flight: in_flight_max.map_or(all, |max| all.min(max.get().into())),
-                replies: measured.collected.replies,
+                replies,
                 measured: time,
-                round_trip_mean_ns: per_message(
-                    measured.collected.round_trip_sum.0,
-                    measured.collected.replies,
-                )
-                .unwrap_or(0.0),
+                round_trip_mean_ns: round_trip + think.as_secs_f64() * 1e9,
             }
         }
         Lifetime::RoundTrips(_) => ClosedLoop {
@@ -490,6 +516,9 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         stalls: Stalls::default(),
         identity: None,
         fairness: None,
+        pushed: None,
+        last_1000_mean_ms: None,
+        last_1000_mean_ns: None,
         messages_per_s: 0.0,
         cpu: Cpu::default(),
         wire: Wire::default(),

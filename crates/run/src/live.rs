@@ -56,7 +56,7 @@ impl LiveView {
     /// The view of a block of `workload` on so many workers, from `now` on.
     pub(crate) fn new(workload: &Workload, workers: usize, now: Instant) -> Self {
         let due_per_s = match (workload.arrival, workload.lifetime) {
-            (Arrival::Closed { .. }, _) => None,
+            (Arrival::Closed { .. } | Arrival::Think { .. }, _) => None,
             (Arrival::Sessions { schedule, .. }, Lifetime::RoundTrips(each)) => {
                 Some(schedule.rate.per_second() * f64::from(each.get()))
             }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
 use wire::tls::{Client, ClientOptions, Trust};
-use wire::{framed, http1, websocket};
+use wire::{framed, http1, styx, websocket};
 
 /// What the set-up keeps time with, and by what it is stopped.
 #[derive(Clone, Copy)]
@@ -120,7 +120,7 @@ pub(crate) fn transport(
         Scheme::Tcp | Scheme::Tls | Scheme::Unix => Transport::Raw {
             reply_len: match &workload.expect {
                 Expect::Exactly(reply) => reply.len(),
-                Expect::Anything | Expect::Echo | Expect::Oracle => {
+                Expect::Anything | Expect::Echo | Expect::InSequence | Expect::Oracle => {
                     workload.content.payload().len()
                 }
             },
@@ -156,14 +156,15 @@ pub(crate) fn transport(
             };
             Transport::WebSocket(Arc::new(request), limits)
         }
+        Scheme::Styx | Scheme::StyxTls => Transport::Styx(styx::Limits {
+            frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
+        }),
         Scheme::Game
         | Scheme::GameComet
         | Scheme::GameCometTls
         | Scheme::GameTls
         | Scheme::GameWebSocket
-        | Scheme::GameWebSocketSecure
-        | Scheme::Styx
-        | Scheme::StyxTls => {
+        | Scheme::GameWebSocketSecure => {
             return Err(RunError::InvalidRequest(format!("{} is not spoken", url.scheme)));
         }
     })

@@ -30,7 +30,9 @@ impl Headline {
             (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
                 Self::Response(open_loop.response.clone())
             }
-            (Arrival::Closed { .. }, Lifetime::Long) => Self::RoundTrip(round_trips.clone()),
+            (Arrival::Think { .. }, _) | (Arrival::Closed { .. }, Lifetime::Long) => {
+                Self::RoundTrip(round_trips.clone())
+            }
             (Arrival::Closed { .. }, Lifetime::RoundTrips(_)) => {
                 let mut lives = Histogram::new();
                 measured.outcomes.iter().for_each(|outcome| lives.add(&outcome.times.life));

@@ -188,7 +188,8 @@ impl SetUp {
     /// Says why the replies of an open loop cannot be told apart, where they cannot.
     fn warn_without_identity(&mut self, measurement: &Measurement) {
         let workload = &measurement.workload;
-        if workload.carries_headers() || matches!(workload.arrival, Arrival::Closed { .. }) {
+        let is_numbered = workload.expect == Expect::InSequence;
+        if workload.carries_headers() || workload.arrival.is_closed() || is_numbered {
             return;
         }
         let content = &workload.content;

@@ -28,7 +28,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
     let (in_flight, in_flight_max) = match load.arrival {
         Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
         Arrival::Open { in_flight_max, .. } => (NonZeroU32::MIN, Some(in_flight_max)),
-        Arrival::Sessions { .. } => (NonZeroU32::MIN, None),
+        Arrival::Sessions { .. } | Arrival::Think { .. } => (NonZeroU32::MIN, None),
     };
     let ready = set_up.ready.get(index).and_then(|ready| ready.as_ref().ok());
     let scheme = measurement.peer.scheme();
@@ -81,6 +81,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         deflate: measurement.speech.deflate.as_ref().map(ToString::to_string),
         verify: match load.expect {
             Expect::Anything => Verify::Nothing,
+            Expect::InSequence => Verify::Sequence,
             Expect::Echo | Expect::Exactly(_) | Expect::Oracle => Verify::EveryByte,
         },
         seed: load.seed,
@@ -137,5 +138,6 @@ fn arrival(arrival: Arrival, connections: NonZeroU32) -> record::Arrival {
             spacing: spacing(schedule),
             think_ns: think.0,
         },
+        Arrival::Think { think } => record::Arrival::ClosedBots { think_ns: think.0 },
     }
 }

@@ -117,6 +117,7 @@ impl Totals {
                     (in_flight_max.get(), schedule.stripe.connections())
                 }
                 Arrival::Sessions { schedule, .. } => (0, schedule.stripe.connections()),
+                Arrival::Think { .. } => (0, 0),
             };
             totals.in_flight_max += in_flight_max;
             totals.scheduled += scheduled;
@@ -147,7 +148,7 @@ fn dues(part: &Workload) -> Vec<Due> {
 fn arrivals_of(part: &Workload) -> Schedule {
     match part.arrival {
         Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } => schedule,
-        Arrival::Closed { .. } => panic!("a closed loop has no schedule"),
+        Arrival::Closed { .. } | Arrival::Think { .. } => panic!("a closed loop has no schedule"),
     }
 }
 

@@ -234,7 +234,9 @@ fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
         Arrival::Open { .. } => {
             "ask for a lower --rate, give it more connections (-c), or raise --in-flight-max"
         }
-        Arrival::Bots { .. } => "ask for fewer --bots, or a longer --every",
+        Arrival::Bots { .. } | Arrival::ClosedBots { .. } => {
+            "ask for fewer --bots, or a longer --every"
+        }
         Arrival::PartlyOpen { .. } => "ask for fewer --sessions, or allow more at a time (-c)",
     };
     let rule = Rule {
@@ -305,7 +307,7 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
         Arrival::Bots { every_ns, spacing } => {
             (float(subject.workload.connections) * 1e9 / float(every_ns.max(1)), spacing)
         }
-        Arrival::Closed | Arrival::PartlyOpen { .. } => return None,
+        Arrival::Closed | Arrival::ClosedBots { .. } | Arrival::PartlyOpen { .. } => return None,
     };
     let asked = rate * float(block.measured_ns) / 1e9;
     let chance = match spacing {

@@ -1,7 +1,7 @@
 //! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
 
 use super::{Level, Reason};
-use crate::{Arrival, Block, RunRecord, Summary, Workload};
+use crate::{Block, RunRecord, Summary, Workload};
 
 /// A workload and its blocks.
 pub(super) struct Subject<'a> {
@@ -52,7 +52,7 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.workload.arrival != Arrival::Closed
+        !self.workload.arrival.is_closed()
     }
 
     /// A reason out of what `find` finds on each block; the worst of it is its evidence.

@@ -4,10 +4,10 @@ use record::{
     Added, Arrival, Block, Capacity, Certificate, Check, Comparison, Connections, Container,
     ContextSwitches, Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity,
     Interface, Kind, Knee, Layer, Level, Lifetime, Limits, Little, Memory, Message, MessageKind,
-    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Reason, Resumption, RunRecord,
+    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Pushed, Reason, Resumption, RunRecord,
     SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Stop,
     Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts, TimerFloor, Tls, TlsSeen, Tool,
-    Verdict, Verify, Warning, Wire, Workload, WorkloadResult,
+    Verdict, Verify, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -236,6 +236,14 @@ fn block(workload: usize) -> Block {
         },
         identity: Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 }),
         fairness: Some(Fairness { connections: 50, replies_min: 18, replies_median: 20 }),
+        pushed: Some(Pushed {
+            deliveries: 40,
+            notices: 3,
+            payload_bytes: 40 * 18 + 3 * 20,
+            whole: Whole { events: 12, replies: 12, deliveries: 48 },
+        }),
+        last_1000_mean_ms: Some(1),
+        last_1000_mean_ns: Some(1_250_000),
         messages_per_s: 1000.0,
         cpu: Cpu {
             generator_us_per_message: Some(5.1),

@@ -317,6 +317,9 @@ fn block(workload: usize, round: usize) -> Block {
         stalls: Stalls::default(),
         identity: None,
         fairness: None,
+        pushed: None,
+        last_1000_mean_ms: None,
+        last_1000_mean_ns: None,
         messages_per_s: 190_000.0,
         cpu: Cpu {
             generator_us_per_message: Some(5.1),
