@@ -83,6 +83,8 @@ pub struct Worker<O> {
     /// None is started before; after a failure it waits a little.
     start_not_before: Instant,
     first_start: Option<Instant>,
+    /// Since when no reply was heard, ours or of others, as far as was looked, and how many had been by then.
+    quiet: (Instant, u64),
     /// No deadline of a connection is nearer.
     deadlines_from: Instant,
 

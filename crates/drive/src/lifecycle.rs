@@ -57,6 +57,7 @@ impl<O: Observer> Worker<O> {
             to_reopen: 0,
             start_not_before: Instant::START,
             first_start: None,
+            quiet: (Instant::START, 0),
             deadlines_from: Instant::START,
             in_flight_each: in_flight.get(),
             in_flight_max: in_flight_max.map_or(u64::MAX, |max| u64::from(max.get())),
@@ -119,6 +120,7 @@ impl<O: Observer> Worker<O> {
         if now >= self.deadlines_from {
             self.give_up_late(engine, now);
         }
+        self.listen_for_quiet(now);
         while let Some(next) = self.next_phase(now) {
             self.enter(engine, next, now);
         }
@@ -129,8 +131,19 @@ impl<O: Observer> Worker<O> {
             .min(self.phase_end)
             .min(self.deadlines_from)
             .min(self.next_start());
+        if self.phase == Phase::Drain && self.target.transport.pushes() {
+            self.wake_at = self.wake_at.min(now + QUIET);
+        }
         if self.phase == Phase::AwaitStart {
             self.wake_at = self.wake_at.min(now + START_POLL).min(self.control.started_at());
+        }
+    }
+
+    /// The last replies of all reach others at their tables too: those are heard out, so that deliveries add up.
+    fn listen_for_quiet(&mut self, now: Instant) {
+        let heard = self.recorder.heard();
+        if self.phase < Phase::Drain || self.in_flight > 0 || heard != self.quiet.1 {
+            self.quiet = (now, heard);
         }
     }
 
@@ -167,7 +180,8 @@ impl<O: Observer> Worker<O> {
                     None if short_lived && self.quota > 0 => self.live == 0,
                     None => self.in_flight == 0,
                 };
-                (time_is_up || all_ended).then_some(Phase::Close)
+                let is_quiet = !self.target.transport.pushes() || now >= self.quiet.0 + QUIET;
+                (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),
             Phase::Done => None,
@@ -722,6 +736,9 @@ const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);
 
 /// What is shorter is no stall but the way of schedulers and timers; far above what a timer is late by.
 const STALL_MIN: Nanos = Nanos::from_millis(5);
+
+/// How long nothing may have been delivered before a drain believes that nothing follows.
+const QUIET: Nanos = Nanos::from_millis(50);
 
 /// How often an open loop looks for messages that are too late.
 const DEADLINES_EVERY: Nanos = Nanos::from_millis(10);

@@ -482,6 +482,11 @@ impl Recorder {
         }
     }
 
+    /// How many replies came so far, those to other connections' messages among them.
+    pub(crate) fn heard(&self) -> u64 {
+        self.warm_up.ok + self.measured.ok + self.pushed.deliveries_in_all
+    }
+
     /// The message ended badly at `now`.
     pub(crate) fn failed(&mut self, flight: Flight, failure: Failure, now: Instant) {
         let is_of_interval = self.count(flight.due, 1, |counts| match failure {

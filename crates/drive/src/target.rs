@@ -165,6 +165,11 @@ impl Transport {
         }
     }
 
+    /// Whether messages of one connection are answered on others too.
+    pub(crate) fn pushes(&self) -> bool {
+        matches!(self, Self::Game(_))
+    }
+
     /// Whether a proper end by the peer is part of the protocol's normal course, so that the connection is opened anew.
     pub(crate) fn reopens(&self) -> bool {
         matches!(self, Self::Http(..))

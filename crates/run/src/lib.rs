@@ -26,7 +26,7 @@ mod written;
 
 pub use drive::OPENING_MAX;
 pub use error::RunError;
-pub use plan::{Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
+pub use plan::{Bots, Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
 pub use progress::{Behind, News, Progress};
 pub use setup::measure_timer_floor;
 pub use url::{Scheme, Url};

@@ -4,8 +4,8 @@
 use crate::plan::{Measurement, Speech, Tls};
 use crate::url::{Place, Scheme};
 use crate::watch::Impatient;
-use crate::{RunError, Url, safety};
-use drive::{Control, ErrorClass, Outcome, Tally, Target, Transport, Worker};
+use crate::{RunError, Url, plan, safety};
+use drive::{Control, ErrorClass, Outcome, Packets, Tally, Target, Transport, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
 use wire::tls::{Client, ClientOptions, Trust};
-use wire::{framed, http1, styx, websocket};
+use wire::{bayeux, framed, http1, styx, websocket};
 
 /// What the set-up keeps time with, and by what it is stopped.
 #[derive(Clone, Copy)]
@@ -129,45 +129,76 @@ pub(crate) fn transport(
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),
         Scheme::Http | Scheme::Https => {
-            let parts = http1::RequestParts {
-                method: speech.method.clone(),
-                target: url.path.clone(),
-                host: url.authority(),
-                headers: speech.headers.clone(),
-            };
-            let request = http1::Request::new(&parts)
-                .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
             let limits = http1::Limits { body_len_max: reply_max, ..http1::Limits::default() };
-            Transport::Http(Arc::new(request), limits)
+            Transport::Http(Arc::new(request(url, speech)?), limits)
         }
         Scheme::WebSocket | Scheme::WebSocketSecure => {
-            let request = websocket::handshake::Request {
-                host: url.authority(),
-                target: url.path.clone(),
-                subprotocols: speech.subprotocols.clone(),
-                headers: speech.headers.clone(),
-                deflate: speech.deflate.clone(),
-            };
-            request.check().map_err(|error| RunError::InvalidRequest(error.to_string()))?;
-            let limits = websocket::Limits {
-                frame_len_max: reply_max,
-                message_len_max: reply_max,
-                ..websocket::Limits::default()
-            };
-            Transport::WebSocket(Arc::new(request), limits)
+            let (request, limits) = upgrade(url, speech)?;
+            Transport::WebSocket(request, limits)
         }
         Scheme::Styx | Scheme::StyxTls => Transport::Styx(styx::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),
-        Scheme::Game
-        | Scheme::GameComet
-        | Scheme::GameCometTls
-        | Scheme::GameTls
-        | Scheme::GameWebSocket
-        | Scheme::GameWebSocketSecure => {
-            return Err(RunError::InvalidRequest(format!("{} is not spoken", url.scheme)));
+        Scheme::Game | Scheme::GameTls => {
+            let packets = Packets::Binary(styx::Limits::default());
+            Transport::Game(bots(&speech.bots, packets))
+        }
+        Scheme::GameComet | Scheme::GameCometTls => {
+            let packets = Packets::Comet {
+                request: Arc::new(request(url, speech)?),
+                http: http1::Limits { body_len_max: reply_max, ..http1::Limits::default() },
+                bayeux: bayeux::Limits::default(),
+            };
+            Transport::Game(bots(&speech.bots, packets))
+        }
+        Scheme::GameWebSocket | Scheme::GameWebSocketSecure => {
+            let (request, limits) = upgrade(url, speech)?;
+            Transport::Game(bots(&speech.bots, Packets::WebSocket(request, limits)))
         }
     })
+}
+
+fn bots(asked: &plan::Bots, packets: Packets) -> Arc<drive::Bots> {
+    Arc::new(drive::Bots {
+        packets,
+        first_player: asked.first_player,
+        lobby_millionths: asked.lobby.parts_per_million(),
+        operator: asked.operator,
+        seat: asked.seat,
+    })
+}
+
+/// A request of HTTP/1.1.
+fn request(url: &Url, speech: &Speech) -> Result<http1::Request, RunError> {
+    let parts = http1::RequestParts {
+        method: speech.method.clone(),
+        target: url.path.clone(),
+        host: url.authority(),
+        headers: speech.headers.clone(),
+    };
+    http1::Request::new(&parts).map_err(|error| RunError::InvalidRequest(error.to_string()))
+}
+
+/// The request that becomes a WebSocket.
+fn upgrade(
+    url: &Url,
+    speech: &Speech,
+) -> Result<(Arc<websocket::handshake::Request>, websocket::Limits), RunError> {
+    let request = websocket::handshake::Request {
+        host: url.authority(),
+        target: url.path.clone(),
+        subprotocols: speech.subprotocols.clone(),
+        headers: speech.headers.clone(),
+        deflate: speech.deflate.clone(),
+    };
+    request.check().map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+    let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
+    let limits = websocket::Limits {
+        frame_len_max: reply_max,
+        message_len_max: reply_max,
+        ..websocket::Limits::default()
+    };
+    Ok((Arc::new(request), limits))
 }
 
 /// What is around that at `url`, if anything. With `authority_pem` that authority is trusted, and no other.
@@ -224,7 +255,8 @@ pub(crate) fn verify(
             transport: stack.transport.clone(),
             tls: stack.tls.clone(),
         };
-        let outcome = one_message(&measurement.workload, target.clone(), context)?;
+        let asking = Target { transport: asking(&stack.transport), ..target.clone() };
+        let outcome = one_message(&measurement.workload, asking, context)?;
         if outcome.measured.ok == 1 {
             return Ok(Reached { target, failed });
         }
@@ -241,6 +273,22 @@ pub(crate) fn verify(
         failed.push((address.clone(), reason));
     }
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
+}
+
+/// What the first message is sent with: a bot that is none of those that are measured, and stays out of the lobby.
+fn asking(transport: &Transport) -> Transport {
+    match transport {
+        Transport::Game(bots) => Transport::Game(Arc::new(drive::Bots {
+            first_player: i32::MAX,
+            lobby_millionths: 0,
+            ..(**bots).clone()
+        })),
+        Transport::Framed(_)
+        | Transport::Http(..)
+        | Transport::Raw { .. }
+        | Transport::Styx(_)
+        | Transport::WebSocket(..) => transport.clone(),
+    }
 }
 
 /// What to do about a wrong answer of a server that was spoken to in TLS.
@@ -287,6 +335,10 @@ fn next_of_protocol(measurement: &Measurement, tally: Option<&Tally>) -> String 
     let is_compression = tally.is_some_and(|tally| tally.example.contains(DEFLATE));
     if measurement.speech.deflate.is_some() && is_compression {
         return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
+            .to_owned();
+    }
+    if measurement.peer.scheme().is_game() {
+        return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
             .to_owned();
     }
     "A fixed reply is told by --expect, a page of HTTP by --method GET".to_owned()

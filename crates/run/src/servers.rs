@@ -40,8 +40,13 @@ impl Server {
     ///
     /// [`RunError::EmbeddedServer`] with what it said on its standard error.
     pub(crate) fn start(embedded: Embedded, launch: Launch<'_>) -> Result<Self, RunError> {
-        let words = [&[embedded.scheme.name()], embedded.options].concat();
-        Self::start_as(&words, embedded.scheme, launch)
+        let scheme = embedded.scheme;
+        let first = match (scheme.is_game(), scheme.is_secure()) {
+            (false, _) => &[scheme.name()][..],
+            (true, false) => &["game", "--web", "127.0.0.1:0"],
+            (true, true) => &["game", "--web", "127.0.0.1:0", "--tls"],
+        };
+        Self::start_as(&[first, embedded.options].concat(), scheme, launch)
     }
 
     /// The same for an oracle, whose `delay` is as it is typed.
@@ -83,13 +88,7 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", launch.program.display())))?;
-        let url = match first_line(&mut child) {
-            Ok(line) => {
-                line.strip_prefix("ready ").and_then(|url| url.trim().parse().ok()).ok_or(line)
-            }
-            Err(reason) => Err(reason),
-        };
-        match url {
+        match ready(&mut child, scheme) {
             Ok(url) => {
                 let mut server = Self { child, url, authority_pem: None, socket };
                 server.authority_pem =
@@ -178,25 +177,37 @@ impl Drop for Drawer {
     }
 }
 
-/// The first line that the child prints, read on a thread of its own because a pipe has no time-out.
-fn first_line(child: &mut Child) -> Result<String, String> {
+/// Where the child says that it speaks `scheme`, of all that it says to be ready for. Read on a thread of its own
+/// because a pipe has no time-out.
+fn ready(child: &mut Child, scheme: Scheme) -> Result<Url, String> {
     let stdout = child.stdout.take().expect("it was piped");
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        let mut line = String::new();
         let mut stdout = BufReader::new(stdout);
-        let read = stdout.read_line(&mut line);
-        drop(sender.send(read.map(|_| line)));
+        drop(sender.send(url_said(&mut stdout, scheme)));
         // The totals that it prints at its end must not find the pipe closed.
         drop(std::io::copy(&mut stdout, &mut std::io::sink()));
     });
     match receiver.recv_timeout(READY_TIMEOUT.into()) {
-        Ok(Ok(line)) => Ok(line),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(said) => said,
         Err(RecvTimeoutError::Timeout) => {
             Err(format!("it did not say `ready` within {READY_TIMEOUT}"))
         }
         Err(RecvTimeoutError::Disconnected) => Err("it ended without a word".to_owned()),
+    }
+}
+
+/// The first URL of `scheme` in lines of `ready URL`; in place of it the first line that is none, or why there is none.
+fn url_said(lines: &mut impl BufRead, scheme: Scheme) -> Result<Url, String> {
+    loop {
+        let mut line = String::new();
+        lines.read_line(&mut line).map_err(|error| error.to_string())?;
+        let url: Option<Url> = line.strip_prefix("ready ").and_then(|url| url.trim().parse().ok());
+        match url {
+            Some(url) if url.scheme == scheme => return Ok(url),
+            Some(_) => {}
+            None => return Err(line),
+        }
     }
 }
 
@@ -206,3 +217,24 @@ const READY_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// How often, and how many times, the end of a server is looked for before it is killed: for a second.
 const END_POLL: Nanos = Nanos::from_millis(5);
 const END_POLLS: u32 = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_that_a_server_is_ready_for_one_is_meant() {
+        let said = "ready game://127.0.0.1:1\nready game-ws://127.0.0.1:2/socket\nserved\n";
+        #[rustfmt::skip]
+        let table = [
+            (Scheme::Game,          Ok("game://127.0.0.1:1")),
+            (Scheme::GameWebSocket, Ok("game-ws://127.0.0.1:2/socket")),
+            (Scheme::GameComet,     Err("served\n")),
+        ];
+        for (scheme, expected) in table {
+            let found = url_said(&mut said.as_bytes(), scheme).map(|url| url.to_string());
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{scheme}");
+        }
+        assert_eq!(url_said(&mut "".as_bytes(), Scheme::Game), Err(String::new()));
+    }
+}

@@ -132,6 +132,11 @@ impl Share {
         if parts <= MILLION { Some(Self(parts)) } else { None }
     }
 
+    /// How many in a million.
+    pub const fn parts_per_million(self) -> u32 {
+        self.0
+    }
+
     /// From 0 to 1.
     pub(crate) fn fraction(self) -> f64 {
         f64::from(self.0) / f64::from(MILLION)
