@@ -44,7 +44,7 @@ pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
-pub use verdict::{Level, Reason, Verdict, incomparable, judge, partner};
+pub use verdict::{Level, Reason, Verdict, incomparable, judge, levels, partner};
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

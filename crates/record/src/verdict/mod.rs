@@ -43,6 +43,7 @@ mod generator;
 mod machine;
 mod replies;
 mod subject;
+mod sweep;
 mod tls;
 
 pub use comparable::{incomparable, partner};
@@ -55,7 +56,34 @@ use subject::Subject;
 /// Judges `record` by what is in it; what its own [`RunRecord::verdict`] says does not matter.
 ///
 /// A run that was cut short is judged on what it has; a workload without a block is no reason.
+///
+/// In a sweep only the steps that were carried are reasons, each code once, and none because more was offered than
+/// achieved.
 pub fn judge(record: &RunRecord) -> Verdict {
+    let mut reasons = reasons(record);
+    if let Some(sweep) = &record.sweep {
+        reasons = sweep::summed(reasons, sweep);
+    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
+    Verdict { level: reasons.first().map_or(Level::Trusted, |worst| worst.level), reasons }
+}
+
+/// How far the numbers of each workload may be believed, in the order of the plan; that more was offered than achieved
+/// is no reason for doubt.
+pub fn levels(record: &RunRecord) -> Vec<Level> {
+    let mut levels = vec![Level::Trusted; record.plan.workloads.len()];
+    for reason in reasons(record) {
+        let is_sought = sweep::SOUGHT.contains(&&reason.code[..]);
+        let level = reason.workload.and_then(|workload| levels.get_mut(workload));
+        if let Some(level) = level.filter(|_| !is_sought) {
+            *level = reason.level.max(*level);
+        }
+    }
+    levels
+}
+
+/// All that speaks against the numbers.
+fn reasons(record: &RunRecord) -> Vec<Reason> {
     let mut reasons = machine::judge(record);
     reasons.extend(arithmetic::nothing_succeeded(record));
     for subject in Subject::all(record) {
@@ -65,8 +93,7 @@ pub fn judge(record: &RunRecord) -> Verdict {
         reasons.extend(tls::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
     }
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
-    Verdict { level: reasons.first().map_or(Level::Trusted, |worst| worst.level), reasons }
+    reasons
 }
 
 /// Whether the numbers may be believed, with every reason why not.

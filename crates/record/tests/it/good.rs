@@ -56,6 +56,7 @@ pub(crate) fn closed() -> RunRecord {
     record.results.clear();
     record.warnings.clear();
     record.verdict = None;
+    record.sweep = None;
     record
 }
 

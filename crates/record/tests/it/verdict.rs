@@ -2,9 +2,10 @@
 
 use crate::good::{self, times};
 use record::{
-    Arrival, Block, Certificate, Check, Comparison, Container, Ended, Fairness, Identity, Level,
-    Lifetime, Little, OpenLoop, PayloadKind, Pinning, Resumption, RunRecord, Sessions, Spacing,
-    Split, Stalls, Tls, TlsSeen, Workload, incomparable, judge,
+    Arrival, Block, Certificate, Check, Comparison, Container, Ended, Estimate, Fairness, Identity,
+    Knee, Level, Lifetime, Little, OpenLoop, PayloadKind, Pinning, Resumption, RunRecord, Sessions,
+    Spacing, Split, Stalls, Sweep, SweepLine, SweepOf, SweepStep, Tls, TlsSeen, Workload,
+    incomparable, judge, levels,
 };
 
 #[test]
@@ -13,6 +14,96 @@ fn good_records_are_trusted() {
         let verdict = judge(&record);
         assert_eq!((verdict.level, &verdict.reasons[..]), (Level::Trusted, &[][..]));
     }
+}
+
+#[test]
+fn a_sweep_is_judged_by_the_steps_that_were_carried_and_each_reason_once() {
+    let codes = |busy: [f64; 4], unsent: [u64; 4]| {
+        let record = sweep(|index, block| {
+            block.cpu.busiest_worker_fraction = Some(busy[index]);
+            block.counts.planned += unsent[index];
+            block.counts.unsent = unsent[index];
+        });
+        let all = judge(&record).reasons.into_iter();
+        (all.map(|reason| (reason.code, reason.workload)).collect::<Vec<_>>(), levels(&record))
+    };
+    use Level::{Degraded, Trusted};
+    let idle = [0.5; 4];
+    assert_eq!(codes(idle, [0; 4]), (vec![], vec![Trusted; 4]));
+    // The last step is above the knee: that it was not carried is what was looked for.
+    assert_eq!(codes(idle, [0, 0, 0, 20_000]), (vec![], vec![Trusted; 4]));
+    assert_eq!(
+        codes([0.5, 0.5, 0.5, 0.95], [0; 4]),
+        (vec![], vec![Trusted, Trusted, Trusted, Degraded])
+    );
+    assert_eq!(
+        codes([0.5, 0.93, 0.95, 0.95], [0; 4]),
+        (
+            vec![("generator_bound".to_owned(), Some(1))],
+            vec![Trusted, Degraded, Degraded, Degraded]
+        )
+    );
+}
+
+#[test]
+fn what_is_invalid_on_a_few_steps_degrades_a_sweep() {
+    let level = |late: usize| {
+        let record = sweep(|index, block| {
+            let times_of = block.open_loop.as_mut().unwrap();
+            if index < late {
+                times_of.send_lag = times(20_000, |_| 1_600_000);
+                times_of.response = times(20_000, |index| 2_600_000 + index * 20);
+            }
+        });
+        (judge(&record).level, levels(&record)[0])
+    };
+    assert_eq!(level(0), (Level::Trusted, Level::Trusted));
+    assert_eq!(level(1), (Level::Degraded, Level::Invalid));
+    assert_eq!(level(3), (Level::Invalid, Level::Invalid));
+}
+
+/// Three steps that were carried, and one that was not, each changed by `change`.
+fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
+    let mut record = good::open();
+    let (workload, block) = (record.plan.workloads[0].clone(), record.blocks[0].clone());
+    record.plan.workloads = vec![workload; 4];
+    record.results.clear();
+    record.blocks = (0..4).map(|index| Block { workload: index, ..block.clone() }).collect();
+    record.blocks.iter_mut().enumerate().for_each(|(index, block)| change(index, block));
+    let estimate = Estimate { value: 1.0, low: None, high: None };
+    let step = |index: usize| SweepStep {
+        line: 0,
+        workload: index,
+        blocks: vec![index],
+        offered_per_s: [100.0, 200.0, 400.0, 800.0][index],
+        bots: 50,
+        achieved_per_s: estimate,
+        achieved_fraction: estimate,
+        response: None,
+        last_1000_mean_ms: None,
+        machine_idle_fraction: None,
+        server_cores_used: None,
+        generator_cores_used: None,
+        payload_bytes_per_s: None,
+        stream_bytes_per_s: None,
+        interface_bytes_per_s: None,
+        server_memory_bytes: None,
+        level: Level::Trusted,
+    };
+    let knee = Knee::Found { offered_per_s: 600.0, low_per_s: 400.0, high_per_s: 800.0 };
+    record.sweep = Some(Sweep {
+        of: SweepOf::Rate,
+        preset: None,
+        slo: None,
+        lines: vec![SweepLine {
+            name: "ws".to_owned(),
+            knee,
+            capacity: None,
+            ran_out: "the server".to_owned(),
+        }],
+        steps: (0..4).map(step).collect(),
+    });
+    record
 }
 
 #[test]
