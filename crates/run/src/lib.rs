@@ -20,6 +20,7 @@ mod sampling;
 pub mod selftest;
 mod servers;
 mod setup;
+mod sweep;
 pub mod url;
 mod watch;
 mod written;
@@ -29,6 +30,7 @@ pub use error::RunError;
 pub use plan::{Bots, Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
 pub use progress::{Behind, News, Progress};
 pub use setup::measure_timer_floor;
+pub use sweep::{AtLoad, Objective, Sweep, sweep};
 pub use url::{Scheme, Url};
 
 use block::{Stage, Task};
@@ -106,7 +108,7 @@ pub fn execute(
 }
 
 /// Runs one block, or says why it cannot be run.
-fn one_block(
+pub(crate) fn one_block(
     stage: &mut Stage<'_>,
     plan: &Plan,
     set_up: &mut SetUp,

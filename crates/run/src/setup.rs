@@ -164,6 +164,42 @@ impl SetUp {
         Ok(Ready { url, target, resolve: resolved.took })
     }
 
+    /// Whether the machine allows the connections of another measurement of the same target as measurement `like`.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Shortage`] with what it does not allow.
+    pub(crate) fn check(
+        &self,
+        like: usize,
+        measurement: &Measurement,
+    ) -> Result<Vec<IpAddr>, RunError> {
+        match &self.ready[like] {
+            Ok(ready) => sources(measurement, std::slice::from_ref(&ready.target.address)),
+            Err(reason) => Err(RunError::InvalidRequest(reason.clone())),
+        }
+    }
+
+    /// Makes another measurement of the same target as measurement `like` ready, without asking it again; its index.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(crate) fn add(
+        &mut self,
+        like: usize,
+        measurement: &Measurement,
+    ) -> Result<usize, RunError> {
+        let sources = self.check(like, measurement)?;
+        let mut ready = self.ready[like].clone();
+        if let Ok(ready) = &mut ready {
+            ready.target.sources = sources;
+        }
+        self.ready.push(ready);
+        self.embedded.push(self.embedded[like]);
+        Ok(self.ready.len() - 1)
+    }
+
     fn server(&mut self, embedded: Embedded, host: &Host) -> Result<&Server, RunError> {
         if !self.servers.contains_key(&embedded) {
             let cpu = self.placement.as_ref().map(|placement| placement.server);

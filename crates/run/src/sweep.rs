@@ -1,0 +1,275 @@
+//! Steps of load, until it is known where each line bends and how much it carries within an objective.
+//!
+//! In every round each line that is not done runs one block, in random order, at the load that its search asks for: what
+//! drifts on the machine is shared by all lines. Each step is what `wirebench run` would do at that load.
+//!
+//! Left out: which loads to measure (`stats::knee`), and what a step says (`steps`).
+//!
+//! Start reading at [`sweep`].
+
+mod line;
+mod steps;
+
+use crate::block::Stage;
+use crate::collect::Place;
+use crate::ending::{self, Ending};
+use crate::plan::{Measurement, Order, Plan};
+use crate::reach::Context;
+use crate::results::Kept;
+use crate::setup::SetUp;
+use crate::{Host, News, Progress, RunError, one_block};
+use engine::clock::Clock;
+use line::{Asked, Line};
+use load::Stop;
+use record::{Ended, RunRecord, SweepOf};
+use stats::knee::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use units::{Instant, Nanos, Random};
+
+/// What is to be swept.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// What is stepped.
+    pub of: SweepOf,
+    /// The name of the published experiment, if it is one.
+    pub preset: Option<String>,
+    /// The names of the lines, one at least.
+    pub lines: Vec<String>,
+    /// Between which loads, and how fast to go up: in bots, connections or messages a second.
+    pub range: Range,
+    /// How many blocks each load has.
+    pub repeats: u32,
+    /// The objective of the capacity, if it is looked for.
+    pub objective: Option<Objective>,
+    /// No block begins that would not end within this time.
+    pub budget: Nanos,
+    /// Determines the order of lines in a round.
+    pub seed: u64,
+    /// Whether addresses that are neither loopback nor private may be loaded.
+    pub public_allowed: bool,
+}
+
+/// What response times have to keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objective {
+    /// As it is shown, e.g. `p99 < 50ms`.
+    pub text: String,
+    /// Which of them, e.g. 0.99.
+    pub quantile: f64,
+    /// They have to be shorter than this.
+    pub below: Nanos,
+}
+
+/// The measurement of a line (its index) at a load, or why there is none.
+pub type AtLoad<'a> = &'a dyn Fn(usize, u64) -> Result<Measurement, String>;
+
+/// Sweeps and answers with all that it left behind. `interrupt` as in [`crate::execute`]: the record then has what is
+/// known until then.
+///
+/// # Errors
+///
+/// Nothing could be measured; see [`RunError`].
+pub fn sweep(
+    sweep: &Sweep,
+    at_load: AtLoad<'_>,
+    host: &Host,
+    progress: &mut dyn Progress,
+    interrupt: &AtomicUsize,
+) -> Result<RunRecord, RunError> {
+    let context = Context { clock: Clock::start(), interrupt };
+    let plan = first_steps(sweep, at_load)?;
+    let mut set_up = SetUp::new(&plan, host, context, progress)?;
+    let mut stage = Stage::new(&mut set_up, context, progress);
+    stage.is_sampled = true;
+    let lines = Line::all(sweep, &plan, &set_up);
+    let mut run =
+        Run { sweep, at_load, plan, set_up, stage, lines, kept: Vec::new(), rounds: Vec::new() };
+    let expected = run.expected();
+    run.stage.progress.report(News::Begin { expected });
+    let mut random = Random::new(sweep.seed);
+    while run.round(&mut random)? {}
+    run.finish(host)
+}
+
+/// The plan of the first load on every line; later loads are added to it.
+fn first_steps(sweep: &Sweep, at_load: AtLoad<'_>) -> Result<Plan, RunError> {
+    let first = |line| at_load(line, sweep.range.from).map_err(RunError::InvalidRequest);
+    Ok(Plan {
+        measurements: (0..sweep.lines.len()).map(first).collect::<Result<_, _>>()?,
+        rounds: 1,
+        order: Order::Shuffled,
+        baseline: None,
+        layers: Vec::new(),
+        seed: sweep.seed,
+        public_allowed: sweep.public_allowed,
+    })
+}
+
+/// A sweep that goes on.
+struct Run<'a, 'b> {
+    sweep: &'a Sweep,
+    at_load: AtLoad<'a>,
+    plan: Plan,
+    set_up: SetUp,
+    stage: Stage<'b>,
+    lines: Vec<Line<'a>>,
+    kept: Vec<Kept>,
+    /// Which workloads ran in each round, in their order.
+    rounds: Vec<Vec<usize>>,
+}
+
+impl Run<'_, '_> {
+    /// Runs one block on each line that is not done; whether there was one.
+    fn round(&mut self, random: &mut Random) -> Result<bool, RunError> {
+        let mut order: Vec<usize> = (0..self.lines.len()).collect();
+        random.shuffle(&mut order);
+        let before = self.kept.len();
+        self.rounds.push(Vec::new());
+        for line in order {
+            if self.stage.interrupt.load(Ordering::Relaxed) != 0 {
+                return Ok(false);
+            }
+            if let Some(asked) = self.next_of(line) {
+                self.block(line, asked)?;
+            }
+        }
+        Ok(self.kept.len() > before)
+    }
+
+    /// What is to be measured on a line next, if anything: a load whose connections the machine allows.
+    fn next_of(&mut self, line: usize) -> Option<Asked> {
+        loop {
+            let load = self.lines[line].next()?;
+            if let Some(workload) = self.lines[line].workload(load) {
+                return self.within_budget(line, Asked { load, workload });
+            }
+            match self.add(line, load) {
+                Ok(workload) => return self.within_budget(line, Asked { load, workload }),
+                Err(reason) => {
+                    let possible = self.largest_possible(line, load);
+                    self.lines[line].limit(possible + 1, reason);
+                }
+            }
+        }
+    }
+
+    /// Adds the step of a line at a load to the plan.
+    fn add(&mut self, line: usize, load: u64) -> Result<usize, String> {
+        let measurement = (self.at_load)(line, load)?;
+        let workload = self.set_up.add(line, &measurement).map_err(|error| error.to_string())?;
+        self.plan.measurements.push(measurement);
+        self.lines[line].know(load, workload);
+        Ok(workload)
+    }
+
+    /// The largest load below `load`, which is not possible, that is; by halving what lies between.
+    fn largest_possible(&self, line: usize, load: u64) -> u64 {
+        let is_possible = |load| {
+            let measurement = (self.at_load)(line, load).ok();
+            measurement.is_some_and(|measurement| self.set_up.check(line, &measurement).is_ok())
+        };
+        let (mut possible, mut impossible) = (self.lines[line].largest_known(), load);
+        while impossible - possible > 1 {
+            let middle = possible + (impossible - possible) / 2;
+            if is_possible(middle) { possible = middle } else { impossible = middle }
+        }
+        possible
+    }
+
+    fn within_budget(&mut self, line: usize, asked: Asked) -> Option<Asked> {
+        let elapsed = self.stage.clock.now().since(Instant::START);
+        let needed = block_time(&self.plan.measurements[asked.workload]);
+        if elapsed + needed <= self.sweep.budget || self.kept.is_empty() {
+            return Some(asked);
+        }
+        self.lines[line].stop(format!("the time of {} was over", self.sweep.budget));
+        None
+    }
+
+    fn block(&mut self, line: usize, Asked { load, workload }: Asked) -> Result<(), RunError> {
+        let index = self.kept.len();
+        let total = self.expected_blocks().max(index + 1);
+        let round = self.rounds.len() - 1;
+        let place = Place { workload, round };
+        let one = one_block(&mut self.stage, &self.plan, &mut self.set_up, place, (index, total))?;
+        if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
+            self.lines[line].learn(load, &one);
+        }
+        let name = &self.plan.measurements[workload].name;
+        self.stage.progress.report(News::Block { name, block: &one.block, index, total });
+        self.rounds[round].push(workload);
+        self.kept.push(one);
+        Ok(())
+    }
+
+    /// The record of all that was found.
+    fn finish(mut self, host: &Host) -> Result<RunRecord, RunError> {
+        let signal = self.stage.interrupt.load(Ordering::Relaxed);
+        if self.kept.is_empty() {
+            return Err(RunError::interrupted(signal));
+        }
+        self.rounds.retain(|round| !round.is_empty());
+        let found = steps::sweep(self.sweep, &self.plan, &self.lines, &self.kept);
+        let took = self.stage.clock.now().since(Instant::START);
+        let (plan, order) = (&self.plan, &self.rounds[..]);
+        let ending = Ending { plan, host, order, kept: self.kept, signal, took };
+        let mut record = ending.record(&mut self.set_up);
+        record.sweep = Some(found);
+        if signal == 0 {
+            record.ended = ended(&self.lines);
+        }
+        let mut record = ending::judge(record, self.stage.progress);
+        let levels = record::levels(&record);
+        for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
+            step.level = levels.get(step.workload).copied().unwrap_or_default();
+        }
+        // What shows itself on one step shows itself on many.
+        let mut codes = std::collections::BTreeSet::new();
+        record.warnings.retain(|warning| codes.insert(warning.code.clone()));
+        Ok(record)
+    }
+
+    /// How long all of it will take, about.
+    fn expected(&self) -> Nanos {
+        let block = self.plan.measurements.iter().map(block_time).max().unwrap_or(Nanos::ZERO);
+        Nanos(block.0.saturating_mul(self.expected_blocks() as u64)).min(self.sweep.budget)
+    }
+
+    /// How many blocks it will have, about: half of the way up, the halving, and the confirmation.
+    fn expected_blocks(&self) -> usize {
+        let Range { from, to, factor } = self.sweep.range;
+        let log = |value: f64| value.ln() / factor.max(1.01).ln();
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a few dozen at most"
+        )]
+        let (up, halving) = (
+            log(to as f64 / from.max(1) as f64).clamp(1.0, 24.0) as usize / 2 + 2,
+            (factor.ln() / stats::knee::WIDTH_MAX.ln()).log2().ceil().max(0.0) as usize,
+        );
+        (up + halving) * self.sweep.repeats as usize * self.lines.len() + 4 * self.lines.len()
+    }
+}
+
+/// Where something was not measured at all, the record is a partial one.
+fn ended(lines: &[Line<'_>]) -> Ended {
+    let failed: Vec<String> = lines
+        .iter()
+        .filter_map(|line| Some(format!("{}: {}", line.name(), line.unreachable()?)))
+        .collect();
+    if failed.is_empty() { Ended::Completed } else { Ended::Partial { reason: failed.join("; ") } }
+}
+
+/// How long a block takes, about.
+fn block_time(measurement: &Measurement) -> Nanos {
+    let phases = measurement.workload.phases;
+    match phases.stop {
+        Stop::After(time) => phases.warm_up + time + BESIDES,
+        Stop::Clients(_) | Stop::Messages(_) => phases.warm_up + BESIDES,
+    }
+}
+
+/// What connecting, draining and closing take.
+const BESIDES: Nanos = Nanos::from_millis(300);

@@ -1,0 +1,190 @@
+//! What the steps of a sweep come to, and what its lines say: numbers from blocks, sentences from numbers.
+
+use super::Sweep;
+use super::line::{Asked, BUSY_MIN, Line, achieved_fraction, float, offered};
+use crate::plan::Plan;
+use crate::results::{self, Kept};
+use record::{Block, Capacity, Estimate, Knee, Level, SweepLine, SweepStep};
+use units::Nanos;
+
+/// All that was found, as the record has it; nothing is judged yet.
+pub(super) fn sweep(
+    sweep: &Sweep,
+    plan: &Plan,
+    lines: &[Line<'_>],
+    kept: &[Kept],
+) -> record::Sweep {
+    let mut steps = Vec::new();
+    let mut found = Vec::new();
+    for line in lines {
+        let of_line: Vec<SweepStep> =
+            line.measured().map(|asked| step(line, asked, plan, kept)).collect();
+        found.push(Found { plan, line, steps: &of_line }.line());
+        steps.extend(of_line);
+    }
+    record::Sweep {
+        of: sweep.of,
+        preset: sweep.preset.clone(),
+        slo: sweep.objective.as_ref().map(|objective| objective.text.clone()),
+        lines: found,
+        steps,
+    }
+}
+
+fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep {
+    let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
+    let blocks = || all().map(|(_, one)| &one.block);
+    let load = &plan.measurements[asked.workload].workload;
+    let (offered_per_s, bots) = offered(load.arrival, load.connections.get());
+    let median = |of: &dyn Fn(&Block) -> f64| {
+        let values: Vec<f64> = blocks().map(of).collect();
+        let none = Estimate { value: 0.0, low: None, high: None };
+        results::estimate(plan, &values).unwrap_or(none)
+    };
+    let mean = |of: &dyn Fn(&Block) -> Option<f64>| mean(blocks().map(of));
+    SweepStep {
+        line: line.index(),
+        workload: asked.workload,
+        blocks: all().map(|(index, _)| index).collect(),
+        offered_per_s,
+        bots,
+        achieved_per_s: median(&|block| block.messages_per_s),
+        achieved_fraction: median(&achieved_fraction),
+        response: results::merged(all().filter_map(|(_, one)| one.headline.response())),
+        last_1000_mean_ms: None,
+        machine_idle_fraction: mean(&|block| block.cpu.machine_idle_fraction),
+        server_cores_used: mean(&|block| block.cpu.server_cores_used),
+        generator_cores_used: mean(&|block| block.cpu.generator_cores_used),
+        payload_bytes_per_s: mean(&|block| {
+            let wire = &block.wire;
+            let payload = wire.sent?.payload_bytes + wire.received?.payload_bytes;
+            per_second(payload, block)
+        }),
+        stream_bytes_per_s: mean(&|block| {
+            per_second(block.wire.sent_bytes + block.wire.received_bytes, block)
+        }),
+        interface_bytes_per_s: mean(&|block| {
+            let interface = block.interface.as_ref()?;
+            let both = interface.sent_bytes + interface.received_bytes;
+            per_second(if interface.name == "lo" { interface.sent_bytes } else { both }, block)
+        }),
+        server_memory_bytes: blocks()
+            .filter_map(|block| block.memory?.server_pss_bytes.or(block.memory?.server_rss_bytes))
+            .max(),
+        level: Level::Trusted,
+    }
+}
+
+/// A line with all its steps, in ascending order.
+struct Found<'a> {
+    plan: &'a Plan,
+    line: &'a Line<'a>,
+    steps: &'a [SweepStep],
+}
+
+impl Found<'_> {
+    fn line(&self) -> SweepLine {
+        SweepLine {
+            name: self.line.name().to_owned(),
+            knee: self.knee(),
+            capacity: self.line.capacity().map(|(low, high, confirmed)| Capacity {
+                offered_per_s: self.offered(low),
+                low_per_s: self.offered(low),
+                high_per_s: high.map(|high| self.offered(high)),
+                confirmed,
+            }),
+            ran_out: self.ran_out(),
+        }
+    }
+
+    fn knee(&self) -> Knee {
+        let interval = self.line.knee();
+        let low = interval.low.map_or(0.0, |low| self.offered(low));
+        match interval.high {
+            Some(high) if !self.line.is_generator_bound(high) => {
+                let high = self.offered(high);
+                Knee::Found { offered_per_s: (low + high) / 2.0, low_per_s: low, high_per_s: high }
+            }
+            Some(_) | None => Knee::NotReached { offered_max_per_s: low, reason: self.ran_out() },
+        }
+    }
+
+    /// What ran out, in words.
+    fn ran_out(&self) -> String {
+        let interval = self.line.knee();
+        if let Some(reason) = self.line.unreachable() {
+            return reason.to_owned();
+        }
+        if let Some(high) = interval.high {
+            let mut what = self.step(high).map_or_else(String::new, at_its_limit);
+            if let Some(reason) = self.line.stopped() {
+                what += &format!("; {reason} before the interval was as small as it gets");
+            }
+            return what;
+        }
+        let most = self.steps.last().map_or(0.0, |step| step.offered_per_s);
+        let reason = self.line.stopped().or_else(|| self.line.limited());
+        match reason {
+            Some(reason) => format!("nothing up to {most:.0}/s; {reason}"),
+            None => format!("nothing up to {most:.0}/s, and no more was asked for"),
+        }
+    }
+
+    fn step(&self, load: u64) -> Option<&SweepStep> {
+        let workload = self.line.workload(load)?;
+        self.steps.iter().find(|step| step.workload == workload)
+    }
+
+    fn offered(&self, load: u64) -> f64 {
+        let workload = self.line.workload(load).expect("it was measured");
+        let load = &self.plan.measurements[workload].workload;
+        offered(load.arrival, load.connections.get()).0
+    }
+}
+
+/// Who had nothing to spare on a step that was not kept.
+fn at_its_limit(step: &SweepStep) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let (server, generator) = (step.server_cores_used, step.generator_cores_used);
+    let idle = step.machine_idle_fraction;
+    match (server, generator) {
+        (Some(server), _) if server >= BUSY_MIN => {
+            format!("the server's CPU: it used {} of a core", percent(server))
+        }
+        (_, Some(generator)) if generator >= BUSY_MIN => {
+            format!("the generator's CPU: it used {} of a core", percent(generator))
+        }
+        _ if idle.is_some_and(|idle| idle < IDLE_MIN) => {
+            format!("the machine's CPUs: {} were idle", percent(idle.unwrap_or(0.0)))
+        }
+        (Some(server), _) => {
+            let idle = idle.map_or_else(String::new, |idle| {
+                format!(", and {} of the machine was idle", percent(idle))
+            });
+            format!(
+                "no CPU: the server used {} of a core{idle}; it waits, or is capped",
+                percent(server)
+            )
+        }
+        (None, _) => {
+            let idle = idle.map_or_else(String::new, |idle| {
+                format!(": {} of this machine was idle", percent(idle))
+            });
+            format!("nothing of ours{idle}; the server, or the way to it")
+        }
+    }
+}
+
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let known: Vec<f64> = values.flatten().collect();
+    let count = float(known.len() as u64);
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / count)
+}
+
+fn per_second(count: u64, block: &Block) -> Option<f64> {
+    let time = Nanos(block.measured_ns).as_secs_f64();
+    (time > 0.0).then(|| float(count) / time)
+}
+
+/// With less of the machine idle nobody has anything to spare.
+const IDLE_MIN: f64 = 0.05;
