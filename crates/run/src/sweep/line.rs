@@ -238,7 +238,10 @@ pub(super) fn offered(arrival: Arrival, connections: u32) -> (f64, u64) {
         Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } => {
             schedule.rate.per_second()
         }
-        Arrival::Closed { .. } => 0.0,
+        Arrival::Think { think } if think > Nanos::ZERO => {
+            f64::from(connections) / think.as_secs_f64()
+        }
+        Arrival::Closed { .. } | Arrival::Think { .. } => 0.0,
     };
     (per_s, connections.into())
 }

@@ -51,7 +51,9 @@ fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep 
         achieved_per_s: median(&|block| block.messages_per_s),
         achieved_fraction: median(&achieved_fraction),
         response: results::merged(all().filter_map(|(_, one)| one.headline.response())),
-        last_1000_mean_ms: None,
+        last_1000_mean_ms: last_1000(
+            blocks().filter_map(|block| block.last_1000_mean_ms).collect(),
+        ),
         machine_idle_fraction: mean(&|block| block.cpu.machine_idle_fraction),
         server_cores_used: mean(&|block| block.cpu.server_cores_used),
         generator_cores_used: mean(&|block| block.cpu.generator_cores_used),
@@ -173,6 +175,12 @@ fn at_its_limit(step: &SweepStep) -> String {
             format!("nothing of ours{idle}; the server, or the way to it")
         }
     }
+}
+
+/// The middle one of the blocks'.
+fn last_1000(mut of_blocks: Vec<u64>) -> Option<u64> {
+    of_blocks.sort_unstable();
+    of_blocks.get(of_blocks.len() / 2).copied()
 }
 
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
