@@ -30,6 +30,26 @@ pub fn http1_response(bytes: &[u8]) {
     }
 }
 
+/// A definition of packets of Styx.
+pub fn styx_definition(bytes: &[u8]) {
+    crate::styx::fuzz_styx_definition(bytes);
+}
+
+/// Frames of Styx.
+pub fn styx_frames(bytes: &[u8]) {
+    crate::styx::fuzz_styx_frames(bytes);
+}
+
+/// Packets of Styx as JSON.
+pub fn styx_json(bytes: &[u8]) {
+    crate::styx::fuzz_styx_json(bytes);
+}
+
+/// A packet of Styx.
+pub fn styx_packet(bytes: &[u8]) {
+    crate::styx::fuzz_styx_packet(bytes);
+}
+
 /// The handshake of TLS, both roles.
 pub fn tls_handshake(bytes: &[u8]) {
     crate::tls::fuzz_tls_handshake(bytes);
@@ -265,10 +285,14 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 8] = [
+    const TARGETS: [(&str, Check); 12] = [
         ("framed", framed),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
+        ("styx_definition", styx_definition),
+        ("styx_frames", styx_frames),
+        ("styx_json", styx_json),
+        ("styx_packet", styx_packet),
         ("tls_handshake", tls_handshake),
         ("tls_records", tls_records),
         ("websocket_deflate", websocket_deflate),

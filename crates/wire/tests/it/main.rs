@@ -2,5 +2,6 @@
 
 mod conversations;
 mod pair;
+mod styx;
 mod tls;
 mod websocket;

@@ -1,0 +1,247 @@
+//! Packing by a definition: JSON to the payload of a frame, and back.
+//!
+//! The same rules hold as for [`super::Packet`], and for its packets the same bytes come out.
+
+use super::TEXT_LEN_MAX;
+use super::definition::{Definition, Integer, Kind};
+use super::field::{DecodeError, Reader, encode_list_len, encode_text};
+use super::json::{self, CLASS_ID, JsonError, ObjectWriter};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+impl Definition {
+    /// Packs one JSON object into the payload of a frame: class id and fields.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; a value of the wrong type is named with its place and the right type.
+    pub fn pack_json(&self, text: &[u8]) -> Result<Vec<u8>, PackError> {
+        let value = serde_json::from_slice(text).map_err(JsonError::from)?;
+        let Value::Object(object) = &value else {
+            return Err(JsonError::Value { message: "a packet is an object".into() }.into());
+        };
+        let class_id = object.get(CLASS_ID).ok_or(JsonError::NoClassId)?;
+        let class_id: u8 = serde::Deserialize::deserialize(class_id).map_err(JsonError::from)?;
+        let index = self.by_class_id.get(&class_id).ok_or(JsonError::UnknownClass { class_id })?;
+        let mut packer =
+            Packer { definition: self, out: vec![class_id], path: String::new(), depth: 0 };
+        packer.object(*index, object)?;
+        Ok(packer.out)
+    }
+
+    /// Unpacks the payload of a frame into one JSON object, `classId` last.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; bytes that are left over are an error too.
+    pub fn unpack_json(&self, payload: &[u8]) -> Result<String, DecodeError> {
+        let (class_id, fields) = payload.split_first().ok_or(DecodeError::NoClassId)?;
+        let index = self
+            .by_class_id
+            .get(class_id)
+            .ok_or(DecodeError::UnknownClass { class_id: *class_id })?;
+        let mut reader = Reader::new(fields);
+        let mut out = Vec::new();
+        self.unpack(&Kind::Struct(*index), &mut reader, &mut out, 0)?;
+        reader.end()?;
+        Ok(String::from_utf8(out).expect("JSON of text that is UTF-8"))
+    }
+
+    /// Unpacks one value, which is nested `depth` deep.
+    fn unpack(
+        &self,
+        kind: &Kind,
+        reader: &mut Reader<'_>,
+        out: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        if depth > DEPTH_MAX {
+            return Err(DecodeError::TooDeep { max: DEPTH_MAX });
+        }
+        match kind {
+            Kind::Bool => json::write_bool(reader.bool()?, out),
+            Kind::Bytes => {
+                let len = reader.list_len(1)?;
+                json::write_base64(reader.take(len)?, out);
+            }
+            Kind::Enum(index) => {
+                let [ordinal] = reader.array()?;
+                let count = self.enums[*index].values.len();
+                if usize::from(ordinal) >= count {
+                    return Err(DecodeError::UnknownOrdinal { ordinal, count });
+                }
+                json::write_integer(i64::from(ordinal), out);
+            }
+            Kind::Integer(integer) => {
+                let value = integer.decode(reader.take(integer.len)?);
+                json::write_integer(value, out);
+            }
+            Kind::List(element) => {
+                out.push(b'[');
+                for index in 0..reader.list_len(element.len_min(&self.structs))? {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    self.unpack(element, reader, out, depth + 1)?;
+                }
+                out.push(b']');
+            }
+            Kind::String => json::write_text(reader.text()?, out),
+            Kind::Struct(index) => {
+                let of = &self.structs[*index];
+                let mut object = ObjectWriter::new(out);
+                for (name, kind) in &of.fields {
+                    self.unpack(kind, reader, object.property(name), depth + 1)?;
+                    object.next();
+                }
+                object.end(of.class_id);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Integer {
+    /// The value of its bytes, of which there are the right number.
+    fn decode(self, bytes: &[u8]) -> i64 {
+        let negative = self.signed && bytes.first().is_some_and(|byte| *byte >= 0x80);
+        let start = if negative { -1 } else { 0 };
+        bytes.iter().fold(start, |value, byte| value << 8 | i64::from(*byte))
+    }
+
+    /// The bytes of `value` behind those that are not needed, if it is in range.
+    fn encode(self, value: i64) -> Option<[u8; 8]> {
+        let bytes = value.to_be_bytes();
+        (self.decode(&bytes[8 - self.len..]) == value).then_some(bytes)
+    }
+}
+
+/// Packs one packet.
+struct Packer<'d> {
+    definition: &'d Definition,
+    out: Vec<u8>,
+    /// Which value is being packed, e.g. `snapshots[2].name`.
+    path: String,
+    depth: usize,
+}
+
+impl Packer<'_> {
+    /// Packs the fields of a struct.
+    fn object(&mut self, index: usize, object: &Map<String, Value>) -> Result<(), PackError> {
+        let definition = self.definition;
+        for (name, kind) in &definition.structs[index].fields {
+            let len = self.path.len();
+            if len > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(name);
+            self.value(kind, object.get(name).unwrap_or(&Value::Null))?;
+            self.path.truncate(len);
+        }
+        Ok(())
+    }
+
+    /// Packs one value; null is empty or 0.
+    fn value(&mut self, kind: &Kind, value: &Value) -> Result<(), PackError> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(PackError::TooDeep { max: DEPTH_MAX });
+        }
+        match (kind, value) {
+            (kind, Value::Null) => self.zeros(kind.len_min(&self.definition.structs)),
+            (Kind::Bool, Value::Bool(value)) => self.out.push(u8::from(*value)),
+            (Kind::Bytes, Value::Array(list)) if list.is_empty() => self.zeros(4),
+            (Kind::Bytes, Value::String(text)) => self.bytes(text)?,
+            (Kind::Enum(index), Value::Number(number)) => {
+                let count = self.definition.enums[*index].values.len();
+                match number.as_u64().and_then(|ordinal| u8::try_from(ordinal).ok()) {
+                    Some(ordinal) if usize::from(ordinal) < count => self.out.push(ordinal),
+                    _ => return Err(self.wrong(kind, value)),
+                }
+            }
+            (Kind::Integer(integer), Value::Number(number)) => {
+                let bytes = number.as_i64().and_then(|number| integer.encode(number));
+                let bytes = bytes.ok_or_else(|| self.wrong(kind, value))?;
+                self.out.extend_from_slice(&bytes[8 - integer.len..]);
+            }
+            (Kind::List(element), Value::Array(list)) => self.list(element, list)?,
+            (Kind::String, Value::String(text)) if text.len() <= TEXT_LEN_MAX => {
+                encode_text(text, &mut self.out);
+            }
+            (Kind::Struct(index), Value::Object(object)) => self.object(*index, object)?,
+            _ => return Err(self.wrong(kind, value)),
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn list(&mut self, element: &Kind, list: &[Value]) -> Result<(), PackError> {
+        let len = self.path.len();
+        for (index, value) in encode_list_len(list, &mut self.out).iter().enumerate() {
+            write!(self.path, "[{index}]").expect("a string takes all that is written");
+            self.value(element, value)?;
+            self.path.truncate(len);
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, text: &str) -> Result<(), PackError> {
+        let bytes = json::decode_base64(text)
+            .map_err(|error| PackError::Base64 { path: self.path.clone(), error })?;
+        let bytes = encode_list_len(&bytes, &mut self.out);
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// What is empty or 0 is so many zeros, whatever its type.
+    fn zeros(&mut self, count: usize) {
+        self.out.resize(self.out.len() + count, 0);
+    }
+
+    /// The value at the path is not of this type.
+    fn wrong(&self, kind: &Kind, value: &Value) -> PackError {
+        let mut found = value.to_string();
+        found.truncate(json::cut(&found, FOUND_LEN_MAX).len());
+        let expected = self.definition.type_name(kind);
+        PackError::Value { path: self.path.clone(), expected, found }
+    }
+}
+
+/// Why some JSON cannot be packed by a definition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackError {
+    /// Bytes are not Base64.
+    #[error("`{path}` is bad Base64: {error}")]
+    Base64 {
+        /// Which value.
+        path: String,
+        /// What is wrong with it.
+        error: base64::DecodeError,
+    },
+    /// It is no packet.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// Structs are nested deeper than they may be.
+    #[error("structs nested {max} deep")]
+    TooDeep {
+        /// The limit.
+        max: usize,
+    },
+    /// A value has the wrong type, or is out of its range.
+    #[error("`{path}` is {found}, expected {expected}")]
+    Value {
+        /// Which value, e.g. `snapshots[2].name`.
+        path: String,
+        /// The type.
+        expected: String,
+        /// What came, as JSON, or the beginning of it.
+        found: String,
+    },
+}
+
+/// Lists and structs in each other.
+const DEPTH_MAX: usize = 64;
+
+/// What an error shows of a value.
+const FOUND_LEN_MAX: usize = 64;

@@ -1,0 +1,293 @@
+//! Definitions as XML: reading the elements. What their names mean is found in [`super::definition`].
+
+use super::definition::{Definition, Draft, DraftField, DraftStruct, Enum, Fault};
+use super::json;
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// Understands a definition.
+pub(super) fn read(text: &str) -> Result<Definition, XmlError> {
+    if text.len() > TEXT_LEN_MAX {
+        let fault = XmlFault::TooLong { len: text.len(), max: TEXT_LEN_MAX };
+        return Err(XmlError { line: 1, column: 1, fault });
+    }
+    let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let at = error.pos();
+        let message = json::cut(&error.to_string(), MESSAGE_LEN_MAX).into();
+        XmlError { line: at.row, column: at.col, fault: XmlFault::Syntax { message } }
+    })?;
+    read_document(&document).and_then(Draft::resolve).map_err(|(at, fault)| {
+        let at = document.text_pos_at(at);
+        XmlError { line: at.row, column: at.col, fault }
+    })
+}
+
+fn read_document(document: &Document<'_>) -> Result<Draft, Fault> {
+    let root = Element { node: document.root_element() };
+    let mut draft = Draft::default();
+    for element in root.elements()? {
+        match element.name() {
+            "enum" => draft.enums.push((element.at(), element.read_enum()?)),
+            "struct" => draft.structs.push(element.read_struct()?),
+            _ => return Err(element.unexpected("<enum> or <struct>")),
+        }
+    }
+    Ok(draft)
+}
+
+/// An element of the document.
+#[derive(Clone, Copy)]
+struct Element<'d, 'input> {
+    node: Node<'d, 'input>,
+}
+
+impl<'d> Element<'d, '_> {
+    fn read_enum(self) -> Result<Enum, Fault> {
+        let name = self.name_attribute()?;
+        self.only_attributes(&["name"])?;
+        let mut values: Vec<String> = Vec::new();
+        for element in self.elements()? {
+            if element.name() != "value" {
+                return Err(element.unexpected("<value>"));
+            }
+            element.only_attributes(&[])?;
+            let value = element.identifier(element.node.text().unwrap_or_default().trim())?;
+            if values.contains(&value) {
+                return Err(element.fault(XmlFault::Duplicate { name: value }));
+            }
+            values.push(value);
+        }
+        if values.is_empty() || values.len() > ENUM_VALUES_MAX {
+            let max = ENUM_VALUES_MAX;
+            return Err(self.fault(XmlFault::EnumValues { count: values.len(), max }));
+        }
+        Ok(Enum { name, values })
+    }
+
+    fn read_struct(self) -> Result<DraftStruct, Fault> {
+        let name = self.name_attribute()?;
+        self.only_attributes(&["id", "name"])?;
+        let class_id = self.node.attribute("id").map(|class_id| {
+            let fault = || XmlFault::ClassId { class_id: excerpt(class_id) };
+            class_id.parse().map_err(|_| self.fault(fault()))
+        });
+        let class_id = class_id.transpose()?;
+        let mut fields = Vec::new();
+        for element in self.elements()? {
+            let list = match element.name() {
+                "list" => "[]",
+                "var" => "",
+                _ => return Err(element.unexpected("<var> or <list>")),
+            };
+            element.only_attributes(&["name", "type"])?;
+            element.no_elements()?;
+            fields.push(DraftField {
+                at: element.at(),
+                name: element.name_attribute()?,
+                type_name: excerpt(element.attribute("type")?) + list,
+            });
+        }
+        Ok(DraftStruct { at: self.at(), name, class_id, fields })
+    }
+
+    /// The elements inside; text among them is an error.
+    fn elements(self) -> Result<Vec<Self>, Fault> {
+        let mut elements = Vec::new();
+        for node in self.node.children() {
+            let inner = Self { node };
+            if node.is_element() {
+                elements.push(inner);
+            } else if node.is_text() && node.text().is_some_and(|text| !text.trim().is_empty()) {
+                return Err(inner.fault(XmlFault::Text));
+            }
+        }
+        Ok(elements)
+    }
+
+    fn no_elements(self) -> Result<(), Fault> {
+        match self.elements()?.first() {
+            None => Ok(()),
+            Some(element) => Err(element.unexpected("nothing")),
+        }
+    }
+
+    fn name(self) -> &'d str {
+        self.node.tag_name().name()
+    }
+
+    fn name_attribute(self) -> Result<String, Fault> {
+        self.identifier(self.attribute("name")?)
+    }
+
+    fn attribute(self, name: &'static str) -> Result<&'d str, Fault> {
+        let missing = || self.fault(XmlFault::NoAttribute { name });
+        self.node.attribute(name).ok_or_else(missing)
+    }
+
+    fn only_attributes(self, known: &[&str]) -> Result<(), Fault> {
+        match self.node.attributes().find(|attribute| !known.contains(&attribute.name())) {
+            None => Ok(()),
+            Some(attribute) => {
+                let name = excerpt(attribute.name());
+                Err(self.fault(XmlFault::Attribute { name }))
+            }
+        }
+    }
+
+    fn identifier(self, name: &str) -> Result<String, Fault> {
+        let right = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let first = name.as_bytes().first();
+        if first.is_some_and(|byte| !byte.is_ascii_digit())
+            && name.len() <= NAME_LEN_MAX
+            && name.bytes().all(right)
+        {
+            return Ok(name.to_owned());
+        }
+        Err(self.fault(XmlFault::Name { name: excerpt(name) }))
+    }
+
+    fn unexpected(self, expected: &'static str) -> Fault {
+        self.fault(XmlFault::Element { name: excerpt(self.name()), expected })
+    }
+
+    fn fault(self, fault: XmlFault) -> Fault {
+        (self.at(), fault)
+    }
+
+    fn at(self) -> usize {
+        self.node.range().start
+    }
+}
+
+/// What of a name an error keeps.
+fn excerpt(name: &str) -> String {
+    json::cut(name, NAME_LEN_MAX).to_owned()
+}
+
+/// Why some text is not a definition, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {fault}")]
+pub struct XmlError {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// What is wrong there.
+    pub fault: XmlFault,
+}
+
+/// What can be wrong with a definition. What it says itself is escaped when shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum XmlFault {
+    /// The element has an attribute that it cannot have.
+    #[error("unknown attribute {name:?}")]
+    Attribute {
+        /// Its name.
+        name: String,
+    },
+    /// A class id is a number from 0 to 255; of structs without one, the 256th is too many.
+    #[error("class id {class_id:?}, expected a number from 0 to 255")]
+    ClassId {
+        /// What it is.
+        class_id: String,
+    },
+    /// Two structs have the same class id.
+    #[error("class id {class_id} is that of {by:?}")]
+    ClassIdTaken {
+        /// The class id.
+        class_id: u8,
+        /// The first struct.
+        by: String,
+    },
+    /// Something else has this name.
+    #[error("{name:?} is taken")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// Another element is expected there.
+    #[error("<{}>, expected {expected}", name.escape_debug())]
+    Element {
+        /// What it is.
+        name: String,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// A struct without fields cannot be the type of a field.
+    #[error("{name:?} has no fields, and cannot be the type of one")]
+    Empty {
+        /// The struct.
+        name: String,
+    },
+    /// An enum has no values, or more than a byte can tell apart.
+    #[error("enum of {count} values, expected 1 to {max}")]
+    EnumValues {
+        /// How many it has.
+        count: usize,
+        /// How many it may have.
+        max: usize,
+    },
+    /// A name is letters, digits and underscores, and does not begin with a digit.
+    #[error("{name:?} is not a name")]
+    Name {
+        /// What it is.
+        name: String,
+    },
+    /// The element lacks an attribute.
+    #[error("no attribute `{name}`")]
+    NoAttribute {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A struct contains itself, and not by a list.
+    #[error("{name:?} contains itself")]
+    Recursive {
+        /// The struct.
+        name: String,
+    },
+    /// The text is not XML.
+    #[error("not XML: {message}")]
+    Syntax {
+        /// Why.
+        message: Box<str>,
+    },
+    /// There is text between elements.
+    #[error("text, expected an element")]
+    Text,
+    /// A struct fits in no frame, however short its lists are.
+    #[error("{name:?} fits in no frame")]
+    TooLarge {
+        /// The struct.
+        name: String,
+    },
+    /// The text is longer than a definition may be.
+    #[error("definition of {len} bytes, limit is {max}")]
+    TooLong {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// No enum and no struct has this name.
+    #[error("unknown type {name:?}")]
+    UnknownType {
+        /// The name.
+        name: String,
+    },
+}
+
+/// The longest definition.
+const TEXT_LEN_MAX: usize = 1 << 20;
+
+/// Elements, text, comments and attributes, all together.
+const NODES_MAX: u32 = 1 << 16;
+
+/// The longest name.
+const NAME_LEN_MAX: usize = 128;
+
+/// An ordinal is one byte.
+const ENUM_VALUES_MAX: usize = 256;
+
+/// No more is kept of what the reader of XML says.
+const MESSAGE_LEN_MAX: usize = 256;
