@@ -3,8 +3,8 @@
 use super::field::Type;
 use super::json::{self, CLASS_ID};
 use super::packets::{self, Packet};
-use super::xml::{XmlError, XmlFault};
-use std::collections::BTreeMap;
+use super::xml::{XmlError, XmlFault, excerpt};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The packets of a protocol, and how each is packed.
@@ -268,13 +268,14 @@ impl Draft {
 
 /// The fields of a struct, with what their types mean.
 fn fields(draft: &DraftStruct, names: &BTreeMap<&str, Kind>) -> Result<Vec<(String, Kind)>, Fault> {
-    let mut fields: Vec<(String, Kind)> = Vec::with_capacity(draft.fields.len());
+    let mut fields = Vec::with_capacity(draft.fields.len());
+    let mut taken = BTreeSet::from([CLASS_ID]);
     for DraftField { at, name, type_name } in &draft.fields {
-        if name == CLASS_ID || fields.iter().any(|(other, _)| other == name) {
+        if !taken.insert(name) {
             return Err((*at, XmlFault::Duplicate { name: name.clone() }));
         }
         let kind = kind(type_name, names)
-            .ok_or_else(|| (*at, XmlFault::UnknownType { name: type_name.clone() }))?;
+            .ok_or_else(|| (*at, XmlFault::UnknownType { name: excerpt(type_name) }))?;
         fields.push((name.clone(), kind));
     }
     Ok(fields)

@@ -11,6 +11,8 @@
 //! Left out: the optional signature before the first frame, the protocol's own encryption (TLS is there for that), and
 //! what a packet means (crate `serve`).
 //!
+//! Packets are those of version 1.8 and later, in which transports have attributes.
+//!
 //! Where the facts are silent, we chose: text is plain UTF-8 (not Java's modified kind), a boolean is 0 or 1 and
 //! nothing else, the property of `NotifyRegistered` is called `tournaments`, the lists of the list packets `snapshots`
 //! and `updates`, `FilteredJoinTableRequest` holds `ParamFilter`s, and the answers to `Mtt…` requests have a

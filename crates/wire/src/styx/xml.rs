@@ -45,8 +45,13 @@ impl<'d> Element<'d, '_> {
     fn read_enum(self) -> Result<Enum, Fault> {
         let name = self.name_attribute()?;
         self.only_attributes(&["name"])?;
-        let mut values: Vec<String> = Vec::new();
-        for element in self.elements()? {
+        let elements = self.elements()?;
+        let (count, max) = (elements.len(), ENUM_VALUES_MAX);
+        if !(1..=max).contains(&count) {
+            return Err(self.fault(XmlFault::EnumValues { count, max }));
+        }
+        let mut values = Vec::with_capacity(count);
+        for element in elements {
             if element.name() != "value" {
                 return Err(element.unexpected("<value>"));
             }
@@ -56,10 +61,6 @@ impl<'d> Element<'d, '_> {
                 return Err(element.fault(XmlFault::Duplicate { name: value }));
             }
             values.push(value);
-        }
-        if values.is_empty() || values.len() > ENUM_VALUES_MAX {
-            let max = ENUM_VALUES_MAX;
-            return Err(self.fault(XmlFault::EnumValues { count: values.len(), max }));
         }
         Ok(Enum { name, values })
     }
@@ -84,7 +85,7 @@ impl<'d> Element<'d, '_> {
             fields.push(DraftField {
                 at: element.at(),
                 name: element.name_attribute()?,
-                type_name: excerpt(element.attribute("type")?) + list,
+                type_name: format!("{}{list}", element.attribute("type")?),
             });
         }
         Ok(DraftStruct { at: self.at(), name, class_id, fields })
@@ -160,7 +161,7 @@ impl<'d> Element<'d, '_> {
 }
 
 /// What of a name an error keeps.
-fn excerpt(name: &str) -> String {
+pub(super) fn excerpt(name: &str) -> String {
     json::cut(name, NAME_LEN_MAX).to_owned()
 }
 

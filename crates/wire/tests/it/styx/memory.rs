@@ -64,3 +64,24 @@ fn a_list_takes_memory_in_proportion_to_its_bytes() {
     let (decoded, peak, _) = memory_of(|| Packet::decode(&payload).is_ok());
     assert!(decoded && peak <= 12 * payload.len(), "{peak} bytes");
 }
+
+/// An empty object is 3 bytes of text, and a whole struct in memory; the list doubles as it grows.
+#[test]
+fn a_list_in_json_takes_memory_in_proportion_to_its_text() {
+    let lists = [
+        (39, "seats"),
+        (100, "attributes"),
+        (153, "snapshots"),
+        (154, "updates"),
+        (155, "snapshots"),
+        (156, "updates"),
+        (170, "params"),
+        (201, "stamps"),
+    ];
+    for (class_id, list) in lists {
+        let elements = "{},".repeat(10_000);
+        let text = format!(r#"{{"{list}":[{elements}{{}}],"classId":{class_id}}}"#);
+        let (read, peak, _) = memory_of(|| Packet::read_json(text.as_bytes()).is_ok());
+        assert!(read && peak <= 128 * text.len(), "{list} of {class_id}: {peak} bytes");
+    }
+}
