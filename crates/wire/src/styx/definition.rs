@@ -20,9 +20,9 @@ use std::fmt::Write;
 /// ```
 ///
 /// Types are `bool`, `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `uint32`, `string`, and the names of enums
-/// and structs. A type with `[]` behind it is a list, and `<list type="T">` is the same as `<var type="T[]">`. A list of
-/// `int8` is bytes: Base64 in JSON. Structs without an id get 1, 2 and so on, in their order. Names are letters, digits
-/// and underscores, and are the same in JSON.
+/// and structs. A type with `[]` behind it is a list, and `<list type="T">` is the same as `<var type="T[]">`. A list
+/// of `int8` is bytes: Base64 in JSON. Structs without an id get 1, 2 and so on, in their order. Names are letters,
+/// digits and underscores, and are the same in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub(super) enums: Vec<Enum>,

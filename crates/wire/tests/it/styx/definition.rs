@@ -36,6 +36,19 @@ fn events_of_the_load_test_game_can_be_defined() {
     assert_eq!(game.unpack_json(&response[4..]).unwrap(), json);
 }
 
+#[test]
+fn the_example_of_the_documentation_holds() {
+    let page = include_str!("../../../../../docs/FORMATS.md");
+    let block = |language: &str| {
+        let (_, after) = page.split_once(&format!("```{language}\n")).unwrap();
+        after.split_once("```").unwrap().0
+    };
+    let definition = Definition::from_xml(block("xml")).unwrap();
+    let payload = definition.pack_json(block("json").as_bytes()).unwrap();
+    let packed = b"\x07\0\0\0\x01\0\0\0\x01\x01\x0c\0\0\0\x02\x01\x02\0\x02\xc3\xa9";
+    assert_eq!(payload.escape_ascii().to_string(), packed.escape_ascii().to_string());
+}
+
 /// Every type there is, lists of each kind, a struct before its definition, and ids where none are given.
 #[test]
 fn a_protocol_of_ones_own_is_packed() {
