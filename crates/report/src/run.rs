@@ -4,8 +4,8 @@ use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
 use crate::{layers, notes, open_loop, steps, verdict, words};
 use record::{
-    Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
-    RunRecord, Stalls, Summary, Workload, WorkloadResult,
+    Arrival, Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
+    Pushed, RunRecord, Stalls, Summary, Workload, WorkloadResult,
 };
 
 /// What a single run came to: response times or round trips, rates, counts, connections and their phases, cost, errors,
@@ -109,6 +109,7 @@ fn section(page: &mut Page, measured: &Measured<'_>) {
         throughput(page, measured);
     }
     counts(page, measured);
+    pushed(page, measured);
     if measured.is_open() {
         open_loop::outcomes(page, &measured.blocks);
     }
@@ -133,7 +134,54 @@ fn headline(page: &mut Page, measured: &Measured<'_>) {
     } else {
         percentiles(page, "round trip", measured.merged().or(of_block));
     }
-    page.pair("response", "none: a closed loop has no schedule; --rate has one");
+    match measured.workload.arrival {
+        Arrival::ClosedBots { think_ns } => left_out(page, measured, think_ns),
+        Arrival::Closed
+        | Arrival::Open { .. }
+        | Arrival::Bots { .. }
+        | Arrival::PartlyOpen { .. } => {
+            page.pair("response", "none: a closed loop has no schedule; --rate has one");
+        }
+    }
+}
+
+/// What bots that wait for their replies did not send: how far the loop has given way to the server.
+fn left_out(page: &mut Page, measured: &Measured<'_>, think_ns: u64) {
+    let bots = number::float(measured.workload.connections);
+    let regular = bots * number::float(measured.measured_ns()) / number::float(think_ns.max(1));
+    let sent = measured.blocks.iter().map(|block| number::float(block.counts.sent)).sum::<f64>();
+    let share = number::percent((1.0 - sent / regular).max(0.0));
+    page.pair("response", "none: these bots have no schedule; without --closed they have one");
+    page.pair(
+        "left out",
+        &format!(
+            "{share} of the {} messages that as many bots on a schedule send",
+            number::three(regular)
+        ),
+    );
+}
+
+/// What came unasked, and what the published test shows of times.
+fn pushed(page: &mut Page, measured: &Measured<'_>) {
+    let all = || measured.blocks.iter().filter_map(|block| block.pushed);
+    if all().next().is_none() {
+        return;
+    }
+    let sum = |of: fn(Pushed) -> u64| all().fold(0_u64, |sum, it| sum.saturating_add(of(it)));
+    let deliveries = sum(|pushed| pushed.deliveries);
+    let seconds = number::float(measured.measured_ns()) / 1e9;
+    let rate = number::per_second(number::float(deliveries) / seconds);
+    let notices = sum(|pushed| pushed.notices);
+    page.pair(
+        "deliveries",
+        &format!("{deliveries} to others at the table ({rate}), {notices} notices"),
+    );
+    if let Some((whole, exact)) =
+        measured.only_block().and_then(|block| block.last_1000_mean_ms.zip(block.last_1000_mean_ns))
+    {
+        let exact = number::nanos(exact);
+        page.pair("last 1000", &format!("mean {whole} ms as published, {exact} without rounding"));
+    }
 }
 
 /// Percentiles, each with the reason if it is missing.

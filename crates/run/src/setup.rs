@@ -9,7 +9,7 @@ use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
-use load::{Arrival, Expect, Header, Lifetime, Stop};
+use load::{Expect, Header, Lifetime, Stop};
 use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
 use record::{Environment, Warning};
 use std::collections::BTreeMap;

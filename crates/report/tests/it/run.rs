@@ -3,7 +3,8 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Counts, Ended, ErrorClass, Lifetime, Little, MessageKind, Phases, RunRecord, Stop, Warning,
+    Arrival, Counts, Ended, ErrorClass, Lifetime, Little, MessageKind, Phases, Pushed, RunRecord,
+    Stop, Warning, Whole,
 };
 use report::Style;
 
@@ -34,6 +35,38 @@ fn all_that_was_measured_of_one_target_is_shown() {
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
             verdict        trusted
+        "#]],
+    );
+}
+
+#[test]
+fn bots_that_wait_for_replies_are_told_what_they_left_out() {
+    let mut record = records::run();
+    let workload = &mut record.plan.workloads[0];
+    workload.target = "game://127.0.0.1:4123".to_owned();
+    workload.arrival = Arrival::ClosedBots { think_ns: 1_000_000_000 };
+    workload.connections = 1060;
+    let block = &mut record.blocks[0];
+    block.measured_ns = 10_000_000_000;
+    block.counts = Counts { planned: 10_000, sent: 10_000, ok: 10_000, ..Counts::default() };
+    block.pushed = Some(Pushed {
+        deliveries: 40_000,
+        notices: 12,
+        payload_bytes: 720_000,
+        whole: Whole { events: 11_000, replies: 11_000, deliveries: 44_000 },
+    });
+    block.last_1000_mean_ms = Some(60);
+    block.last_1000_mean_ns = Some(60_100_000);
+    check_lines(
+        &record,
+        &["game://", "1060 bots", "response", "left out", "deliveries", "last 1000"],
+        &expect![[r#"
+            game://127.0.0.1:4123
+            64 B binary, 1060 bots, each a message 1.00 s after the reply to its last, 1
+            response       none: these bots have no schedule; without --closed they have one
+            left out       5.7 % of the 10600 messages that as many bots on a schedule send
+            deliveries     40000 to others at the table (4.00 k/s), 12 notices
+            last 1000      mean 60 ms as published, 60.1 ms without rounding
         "#]],
     );
 }
@@ -224,4 +257,12 @@ fn a_target_that_was_never_reached_says_so() {
 
 fn check(record: &RunRecord, expected: &Expect) {
     expected.assert_eq(&report::run(record, &Style::default()));
+}
+
+/// The lines that have one of `words` in them.
+fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
+    let page = report::run(record, &Style::default());
+    let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
+    let lines: Vec<&str> = page.lines().filter(is_wanted).collect();
+    expected.assert_eq(&format!("{}\n", lines.join("\n")));
 }

@@ -25,6 +25,12 @@ pub(crate) struct OpenLoop {
     /// Bots: how often each of them sends
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::some_time, hide_short_help = true)]
     every: Nanos,
+    /// Bots: let each send --every after the reply to its last message, in place of every so often
+    ///
+    /// A closed loop: a bot whose reply takes long sends less, and the load gives way to the server that is measured.
+    /// There is no response time, only round trips.
+    #[arg(long, hide_short_help = true)]
+    closed: bool,
     /// Sessions: how many begin, e.g. 50/s
     ///
     /// Each has a connection of its own, on which it sends --messages-each, the next one --think after each reply: a
@@ -108,6 +114,11 @@ pub(crate) const CONFLICTS: &[Conflict] = &[
     Conflict { between: ["rate", "think"],           cure: "--think is for --sessions; leave one out" },
     Conflict { between: ["bots", "messages-each"],   cure: "--messages-each is for --sessions; leave one out" },
     Conflict { between: ["bots", "think"],           cure: "--think is for --sessions; bots send --every so often" },
+    Conflict { between: ["closed", "rate"],          cure: "by --rate messages are due whatever became of those before; leave one out" },
+    Conflict { between: ["closed", "sessions"],      cure: "a session awaits each reply anyway; leave --closed out" },
+    Conflict { between: ["closed", "spacing"],       cure: "with --closed nothing is due by a schedule; leave one out" },
+    Conflict { between: ["closed", "in-flight-max"], cure: "with --closed each bot has one message in flight; leave --in-flight-max out" },
+    Conflict { between: ["closed", "oracle"],        cure: "with --closed messages carry no header; leave one out" },
     Conflict { between: ["sessions", "every"],       cure: "--every is for --bots; sessions --think between messages" },
     Conflict { between: ["oracle", "expect"],        cure: "an oracle server answers with what was sent; leave --expect out" },
 ];
@@ -143,9 +154,23 @@ impl OpenLoop {
             .iter()
             .map(|&bots| Step {
                 name: several.then(|| format!("{} bots", Count(bots.get().into()))),
-                ..self.open(self.rate_of(bots), Pick::Own, Besides { connections: bots, ..besides })
+                ..self.play(bots, besides)
             })
             .collect())
+    }
+
+    /// So many bots.
+    fn play(&self, bots: NonZeroU32, besides: Besides) -> Step {
+        if !self.closed {
+            let besides = Besides { connections: bots, ..besides };
+            return self.open(self.rate_of(bots), Pick::Own, besides);
+        }
+        Step {
+            name: None,
+            connections: bots,
+            lifetime: Lifetime::Long,
+            arrival: Arrival::Think { think: self.every },
+        }
     }
 
     fn open(&self, rate: Rate, pick: Pick, besides: Besides) -> Step {
@@ -190,6 +215,7 @@ impl OpenLoop {
         let scheduled = open || bots || sessions;
         for (option, has_place, place) in [
             ("every", bots, "--bots"),
+            ("closed", bots, "--bots"),
             ("messages-each", sessions, "--sessions"),
             ("think", sessions, "--sessions"),
             ("spacing", scheduled, "--rate, --bots or --sessions"),
@@ -286,6 +312,7 @@ mod tests {
             ("--rate 2000/s --spacing poisson",            open("2000/s", Poisson, 50, Any, 10_000)),
             ("--bots 1k",                                  open("1000/s", Uniform, 1_000, Own, 5_000)),
             ("--bots 30 --every 250ms --spacing poisson",  open("30/250ms", Poisson, 30, Own, 600)),
+            ("--bots 30 --every 250ms --closed",           (30, Arrival::Think { think: Nanos::from_millis(250) })),
         ];
         for (options, (connections, arrival)) in table {
             let expected = vec![("ws://h/".to_owned(), connections, arrival)];

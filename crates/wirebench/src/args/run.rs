@@ -1,5 +1,6 @@
 //! `wirebench run URL`: drives any server.
 
+mod game;
 mod tls;
 
 use super::open_loop::{self, Besides, OpenLoop, Step};
@@ -39,8 +40,9 @@ pub(crate) const NAME: &str = "run";
 pub(crate) struct Run {
     /// The server, as in wss://127.0.0.1:8443/echo
     ///
-    /// tcp://, tcp-framed://, unix://, ws:// and http:// are spoken, and inside TLS tls://, tls-framed://, wss:// and
-    /// https://.
+    /// tcp://, tcp-framed://, unix://, ws://, http:// and styx:// are spoken, and inside TLS tls://, tls-framed://,
+    /// wss://, https:// and styx-tls://. At game://, game-ws:// and game-comet:// (game-tls://, game-wss://,
+    /// game-comet-tls://) each connection is a bot that logs in, sits down at a table and plays.
     #[arg(value_name = "URL")]
     url: Url,
     /// How many connections are held
@@ -170,6 +172,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
+    game: game::Game,
+    #[command(flatten)]
     tls: tls::Tls,
 }
 
@@ -191,7 +195,7 @@ Examples:
 
 /// Which options exclude each other.
 pub(crate) fn conflicts() -> Vec<Conflict> {
-    [CONFLICTS, open_loop::CONFLICTS, tls::CONFLICTS].concat()
+    [CONFLICTS, open_loop::CONFLICTS, game::CONFLICTS, tls::CONFLICTS].concat()
 }
 
 /// Those besides the ones of open loops.
@@ -223,6 +227,7 @@ impl Run {
     /// What is to be done; whatever makes no sense together is an error that says what would.
     fn plan(&self, settings: &Settings, seed: u64) -> Result<Plan, String> {
         let speech = self.speech()?;
+        self.check_game(settings)?;
         let payload = self.payload(settings, &speech, seed)?;
         let expect = self.expectation(&speech)?;
         let sources = self.sources()?;
@@ -327,13 +332,13 @@ impl Run {
     /// What is said besides the messages.
     fn speech(&self) -> Result<Speech, String> {
         let scheme = self.url.scheme;
-        let is_websocket = scheme.plain() == Scheme::WebSocket;
+        let is_websocket = matches!(scheme.plain(), Scheme::WebSocket | Scheme::GameWebSocket);
         let is_http = scheme.plain() == Scheme::Http;
         let has_headers = scheme.has_paths();
-        let websocket = "ws:// and wss://";
+        let websocket = "ws://, wss://, game-ws:// and game-wss://";
         #[rustfmt::skip]
         let all = [
-            ("--header",      "ws://, wss://, http:// and https://", !has_headers && !self.header.is_empty()),
+            ("--header",      "schemes over HTTP and WebSocket", !has_headers && !self.header.is_empty()),
             ("--subprotocol", websocket, !is_websocket && !self.subprotocol.is_empty()),
             ("--deflate",     websocket, !is_websocket && self.deflate.is_some()),
             ("--close",       websocket, !is_websocket && self.close == Close::AtOnce),
@@ -362,13 +367,32 @@ impl Run {
             subprotocols: self.subprotocol.clone(),
             deflate: self.deflate.clone(),
             tls: self.tls.speak(&self.url)?,
+            bots: self.game.bots(scheme)?,
             ..Speech::default()
         })
+    }
+
+    /// That nothing is asked of bots which their game decides.
+    fn check_game(&self, settings: &Settings) -> Result<(), String> {
+        let scheme = self.url.scheme;
+        let decided =
+            ["payload", "payload-kind", "size", "text", "binary", "expect", "oracle", "codec"];
+        match decided.into_iter().find(|it| scheme.is_game() && settings.is_flag(it)) {
+            None => Ok(()),
+            Some(option) => Err(format!(
+                "--{option} means nothing to {scheme}://, where each message is an event of the game, and its reply what \
+                 the game makes of it; leave it out"
+            )),
+        }
     }
 
     /// What messages hold.
     fn payload(&self, settings: &Settings, speech: &Speech, seed: u64) -> Result<Payload, String> {
         let scheme = self.url.scheme;
+        if scheme.is_game() {
+            let (content, source) = self.game.event();
+            return Ok(Payload { content, source, kind: None });
+        }
         if scheme.plain() == Scheme::Http && has_no_body(&speech.method) {
             let method = &speech.method;
             if self.open_loop.oracle {
@@ -390,7 +414,10 @@ impl Run {
             });
         }
         let payload = match &self.payload {
-            None => self.generated(seed),
+            None => {
+                self.game.packet(scheme, None)?;
+                self.generated(seed)
+            }
             Some(typed) => {
                 let bytes =
                     values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
@@ -402,13 +429,20 @@ impl Run {
                         "--payload {typed} is not UTF-8, and text is; use --binary"
                     ));
                 }
-                let source = format!("--payload {typed}");
-                Payload { content: Content::exactly(&bytes, as_text), source, kind: None }
+                let packet = self.game.packet(scheme, Some(&bytes))?;
+                let packed = if packet.is_some() { ", packed by --codec" } else { "" };
+                let content = packet.unwrap_or_else(|| Content::exactly(&bytes, as_text));
+                Payload { content, source: format!("--payload {typed}{packed}"), kind: None }
             }
         };
         if payload.content.payload().is_empty() && is_stream(scheme) {
             return Err(format!(
                 "a message of 0 bytes cannot be seen on {scheme}://; use tcp-framed://, or a --size from 1 B on"
+            ));
+        }
+        if payload.content.payload().is_empty() && scheme.plain() == Scheme::Styx {
+            return Err(format!(
+                "a packet of {scheme}:// has a class id at least; use a --size from 1 B on"
             ));
         }
         if !self.open_loop.oracle {
@@ -447,6 +481,9 @@ impl Run {
     fn expectation(&self, speech: &Speech) -> Result<Expect, String> {
         let scheme = self.url.scheme;
         let method = (scheme.plain() == Scheme::Http).then_some(speech.method.as_str());
+        if scheme.is_game() {
+            return Ok(Expect::InSequence);
+        }
         let Some(typed) = &self.expect else {
             return Ok(match method {
                 Some(method) if has_no_body(method) => Expect::Anything,
