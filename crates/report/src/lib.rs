@@ -2,6 +2,7 @@
 //!
 //! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`live_line`] what moves
 //! while either goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`] and [`hgrm`].
+//! For a browser: [`html`] is the whole page, [`figures`] its charts alone; `web` beside `src` is what makes them move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
@@ -10,10 +11,14 @@
 //!
 //! Start reading at [`ladder`].
 
+mod chart;
 mod compare;
 mod date;
 mod escape;
 mod export;
+mod figures;
+mod forest;
+mod html;
 mod ladder;
 mod layers;
 mod live;
@@ -21,15 +26,19 @@ mod notes;
 mod number;
 mod open_loop;
 mod page;
+mod published;
 mod run;
 mod sheet;
+mod stack;
 mod steps;
+mod svg;
 mod verdict;
 mod words;
 
 pub use compare::{compare, compares_nothing};
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
+pub use html::{HAS_FRONT_END, figures, html};
 pub use ladder::{conclusion, ladder};
 pub use live::{live_line, machine_line};
 pub use page::Style;

@@ -6,21 +6,24 @@ use record::{Block, Ended, Little, RunRecord};
 
 /// Says if the run did not end as planned.
 pub(crate) fn ended(page: &mut Page, record: &RunRecord) {
+    if let Some(words) = ended_words(record) {
+        page.remark(Tone::Failed, "partial:", &words);
+    }
+}
+
+/// Why the run did not end as planned; `None` if it did.
+pub(crate) fn ended_words(record: &RunRecord) -> Option<String> {
     match &record.ended {
-        Ended::Completed => {}
+        Ended::Completed => None,
         Ended::Interrupted { signal } => {
             let name = match signal {
                 2 => "SIGINT, Ctrl-C".to_owned(),
                 15 => "SIGTERM".to_owned(),
                 other => format!("signal {other}"),
             };
-            page.remark(
-                Tone::Failed,
-                "partial:",
-                &format!("ended by {name}; this is what was measured until then."),
-            );
+            Some(format!("ended by {name}; this is what was measured until then."))
         }
-        Ended::Partial { reason } => page.remark(Tone::Failed, "partial:", reason),
+        Ended::Partial { reason } => Some(reason.clone()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether the numbers may be believed: the last block of every page.
 
+use crate::escape::escape;
 use crate::page::{Page, Tone};
 use crate::steps;
 use record::{Level, Reason, RunRecord, Verdict};
@@ -43,15 +44,35 @@ pub(crate) fn show(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
         level @ (Level::Degraded | Level::Invalid) => steps::tone(level),
     };
     page.labelled("verdict", (tone, &format!("{}{meaning}", steps::name(verdict.level))));
+    for told in told(record, verdict) {
+        let label = format!("{}:", steps::name(told.level));
+        page.remark(steps::tone(told.level), &label, &told.text);
+        page.under("shown by", &told.evidence);
+        page.under("next", &told.advice);
+    }
+}
+
+/// A reason as it is told; escaped.
+pub(crate) struct Told {
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    pub(crate) evidence: String,
+    pub(crate) advice: String,
+}
+
+/// Every reason of `verdict`; those that differ in their workload alone are told together.
+pub(crate) fn told(record: &RunRecord, verdict: &Verdict) -> Vec<Told> {
     let mut shown: Vec<&Reason> = Vec::new();
+    let mut all = Vec::new();
     for reason in &verdict.reasons {
         if !shown.iter().any(|before| is_same(before, reason)) {
-            let all: Vec<&Reason> =
+            let same: Vec<&Reason> =
                 verdict.reasons.iter().filter(|other| is_same(reason, other)).collect();
-            show_reason(page, record, &all);
+            all.push(together(record, reason, &same));
             shown.push(reason);
         }
     }
+    all
 }
 
 /// Whether only the workload and its numbers differ.
@@ -60,8 +81,7 @@ fn is_same(one: &Reason, other: &Reason) -> bool {
 }
 
 /// A reason that may be about several workloads; the numbers are those of the first.
-fn show_reason(page: &mut Page, record: &RunRecord, all: &[&Reason]) {
-    let Some(first) = all.first() else { return };
+fn together(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Told {
     let workloads = &record.plan.workloads;
     let names: Vec<&str> = all
         .iter()
@@ -69,13 +89,14 @@ fn show_reason(page: &mut Page, record: &RunRecord, all: &[&Reason]) {
         .filter(|_| workloads.len() > 1)
         .collect();
     let about = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-    let label = format!("{}:", steps::name(first.level));
-    let text = format!("{}{about} [{}]", first.message, first.code);
-    page.remark(steps::tone(first.level), &label, &text);
     let evidence = match (names.first(), all.len()) {
         (Some(name), 2..) => format!("{name}: {}", first.evidence),
         _ => first.evidence.clone(),
     };
-    page.under("shown by", &evidence);
-    page.under("next", &first.advice);
+    Told {
+        level: first.level,
+        text: escape(&format!("{}{about} [{}]", first.message, first.code)),
+        evidence: escape(&evidence),
+        advice: escape(&first.advice),
+    }
 }

@@ -121,7 +121,7 @@ fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
 
 /// Writes a file whole or not at all: beside it first, then in its place. What is there and no plain file (a pipe, a
 /// device) is written into instead.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link is followed, so that what it leads to is replaced and not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {

@@ -119,6 +119,7 @@ pub(crate) enum Label {
     Next,
     Record,
     Repeat,
+    Report,
     Warning,
 }
 
@@ -129,6 +130,7 @@ impl Label {
             Self::Next => ("next", "\x1b[1m"),
             Self::Record => ("record", "\x1b[1m"),
             Self::Repeat => ("repeat", "\x1b[1m"),
+            Self::Report => ("report", "\x1b[1m"),
             Self::Warning => ("warning", "\x1b[1;33m"),
         }
     }

@@ -3,9 +3,11 @@
 mod bounds;
 mod compare;
 mod export;
+mod html;
 mod ladder;
 mod layers;
 mod live;
 mod open_loop;
 mod records;
 mod run;
+mod sweeps;

@@ -12,6 +12,7 @@ mod ladder;
 mod man;
 mod open_loop;
 mod outcome;
+mod report;
 mod run;
 mod selftest;
 mod serve;
@@ -100,6 +101,7 @@ enum Subcommand {
     Run(Box<run::Run>),
     Serve(Box<serve::Serve>),
     Show(show::Show),
+    Report(report::Report),
     Compare(compare::Compare),
     Doctor(doctor::Doctor),
     Certs(certs::Certs),
@@ -161,6 +163,7 @@ impl Invocation {
             Subcommand::Run(run) => run.run(&settings, &terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
+            Subcommand::Report(report) => report.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),

@@ -89,7 +89,7 @@ fn page(record: &RunRecord, style: &report::Style) -> String {
 }
 
 /// The record that was kept last.
-fn newest() -> Result<PathBuf, Failure> {
+pub(super) fn newest() -> Result<PathBuf, Failure> {
     match store::newest(Path::new(store::RECORDS)) {
         Ok(Some(path)) => Ok(path),
         Ok(None) => Err(Failure::usage(format!(

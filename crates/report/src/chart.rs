@@ -1,0 +1,322 @@
+//! What a chart shows, before anybody draws it: the same for the SVG, the table behind it, and the front end.
+//!
+//! A chart has subjects (what is compared: each has a colour and dashes) and measures (what is shown of each subject:
+//! each has a width and a mark). All texts are escaped by whoever makes a chart.
+//!
+//! Left out: where a point comes to lie ([`crate::svg`]).
+
+use crate::number;
+use serde::Serialize;
+
+/// A chart with everything that is needed to draw it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Chart {
+    /// Its file name without an ending, and its place on the page.
+    pub(crate) id: &'static str,
+    pub(crate) title: String,
+    /// What it shows, in a sentence.
+    pub(crate) caption: String,
+    /// Charts of one group share their x axis and one cursor.
+    pub(crate) group: &'static str,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) subjects: Vec<String>,
+    pub(crate) measures: Vec<String>,
+    pub(crate) series: Vec<Series>,
+    pub(crate) marks: Vec<Mark>,
+    /// Whether the line on which y is x is drawn.
+    pub(crate) ideal: bool,
+    /// Whether marks are named in the chart.
+    pub(crate) names_marks: bool,
+    /// Half as high: a strip under another chart.
+    pub(crate) strip: bool,
+    /// What is not there, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What is told along one side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Axis {
+    pub(crate) label: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) scale: Scale,
+}
+
+/// What numbers are, which says how they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// Bytes a second.
+    BytesPerSecond,
+    /// So many nines of a share: 2 is 99 %.
+    Nines,
+    /// How often a second.
+    PerSecond,
+    /// Seconds since a beginning.
+    Seconds,
+    /// A share of one.
+    Share,
+    /// Nanoseconds.
+    Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Series {
+    /// Whose it is, of [`Chart::subjects`].
+    pub(crate) subject: usize,
+    /// Which of [`Chart::measures`].
+    pub(crate) measure: usize,
+    /// By x.
+    pub(crate) points: Vec<Point>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// The 95 % interval, where there is one.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+/// A place on the x axis that a subject has, e.g. its knee.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Mark {
+    pub(crate) subject: usize,
+    pub(crate) label: String,
+    pub(crate) at: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// A line of a legend. Without a subject it is about all subjects, without a measure about all measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) subject: Option<usize>,
+    pub(crate) measure: Option<usize>,
+    /// Its colour and dashes, see [`Chart::look`]; `None`: those of no subject.
+    pub(crate) look: Option<usize>,
+    pub(crate) name: String,
+}
+
+/// Rows and columns of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Whether a column holds words, which stand at its left.
+    pub(crate) fn has_words(&self, column: &usize) -> bool {
+        let is_word = |row: &Vec<String>| {
+            row.get(*column).is_some_and(|cell| cell.starts_with(char::is_alphabetic))
+        };
+        self.rows.iter().any(is_word)
+    }
+}
+
+impl Chart {
+    /// Whether there is anything to draw.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.series.iter().all(|series| series.points.is_empty())
+    }
+
+    /// Leaves out what cannot be drawn: numbers that are none, and on a logarithmic axis what is not above zero.
+    pub(crate) fn without_the_undrawable(mut self) -> Self {
+        let fits = |axis: &Axis, value: f64| {
+            value.is_finite() && (value > 0.0 || axis.scale == Scale::Linear)
+        };
+        for series in &mut self.series {
+            series.points.retain(|point| fits(&self.x, point.x) && fits(&self.y, point.y));
+            for point in &mut series.points {
+                point.interval = point
+                    .interval
+                    .filter(|(low, high)| fits(&self.y, *low) && fits(&self.y, *high));
+            }
+        }
+        self.series.retain(|series| !series.points.is_empty());
+        self.marks.retain(|mark| {
+            [mark.at, mark.low, mark.high].into_iter().all(|value| fits(&self.x, value))
+        });
+        self
+    }
+
+    /// The largest x of points and of marks; 0 without any.
+    pub(crate) fn x_max(&self) -> f64 {
+        let points = self.points().map(|point| point.x);
+        points.chain(self.marks.iter().map(|mark| mark.high)).fold(0.0, f64::max)
+    }
+
+    /// All points of all lines.
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+
+    /// What gives a line its colour and dashes: its subject or, of an only one, its measure.
+    pub(crate) fn look(&self, subject: usize, measure: usize) -> usize {
+        if self.subjects.len() > 1 { subject } else { measure }
+    }
+
+    /// What a line is called.
+    pub(crate) fn name(&self, series: &Series) -> String {
+        let of = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_default();
+        let (subject, measure) =
+            (of(&self.subjects, series.subject), of(&self.measures, series.measure));
+        match (self.subjects.len() > 1, self.measures.len() > 1) {
+            (true, true) => format!("{subject} {measure}"),
+            (true, false) => subject,
+            (false, _) => measure,
+        }
+    }
+
+    /// What a legend tells apart: subjects where there are several, then measures.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let key = |subject, measure, look, name: &String| Key {
+            subject,
+            measure,
+            look,
+            name: name.clone(),
+        };
+        let mut keys = Vec::new();
+        if self.subjects.len() > 1 {
+            let subjects = self.subjects.iter().enumerate();
+            keys.extend(subjects.map(|(index, name)| key(Some(index), None, Some(index), name)));
+        }
+        if self.measures.len() > 1 || keys.is_empty() {
+            let is_only = keys.is_empty();
+            let measures = self.measures.iter().enumerate();
+            keys.extend(
+                measures
+                    .map(|(index, name)| key(None, Some(index), is_only.then_some(index), name)),
+            );
+        }
+        keys
+    }
+
+    /// Every point as text: a row for each x, a column for each line.
+    pub(crate) fn table(&self) -> Table {
+        let mut all: Vec<f64> = self.points().map(|point| point.x).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        let mut head = vec![self.x.label.to_owned()];
+        head.extend(self.series.iter().map(|series| self.name(series)));
+        let row = |x: f64| {
+            let cell = |series: &Series| {
+                let point = series.points.iter().find(|point| point.x.total_cmp(&x).is_eq());
+                point.map_or_else(|| number::MISSING.to_owned(), |point| self.y.unit.cell(point))
+            };
+            let mut row = vec![self.x.unit.shown(x)];
+            row.extend(self.series.iter().map(cell));
+            row
+        };
+        let rows = all.into_iter().map(row).collect();
+        Table { caption: self.title.clone(), head, rows }
+    }
+}
+
+impl Unit {
+    /// A value with its unit.
+    pub(crate) fn shown(self, value: f64) -> String {
+        match self {
+            Self::BytesPerSecond => format!("{}/s", number::bytes(value.round())),
+            Self::Nines => percentile(value),
+            Self::PerSecond => number::per_second(value),
+            Self::Seconds => format!("{} s", number::three(value)),
+            Self::Share => number::percent(value),
+            Self::Time => number::time(value),
+        }
+    }
+
+    /// A value and its interval.
+    fn cell(self, point: &Point) -> String {
+        match point.interval {
+            Some((low, high)) => {
+                format!("{} [{}, {}]", self.shown(point.y), self.shown(low), self.shown(high))
+            }
+            None => self.shown(point.y),
+        }
+    }
+
+    /// A value of an axis: as short as it can be.
+    pub(crate) fn tick(self, value: f64) -> String {
+        match self {
+            Self::BytesPerSecond => {
+                prefixed(value, &[(1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")])
+            }
+            Self::Nines => percentile(value),
+            Self::PerSecond => prefixed(value, &[(1e6, " M"), (1e3, " k"), (1.0, "")]),
+            Self::Seconds => format!("{} s", trimmed(value)),
+            Self::Share => format!("{} %", trimmed(value * 100.0)),
+            Self::Time => prefixed(value, &[(1e9, " s"), (1e6, " ms"), (1e3, " us"), (1.0, " ns")]),
+        }
+    }
+}
+
+/// `99.9 %` of 3 nines, `50 %` of 0.301: as many digits as tell it from its neighbours.
+fn percentile(nines: f64) -> String {
+    let decimals = match nines - 1e-9 {
+        ..2.0 => 0,
+        ..3.0 => 1,
+        ..4.0 => 2,
+        ..5.0 => 3,
+        ..6.0 => 4,
+        _ => 5,
+    };
+    format!("{:.decimals$} %", (1.0 - 10_f64.powf(-nines)) * 100.0)
+}
+
+/// By the largest of `prefixes` that `value` reaches.
+fn prefixed(value: f64, prefixes: &[(f64, &str)]) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let reached = prefixes.iter().find(|(unit, _)| value.abs() >= unit * 0.999_999);
+    let (unit, name) = reached.or_else(|| prefixes.last()).copied().unwrap_or((1.0, ""));
+    format!("{}{name}", trimmed(value / unit))
+}
+
+/// At most two decimals, none that is zero.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_short_and_have_their_unit() {
+        #[rustfmt::skip]
+        let table = [
+            (Unit::PerSecond,      0.0,         "0"),
+            (Unit::PerSecond,      500.0,       "500"),
+            (Unit::PerSecond,      1_500.0,     "1.5 k"),
+            (Unit::PerSecond,      12_000_000.0, "12 M"),
+            (Unit::BytesPerSecond, 2_500_000.0, "2.5 MB"),
+            (Unit::Time,           1e3,         "1 us"),
+            (Unit::Time,           2e8,         "200 ms"),
+            (Unit::Time,           0.5,         "0.5 ns"),
+            (Unit::Share,          0.2,         "20 %"),
+            (Unit::Seconds,        2.5,         "2.5 s"),
+            (Unit::Nines,          0.0,         "0 %"),
+            (Unit::Nines,          std::f64::consts::LOG10_2, "50 %"),
+            (Unit::Nines,          1.0,         "90 %"),
+            (Unit::Nines,          2.0,         "99 %"),
+            (Unit::Nines,          3.0,         "99.9 %"),
+            (Unit::Nines,          5.0,         "99.999 %"),
+        ];
+        for row @ (unit, value, expected) in table {
+            assert_eq!(unit.tick(value), expected, "{row:?}");
+        }
+    }
+}

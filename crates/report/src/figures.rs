@@ -1,0 +1,418 @@
+//! Which charts a record has: of a sweep, of a run, of a ladder.
+//!
+//! Left out: how charts are drawn ([`crate::svg`]), and the words around them ([`crate::html`]).
+
+use crate::chart::{Axis, Chart, Mark, Point, Scale, Series, Unit};
+use crate::escape::escape;
+use crate::number;
+use record::{Block, Knee, RunRecord, Second, Summary, Sweep, SweepStep};
+use stats::Histogram;
+
+/// All charts of `record` that have something to show, in the order of the page.
+pub(crate) fn of(record: &RunRecord) -> Vec<Chart> {
+    let charts = match &record.sweep {
+        Some(sweep) => {
+            let mut charts = sweep_charts(record, sweep);
+            charts.push(sweep_spectrum(sweep));
+            charts
+        }
+        None if record.plan.rounds.len() > 1 && record.plan.workloads.len() > 1 => {
+            vec![spectrum(record)]
+        }
+        None => {
+            let mut charts = over_time(record);
+            charts.push(spectrum(record));
+            charts
+        }
+    };
+    charts
+        .into_iter()
+        .map(Chart::without_the_undrawable)
+        .filter(|chart| !chart.is_empty())
+        .collect()
+}
+
+/// The four charts of the published test.
+fn sweep_charts(record: &RunRecord, sweep: &Sweep) -> Vec<Chart> {
+    vec![throughput(sweep), cpu(record, sweep), response(sweep), bandwidth(sweep)]
+}
+
+fn throughput(sweep: &Sweep) -> Chart {
+    let achieved = |step: &SweepStep| {
+        let interval = step.achieved_per_s.low.zip(step.achieved_per_s.high);
+        Some((step.achieved_per_s.value, interval))
+    };
+    let measures: [Measure<'_>; 1] = [("achieved", &achieved)];
+    Chart {
+        ideal: true,
+        names_marks: true,
+        caption: "Replies a second against the theoretical maximum; on the dotted line nothing is missing. A vertical \
+                  line is a knee, the band its interval."
+            .to_owned(),
+        ..stepped("throughput", "Throughput", (PER_SECOND, &measures), sweep)
+    }
+}
+
+fn cpu(record: &RunRecord, sweep: &Sweep) -> Chart {
+    let cpus = record.environment.cpus_online.map(f64::from).filter(|cpus| *cpus > 0.0);
+    let share = |cores: Option<f64>| Some((cores? / cpus?, None));
+    let server = |step: &SweepStep| share(step.server_cores_used);
+    let generator = |step: &SweepStep| share(step.generator_cores_used);
+    let idle = |step: &SweepStep| Some((step.machine_idle_fraction?, None));
+    let measures: [Measure<'_>; 3] =
+        [("machine idle", &idle), ("server", &server), ("generator", &generator)];
+    let axis = Axis { label: "share of all CPUs", unit: Unit::Share, scale: Scale::Linear };
+    let mut chart = Chart {
+        caption: "What of all CPUs nobody used, and what the server and the generator took."
+            .to_owned(),
+        ..stepped("cpu", "CPU", (axis, &measures), sweep)
+    };
+    if cpus.is_none() {
+        chart.notes.push(
+            "How many CPUs there are is not known: server and generator have no share.".to_owned(),
+        );
+    }
+    chart
+}
+
+fn response(sweep: &Sweep) -> Chart {
+    let percentile = |value: Option<u64>| Some((number::float(value?), None));
+    let p50 = |step: &SweepStep| percentile(step.response.as_ref()?.p50_ns);
+    let p99 = |step: &SweepStep| percentile(step.response.as_ref()?.p99_ns);
+    let last = |step: &SweepStep| Some((number::float(step.last_1000_mean_ms?) * 1e6, None));
+    let measures: [Measure<'_>; 3] =
+        [("p50", &p50), ("p99", &p99), ("mean of the last 1000", &last)];
+    let axis = Axis { label: "response time", unit: Unit::Time, scale: Scale::Logarithmic };
+    let mut chart = Chart {
+        caption: "From due to received, and beside it what the published test showed: the mean of the last 1000 in whole \
+                  milliseconds."
+            .to_owned(),
+        ..stepped("response", "Response time", (axis, &measures), sweep)
+    };
+    if sweep.steps.iter().any(|step| step.last_1000_mean_ms == Some(0)) {
+        chart.notes.push(
+            "A mean of 0 ms has no place on a logarithmic axis; it is in the table of steps."
+                .to_owned(),
+        );
+    }
+    for (index, line) in sweep.lines.iter().enumerate() {
+        let without: Vec<&Summary> = sweep
+            .steps
+            .iter()
+            .filter(|step| step.line == index)
+            .filter_map(|step| step.response.as_ref().filter(|times| times.p99_ns.is_none()))
+            .collect();
+        if let Some(first) = without.first() {
+            let reason = first.missing.get("p99_ns").map_or("too few replies", String::as_str);
+            chart.notes.push(escape(&format!(
+                "{}: no p99 at {} of its steps ({reason}).",
+                line.name,
+                without.len()
+            )));
+        }
+    }
+    chart
+}
+
+fn bandwidth(sweep: &Sweep) -> Chart {
+    let rate = |value: Option<f64>| Some((value?, None));
+    let payload = |step: &SweepStep| rate(step.payload_bytes_per_s);
+    let stream = |step: &SweepStep| rate(step.stream_bytes_per_s);
+    let interface = |step: &SweepStep| rate(step.interface_bytes_per_s);
+    let measures: [Measure<'_>; 3] =
+        [("stream", &stream), ("payload", &payload), ("interface", &interface)];
+    let axis = Axis { label: "bytes a second", unit: Unit::BytesPerSecond, scale: Scale::Linear };
+    Chart {
+        caption: "Both directions: payload alone, the stream with encoding and framing, and what the interface counted, \
+                  TCP and IP included."
+            .to_owned(),
+        ..stepped("bandwidth", "Bandwidth", (axis, &measures), sweep)
+    }
+}
+
+/// What is shown of each step, and what it is called.
+type Measure<'a> = (&'static str, &'a dyn Fn(&SweepStep) -> Option<(f64, Option<(f64, f64)>)>);
+
+/// A chart over the theoretical maximum, with a line for each line of the sweep and each measure.
+fn stepped(
+    id: &'static str,
+    title: &str,
+    (y, measures): (Axis, &[Measure<'_>]),
+    sweep: &Sweep,
+) -> Chart {
+    let mut series = Vec::new();
+    for (measure, (_, value)) in measures.iter().enumerate() {
+        for subject in 0..sweep.lines.len() {
+            let point = |step: &SweepStep| {
+                let (y, interval) = value(step)?;
+                Some(Point { x: step.offered_per_s, y, interval })
+            };
+            let steps = sweep.steps.iter().filter(|step| step.line == subject);
+            let mut points: Vec<Point> = steps.filter_map(point).collect();
+            points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            series.push(Series { subject, measure, points });
+        }
+    }
+    let notes = measures
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| {
+            series.iter().all(|line| line.measure != *index || line.points.is_empty())
+        })
+        .map(|(_, (name, _))| format!("{name}: not known for any step."))
+        .collect();
+    Chart {
+        id,
+        title: title.to_owned(),
+        caption: String::new(),
+        group: "sweep",
+        x: Axis {
+            label: "theoretical maximum, a second",
+            unit: Unit::PerSecond,
+            scale: Scale::Linear,
+        },
+        y,
+        subjects: sweep.lines.iter().map(|line| escape(&line.name)).collect(),
+        measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        series,
+        marks: knees(sweep),
+        ideal: false,
+        names_marks: false,
+        strip: false,
+        notes,
+    }
+}
+
+fn knees(sweep: &Sweep) -> Vec<Mark> {
+    let knee = |(subject, line): (usize, &record::SweepLine)| match line.knee {
+        Knee::Found { offered_per_s, low_per_s, high_per_s } => Some(Mark {
+            subject,
+            label: format!("{} {}", escape(&line.name), number::per_second(offered_per_s)),
+            at: offered_per_s,
+            low: low_per_s,
+            high: high_per_s,
+        }),
+        Knee::NotReached { .. } => None,
+    };
+    sweep.lines.iter().enumerate().filter_map(knee).collect()
+}
+
+/// Response times of each line at its last step below the knee.
+fn sweep_spectrum(sweep: &Sweep) -> Chart {
+    let mut subjects = Vec::new();
+    let mut series = Vec::new();
+    for (index, line) in sweep.lines.iter().enumerate() {
+        let Some(step) = last_carried(sweep, index) else { continue };
+        let rate = number::per_second(step.offered_per_s);
+        subjects.push(format!("{} at {rate}", escape(&line.name)));
+        let points = step.response.as_ref().map_or_else(Vec::new, quantiles);
+        series.push(Series { subject: subjects.len() - 1, measure: 0, points });
+    }
+    Chart {
+        title: "Percentile spectrum below the knee".to_owned(),
+        caption: "Which share of the replies stayed within which response time, at the last step that each line carried; \
+                  every line to the right is ten times rarer."
+            .to_owned(),
+        subjects,
+        series,
+        ..empty_spectrum("response time")
+    }
+}
+
+/// The step of a line with the largest load that it carried; without a knee its largest.
+pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
+    let bound = match sweep.lines.get(line)?.knee {
+        Knee::Found { low_per_s, .. } => low_per_s,
+        Knee::NotReached { offered_max_per_s, .. } => offered_max_per_s,
+    };
+    let steps = sweep.steps.iter().filter(|step| step.line == line);
+    steps
+        .filter(|step| step.offered_per_s <= bound * 1.000_001)
+        .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
+}
+
+/// The distributions of a run or a ladder.
+fn spectrum(record: &RunRecord) -> Chart {
+    let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
+    let label = if is_open { "response time" } else { "round trip" };
+    let workloads = &record.plan.workloads;
+    let mut series = Vec::new();
+    for result in &record.results {
+        let times = result.response.as_ref().or(result.round_trip.as_ref());
+        let points = times.map_or_else(Vec::new, quantiles);
+        series.push(Series { subject: result.workload, measure: 0, points });
+    }
+    let mut measures = vec![label.to_owned()];
+    if let ([block], true) = (&record.blocks[..], is_open) {
+        let all = block.open_loop.as_ref();
+        let parts = [
+            ("service time", all.and_then(|times| times.service.as_ref())),
+            ("send lag", all.and_then(|times| times.send_lag.as_ref())),
+        ];
+        for (name, times) in parts {
+            measures.push(name.to_owned());
+            let points = times.map_or_else(Vec::new, quantiles);
+            series.push(Series { subject: block.workload, measure: measures.len() - 1, points });
+        }
+    }
+    Chart {
+        subjects: workloads.iter().map(|workload| escape(&workload.name)).collect(),
+        measures,
+        series,
+        ..empty_spectrum(label)
+    }
+}
+
+fn empty_spectrum(label: &'static str) -> Chart {
+    Chart {
+        id: "spectrum",
+        title: "Percentile spectrum".to_owned(),
+        caption: "Which share of the messages stayed within which time; every line to the right is ten times rarer."
+            .to_owned(),
+        group: "spectrum",
+        x: Axis { label: "share of messages", unit: Unit::Nines, scale: Scale::Linear },
+        y: Axis { label, unit: Unit::Time, scale: Scale::Logarithmic },
+        subjects: Vec::new(),
+        measures: vec![label.to_owned()],
+        series: Vec::new(),
+        marks: Vec::new(),
+        ideal: false,
+        names_marks: false,
+        strip: false,
+        notes: Vec::new(),
+    }
+}
+
+/// A distribution as far as ten samples lie beyond; none if the record was changed by hand.
+fn quantiles(times: &Summary) -> Vec<Point> {
+    let Ok(histogram): Result<Histogram, _> = times.histogram() else { return Vec::new() };
+    let all = std::iter::successors(Some(0.0), |nines| Some(nines + NINES_STEP));
+    all.map_while(|nines: f64| {
+        let time = histogram.quantile(1.0 - 10_f64.powf(-nines)).ok()?;
+        (nines < NINES_MAX).then(|| Point { x: nines, y: number::float(time.0), interval: None })
+    })
+    .collect()
+}
+
+/// How the measured seconds went, one after the other.
+fn over_time(record: &RunRecord) -> Vec<Chart> {
+    let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
+    let start = record.blocks.iter().map(|block| block.started_at_ns).min().unwrap_or(0);
+    let rate = |count: u64, second: &Second| {
+        (second.duration_ns > 0)
+            .then(|| number::float(count) * 1e9 / number::float(second.duration_ns))
+    };
+    let time = |ns: Option<u64>| ns.map(number::float);
+    let due = |second: &Second| rate(second.sent.saturating_add(second.unsent), second);
+    let answered = |second: &Second| rate(second.ok, second);
+    let failed = |second: &Second| rate(second.error.saturating_add(second.timed_out), second);
+    let [p50, p99, max]: [fn(&Second) -> Option<u64>; 3] = if is_open {
+        [
+            |second| second.response_p50_ns,
+            |second| second.response_p99_ns,
+            |second| second.response_max_ns,
+        ]
+    } else {
+        [|second| second.p50_ns, |second| second.p99_ns, |second| second.max_ns]
+    };
+    let (p50, p99, max) = (
+        move |second: &Second| time(p50(second)),
+        move |second: &Second| time(p99(second)),
+        move |second: &Second| time(max(second)),
+    );
+    let lag = |second: &Second| time(second.send_lag_max_ns);
+    let (label, title) = if is_open {
+        ("response time", "Response time over time")
+    } else {
+        ("round trip", "Round trip over time")
+    };
+    let times = Axis { label, unit: Unit::Time, scale: Scale::Logarithmic };
+    let mut charts = vec![
+        Chart {
+            caption: "What was due and what was answered in each second of the measured time."
+                .to_owned(),
+            ..timed(
+                "rate",
+                "Messages a second",
+                PER_SECOND,
+                &[("answered", &answered), ("due", &due), ("failed", &failed)],
+                (record, start),
+            )
+        },
+        Chart {
+            caption:
+                "Percentiles of each second, and its longest; a percentile needs replies enough."
+                    .to_owned(),
+            ..timed(
+                "latency",
+                title,
+                times,
+                &[("p50", &p50), ("p99", &p99), ("longest", &max)],
+                (record, start),
+            )
+        },
+    ];
+    if is_open {
+        let axis = Axis { label: "longest send lag", unit: Unit::Time, scale: Scale::Logarithmic };
+        charts.push(Chart {
+            caption: "How late we ourselves were: the longest from due to sent in each second."
+                .to_owned(),
+            strip: true,
+            ..timed("send-lag", "Send lag", axis, &[("send lag", &lag)], (record, start))
+        });
+    }
+    charts
+}
+
+/// What is shown of each second, and what it is called.
+type OfSecond<'a> = (&'static str, &'a dyn Fn(&Second) -> Option<f64>);
+
+fn timed(
+    id: &'static str,
+    title: &str,
+    y: Axis,
+    measures: &[OfSecond<'_>],
+    (record, start): (&RunRecord, u64),
+) -> Chart {
+    let mut series = Vec::new();
+    for (measure, (_, value)) in measures.iter().enumerate() {
+        for subject in 0..record.plan.workloads.len() {
+            let blocks = record.blocks.iter().filter(|block| block.workload == subject);
+            let point = |block: &Block, second: &Second| {
+                let begin = block.started_at_ns.saturating_sub(start).saturating_add(second.at_ns);
+                let middle = number::float(begin) + number::float(second.duration_ns) / 2.0;
+                Some(Point { x: middle / 1e9, y: value(second)?, interval: None })
+            };
+            let points = blocks
+                .flat_map(|block| {
+                    block.series.iter().filter_map(move |second| point(block, second))
+                })
+                .collect();
+            series.push(Series { subject, measure, points });
+        }
+    }
+    Chart {
+        id,
+        title: title.to_owned(),
+        caption: String::new(),
+        group: "time",
+        x: Axis { label: "measured time", unit: Unit::Seconds, scale: Scale::Linear },
+        y,
+        subjects: record.plan.workloads.iter().map(|workload| escape(&workload.name)).collect(),
+        measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        series,
+        marks: Vec::new(),
+        ideal: false,
+        names_marks: false,
+        strip: false,
+        notes: Vec::new(),
+    }
+}
+
+const PER_SECOND: Axis =
+    Axis { label: "messages a second", unit: Unit::PerSecond, scale: Scale::Linear };
+
+/// How far apart the points of a spectrum are.
+const NINES_STEP: f64 = 0.1;
+/// A spectrum ends at a millionth.
+const NINES_MAX: f64 = 6.05;

@@ -1,0 +1,460 @@
+//! Charts as SVG: axes with ticks, lines, intervals, marks with their bands, and where it stands alone a legend.
+//!
+//! What is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within a page it
+//! is among the page's style sheets, so that its Content-Security-Policy can do without inline styles.
+//!
+//! Start reading at [`draw`].
+
+use crate::chart::{Axis, Chart, Key, Mark, Point, Scale, Series, Unit};
+use std::fmt::Write as _;
+
+/// Where a drawing is to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a file of its own: with title, legend, style and background.
+    Alone,
+    /// In a page that has all these.
+    Page,
+}
+
+/// `chart` as an `svg` element.
+pub(crate) fn draw(chart: &Chart, place: Place) -> String {
+    let frame = Frame::of(chart, place);
+    let mut svg = Writer { text: String::new() };
+    let (width, height) = (WIDTH, frame.height);
+    let namespace = match place {
+        Place::Alone => " xmlns=\"http://www.w3.org/2000/svg\"",
+        Place::Page => "",
+    };
+    let (title, caption) = (xml(&chart.title), xml(&chart.caption));
+    let id = chart.id;
+    svg.line(&format!(
+        "<svg{namespace} class=\"chart\" role=\"img\" viewBox=\"0 0 {width} {height}\" \
+         aria-labelledby=\"{id}-title {id}-text\">"
+    ));
+    svg.line(&format!("<title id=\"{id}-title\">{title}</title>"));
+    svg.line(&format!("<desc id=\"{id}-text\">{caption}</desc>"));
+    if place == Place::Alone {
+        svg.line(&format!("<style>{STYLE}</style>"));
+        svg.line(&format!("<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>"));
+        svg.line(&format!("<text class=\"heading\" x=\"{MARGIN}\" y=\"20\">{title}</text>"));
+    }
+    svg.axes(chart, &frame);
+    svg.marks(chart, &frame);
+    if chart.ideal {
+        let end = frame.x.max.min(frame.y.max);
+        let start = frame.x.min.max(frame.y.min);
+        let [x1, y1] = frame.place(start, start);
+        let [x2, y2] = frame.place(end, end);
+        svg.line(&format!("<path class=\"ideal\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"));
+    }
+    for series in &chart.series {
+        svg.series(series, chart.look(series.subject, series.measure), &frame);
+    }
+    if place == Place::Alone {
+        svg.legend(chart, &frame);
+    }
+    svg.text.push_str("</svg>\n");
+    svg.text
+}
+
+/// The key to a line in a legend of a page.
+pub(crate) fn swatch(key: &Key) -> String {
+    format!(
+        "<svg class=\"swatch\" aria-hidden=\"true\" viewBox=\"0 0 28 12\" width=\"28\" height=\"12\">{}</svg>",
+        piece(key)
+    )
+}
+
+/// A short piece of a line, 28 wide and 12 high.
+fn piece(key: &Key) -> String {
+    let classes = key.look.map_or_else(|| "plain".to_owned(), subject_classes);
+    let measure = key.measure.unwrap_or(0);
+    let dot = key.measure.map_or_else(String::new, |measure| mark(measure, 14.0, 6.0));
+    format!("<g class=\"{classes} m{measure}\"><path class=\"line\" d=\"M1 6L27 6\"/>{dot}</g>")
+}
+
+/// Where data lie on the drawing.
+struct Frame {
+    x: Range,
+    y: Range,
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+    height: f64,
+}
+
+impl Frame {
+    fn of(chart: &Chart, place: Place) -> Self {
+        let heading = if place == Place::Alone { 26.0 } else { 0.0 };
+        let top = heading + 30.0;
+        let bottom = top + if chart.strip { 84.0 } else { 210.0 };
+        let legend = if place == Place::Alone { 20.0 * rows(chart) + 10.0 } else { 0.0 };
+        let x_max = chart.x_max();
+        let xs = chart.points().map(|point| point.x);
+        let ys = chart.points().flat_map(|point| {
+            let (low, high) = point.interval.unwrap_or((point.y, point.y));
+            [point.y, low, high]
+        });
+        // The ideal goes on where the lines leave it.
+        let ys = ys.chain(chart.ideal.then_some(x_max));
+        let x = match (chart.x.unit, chart.x.scale) {
+            // Up to the last point: a round end would leave nothing in it.
+            (Unit::Seconds | Unit::Nines | Unit::PerSecond, Scale::Linear) => Range {
+                min: 0.0,
+                max: if x_max > 0.0 { x_max * 1.02 } else { 1.0 },
+                scale: Scale::Linear,
+            },
+            _ => Range::of(&chart.x, xs),
+        };
+        let y = if chart.y.unit == Unit::Share {
+            Range { min: 0.0, max: 1.0, scale: Scale::Linear }
+        } else {
+            Range::of(&chart.y, ys)
+        };
+        Self {
+            x,
+            y,
+            left: 56.0,
+            top,
+            right: WIDTH - MARGIN,
+            bottom,
+            height: bottom + 44.0 + legend,
+        }
+    }
+
+    /// Where a point of the data lies.
+    fn place(&self, x: f64, y: f64) -> [f64; 2] {
+        let across = self.left + self.x.share(x) * (self.right - self.left);
+        let down = self.bottom - self.y.share(y) * (self.bottom - self.top);
+        [across, down]
+    }
+}
+
+/// From where to where an axis goes.
+struct Range {
+    min: f64,
+    max: f64,
+    scale: Scale,
+}
+
+impl Range {
+    /// Round ends around all `values`; a linear one begins at zero.
+    fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = values
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+        match axis.scale {
+            Scale::Linear => {
+                let max = if high > 0.0 { high } else { 1.0 };
+                let step = round_step(max / 5.0);
+                Self { min: 0.0, max: (max / step - 1e-9).ceil() * step, scale: Scale::Linear }
+            }
+            Scale::Logarithmic => {
+                let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
+                let decade = |value: f64| 10_f64.powf(value.log10().floor());
+                let down = ONE_TWO_FIVE.map(|part| part * decade(low));
+                let min = down
+                    .into_iter()
+                    .filter(|edge| *edge <= low * 1.000_001)
+                    .fold(decade(low), f64::max);
+                let up = ONE_TWO_FIVE.map(|part| part * decade(high));
+                let max = up
+                    .into_iter()
+                    .filter(|edge| *edge >= high * 0.999_999)
+                    .fold(10.0 * decade(high), f64::min);
+                let max = if max / min < 9.9 { min * 10.0 } else { max };
+                Self { min, max, scale: Scale::Logarithmic }
+            }
+        }
+    }
+
+    /// How far along the axis: 0 to 1.
+    fn share(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear => (value - self.min) / (self.max - self.min),
+            Scale::Logarithmic => (value / self.min).ln() / (self.max / self.min).ln(),
+        };
+        if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Where its ticks are.
+    fn ticks(&self, unit: Unit) -> Vec<f64> {
+        match (self.scale, unit) {
+            (_, Unit::Nines) => {
+                let whole = std::iter::successors(Some(1.0), |nines| Some(nines + 1.0));
+                let mut ticks = vec![0.0, 0.5_f64.log10().abs()];
+                ticks.extend(whole.take_while(|nines| *nines <= self.max + 1e-9));
+                ticks
+            }
+            (Scale::Linear, _) => {
+                let step = round_step((self.max - self.min) / 5.0);
+                let all = std::iter::successors(Some(0.0), |count| Some(count + 1.0));
+                all.map(|count| self.min + count * step)
+                    .take_while(|tick| *tick <= self.max + step * 1e-6)
+                    .collect()
+            }
+            (Scale::Logarithmic, _) => {
+                let decades = (self.max / self.min).log10();
+                let parts: &[f64] = if decades > 3.5 { &[1.0] } else { &ONE_TWO_FIVE };
+                let first = 10_f64.powf((self.min.log10() + 1e-9).floor());
+                std::iter::successors(Some(first), |decade| Some(decade * 10.0))
+                    .take_while(|decade| *decade <= self.max * 1.000_001)
+                    .flat_map(|decade| parts.iter().map(move |part| part * decade))
+                    .filter(|tick| (self.min * 0.999_999..=self.max * 1.000_001).contains(tick))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `least`.
+fn round_step(least: f64) -> f64 {
+    let decade = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|part| part * decade);
+    steps.into_iter().find(|step| *step >= least * 0.999_999).unwrap_or(1.0)
+}
+
+const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
+
+/// An SVG so far.
+struct Writer {
+    text: String,
+}
+
+impl Writer {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn axes(&mut self, chart: &Chart, frame: &Frame) {
+        let Frame { left, top, right, bottom, .. } = *frame;
+        for tick in frame.y.ticks(chart.y.unit) {
+            let [_, y] = frame.place(frame.x.min, tick);
+            let label = xml(&chart.y.unit.tick(tick));
+            self.line(&format!("<path class=\"grid\" d=\"M{left:.1} {y:.1}L{right:.1} {y:.1}\"/>"));
+            let (x, below) = (left - 6.0, y + 4.0);
+            self.line(&format!(
+                "<text class=\"tick end\" x=\"{x:.1}\" y=\"{below:.1}\">{label}</text>"
+            ));
+        }
+        let mut free_from = 0.0;
+        for tick in frame.x.ticks(chart.x.unit) {
+            let [x, _] = frame.place(tick, frame.y.min);
+            let label = chart.x.unit.tick(tick);
+            self.line(&format!("<path class=\"grid\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"));
+            let half = width_of(&label) / 2.0 + 3.0;
+            // What would lie over its neighbour goes without a label.
+            if x - half >= free_from {
+                let (label, y) = (xml(&label), bottom + 17.0);
+                self.line(&format!(
+                    "<text class=\"tick middle\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>"
+                ));
+                free_from = x + half;
+            }
+        }
+        let base = format!("M{left:.1} {top:.1}L{left:.1} {bottom:.1}L{right:.1} {bottom:.1}");
+        self.line(&format!("<path class=\"axis\" d=\"{base}\"/>"));
+        let (x_label, y_label) = (xml(chart.x.label), xml(chart.y.label));
+        let (above, below) = (top - 12.0, bottom + 36.0);
+        self.line(&format!(
+            "<text class=\"label\" x=\"{MARGIN}\" y=\"{above:.1}\">{y_label}</text>"
+        ));
+        self.line(&format!(
+            "<text class=\"label end\" x=\"{right:.1}\" y=\"{below:.1}\">{x_label}</text>"
+        ));
+    }
+
+    fn marks(&mut self, chart: &Chart, frame: &Frame) {
+        let mut y = frame.top + 13.0;
+        for Mark { subject, label, at, low, high } in &chart.marks {
+            let (top, bottom) = (frame.top, frame.bottom);
+            let [x1, x, x2] = [*low, *at, *high].map(|value| frame.place(value, frame.y.min)[0]);
+            let (width, height) = (x2 - x1, bottom - top);
+            let classes = subject_classes(chart.look(*subject, 0));
+            self.line(&format!("<g class=\"{classes}\">"));
+            self.line(&format!(
+                "<rect class=\"band\" x=\"{x1:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+            ));
+            self.line(&format!("<path class=\"mark\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"));
+            if chart.names_marks {
+                let left = x - frame.left > width_of(label) + 8.0;
+                let right_most = frame.right - width_of(label) - 2.0;
+                let (side, at) =
+                    if left { ("end", x - 5.0) } else { ("start", (x + 5.0).min(right_most)) };
+                let label = xml(label);
+                self.line(&format!(
+                    "<text class=\"name {side}\" x=\"{at:.1}\" y=\"{y:.1}\">{label}</text>"
+                ));
+                y += 16.0;
+            }
+            self.line("</g>");
+        }
+    }
+
+    fn series(&mut self, series: &Series, look: usize, frame: &Frame) {
+        let (subject, measure) = (subject_classes(look), series.measure);
+        self.line(&format!("<g class=\"{subject} m{measure}\">"));
+        let mut path = String::new();
+        let (mut intervals, mut dots) = (String::new(), String::new());
+        let few = series.points.len() <= DOTS_MAX;
+        for (index, point) in series.points.iter().enumerate() {
+            let Point { x, y, interval } = *point;
+            let [across, down] = frame.place(x, y);
+            let step = if index == 0 { 'M' } else { 'L' };
+            write!(path, "{step}{across:.1} {down:.1}").expect("writing to memory does not fail");
+            if let Some((low, high)) = interval {
+                let ([_, from], [_, to]) = (frame.place(x, low), frame.place(x, high));
+                // Shorter than its own dot it would not be seen.
+                if from - to > 2.0 * DOT {
+                    write!(intervals, "M{across:.1} {from:.1}L{across:.1} {to:.1}")
+                        .expect("writing to memory does not fail");
+                }
+            }
+            if few {
+                dots += &mark(measure, across, down);
+            }
+        }
+        self.line(&format!("<path class=\"line\" d=\"{path}\"/>"));
+        if !intervals.is_empty() {
+            self.line(&format!("<path class=\"interval\" d=\"{intervals}\"/>"));
+        }
+        if !dots.is_empty() {
+            self.line(&dots);
+        }
+        self.line("</g>");
+    }
+
+    fn legend(&mut self, chart: &Chart, frame: &Frame) {
+        let (mut x, mut y) = (MARGIN, frame.bottom + 60.0);
+        for key in chart.keys() {
+            let width = key_width(&key.name);
+            if x + width > WIDTH && x > MARGIN {
+                (x, y) = (MARGIN, y + 20.0);
+            }
+            let (after, key_top, name) = (x + 32.0, y - 10.0, xml(&key.name));
+            self.line(&format!(
+                "<g transform=\"translate({x:.1} {key_top:.1})\">{}</g>",
+                piece(&key)
+            ));
+            self.line(&format!(
+                "<text class=\"label\" x=\"{after:.1}\" y=\"{y:.1}\">{name}</text>"
+            ));
+            x += width;
+        }
+    }
+}
+
+/// How many rows the legend takes.
+fn rows(chart: &Chart) -> f64 {
+    let (mut rows, mut x) = (1.0, MARGIN);
+    for Key { name, .. } in chart.keys() {
+        let width = key_width(&name);
+        if x + width > WIDTH && x > MARGIN {
+            (x, rows) = (MARGIN, rows + 1.0);
+        }
+        x += width;
+    }
+    rows
+}
+
+fn key_width(name: &str) -> f64 {
+    34.0 + width_of(name) + 14.0
+}
+
+/// Colour and dashes of a subject. They come round at different lengths, so 42 subjects differ.
+pub(crate) fn subject_classes(subject: usize) -> String {
+    format!("c{} d{}", subject % COLOURS, (subject % COLOURS + subject / COLOURS) % DASHES)
+}
+
+/// What stands on a point: a disc, a triangle, a ring.
+fn mark(measure: usize, x: f64, y: f64) -> String {
+    match measure {
+        0 => format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT}\"/>"),
+        1 => {
+            let (top, low, left, right) = (y - DOT - 0.5, y + DOT - 0.5, x - DOT, x + DOT);
+            format!(
+                "<path class=\"dot\" d=\"M{x:.1} {top:.1}L{right:.1} {low:.1}L{left:.1} {low:.1}Z\"/>"
+            )
+        }
+        _ => format!("<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT}\"/>"),
+    }
+}
+
+/// About how wide a text is.
+fn width_of(text: &str) -> f64 {
+    text.chars().fold(0.0, |width, _| width + 6.7)
+}
+
+/// `text` as XML takes it for text, also within quotes.
+pub(crate) fn xml(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // XML has no way to write these.
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                safe.push('\u{fffd}')
+            }
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// The colours and widths of charts, light and dark.
+pub(crate) const STYLE: &str = include_str!("../templates/chart.css");
+
+const WIDTH: f64 = 480.0;
+const MARGIN: f64 = 12.0;
+/// The radius of the mark on a point.
+const DOT: f64 = 3.0;
+/// With more points than this a line goes without marks.
+const DOTS_MAX: usize = 60;
+const COLOURS: usize = 7;
+const DASHES: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(scale: Scale, unit: Unit, values: &[f64]) -> Vec<String> {
+        let range = Range::of(&Axis { label: "", unit, scale }, values.iter().copied());
+        range.ticks(unit).into_iter().map(|tick| unit.tick(tick)).collect()
+    }
+
+    #[test]
+    fn axes_have_round_ticks_around_all_that_they_show() {
+        use Scale::{Linear, Logarithmic};
+        #[rustfmt::skip]
+        let table: [(Scale, Unit, &[f64], &str); 7] = [
+            (Linear,      Unit::PerSecond, &[100.0, 2_000.0],  "0, 500, 1 k, 1.5 k, 2 k"),
+            (Linear,      Unit::PerSecond, &[17.0],            "0, 5, 10, 15, 20"),
+            (Linear,      Unit::PerSecond, &[],                "0, 0.2, 0.4, 0.6, 0.8, 1"),
+            (Logarithmic, Unit::Time,      &[3e3, 4e7],        "10 us, 100 us, 1 ms, 10 ms"),
+            (Logarithmic, Unit::Time,      &[5e3, 5e3],        "5 us, 10 us, 20 us, 50 us"),
+            (Logarithmic, Unit::Time,      &[1e3, 1e9],        "1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s"),
+            (Logarithmic, Unit::Time,      &[],                "1 ns, 2 ns, 5 ns, 10 ns"),
+        ];
+        for (scale, unit, values, expected) in table {
+            assert_eq!(ticks(scale, unit, values).join(", "), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn no_text_leaves_its_element() {
+        assert_eq!(xml("a<b>&\"'\u{1}"), "a&lt;b&gt;&amp;&quot;&#39;\u{fffd}");
+    }
+
+    #[test]
+    fn many_subjects_look_different() {
+        let all: std::collections::BTreeSet<String> = (0..42).map(subject_classes).collect();
+        assert_eq!(all.len(), 42);
+    }
+}

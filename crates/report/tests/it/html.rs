@@ -1,0 +1,286 @@
+//! The page for a browser: what it holds, and what it never holds whatever a record says.
+
+use crate::{records, sweeps};
+use expect_test::{expect, expect_file};
+use record::{Ended, ErrorClass, Knee, Level, Reason, RunRecord, Verdict, Warning};
+
+#[test]
+fn a_chart_alone_is_an_svg_that_needs_nothing_else() {
+    let figures = report::figures(&sweeps::cubeia());
+    let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "throughput.svg",
+            "cpu.svg",
+            "response.svg",
+            "bandwidth.svg",
+            "spectrum.svg",
+            "layers.svg"
+        ]
+    );
+    for (name, svg) in &figures {
+        let tags = tags(svg);
+        assert!(tags.starts_with(&["svg", "title", "desc", "style"].map(str::to_owned)), "{name}");
+        assert_eq!(svg.matches("role=\"img\"").count(), 1, "{name}");
+    }
+    expect_file!["golden/throughput.svg"].assert_eq(&figures[0].1);
+}
+
+#[test]
+fn a_ladder_is_a_page_with_its_ratios() {
+    let record = records::layered(&["tcp", "ws", "wss"]);
+    expect_file!["golden/ladder.html"].assert_eq(&redacted(&report::html(&record)));
+    let names: Vec<String> = report::figures(&record).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["ratios.svg"]);
+}
+
+#[test]
+fn what_was_published_is_set_beside_what_was_found() {
+    let page = report::html(&sweeps::cubeia());
+    let (_, findings) = page.split_once("<table class=\"findings\">").unwrap();
+    let (findings, _) = findings.split_once("</table>").unwrap();
+    expect![[r#"
+        published
+        here
+        The knee
+        about 1500 events/s, where WebSocket begins to trail off
+        holds
+        : binary 24.0 k/s [23.8 k/s, 24.2 k/s], WebSocket 15.2 k/s [15.0 k/s, 15.4 k/s]: WebSocket gives way first. How many events that is depends on the machine; the order does not.
+        Throughput below the knee
+        within 1 % of each other
+        holds
+        : at 8 loads that both carried they differ by 0 % at most. By the rule itself it cannot be much more: whoever carries a load misses less than 1 % of it.
+        Response time
+        well under 60 ms at 2000 events/s
+        holds
+        : binary at 2.00 k/s: p50 176 us, p99 291 us, mean 185 us; WebSocket at 2.00 k/s: p50 258 us, p99 433 us, mean 272 us. Ours count from when an event was due, and the percentile is beside the mean that hides it.
+        Bandwidth
+        WebSocket takes about 20 % more
+        does not hold
+        : an event at 12.0 k/s costs WebSocket more by: payload 0 %, encoded messages (packets or JSON) +96.0 %, the stream, framing included +107 %, the stream with TCP and IP as estimated +30.7 %, what the interface counted +30.7 %. About 20 % is none of them.
+        CPU idle
+        falls in parallel for both
+        does not hold
+        : for each 1000 events/s it falls by 3.58 points on the binary socket and by 5.66 on WebSocket: 1.58x as fast. Generator and server share this machine, and both are in it.
+        What the closed loop takes off by itself
+        1 % missing is the knee; each bot waits 1000 ms after a reply
+        by arithmetic
+        : a bot that waits for its reply sends each R + 1000 ms, so a response time R alone takes R / (1000 ms + R) off the theoretical maximum: 1 % at 10.1 ms, 5.7 % at the published 60 ms, with no server overloaded. Here, WebSocket at 15.0 k/s, its last step below the knee, a mean of 2.80 ms would take off 0.3 %.
+    "#]].assert_eq(&texts(findings));
+
+    let mut other = sweeps::cubeia();
+    other.sweep.as_mut().unwrap().preset = None;
+    assert!(!report::html(&other).contains("Cubeia"));
+}
+
+#[test]
+fn every_kind_of_record_is_a_page_without_a_way_out() {
+    let all = [
+        sweeps::cubeia(),
+        records::ladder(&["tcp", "ws"]),
+        records::layered(&["tcp", "ws", "wss", "https-new", "ws-deflate"]),
+        records::run(),
+        records::open(),
+        records::bots(),
+    ];
+    for record in all {
+        let page = report::html(&record);
+        check_whole(&page);
+        for way_out in ["http:", "https:", "src=", "href=", "url(", "@import", "<link", "<iframe"] {
+            assert!(!page.contains(way_out), "{way_out} in {:?}", record.kind);
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+}
+
+#[test]
+fn nothing_that_a_record_says_becomes_a_part_of_the_page() {
+    for record in [sweeps::cubeia(), records::layered(&["tcp", "ws"]), records::open()] {
+        let [harmless, evil] = [HARMLESS, EVIL].map(|text| report::html(&saying(&record, text)));
+        check_whole(&evil);
+        assert_eq!(tags(&harmless), tags(&evil));
+        assert!(evil.contains("&#60;img src=x"), "it is shown");
+        for broken in ["<img", "\u{1b}", "\u{202e}", "\0"] {
+            assert!(!evil.contains(broken), "{broken:?}");
+        }
+        for (_, svg) in report::figures(&saying(&record, EVIL)) {
+            assert!(!tags(&svg).iter().any(|tag| tag == "img" || tag == "script"));
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_says_why() {
+    let mut record = sweeps::cubeia();
+    record.environment.cpus_online = None;
+    let sweep = record.sweep.as_mut().unwrap();
+    sweep.lines[0].knee = Knee::NotReached {
+        offered_max_per_s: 30_000.0,
+        reason: "the generator was at its limit".to_owned(),
+    };
+    for step in &mut sweep.steps {
+        step.interface_bytes_per_s = None;
+    }
+    let page = report::html(&record);
+    for words in [
+        "above 30.0 k/s",
+        "the generator was at its limit",
+        "How many CPUs there are is not known",
+        "interface: not known for any step",
+        "this kernel does not say",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_short_says_so() {
+    let mut record = records::run();
+    record.ended = Ended::Interrupted { signal: 2 };
+    assert!(report::html(&record).contains("ended by SIGINT, Ctrl-C"));
+    record.blocks.clear();
+    record.results.clear();
+    check_whole(&report::html(&record));
+}
+
+/// `record` with `text` in all that a peer, a user or another program may have said.
+pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
+    let mut record = record.clone();
+    let text = || text.to_owned();
+    for workload in &mut record.plan.workloads {
+        workload.target += &text();
+        workload.name += &text();
+        workload.message.source = text();
+    }
+    for block in &mut record.blocks {
+        block.errors = vec![ErrorClass { class: text(), count: 1, example: text() }];
+        block.cpu.missing.insert(text(), text());
+    }
+    if let Some(sweep) = &mut record.sweep {
+        sweep.slo = Some(text());
+        for line in &mut sweep.lines {
+            line.name += &text();
+            line.ran_out = text();
+        }
+        sweep.lines[2].knee = Knee::NotReached { offered_max_per_s: 1.0, reason: text() };
+    }
+    record.verdict = Some(Verdict {
+        level: Level::Degraded,
+        reasons: vec![Reason {
+            code: text(),
+            level: Level::Degraded,
+            workload: Some(0),
+            message: text(),
+            evidence: text(),
+            advice: text(),
+        }],
+    });
+    record.warnings =
+        vec![Warning { code: text(), message: text(), evidence: text(), advice: text() }];
+    record.command_line = vec![text()];
+    record.started_at = text();
+    record.conclusion = Some(text());
+    record.ended = Ended::Partial { reason: text() };
+    record.tool.version = text();
+    record.environment.cpu_model = Some(text());
+    record.environment.versions.insert(text(), text());
+    record.environment.missing.insert("kernel".to_owned(), text());
+    record
+}
+
+/// As long as the other, and made of letters.
+const HARMLESS: &str = "words";
+const EVIL: &str = "<img src=x onerror=\"alert(1)\">'\"</script><!--</style></title><svg onload=alert(1)>\
+                    &lt;b&gt;\u{1b}[2J\0\u{202e}]]>{{ 1 }}\u{2028}";
+
+/// That every element that is opened is closed, in order, and that none has a handler.
+fn check_whole(page: &str) {
+    let mut open: Vec<String> = Vec::new();
+    for tag in all_tags(page) {
+        assert!(!tag.contains(" on"), "{tag}");
+        let name = name_of(&tag);
+        if let Some(closed) = name.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(closed), "before {tag}");
+        } else if !tag.ends_with('/') && !["!DOCTYPE", "br", "meta"].contains(&name) {
+            open.push(name.to_owned());
+        }
+    }
+    assert_eq!(open, Vec::<String>::new());
+}
+
+/// The names of all elements that begin in `text`.
+fn tags(text: &str) -> Vec<String> {
+    let all = all_tags(text).into_iter().map(|tag| name_of(&tag).to_owned());
+    all.filter(|name| !name.starts_with('/')).collect()
+}
+
+fn name_of(tag: &str) -> &str {
+    tag.split([' ', '\n']).next().unwrap_or_default().trim_end_matches('/')
+}
+
+/// What stands between `<` and `>`, as a browser takes it: quotes keep a `>`, and what is in a script or a style is no
+/// element.
+fn all_tags(text: &str) -> Vec<String> {
+    let mut tags = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('<') {
+        let mut quote = None;
+        let end = after.find(|letter| match (quote, letter) {
+            (None, '>') => true,
+            (None, '"' | '\'') => {
+                quote = Some(letter);
+                false
+            }
+            (Some(open), letter) if open == letter => {
+                quote = None;
+                false
+            }
+            _ => false,
+        });
+        let Some(end) = end else { break };
+        let tag = &after[..end];
+        tags.push(tag.to_owned());
+        rest = &after[end + 1..];
+        if let raw @ ("script" | "style") = name_of(tag) {
+            let close = format!("</{raw}");
+            let at = rest.find(&close).unwrap_or(rest.len());
+            rest = &rest[at..];
+        }
+    }
+    tags
+}
+
+/// Without what is built elsewhere, which the page has as it is.
+fn redacted(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some(at) = ["<style>", "<script>"].iter().filter_map(|tag| rest.find(tag)).min() {
+        let inside = at + rest[at..].find('>').unwrap_or(0) + 1;
+        let end = inside + rest[inside..].find("</").unwrap_or(0);
+        text += &rest[..inside];
+        rest = &rest[end..];
+    }
+    text += rest;
+    let (before, policy) = text.split_once("script-src").unwrap_or((&text, ""));
+    let (_, after) = policy.split_once("; base-uri").unwrap_or_default();
+    // Whether there is a front end hangs on npm.
+    let page = format!("{before}script-src …; base-uri{after}");
+    let kept: Vec<&str> = page
+        .lines()
+        .filter(|line| !["<style></style>", "<script></script>"].contains(line))
+        .collect();
+    kept.join("\n") + "\n"
+}
+
+/// A line for each piece of text.
+fn texts(html: &str) -> String {
+    let mut lines = Vec::new();
+    for piece in html.split('<') {
+        let text = piece.split_once('>').map_or("", |(_, text)| text).trim();
+        if !text.is_empty() {
+            lines.push(text.to_owned());
+        }
+    }
+    lines.join("\n") + "\n"
+}
