@@ -1,0 +1,315 @@
+//! The world: what it is made of, and who answers which packet.
+
+use super::counters::Counters;
+use super::deadlines::{Deadline, Deadlines};
+use super::lobby::Lobby;
+use super::options::Options;
+use super::outbox::{Outbox, SessionId};
+use super::players::{Players, Session, Silence};
+use super::refusal::Refusal;
+use super::slab::{Key, Slab};
+use super::tables::Tables;
+use units::Instant;
+use wire::styx::packets::{
+    Bad, JoinChatChannelResponse, MttRegisterResponse, MttUnregisterResponse, Packet, Ping,
+    ResponseStatus,
+};
+
+/// A game server without its sockets.
+///
+/// Time never runs backwards: an instant before the last one counts as that. What a packet costs does not depend on how
+/// many players and tables there are, but for a logarithm, and for who sits at the table that it is about.
+#[derive(Debug)]
+pub struct World {
+    pub(super) options: Options,
+    pub(super) now: Instant,
+    pub(super) sessions: Slab<Session>,
+    pub(super) players: Players,
+    pub(super) tables: Tables,
+    pub(super) lobby: Lobby,
+    pub(super) deadlines: Deadlines,
+    pub(super) counters: Counters,
+    /// Sitters so far.
+    pub(super) tickets: u32,
+}
+
+/// Who sent a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender {
+    pub(super) session: SessionId,
+    pub(super) player: Key,
+}
+
+impl World {
+    /// A world with its tables and nobody in it.
+    pub fn new(options: Options) -> Self {
+        Self {
+            now: Instant::START,
+            sessions: Slab::new(),
+            players: Players::new(),
+            tables: Tables::new(&options),
+            lobby: Lobby::new(),
+            deadlines: Deadlines::new(),
+            counters: Counters::default(),
+            tickets: 0,
+            options,
+        }
+    }
+
+    /// A connection was made.
+    pub fn connect(&mut self, now: Instant) -> SessionId {
+        self.advance(now);
+        let session = SessionId(self.sessions.insert(Session::new(self.now)));
+        let first_look = self.options.login_max.min(self.options.quiet_max);
+        self.deadlines.push(self.now + first_look, Deadline::Session(session));
+        session
+    }
+
+    /// A packet came. That of a session which is gone is ignored.
+    pub fn packet(
+        &mut self,
+        from: SessionId,
+        packet: &Packet<'_>,
+        now: Instant,
+        out: &mut impl Outbox,
+    ) {
+        self.advance(now);
+        let Some(player) = self.hear(from, out) else { return };
+        let answered = match player {
+            Some(player) => self.answer(Sender { session: from, player }, packet, out),
+            None => self.answer_stranger(from, packet, out),
+        };
+        if let Err(refusal) = answered {
+            self.refuse(from, packet.class_id(), refusal, out);
+        }
+    }
+
+    /// A frame came that holds no packet of the protocol; `class_id` is what it begins with, 0 if even that is missing.
+    pub fn malformed(
+        &mut self,
+        from: SessionId,
+        class_id: u8,
+        now: Instant,
+        out: &mut impl Outbox,
+    ) {
+        self.advance(now);
+        if self.hear(from, out).is_some() {
+            self.refuse(from, class_id, Refusal::Malformed, out);
+        }
+    }
+
+    /// A connection ended without a logout: the player, if seated, is away from now on. Harmless if the session is gone
+    /// already.
+    pub fn gone(&mut self, session: SessionId, now: Instant, out: &mut impl Outbox) {
+        self.advance(now);
+        if let Some(player) = self.forget(session) {
+            self.break_off(player, out);
+        }
+    }
+
+    /// Does what is due. Harmless when called early.
+    pub fn tick(&mut self, now: Instant, out: &mut impl Outbox) {
+        self.advance(now);
+        while let Some((at, deadline)) = self.deadlines.pop(self.now) {
+            match deadline {
+                Deadline::Session(session) => self.look_after(session, out),
+                Deadline::Player(player) => self.wake_player(player, at, out),
+                Deadline::Event(event) => self.delay_over(event, out),
+            }
+        }
+        if self.lobby.due <= self.now {
+            self.tell_lobby(out);
+        }
+    }
+
+    /// When [`World::tick`] is wanted next; [`Instant::NEVER`] if only packets can change anything.
+    pub fn next_deadline(&self) -> Instant {
+        self.deadlines.next().min(self.lobby.due)
+    }
+
+    /// What is in it now, and what has happened in it.
+    pub fn counters(&self) -> Counters {
+        let (seated, reserved) = self.tables.seats();
+        Counters {
+            connections: self.sessions.len() as u64,
+            players: self.players.len() as u64 - self.counters.away,
+            tables: self.tables.count().into(),
+            seated: seated.into(),
+            reserved: reserved.into(),
+            lobby_subscriptions: self.lobby.subscriptions() as u64,
+            ..self.counters
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// Takes note that something came, and ends a flood. Answers with the player, if one is logged in, or not at all if
+    /// there is nobody to answer to.
+    #[inline]
+    fn hear(&mut self, from: SessionId, out: &mut impl Outbox) -> Option<Option<Key>> {
+        let session = self.sessions.get_mut(from.0)?;
+        self.counters.packets += 1;
+        session.heard = self.now;
+        let player = session.player;
+        if self.options.flood.is_some_and(|flood| !session.allows(flood, self.now)) {
+            self.counters.floods += 1;
+            self.force_out(from, super::arrivals::KICKED, "too many packets", out);
+            return None;
+        }
+        Some(player)
+    }
+
+    fn refuse(&mut self, to: SessionId, class_id: u8, refusal: Refusal, out: &mut impl Outbox) {
+        self.counters.bad_packets += 1;
+        let cmd = class_id.cast_signed();
+        out.send(to, &Bad { cmd, error: refusal as i8 }.into());
+    }
+
+    /// What a connection on which nobody is logged in may send.
+    fn answer_stranger(
+        &mut self,
+        from: SessionId,
+        packet: &Packet<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), Refusal> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "whatever it is, it comes too early")]
+        match packet {
+            Packet::LoginRequest(request) => self.login(from, request, out),
+            Packet::Version(_) | Packet::GameVersion(_) | Packet::Ping(_) => {}
+            _ => return Err(Refusal::NotLoggedIn),
+        }
+        Ok(())
+    }
+
+    /// Answers a player.
+    fn answer(
+        &mut self,
+        from: Sender,
+        packet: &Packet<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), Refusal> {
+        match packet {
+            Packet::GameTransport(transport) => return self.event(from, transport, out),
+            Packet::TableChat(chat) => return self.chat(from, chat, out),
+            Packet::InvitePlayersRequest(request) => return self.invite(from, request, out),
+            Packet::LobbySubscribe(request) => return self.subscribe(from, request, out),
+            Packet::JoinRequest(request) => self.join(from, request, out),
+            Packet::LeaveRequest(request) => self.leave(from, request, out),
+            Packet::WatchRequest(request) => self.watch(from, request, out),
+            Packet::UnwatchRequest(request) => self.unwatch(from, request, out),
+            Packet::FilteredJoinTableRequest(request) => self.find_seat(from, request, out),
+            Packet::FilteredJoinTableCancelRequest(request) => self.cancel(from, request, out),
+            Packet::CreateTableRequest(request) => self.make_table(from, request, out),
+            Packet::TableQueryRequest(request) => self.query_table(from, request, out),
+            Packet::PlayerQueryRequest(request) => self.query_player(from, request, out),
+            Packet::SystemInfoRequest(_) => self.query_system(from, out),
+            Packet::LobbyUnsubscribe(request) => self.unsubscribe(from, request),
+            Packet::LoginRequest(request) => self.login_again(from, request, out),
+            Packet::Logout(logout) => self.logout(from, logout, out),
+            Packet::Version(_)
+            | Packet::GameVersion(_)
+            | Packet::Ping(_)
+            | Packet::LeaveChatChannel(_) => {}
+            Packet::JoinChatChannelRequest(request) => out.send(
+                from.session,
+                &JoinChatChannelResponse {
+                    channelid: request.channelid,
+                    status: ResponseStatus::Denied,
+                }
+                .into(),
+            ),
+            Packet::MttRegisterRequest(request) => out.send(
+                from.session,
+                &MttRegisterResponse { mttid: request.mttid, status: ResponseStatus::Denied }
+                    .into(),
+            ),
+            Packet::MttUnregisterRequest(request) => out.send(
+                from.session,
+                &MttUnregisterResponse { mttid: request.mttid, status: ResponseStatus::Denied }
+                    .into(),
+            ),
+            Packet::Good(_)
+            | Packet::Bad(_)
+            | Packet::SystemMessage(_)
+            | Packet::Param(_)
+            | Packet::ParamFilter(_)
+            | Packet::Attribute(_)
+            | Packet::LoginResponse(_)
+            | Packet::PlayerInfo(_)
+            | Packet::ForcedLogout(_)
+            | Packet::SeatInfo(_)
+            | Packet::PlayerQueryResponse(_)
+            | Packet::SystemInfoResponse(_)
+            | Packet::JoinResponse(_)
+            | Packet::WatchResponse(_)
+            | Packet::UnwatchResponse(_)
+            | Packet::LeaveResponse(_)
+            | Packet::TableQueryResponse(_)
+            | Packet::CreateTableResponse(_)
+            | Packet::NotifyInvited(_)
+            | Packet::NotifyJoin(_)
+            | Packet::NotifyLeave(_)
+            | Packet::NotifySeated(_)
+            | Packet::NotifyWatching(_)
+            | Packet::KickPlayer(_)
+            | Packet::ServiceTransport(_)
+            | Packet::LocalServiceTransport(_)
+            | Packet::MttTransport(_)
+            | Packet::EncryptedTransport(_)
+            | Packet::JoinChatChannelResponse(_)
+            | Packet::NotifyChannelChat(_)
+            | Packet::ChannelChat(_)
+            | Packet::LobbyQuery(_)
+            | Packet::TableSnapshot(_)
+            | Packet::TableUpdate(_)
+            | Packet::TableRemoved(_)
+            | Packet::TournamentSnapshot(_)
+            | Packet::TournamentUpdate(_)
+            | Packet::TournamentRemoved(_)
+            | Packet::LobbyObjectSubscribe(_)
+            | Packet::LobbyObjectUnsubscribe(_)
+            | Packet::TableSnapshotList(_)
+            | Packet::TableUpdateList(_)
+            | Packet::TournamentSnapshotList(_)
+            | Packet::TournamentUpdateList(_)
+            | Packet::FilteredJoinTableResponse(_)
+            | Packet::FilteredJoinTableCancelResponse(_)
+            | Packet::FilteredJoinTableAvailable(_)
+            | Packet::ProbeStamp(_)
+            | Packet::Probe(_)
+            | Packet::MttRegisterResponse(_)
+            | Packet::MttUnregisterResponse(_)
+            | Packet::MttSeated(_)
+            | Packet::MttPickedUp(_)
+            | Packet::NotifyRegistered(_) => return Err(Refusal::NotServed),
+        }
+        Ok(())
+    }
+
+    /// Looks how long a connection has been silent.
+    fn look_after(&mut self, id: SessionId, out: &mut impl Outbox) {
+        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let look_again = match session.silence(&self.options, self.now) {
+            Silence::End => {
+                self.counters.idle += 1;
+                return self.force_out(
+                    id,
+                    super::arrivals::IDLE_TIMEOUT,
+                    "silent for too long",
+                    out,
+                );
+            }
+            Silence::Ping { look_again } => {
+                session.pinged = self.now;
+                self.counters.pings += 1;
+                let number = i32::try_from(self.counters.pings & 0x7fff_ffff);
+                out.send(id, &Ping { id: number.unwrap_or_default() }.into());
+                look_again
+            }
+            Silence::LookAgain(at) => at,
+        };
+        self.deadlines.push(look_again, Deadline::Session(id));
+    }
+}

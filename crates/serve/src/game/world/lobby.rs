@@ -1,0 +1,118 @@
+//! The lobby: the tree of addresses, and who has subscribed to which part of it.
+
+use super::outbox::SessionId;
+use super::tables::Tables;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use units::Instant;
+
+/// A part of the lobby: a range of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Address {
+    /// `/`: all of them.
+    Root,
+    /// `/load`: those that are there from the start.
+    Load,
+    /// `/load/3`: a hundred of these.
+    Hundred(u32),
+    /// `/made`: those that players made.
+    Made,
+}
+
+impl Address {
+    /// Reads an address; `None` if the tree has no such place. A slash at the end changes nothing.
+    pub(super) fn parse(text: &str, tables: &Tables) -> Option<Self> {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        match text {
+            "" => Some(Self::Root),
+            "/load" => Some(Self::Load),
+            "/made" => Some(Self::Made),
+            text => {
+                let number = text.strip_prefix("/load/")?.parse().ok()?;
+                (number < tables.standing().div_ceil(HUNDRED)).then_some(Self::Hundred(number))
+            }
+        }
+    }
+
+    /// Where a table stands.
+    pub(super) const fn of(table: u32, tables: &Tables) -> Self {
+        if table < tables.standing() { Self::Hundred(table / HUNDRED) } else { Self::Made }
+    }
+
+    /// The tables that are there, or may be.
+    pub(super) fn tables(self, tables: &Tables) -> Range<u32> {
+        let standing = tables.standing();
+        match self {
+            Self::Root => 0..u32::MAX,
+            Self::Load => 0..standing,
+            Self::Hundred(number) => number * HUNDRED..(number * HUNDRED + HUNDRED).min(standing),
+            Self::Made => standing..u32::MAX,
+        }
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Root => f.write_str("/"),
+            Self::Load => f.write_str("/load"),
+            Self::Hundred(number) => write!(f, "/load/{number}"),
+            Self::Made => f.write_str("/made"),
+        }
+    }
+}
+
+/// Who has subscribed to what, and what is to be told.
+#[derive(Debug)]
+pub(super) struct Lobby {
+    /// By address; none is empty.
+    pub(super) parts: BTreeMap<Address, Part>,
+    /// Tables that changed since the last account, each once.
+    pub(super) changed: Vec<u32>,
+    /// When the next account is due; [`Instant::NEVER`] if there is nothing to tell.
+    pub(super) due: Instant,
+    subscriptions: usize,
+}
+
+/// Who has subscribed to one address.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// Those that have been told of all tables.
+    pub(super) followers: BTreeSet<SessionId>,
+    /// Those that have been told of all tables before this one.
+    pub(super) newcomers: BTreeMap<SessionId, u32>,
+}
+
+impl Lobby {
+    pub(super) const fn new() -> Self {
+        Self { parts: BTreeMap::new(), changed: Vec::new(), due: Instant::NEVER, subscriptions: 0 }
+    }
+
+    /// Enters a subscriber who has been told of all tables before `next`, or of all.
+    pub(super) fn subscribe(&mut self, address: Address, session: SessionId, next: Option<u32>) {
+        let part = self.parts.entry(address).or_default();
+        match next {
+            None => drop(part.followers.insert(session)),
+            Some(next) => drop(part.newcomers.insert(session, next)),
+        }
+        self.subscriptions += 1;
+    }
+
+    pub(super) fn unsubscribe(&mut self, address: Address, session: SessionId) {
+        let Some(part) = self.parts.get_mut(&address) else { return };
+        if part.followers.remove(&session) || part.newcomers.remove(&session).is_some() {
+            self.subscriptions -= 1;
+        }
+        if part.followers.is_empty() && part.newcomers.is_empty() {
+            self.parts.remove(&address);
+        }
+    }
+
+    /// Subscriptions to all addresses together.
+    pub(super) const fn subscriptions(&self) -> usize {
+        self.subscriptions
+    }
+}
+
+/// How many tables a place of the tree has.
+const HUNDRED: u32 = 100;

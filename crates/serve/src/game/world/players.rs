@@ -1,0 +1,176 @@
+//! Connections, and the players behind them.
+
+use super::lobby::Address;
+use super::options::{Flood, Options};
+use super::outbox::SessionId;
+use super::slab::{Key, Slab};
+use std::collections::HashMap;
+use units::{Instant, Nanos};
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// Who logged in on it.
+    pub(super) player: Option<Key>,
+    pub(super) opened: Instant,
+    /// When the last packet came.
+    pub(super) heard: Instant,
+    /// When the last ping was sent, which counts while nothing has been heard since.
+    pub(super) pinged: Instant,
+    /// Until when the packets that came would last at the rate that is allowed.
+    pub(super) busy_until: Instant,
+    pub(super) subscriptions: Vec<Address>,
+}
+
+impl Session {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self {
+            player: None,
+            opened: now,
+            heard: now,
+            pinged: Instant::START,
+            busy_until: Instant::START,
+            subscriptions: Vec::new(),
+        }
+    }
+
+    /// Counts one more packet; whether it is still allowed.
+    pub(super) fn allows(&mut self, flood: Flood, now: Instant) -> bool {
+        let gap = Nanos(NANOS_PER_S / u64::from(flood.packets_per_s.get()));
+        let window = Nanos(gap.0.saturating_mul(u64::from(flood.burst.get())));
+        let until = self.busy_until.max(now) + gap;
+        self.busy_until = until;
+        until.since(now) <= window
+    }
+
+    /// What its silence calls for.
+    pub(super) fn silence(&self, options: &Options, now: Instant) -> Silence {
+        if self.player.is_none() {
+            let end = self.opened + options.login_max;
+            return if now >= end { Silence::End } else { Silence::LookAgain(end) };
+        }
+        let is_pinged = self.pinged > self.heard;
+        let end = self.heard + options.idle_max;
+        let ping = self.heard + options.quiet_max;
+        if now >= end {
+            Silence::End
+        } else if is_pinged {
+            Silence::LookAgain(end)
+        } else if now >= ping {
+            Silence::Ping { look_again: end }
+        } else {
+            Silence::LookAgain(ping.min(end))
+        }
+    }
+}
+
+/// What the silence of a connection calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    LookAgain(Instant),
+    Ping { look_again: Instant },
+    End,
+}
+
+/// A player who is logged in, or away.
+#[derive(Debug)]
+pub(super) struct Player {
+    pub(super) pid: i32,
+    pub(super) nick: Box<str>,
+    /// `None` while away.
+    pub(super) session: Option<SessionId>,
+    /// While away: until when seats are kept.
+    pub(super) away_until: Instant,
+    /// When the earliest deadline of this player is due that stands in the heap.
+    pub(super) alarm: Instant,
+    pub(super) reservation: Option<Reservation>,
+    pub(super) places: Vec<Place>,
+    /// Tables that are watched.
+    pub(super) watching: Vec<u32>,
+}
+
+impl Player {
+    /// The seat at `table`.
+    #[inline]
+    pub(super) fn seat_at(&self, table: u32) -> Option<u8> {
+        self.places.iter().find(|place| place.table == table).map(|place| place.seat)
+    }
+
+    /// Whether one more table would be too many.
+    pub(super) const fn has_enough_tables(&self) -> bool {
+        self.places.len() + self.watching.len() >= TABLES_PER_PLAYER_MAX
+    }
+}
+
+/// Where a player sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) table: u32,
+    pub(super) seat: u8,
+}
+
+/// A seat that is kept for a player.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reservation {
+    /// The number of the request that asked for it.
+    pub(super) seq: i32,
+    pub(super) place: Place,
+    pub(super) until: Instant,
+}
+
+/// All players, by key and by id.
+#[derive(Debug)]
+pub(super) struct Players {
+    slab: Slab<Player>,
+    keys: HashMap<i32, Key>,
+}
+
+impl Players {
+    pub(super) fn new() -> Self {
+        Self { slab: Slab::new(), keys: HashMap::new() }
+    }
+
+    pub(super) fn insert(&mut self, pid: i32, nick: &str) -> Key {
+        let key = self.slab.insert(Player {
+            pid,
+            nick: nick.into(),
+            session: None,
+            away_until: Instant::NEVER,
+            alarm: Instant::NEVER,
+            reservation: None,
+            places: Vec::new(),
+            watching: Vec::new(),
+        });
+        self.keys.insert(pid, key);
+        key
+    }
+
+    pub(super) fn remove(&mut self, key: Key) {
+        if let Some(player) = self.slab.remove(key) {
+            self.keys.remove(&player.pid);
+        }
+    }
+
+    pub(super) fn find(&self, pid: i32) -> Option<Key> {
+        self.keys.get(&pid).copied()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: Key) -> Option<&Player> {
+        self.slab.get(key)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Player> {
+        self.slab.get_mut(key)
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.slab.len()
+    }
+}
+
+/// How many tables a player may sit at and watch together.
+const TABLES_PER_PLAYER_MAX: usize = 8;
+
+const NANOS_PER_S: u64 = 1_000_000_000;
