@@ -1,7 +1,7 @@
 //! The connections of a server, from accept to close; shared by all servers.
 //!
-//! Whoever accepts a connection says what is spoken on it. TLS is a layer around the machine of a connection. Its handshake has a time: [`HANDSHAKE_MAX`] after the accept, a
-//! peer that is not done is closed.
+//! Whoever accepts a connection says what is spoken on it. TLS is a layer around its machine. Its handshake has a time:
+//! [`HANDSHAKE_MAX`] after the accept, a peer that is not done is closed.
 
 use crate::Handshakes;
 use engine::{ConnectionId, Engine};

@@ -24,8 +24,14 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
     let close = frame(0x88, b"\x03\xe8");
     let frames: [&[u8]; 4] =
         [b"\x81\x06", "grüß".as_bytes(), b"\x82\x02\0\xff", b"\x88\x02\x03\xe8"];
-    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 5] = [
+    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 6] = [
         (framed(), 2, b"\0\0\0\x02hi\0\0\0\0".into(), b"\0\0\0\x02hi\0\0\0\0".into()),
+        (
+            Speaks::Styx(wire::styx::Limits::default()),
+            2,
+            b"\0\0\0\x05\x12\0\0\0\x06hi".into(),
+            b"\0\0\0\x05\x12\0\0\0\x06hi".into(),
+        ),
         (http(), 3, [&post[..], post, last].concat(), [&hello[..], hello, bye].concat()),
         (Speaks::Raw, 0, b"whatever".into(), b"whatever".into()),
         (raw_messages(3), 2, b"whatever".into(), b"whatev".into()),
@@ -52,6 +58,7 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
                 Speaks::Framed(_)
                 | Speaks::Http(_)
                 | Speaks::RawMessages { .. }
+                | Speaks::Styx(_)
                 | Speaks::WebSocket(..) => {
                     assert_eq!(totals.messages, messages, "{speaks:?} {split:?}");
                 }

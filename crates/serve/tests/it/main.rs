@@ -5,6 +5,7 @@ mod answers;
 mod asking;
 mod ends;
 mod errors;
+mod game;
 mod oracle;
 mod secure;
 mod world;

@@ -462,6 +462,7 @@ fn machine(speaks: &Speaks) -> Connection {
             http1::Http1::client(Arc::new(http1::Request::new(&parts).unwrap()), *limits).into()
         }
         Speaks::Raw | Speaks::RawMessages { .. } => raw::Raw::client(5).into(),
+        Speaks::Styx(limits) => wire::styx::Styx::new(*limits).into(),
         Speaks::WebSocket(_, limits) => {
             let request = websocket::handshake::Request {
                 host,

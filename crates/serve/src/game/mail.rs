@@ -1,0 +1,145 @@
+//! What the world sends, until it is written: each packet is packed once for all who get it in that packing.
+//!
+//! A packet lies in one buffer, in binary and as JSON, each only if somebody needs it. Everybody with mail has a chain of
+//! letters, which say where in the buffer their packets lie, so that all mail of a connection goes out with one write.
+
+use super::sessions::{Packing, Sessions};
+use super::world::{Outbox, SessionId};
+use std::ops::Range;
+use wire::styx::Packet;
+
+/// Packets that wait to be written.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    bytes: Vec<u8>,
+    letters: Vec<Letter>,
+    /// Those with letters, or to be ended; none twice.
+    receivers: Vec<SessionId>,
+}
+
+/// One packet to one receiver.
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    start: u32,
+    end: u32,
+    next: u32,
+}
+
+/// The letters of one receiver, and whether its session ends behind them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain {
+    first: u32,
+    last: u32,
+    is_waiting: bool,
+    pub(super) ends: bool,
+}
+
+/// Where the world puts its mail.
+pub(super) struct Outgoing<'a> {
+    pub(super) mail: &'a mut Mail,
+    pub(super) sessions: &'a mut Sessions,
+}
+
+impl Outbox for Outgoing<'_> {
+    fn send(&mut self, to: SessionId, packet: &Packet<'_>) {
+        self.broadcast(&[to], packet);
+    }
+
+    #[inline]
+    fn broadcast(&mut self, to: &[SessionId], packet: &Packet<'_>) {
+        let (mut binary, mut json) = (None, None);
+        for id in to {
+            let Some(session) = self.sessions.find(*id) else { continue };
+            let packed = match session.packing() {
+                Packing::Binary => binary
+                    .get_or_insert_with(|| self.mail.pack(|bytes| packet.encode(bytes)))
+                    .clone(),
+                Packing::Json => json
+                    .get_or_insert_with(|| self.mail.pack(|bytes| packet.write_json(bytes)))
+                    .clone(),
+            };
+            self.mail.add(*id, &mut session.chain, packed);
+        }
+    }
+
+    fn close(&mut self, session: SessionId) {
+        if let Some(found) = self.sessions.find(session) {
+            found.chain.ends = true;
+            self.mail.note(session, &mut found.chain);
+        }
+    }
+}
+
+impl Mail {
+    fn pack(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u32> {
+        let start = self.len();
+        write(&mut self.bytes);
+        start..self.len()
+    }
+
+    fn add(&mut self, to: SessionId, chain: &mut Chain, packed: Range<u32>) {
+        let at = u32::try_from(self.letters.len()).unwrap_or(NONE);
+        self.letters.push(Letter { start: packed.start, end: packed.end, next: NONE });
+        if chain.first == NONE {
+            chain.first = at;
+        } else {
+            self.letters[chain.last as usize].next = at;
+        }
+        chain.last = at;
+        self.note(to, chain);
+    }
+
+    fn note(&mut self, to: SessionId, chain: &mut Chain) {
+        if !std::mem::replace(&mut chain.is_waiting, true) {
+            self.receivers.push(to);
+        }
+    }
+
+    /// Takes those who have mail; to be given back with [`Mail::clear`].
+    pub(super) fn take_receivers(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.receivers)
+    }
+
+    /// The packets of a chain, in order.
+    pub(super) fn packets(&self, chain: Chain) -> impl Iterator<Item = &[u8]> {
+        let mut at = chain.first;
+        std::iter::from_fn(move || {
+            let letter = self.letters.get(at as usize)?; // Nobody has the letter NONE.
+            at = letter.next;
+            Some(&self.bytes[letter.start as usize..letter.end as usize])
+        })
+    }
+
+    /// Everything is written. `receivers` are those that were taken.
+    pub(super) fn clear(&mut self, mut receivers: Vec<SessionId>) {
+        self.letters.clear();
+        self.letters.shrink_to(KEPT_LEN);
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_LEN);
+        if self.receivers.is_empty() {
+            receivers.clear();
+            self.receivers = receivers;
+        }
+    }
+
+    /// How many bytes of packets wait.
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(NONE)
+    }
+
+    /// Whether nobody has mail.
+    pub(super) fn is_empty(&self) -> bool {
+        self.receivers.is_empty()
+    }
+}
+
+impl Chain {
+    /// No letters.
+    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE, is_waiting: false, ends: false };
+}
+
+/// No letter: mail is written long before there are so many.
+const NONE: u32 = u32::MAX;
+
+/// How much of a buffer is kept for later.
+const KEPT_LEN: usize = 1 << 20;

@@ -1,0 +1,677 @@
+//! The node: bytes to packets, packets to the world, the world's mail to bytes.
+//!
+//! The way of an event: one read, one decode, one call of the world, which puts mail for everybody at the table; when
+//! all that has arrived is worked off (or [`BATCH_LEN`] reads are), the mail goes out with one write for each receiver.
+
+use super::comet::{self, Asked, Clients};
+use super::mail::{Chain, Mail, Outgoing};
+use super::options::{Options, Packing as Spoken};
+use super::sessions::{Packing, Route, Sessions};
+use super::totals::Totals;
+use super::world::{SessionId, World};
+use crate::peers::Peers;
+use engine::{Completion, ConnectionId, Engine, Node, Step};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::{Instant, Nanos};
+use wire::bayeux::message::{self, Envelope, Writer};
+use wire::http1::{self, Site};
+use wire::styx::{self, Packet, json_packets};
+use wire::web::{self, Web};
+use wire::{Connection, Event, Input, Kind, Message, Protocol, websocket};
+
+/// A game server on some engine.
+///
+/// The engine has to be told to listen at the addresses of [`Options::doors`], in their order and at no other.
+#[derive(Debug)]
+pub struct GameServer {
+    options: Options,
+    styx: styx::Limits,
+    web: Arc<web::Options>,
+    stop: Arc<AtomicBool>,
+    /// The node is done then, though nobody asked it to stop.
+    pause_at: Instant,
+    world: World,
+    peers: Peers<Link>,
+    sessions: Sessions,
+    clients: Clients,
+    mail: Mail,
+    totals: Totals,
+    /// When silent connections and lost clients are looked for next.
+    sweep_at: Instant,
+    /// Sessions whose connection broke while mail was written; the world is told when all is.
+    lost: Vec<SessionId>,
+    rx: Box<[u8]>,
+    tx: Vec<u8>,
+    /// A request of a Comet client, which is answered by the machine that may still hold it.
+    body: Vec<u8>,
+    /// Its answer.
+    answer: Vec<u8>,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, Default)]
+enum Link {
+    /// It has yet to say.
+    New { since: Instant },
+    /// A session of its own.
+    Session(SessionId, Packing),
+    /// Requests of Comet clients; for one of them a connect may be held.
+    Http { heard_at: Instant, held_for: Option<usize> },
+    /// Nothing any more.
+    #[default]
+    Done,
+}
+
+impl GameServer {
+    /// A server that runs until `stop` is set; it looks ten times a second.
+    pub fn new(options: Options, stop: Arc<AtomicBool>) -> Self {
+        let message_max = usize::try_from(options.message_max.0).unwrap_or(usize::MAX);
+        let frame_len_max = u32::try_from(message_max).unwrap_or(u32::MAX);
+        let site = Site {
+            posts: COMET_PATH.to_owned(),
+            socket: SOCKET_PATH.to_owned(),
+            content_type: "application/json;charset=UTF-8".to_owned(),
+        };
+        let web = web::Options {
+            site: Arc::new(site),
+            http: http1::Limits { body_len_max: message_max, ..http1::Limits::default() },
+            handshake: Arc::default(),
+            websocket: websocket::Limits {
+                frame_len_max: message_max,
+                message_len_max: message_max,
+                ..websocket::Limits::default()
+            },
+        };
+        Self {
+            styx: styx::Limits { frame_len_max },
+            web: Arc::new(web),
+            stop,
+            pause_at: Instant::NEVER,
+            world: World::new(options.world),
+            peers: Peers::new(),
+            sessions: Sessions::default(),
+            clients: Clients::new(options.seed),
+            mail: Mail::default(),
+            totals: Totals::default(),
+            sweep_at: Instant::START,
+            lost: Vec::new(),
+            rx: vec![0; RX_LEN].into_boxed_slice(),
+            tx: Vec::with_capacity(TX_LEN),
+            body: Vec::new(),
+            answer: Vec::new(),
+            options,
+        }
+    }
+
+    /// Has the node be done at an instant; run it again to go on.
+    pub fn pause_at(&mut self, at: Instant) {
+        self.pause_at = at;
+    }
+
+    /// What it has done so far.
+    pub fn totals(&self) -> Totals {
+        let (handshakes, world) = (self.peers.handshakes(), self.world.counters());
+        Totals { handshakes, world, ..self.totals }
+    }
+}
+
+impl<E: Engine> Node<E> for GameServer {
+    fn step(&mut self, engine: &mut E) -> Step {
+        let mut reads = 0_u32;
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            match completion {
+                Completion::Received { connection, len } => {
+                    self.received(engine, connection, len);
+                    reads += 1;
+                    if reads.is_multiple_of(BATCH_LEN) || self.mail.len() > MAIL_LEN_MAX {
+                        self.post(engine);
+                    }
+                }
+                Completion::Accepted(id) => self.accept(engine, id),
+                Completion::Ended(id) => {
+                    self.let_go(id, engine.now());
+                    self.peers.ended(engine, id);
+                }
+                Completion::Failed(id, _) => {
+                    self.let_go(id, engine.now());
+                    self.peers.forget(id);
+                }
+                Completion::Connected(id) => engine.close(id), // We connect nowhere.
+            }
+        }
+        let now = engine.now();
+        if now >= self.world.next_deadline() {
+            self.world
+                .tick(now, &mut Outgoing { mail: &mut self.mail, sessions: &mut self.sessions });
+        }
+        if now >= self.sweep_at {
+            self.sweep(engine, now);
+            self.sweep_at = now + SWEEP_EVERY;
+        }
+        self.post(engine);
+        self.peers.close_late(engine, now);
+        if self.stop.load(Ordering::Relaxed) || now >= self.pause_at {
+            return Step::Done;
+        }
+        let next = self.world.next_deadline().min(self.sweep_at).min(self.pause_at);
+        Step::Wait(next.min(now + STOP_POLL))
+    }
+}
+
+/// Connections.
+impl GameServer {
+    fn accept<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.totals.connections += 1;
+        let now = engine.now();
+        let Some(door) = self.options.doors.get(engine.listener(id)) else {
+            return engine.close(id);
+        };
+        let (speaks, tls) = (door.speaks, door.tls.as_ref());
+        let (plain, is_secure) = (self.machine(speaks), tls.is_some());
+        self.peers.accept(id, plain, tls, now);
+        self.link(id, Link::New { since: now });
+        if speaks == Spoken::Binary && !is_secure {
+            self.begin(id, Packing::Binary, now);
+        }
+    }
+
+    fn machine(&self, speaks: Spoken) -> Connection {
+        match speaks {
+            Spoken::Binary => styx::Styx::new(self.styx).into(),
+            Spoken::Web => Web::new(Arc::clone(&self.web)).into(),
+        }
+    }
+
+    /// Begins a session of a connection.
+    fn begin(&mut self, id: ConnectionId, packing: Packing, now: Instant) {
+        let session = self.world.connect(now);
+        self.sessions.insert(session, Route::Connection(id, packing));
+        self.link(id, Link::Session(session, packing));
+        let count = match packing {
+            Packing::Binary => &mut self.totals.sessions.binary,
+            Packing::Json => &mut self.totals.sessions.websocket,
+        };
+        *count += 1;
+    }
+
+    fn link(&mut self, id: ConnectionId, link: Link) {
+        if let Some(peer) = self.peers.find(id) {
+            peer.state = link;
+        }
+    }
+
+    /// The peer of a connection is gone, or is to be: whoever was there has left.
+    fn let_go(&mut self, id: ConnectionId, now: Instant) {
+        let Some(peer) = self.peers.find(id) else { return };
+        match std::mem::replace(&mut peer.state, Link::Done) {
+            Link::Session(session, _) => self.lose(session, now),
+            Link::Http { held_for: Some(client), .. } => {
+                if let Some(client) = self.clients.get(client)
+                    && client.held.as_ref().is_some_and(|held| held.connection == id)
+                {
+                    client.held = None;
+                    client.away_since = now;
+                }
+            }
+            Link::New { .. } | Link::Http { held_for: None, .. } | Link::Done => {}
+        }
+    }
+
+    /// Tells the world that a session is gone.
+    fn lose(&mut self, session: SessionId, now: Instant) {
+        self.sessions.remove(session);
+        self.world.gone(
+            session,
+            now,
+            &mut Outgoing { mail: &mut self.mail, sessions: &mut self.sessions },
+        );
+    }
+
+    /// Ends connections that are silent and clients that are lost, and answers connects that were held long enough.
+    fn sweep<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        let silence = self.options.silence;
+        let silent: Vec<ConnectionId> = self
+            .peers
+            .all()
+            .filter(|peer| match peer.state {
+                Link::New { since } => since + silence.first_max <= now,
+                Link::Http { heard_at, held_for: None } => heard_at + silence.next_max <= now,
+                Link::Http { held_for: Some(_), .. } | Link::Session(..) | Link::Done => false,
+            })
+            .map(|peer| peer.id)
+            .collect();
+        for id in silent {
+            self.totals.silent += 1;
+            self.peers.close(engine, id);
+        }
+        for index in 0..self.clients.len().1 {
+            let Some(client) = self.clients.get(index) else { continue };
+            match &client.held {
+                Some(held) if held.until <= now => self.answer_held(engine, index),
+                None if client.away_since + self.options.away_max <= now => {
+                    if let Some(session) = self.end_client(index) {
+                        self.totals.lost_clients += 1;
+                        self.lose(session, now);
+                    }
+                }
+                Some(_) | None => {}
+            }
+        }
+    }
+}
+
+/// What arrives.
+impl GameServer {
+    fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+        self.totals.bytes_received += len as u64;
+        let now = engine.now();
+        let mut taken = 0;
+        // Again after each request of HTTP, whose answer needs all of this server.
+        while let Some(read) = self.read(id, taken, len, now) {
+            taken = len - read.left;
+            self.send_own(engine, id);
+            match read.then {
+                Then::Nothing => break,
+                Then::Begin => self.begin(id, Packing::Json, now),
+                Then::Secured { is_resumed } => {
+                    self.peers.secured(id, is_resumed);
+                    let door = self.options.doors.get(engine.listener(id));
+                    if door.is_some_and(|door| door.speaks == Spoken::Binary) {
+                        self.begin(id, Packing::Binary, now);
+                    }
+                }
+                Then::Request => self.request(engine, id, now),
+                Then::End => {
+                    self.let_go(id, now);
+                    if let Some(peer) = self.peers.find(id) {
+                        peer.over = true;
+                    }
+                    self.peers.linger(engine, id);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned.
+    fn read(&mut self, id: ConnectionId, taken: usize, len: usize, now: Instant) -> Option<Read> {
+        let peer = self.peers.find(id)?;
+        if peer.over {
+            return None;
+        }
+        let mut input = Input::new(&mut self.rx[taken..len]);
+        let mut out = Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
+        let then = loop {
+            match peer.machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break Then::Nothing,
+                Ok(Some(Event::Message(Message { kind, payload }))) => match peer.state {
+                    Link::Session(session, Packing::Binary) => {
+                        take_binary(&mut self.world, session, payload, now, &mut out);
+                    }
+                    Link::Session(session, Packing::Json) if kind == Kind::Text => {
+                        take_text(&mut self.world, session, payload, now, &mut out);
+                    }
+                    Link::Session(session, Packing::Json) => {
+                        self.world.malformed(session, 0, now, &mut out);
+                    }
+                    Link::New { .. } | Link::Http { .. } => {
+                        self.body.clear();
+                        self.body.extend_from_slice(payload);
+                        break Then::Request;
+                    }
+                    Link::Done => {}
+                },
+                Ok(Some(Event::Open)) => break Then::Begin,
+                Ok(Some(Event::Secured(secured))) => {
+                    break Then::Secured { is_resumed: secured.facts.resumed };
+                }
+                Ok(Some(Event::Closed(_))) => break Then::End,
+                Ok(Some(
+                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
+                )) => {}
+                Err(_) => {
+                    self.totals.broken += 1;
+                    break Then::End;
+                }
+            }
+        };
+        Some(Read { left: input.len(), then })
+    }
+}
+
+/// Requests of Comet clients.
+impl GameServer {
+    /// Answers the request in `body`, or holds it if it is a connect without news.
+    fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+        self.totals.requests += 1;
+        // Answers come in the order of requests: what is held on this connection ends here.
+        if let Some(Link::Http { held_for: Some(client), .. }) =
+            self.peers.find(id).map(|peer| peer.state)
+        {
+            self.answer_held(engine, client);
+        }
+        self.link(id, Link::Http { heard_at: now, held_for: None });
+        let body = std::mem::take(&mut self.body);
+        match message::read(&body, &LIMITS) {
+            Ok(batch) => self.batch(engine, id, &batch, now),
+            Err(error) => {
+                let mut writer = Writer::new(&mut self.answer);
+                writer.push(&comet::not_a_batch(&error.to_string()));
+                writer.finish();
+                self.send_answer(engine, id);
+            }
+        }
+        self.body = body;
+        self.body.shrink_to(TX_LEN);
+    }
+
+    fn batch<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        batch: &[Envelope<'_>],
+        now: Instant,
+    ) {
+        let mut answers = Vec::with_capacity(batch.len());
+        // Whose packets ride on the answer, and who is to be forgotten after it.
+        let (mut rider, mut leaver, mut connect) = (None, None, None);
+        for envelope in batch {
+            match self.clients.read(envelope, batch.len() == 1) {
+                Asked::Answer(answer) => answers.push(answer),
+                Asked::Session(answer) => answers.push(self.welcome(answer, now)),
+                Asked::News { client, envelope, now: at_once } => {
+                    self.answer_held(engine, client); // A client has one connect at a time.
+                    rider = Some(client);
+                    connect = Some((envelope, at_once));
+                }
+                Asked::Packet { client, json, answer } => {
+                    answers.push(answer);
+                    rider = rider.or(Some(client));
+                    let session = self.clients.get(client).and_then(|client| client.session);
+                    if let Some(session) = session {
+                        let mut out =
+                            Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
+                        take_text(&mut self.world, session, json, now, &mut out);
+                    }
+                }
+                Asked::End { client, answer } => {
+                    answers.push(answer);
+                    leaver = Some(client);
+                }
+            }
+        }
+        self.post(engine);
+        let hold_max = self.options.hold_max;
+        if let (Some((asked, at_once)), Some(index)) = (connect, rider)
+            && let Some(client) = self.clients.get(index)
+        {
+            if !at_once && !client.has_news() {
+                client.hold(id, now + hold_max, asked);
+                return self.link(id, Link::Http { heard_at: now, held_for: Some(index) });
+            }
+            answers.push(client.news(asked, now, hold_max));
+            if client.session.is_none() {
+                leaver = Some(index); // It is told so here.
+            }
+        }
+        if let Some(index) = leaver {
+            self.answer_held(engine, index);
+        }
+        let mut writer = Writer::new(&mut self.answer);
+        if let Some(client) = rider.and_then(|index| self.clients.get(index))
+            && client.held.is_none()
+        {
+            client.deliver(&mut writer);
+        }
+        for answer in &answers {
+            writer.push(answer);
+        }
+        writer.finish();
+        if let Some(session) = leaver.and_then(|index| self.end_client(index)) {
+            self.lose(session, now);
+        }
+        self.send_answer(engine, id);
+    }
+
+    /// Makes a client and its session, and completes the answer that says so.
+    fn welcome<'a>(&mut self, answer: Envelope<'a>, now: Instant) -> Envelope<'a> {
+        let Some(index) = self.clients.insert(now) else { return comet::full(answer) };
+        let session = self.world.connect(now);
+        self.sessions.insert(session, Route::Comet(index));
+        if let Some(client) = self.clients.get(index) {
+            client.session = Some(session);
+        }
+        self.totals.sessions.comet += 1;
+        comet::welcome(answer, self.clients.id(index), self.options.hold_max)
+    }
+
+    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so, and
+    /// forgotten.
+    fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
+        let Some(client) = self.clients.get(index) else { return };
+        let Some(held) = client.held.take() else { return };
+        let (now, connection) = (engine.now(), held.connection);
+        client.answer_held(held, now, self.options.hold_max, &mut self.answer);
+        if client.session.is_none() {
+            self.clients.remove(index);
+        }
+        self.link(connection, Link::Http { heard_at: now, held_for: None });
+        self.send_answer(engine, connection);
+    }
+
+    /// Forgets a client; its session, if it still had one.
+    fn end_client(&mut self, index: usize) -> Option<SessionId> {
+        self.clients.remove(index)?.session
+    }
+
+    /// Sends `answer` as the response to the next request in line.
+    fn send_answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if let Some(peer) = self.peers.find(id) {
+            let message = Message { kind: Kind::Text, payload: &self.answer };
+            // A connection that closed meanwhile has nobody who waits.
+            peer.machine.send(message, &mut self.tx).ok();
+            self.send_own(engine, id);
+        }
+        self.answer.clear();
+        self.answer.shrink_to(TX_LEN);
+    }
+}
+
+/// What is sent.
+impl GameServer {
+    /// Writes what the machine of a connection had to say.
+    fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if !self.tx.is_empty() {
+            self.totals.bytes_sent += self.tx.len() as u64;
+            engine.send(id, &self.tx);
+            self.tx.clear();
+            self.tx.shrink_to(TX_LEN);
+        }
+    }
+
+    /// Writes all mail, each receiver's with one write; and what the world has to say to that.
+    fn post<E: Engine>(&mut self, engine: &mut E) {
+        while !self.mail.is_empty() {
+            let receivers = self.mail.take_receivers();
+            for receiver in &receivers {
+                self.post_to(engine, *receiver);
+            }
+            self.mail.clear(receivers);
+            let now = engine.now();
+            while let Some(session) = self.lost.pop() {
+                self.lose(session, now);
+            }
+        }
+    }
+
+    #[inline]
+    fn post_to<E: Engine>(&mut self, engine: &mut E, receiver: SessionId) {
+        let Some(session) = self.sessions.find(receiver) else { return };
+        let (route, chain) = (session.route, std::mem::replace(&mut session.chain, Chain::EMPTY));
+        match route {
+            Route::Connection(id, packing) => {
+                self.post_to_connection(engine, receiver, id, packing, chain);
+            }
+            Route::Comet(index) => self.post_to_client(engine, receiver, index, chain),
+        }
+        if chain.ends {
+            self.sessions.remove(receiver);
+        }
+    }
+
+    #[inline]
+    fn post_to_connection<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        receiver: SessionId,
+        id: ConnectionId,
+        packing: Packing,
+        chain: Chain,
+    ) {
+        let Some(peer) = self.peers.find(id) else { return };
+        let kind = match packing {
+            Packing::Binary => Kind::Binary,
+            Packing::Json => Kind::Text,
+        };
+        for payload in self.mail.packets(chain) {
+            if peer.machine.send(Message { kind, payload }, &mut self.tx).is_ok() {
+                self.totals.packets_sent += 1;
+            }
+        }
+        if chain.ends {
+            peer.state = Link::Done;
+            peer.over = true;
+            peer.machine.close(&mut self.tx);
+        }
+        self.send_own(engine, id);
+        if chain.ends {
+            self.peers.linger(engine, id);
+        } else if engine.unsent(id) as u64 > self.options.queue_max.0 {
+            self.totals.slow += 1;
+            self.peers.close(engine, id);
+            self.lost.push(receiver);
+        }
+    }
+
+    fn post_to_client<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        receiver: SessionId,
+        index: usize,
+        chain: Chain,
+    ) {
+        let Some(client) = self.clients.get(index) else { return };
+        let mut waiting = 0;
+        for packet in self.mail.packets(chain) {
+            waiting = client.push(packet);
+            self.totals.packets_sent += 1;
+        }
+        if chain.ends {
+            client.session = None;
+        }
+        let connection = client.held.as_ref().map(|held| held.connection);
+        self.answer_held(engine, index);
+        let unsent = connection.map_or(waiting, |connection| engine.unsent(connection));
+        if unsent as u64 > self.options.queue_max.0 {
+            self.totals.slow += 1;
+            if let Some(connection) = connection {
+                self.peers.close(engine, connection);
+            }
+            if self.end_client(index).is_some() {
+                self.lost.push(receiver);
+            }
+        }
+    }
+}
+
+/// What was understood of what arrived.
+struct Read {
+    /// So many bytes were not looked at yet.
+    left: usize,
+    then: Then,
+}
+
+/// What is to be done before more is understood.
+enum Then {
+    /// Nothing: all of it is.
+    Nothing,
+    /// To begin a session over WebSocket.
+    Begin,
+    /// To note that TLS is there.
+    Secured { is_resumed: bool },
+    /// To answer the request in `body`.
+    Request,
+    /// To end the connection.
+    End,
+}
+
+/// Takes a packet to the world, or word that it is none.
+#[inline]
+fn take_binary(
+    world: &mut World,
+    session: SessionId,
+    payload: &[u8],
+    now: Instant,
+    out: &mut Outgoing<'_>,
+) {
+    match Packet::decode(payload) {
+        Ok(packet) => world.packet(session, &packet, now, out),
+        Err(_) => world.malformed(session, payload.first().copied().unwrap_or(0), now, out),
+    }
+}
+
+/// The same for the packets of a text, one or an array of them.
+fn take_text(
+    world: &mut World,
+    session: SessionId,
+    text: &[u8],
+    now: Instant,
+    out: &mut Outgoing<'_>,
+) {
+    let Ok(packets) = json_packets(text) else {
+        return world.malformed(session, 0, now, out);
+    };
+    for json in packets {
+        match Packet::read_json(json) {
+            Ok(packet) => world.packet(session, &packet, now, out),
+            Err(_) => world.malformed(session, class_id_of(json), now, out),
+        }
+    }
+}
+
+/// Which packet a broken one was meant to be; 0 if it does not say.
+#[cold]
+fn class_id_of(json: &[u8]) -> u8 {
+    let meant: Option<serde_json::Value> = serde_json::from_slice(json).ok();
+    let class_id = meant.as_ref().and_then(|meant| meant.get("classId")?.as_u64());
+    class_id.and_then(|class_id| u8::try_from(class_id).ok()).unwrap_or(0)
+}
+
+/// The path of WebSocket.
+pub const SOCKET_PATH: &str = "/socket";
+
+/// The path of Bayeux; those below it are as good.
+pub const COMET_PATH: &str = "/cometd";
+
+/// How much one request of Bayeux may hold.
+const LIMITS: message::Limits = message::Limits { messages_max: 1024 };
+
+/// How many reads are worked off before the mail goes out: many enough that a table's events share a write, few enough
+/// that none waits for long.
+const BATCH_LEN: u32 = 64;
+
+/// How much mail may wait.
+const MAIL_LEN_MAX: u32 = 256 << 10;
+
+/// How much is read at once.
+const RX_LEN: usize = 64 * 1024;
+
+/// How much of a buffer is kept for later.
+const TX_LEN: usize = 256 * 1024;
+
+/// How often silent connections, lost clients and connects that were held long enough are looked for.
+const SWEEP_EVERY: Nanos = Nanos::from_millis(500);
+
+/// How often the wish to stop is looked at.
+const STOP_POLL: Nanos = Nanos::from_millis(100);

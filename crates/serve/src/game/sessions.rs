@@ -1,0 +1,65 @@
+//! Where each session of the world is reached.
+
+use super::mail::Chain;
+use super::world::SessionId;
+use engine::ConnectionId;
+
+/// All sessions, at the index of their id.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    all: Vec<Option<Session>>,
+}
+
+/// A session, and what waits to be written for it.
+#[derive(Debug)]
+pub(super) struct Session {
+    id: SessionId,
+    pub(super) route: Route,
+    pub(super) chain: Chain,
+}
+
+/// How a session is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// Over a connection of its own.
+    Connection(ConnectionId, Packing),
+    /// By the client of Bayeux with this index.
+    Comet(usize),
+}
+
+/// How packets are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Binary,
+    Json,
+}
+
+impl Sessions {
+    pub(super) fn insert(&mut self, id: SessionId, route: Route) {
+        if self.all.len() <= id.index() {
+            self.all.resize_with(id.index() + 1, || None);
+        }
+        self.all[id.index()] = Some(Session { id, route, chain: Chain::EMPTY });
+    }
+
+    #[inline]
+    pub(super) fn find(&mut self, id: SessionId) -> Option<&mut Session> {
+        self.all.get_mut(id.index())?.as_mut().filter(|session| session.id == id)
+    }
+
+    /// Forgets it. What waits for it is let go.
+    pub(super) fn remove(&mut self, id: SessionId) {
+        if self.find(id).is_some() {
+            self.all[id.index()] = None;
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn packing(&self) -> Packing {
+        match self.route {
+            Route::Connection(_, packing) => packing,
+            Route::Comet(_) => Packing::Json,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a game server counts beside what its world does.
+
+use super::world;
+use crate::Handshakes;
+
+/// What a game server has done, from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Sessions that began, by how they are reached.
+    pub sessions: SessionCounts,
+    /// Connections whose peer broke the protocol below the packets: framing, HTTP, WebSocket, TLS.
+    pub broken: u64,
+    /// Players that were dropped because too much was unsent for them.
+    pub slow: u64,
+    /// Connections that said nothing for too long.
+    pub silent: u64,
+    /// Comet clients that did not come back.
+    pub lost_clients: u64,
+    /// Packets that were written, one for each receiver.
+    pub packets_sent: u64,
+    /// Requests of HTTP.
+    pub requests: u64,
+    /// Bytes of the transport's stream that arrived.
+    pub bytes_received: u64,
+    /// Bytes of the transport's stream that were submitted.
+    pub bytes_sent: u64,
+    /// TLS handshakes.
+    pub handshakes: Handshakes,
+    /// What the world counts.
+    pub world: world::Counters,
+}
+
+/// Sessions by how they are reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionCounts {
+    /// Over Styx.
+    pub binary: u64,
+    /// Over WebSocket.
+    pub websocket: u64,
+    /// Over Bayeux.
+    pub comet: u64,
+}

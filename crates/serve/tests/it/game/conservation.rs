@@ -1,0 +1,59 @@
+//! What all have sent is what all have received, by the arithmetic of the tables.
+
+use super::bots::{Player, Way, drive, play, seat};
+use super::stage::Stage;
+use engine::sim::{Conditions, Split};
+use serve::game::Options;
+use units::Nanos;
+
+#[test]
+fn every_event_reaches_everybody_at_its_table_once_whichever_way_they_came() {
+    for conditions in [
+        Conditions::default(),
+        Conditions {
+            split: Split::Random { chunk_len_max: 40 },
+            jitter: Nanos::from_micros(700),
+            ..Conditions::default()
+        },
+    ] {
+        let mut stage = Stage::with(Options::default(), conditions);
+        // Tables of 1 to 5 players, who came in every way.
+        let sizes = [1, 2, 3, 4, 5_u64];
+        let ways = [Way::Binary, Way::WebSocket, Way::Comet];
+        let mut players = Vec::new();
+        let mut mates = Vec::new();
+        for (table, size) in (1..).zip(sizes) {
+            for _ in 0..size {
+                let number = i32::try_from(players.len()).unwrap();
+                let way = ways[players.len() % ways.len()];
+                players.push(Player::new(&mut stage, way, number + 1, table));
+                mates.push(size - 1);
+            }
+        }
+        seat(&mut stage, &mut players);
+        play(&mut stage, &mut players, ROUNDS);
+        let expected: u64 = mates.iter().map(|mates| ROUNDS * mates).sum();
+        drive(&mut stage, &mut players, |players| {
+            players.iter().map(|player| player.deliveries).sum::<u64>() >= expected
+        });
+        for (player, mates) in players.iter().zip(&mates) {
+            assert_eq!((player.replies, player.deliveries), (ROUNDS, ROUNDS * mates));
+            assert_eq!(player.ended, None);
+        }
+        let totals = stage.totals();
+        assert_eq!(totals.world.events, 15 * ROUNDS);
+        assert_eq!(
+            totals.world.deliveries,
+            sizes.map(|size| size * size).iter().sum::<u64>() * ROUNDS
+        );
+        assert_eq!((totals.world.sequence_errors, totals.world.bad_packets), (0, 0));
+        assert_eq!(
+            (totals.sessions.binary, totals.sessions.websocket, totals.sessions.comet),
+            (5, 5, 5)
+        );
+        assert_eq!((totals.broken, totals.slow, totals.silent, totals.lost_clients), (0, 0, 0, 0));
+    }
+}
+
+/// How often everybody plays.
+const ROUNDS: u64 = 20;

@@ -1,0 +1,39 @@
+//! Players who do not read: dropped at the limit, and nobody waits for them.
+
+use super::bots::{Player, Way, play, seat};
+use super::stage::{Stage, binary, framed, ms};
+use engine::Engine;
+use engine::sim::Conditions;
+use serve::game::Options;
+use units::Bytes;
+use wire::styx::packets::{JoinRequest, LoginRequest};
+
+#[test]
+fn a_player_who_does_not_read_is_dropped_at_the_limit() {
+    // Little room in the kernels, so that what is unsent is unsent here.
+    let conditions = Conditions { buffer_len_max: 4 << 10, ..Conditions::default() };
+    let options = Options { queue_max: Bytes(64 << 10), ..Options::default() };
+    let mut stage = Stage::with(options, conditions);
+    let login = LoginRequest { user: "slow".into(), password: "9".into(), ..Default::default() };
+    let join = JoinRequest { tableid: 1, seat: -1, params: Vec::new() };
+    let slow = stage.sleeper.connect(&binary(), None);
+    for packet in [login.into(), join.into()] {
+        stage.sleeper.send(slow, &framed(&packet));
+        stage.pass(ms(1));
+    }
+    let mut players: Vec<Player> =
+        (1..=4).map(|player| Player::new(&mut stage, Way::Binary, player, 1)).collect();
+    seat(&mut stage, &mut players);
+
+    let before = (64 << 10) / (RESPONSE_LEN * 4) - 10;
+    play(&mut stage, &mut players, before);
+    assert_eq!(stage.totals().slow, 0);
+    play(&mut stage, &mut players, 60);
+    let totals = stage.totals();
+    assert_eq!((totals.slow, totals.world.players, totals.world.away), (1, 4, 1));
+    let total: u64 = players.iter().map(|player| player.deliveries).sum();
+    assert_eq!(total, 4 * 3 * (before + 60));
+}
+
+/// A response in its frame: length, class, table, player, the length of 18 bytes and these, no attributes.
+const RESPONSE_LEN: u64 = 4 + 1 + 4 + 4 + 4 + 18 + 4;
