@@ -1,5 +1,6 @@
 //! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
 
+mod game;
 mod oracle;
 mod tls;
 
@@ -22,14 +23,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::Bytes;
 use wire::websocket::deflate::Accept;
-use wire::{framed, http1, websocket};
+use wire::{framed, http1, styx, websocket};
 
 /// As it is typed.
 pub(crate) const NAME: &str = "serve";
 
 /// Answer every message with the same message
 ///
-/// Prints one line, `ready URL`, once it listens; ends on SIGINT or SIGTERM, and prints its totals then.
+/// Prints one line, `ready URL`, once it listens (a game server three, one for each way in); ends on SIGINT or SIGTERM,
+/// and prints its totals then.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -43,14 +45,14 @@ pub(crate) struct Serve {
     /// What an oracle speaks
     #[arg(value_parser = transports())]
     transport: Option<Scheme>,
-    /// Where: an address with a port, or a path [default: 127.0.0.1:0]
+    /// Where: an address with a port, or a path [default: 127.0.0.1:0; a game 127.0.0.1:4123]
     ///
     /// Port 0 is chosen by the system. `serve unix` takes the path of the socket.
     #[arg(long, value_name = "ADDRESS|PATH")]
     listen: Option<String>,
-    /// The longest message that is answered
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = message_size)]
-    message_max: Bytes,
+    /// The longest message that is answered [default: 16MiB; a game 32KiB]
+    #[arg(long, value_name = "SIZE", value_parser = message_size)]
+    message_max: Option<Bytes>,
     /// Agree to a WebSocket subprotocol; repeatable
     #[arg(long, value_name = "NAME")]
     subprotocol: Vec<String>,
@@ -81,6 +83,8 @@ pub(crate) struct Serve {
     tls: tls::Tls,
     #[command(flatten)]
     oracle: oracle::Oracle,
+    #[command(flatten)]
+    game: game::Game,
 }
 
 /// What there is to start.
@@ -88,6 +92,8 @@ pub(crate) struct Serve {
 enum Kind {
     /// The plain server of a transport.
     Echo(Scheme),
+    /// The game server.
+    Game,
     /// A server whose delays and faults are known.
     Oracle,
 }
@@ -97,7 +103,8 @@ const EXAMPLES: &str = "\
 Examples:
   wirebench serve ws                     on a port that the system chooses
   wirebench serve wss --ca-out ca.pem    clients trust it with --ca ca.pem
-  wirebench serve oracle ws --delay exponential:1ms --drop 1%";
+  wirebench serve oracle ws --delay exponential:1ms --drop 1%
+  wirebench serve game --tables 200      binary at 4123, WebSocket and Comet at 8080";
 
 /// Whether a run started this server: then it is what the run wants, whatever the environment says.
 pub(crate) fn is_embedded(given: &ArgMatches) -> bool {
@@ -110,6 +117,9 @@ impl Serve {
         self.settle_down()?;
         let scheme = self.scheme().map_err(Failure::usage)?;
         let address = self.address(scheme).map_err(Failure::usage)?;
+        if self.kind == Kind::Game {
+            return self.run_game(scheme, address, terminal);
+        }
         let speaks = self.speaks(scheme).map_err(Failure::usage)?;
         if self.kind == Kind::Oracle {
             self.oracle.behaviour().check(&speaks).map_err(Failure::usage)?;
@@ -129,6 +139,26 @@ impl Serve {
             std::fs::remove_file(path).ok();
         }
         terminal.result(&self.report(scheme, totals))?;
+        Ok(Exit::DONE)
+    }
+
+    /// The same for the game server, which has two addresses.
+    fn run_game(
+        self,
+        scheme: Scheme,
+        binary: Address,
+        terminal: &Terminal,
+    ) -> Result<Exit, Failure> {
+        let wish =
+            if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
+        let secure = self.tls.secure(scheme, &binary)?;
+        if let Some(secure) = &secure {
+            self.tls.publish(secure, terminal)?;
+        }
+        let engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
+        let listening = game::Listening { binary, message_max: self.message_max, secure };
+        let totals = self.game.run(listening, engine, &wish.asked, terminal)?;
+        terminal.result(&game::report(&totals, scheme.is_secure(), self.json))?;
         Ok(Exit::DONE)
     }
 
@@ -166,11 +196,23 @@ impl Serve {
 
     /// The transport, if what was said of it fits together.
     fn scheme(&self) -> Result<Scheme, String> {
+        if let Some(option) = self.game.given().filter(|_| self.kind != Kind::Game) {
+            return Err(format!(
+                "{option} means nothing but to the game server; leave it out, or take serve game"
+            ));
+        }
         match (self.kind, self.transport, self.oracle.given()) {
             (Kind::Echo(scheme), None, None) => Ok(scheme),
-            (Kind::Echo(scheme), Some(transport), _) => Err(format!(
-                "serve {scheme} takes no second transport; leave {transport} out, or take serve oracle {transport}"
+            (Kind::Game, None, None) => {
+                Ok(if self.game.tls { Scheme::GameTls } else { Scheme::Game })
+            }
+            (Kind::Echo(_) | Kind::Game, Some(transport), _) => Err(format!(
+                "serve {} takes no second transport; leave {transport} out, or take serve oracle {transport}",
+                self.kind
             )),
+            (Kind::Game, None, Some(option)) => {
+                Err(format!("{option} means nothing but to an oracle; leave it out"))
+            }
             (Kind::Echo(scheme), None, Some(option)) => Err(format!(
                 "{option} means nothing but to an oracle; leave it out, or take serve oracle {scheme}"
             )),
@@ -192,7 +234,10 @@ impl Serve {
             None if is_unix => {
                 return Err("serve unix needs a path: --listen /tmp/echo.sock".to_owned());
             }
-            None => return Ok(Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))),
+            None => {
+                let port = if self.kind == Kind::Game { 4123 } else { 0 };
+                return Ok(Address::Tcp(SocketAddr::from(([127, 0, 0, 1], port))));
+            }
         };
         if is_unix {
             // Read as a URL is, so that what is listened at can be said as one.
@@ -203,12 +248,12 @@ impl Serve {
                 Place::Host { .. } => Err("--listen takes a path".to_owned()),
             };
         }
-        listen.parse().map(Address::Tcp).map_err(|_| not_an_address(listen))
+        listen.parse().map(Address::Tcp).map_err(|_| not_an_address("--listen", listen))
     }
 
     /// How connections are spoken to.
     fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
-        let max = usize::try_from(self.message_max.0).unwrap_or(usize::MAX);
+        let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
         let plain = scheme.plain();
         let of_websocket = [
             ("--subprotocol", !self.subprotocol.is_empty()),
@@ -239,6 +284,10 @@ impl Serve {
             Scheme::TcpFramed | Scheme::TlsFramed => Speaks::Framed(framed::Limits {
                 frame_len_max: u32::try_from(max).unwrap_or(u32::MAX),
             }),
+            Scheme::Styx | Scheme::StyxTls => {
+                let frame_len_max = u32::try_from(max).unwrap_or(u32::MAX);
+                Speaks::Styx(styx::Limits { frame_len_max })
+            }
             Scheme::WebSocket | Scheme::WebSocketSecure => {
                 let subprotocols = self.subprotocol.clone();
                 let deflate = self.deflate.clone();
@@ -255,9 +304,7 @@ impl Serve {
             | Scheme::GameCometTls
             | Scheme::GameTls
             | Scheme::GameWebSocket
-            | Scheme::GameWebSocketSecure
-            | Scheme::Styx
-            | Scheme::StyxTls => {
+            | Scheme::GameWebSocketSecure => {
                 return Err(format!("{scheme} is none that sends messages back"));
             }
         })
@@ -336,14 +383,14 @@ fn cannot_listen(address: &Address, error: ConnectionError) -> Failure {
     Failure::usage(format!("cannot listen at {address}: {error}{cure}"))
 }
 
-fn not_an_address(listen: &str) -> String {
+fn not_an_address(option: &str, listen: &str) -> String {
     let near = match listen.rsplit_once(':') {
         Some(("" | "localhost", port)) => format!("; did you mean 127.0.0.1:{port}?"),
         None if listen.parse::<u16>().is_ok() => format!("; did you mean 127.0.0.1:{listen}?"),
         _ => String::new(),
     };
     format!(
-        "--listen {listen}: not an address with a port, as 127.0.0.1:8080 or [::1]:8080 is{near}"
+        "{option} {listen}: not an address with a port, as 127.0.0.1:8080 or [::1]:8080 is{near}"
     )
 }
 
@@ -371,15 +418,17 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
         | Scheme::GameCometTls
         | Scheme::GameTls
         | Scheme::GameWebSocket
-        | Scheme::GameWebSocketSecure
-        | Scheme::Styx
-        | Scheme::StyxTls => "",
+        | Scheme::GameWebSocketSecure => "",
+        Scheme::Styx => "frames of Styx, of the Firebase game server; their packets are not read",
+        Scheme::StyxTls => "styx inside TLS",
     };
     let echoes = Scheme::ECHOES.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
     let oracle =
         PossibleValue::new(ORACLE).help("a TRANSPORT with delays and faults that are known");
-    let kinds: Vec<PossibleValue> = echoes.into_iter().chain([oracle]).collect();
+    let game = PossibleValue::new(GAME).help("tables with players, over Styx, WebSocket and Comet");
+    let kinds: Vec<PossibleValue> = echoes.into_iter().chain([game, oracle]).collect();
     PossibleValuesParser::new(kinds).try_map(|name| match name.as_str() {
+        GAME => Ok(Kind::Game),
         ORACLE => Ok(Kind::Oracle),
         scheme => scheme.parse().map(Kind::Echo),
     })
@@ -389,8 +438,22 @@ fn transports() -> impl TypedValueParser<Value = Scheme> {
     PossibleValuesParser::new(Scheme::ECHOES.map(Scheme::name)).try_map(|name| name.parse())
 }
 
-/// As it is typed.
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Echo(scheme) => scheme.fmt(f),
+            Self::Game => f.write_str(GAME),
+            Self::Oracle => f.write_str(ORACLE),
+        }
+    }
+}
+
+/// As they are typed.
+const GAME: &str = "game";
 const ORACLE: &str = "oracle";
+
+/// The longest message that an echo server answers, unless it is told otherwise.
+const ECHO_MAX: Bytes = Bytes(16 << 20);
 
 /// How long a message is to an oracle without framing, as in a run.
 const ORACLE_SIZE: Bytes = Bytes(64);

@@ -69,9 +69,13 @@ impl Tls {
                 .filter(|scheme| scheme.is_secure())
                 .map(Scheme::name)
                 .collect();
+            let cure = if scheme == Scheme::Game {
+                "add --tls".to_owned()
+            } else {
+                format!("take one of {}", names.join(", "))
+            };
             return Err(Failure::usage(format!(
-                "{option} means nothing to {scheme}, which is not encrypted; leave it out, or take one of {}",
-                names.join(", ")
+                "{option} means nothing to {scheme}, which is not encrypted; leave it out, or {cure}"
             )));
         }
         if !scheme.is_secure() {
@@ -182,7 +186,7 @@ impl Tls {
 
     /// What is agreed to if a client offers it.
     fn protocols(&self, scheme: Scheme) -> Result<Vec<String>, String> {
-        let is_http = matches!(scheme.plain(), Scheme::Http | Scheme::WebSocket);
+        let is_http = matches!(scheme.plain(), Scheme::Game | Scheme::Http | Scheme::WebSocket);
         if let Some(other) =
             self.alpn.iter().find(|name| is_http && values::NOT_SPOKEN.contains(&name.as_str()))
         {

@@ -1,0 +1,287 @@
+//! `wirebench serve game`: what the game server can be told to do, and how it is run.
+
+use super::tls::Secure;
+use crate::args::values;
+use crate::exit::Failure;
+use crate::terminal::Terminal;
+use engine::epoll::Epoll;
+use engine::{Address, Engine};
+use run::Scheme;
+use serve::game::world::{self, Flood};
+use serve::game::{
+    COMET_PATH, Door, GameServer, Options, Packing, SOCKET_PATH, SessionCounts, Totals,
+};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::{Bytes, Instant, Nanos};
+
+/// All of it; what is left out is as the game server has it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The game server")]
+pub(super) struct Game {
+    /// Where browsers and other web clients connect to [default: 127.0.0.1:8080]
+    ///
+    /// WebSocket at /socket, Comet (Bayeux long-polling) at /cometd. --listen is for binary clients.
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
+    web: Option<String>,
+    /// Encrypt both addresses
+    #[arg(long, hide_short_help = true)]
+    pub(super) tls: bool,
+    /// How many tables there are [default: 1000]
+    #[arg(long, value_name = "COUNT", value_parser = tables, hide_short_help = true)]
+    tables: Option<NonZeroU32>,
+    /// How many seats each of them has [default: 5]
+    #[arg(long, value_name = "COUNT", value_parser = seats, hide_short_help = true)]
+    seats: Option<NonZeroU32>,
+    /// Drop a player for whom more than so much is unsent [default: 256KiB]
+    ///
+    /// As if the connection had broken: nobody waits for a slow player. For a Comet client, of what waits for its next
+    /// connect too.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
+    queue_max: Option<Bytes>,
+    /// Force a player out who is silent for so long; pinged after a third of it [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    idle: Option<Nanos>,
+    /// Keep the seats of a player whose connection broke for so long [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    away: Option<Nanos>,
+    /// Answer a Comet client's connect after so long if there is no news [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    comet_hold: Option<Nanos>,
+    /// Forget a Comet client that is without a connect for so long [default: 10s]
+    ///
+    /// The server that this one is made after had 5s.
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    comet_away: Option<Nanos>,
+    /// End a connection that sends more packets than this per second [default: 10000]
+    #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
+    flood: Option<NonZeroU32>,
+    /// Tell what changed in the lobby so often [default: 250ms]
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    lobby_period: Option<Nanos>,
+    /// Say what the server does, so often
+    #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
+    stats_every: Option<Nanos>,
+}
+
+impl Game {
+    /// Listens, says so, and serves until it is asked to stop. What it did, as one line.
+    pub(super) fn run(
+        &self,
+        listening: Listening,
+        mut engine: Epoll,
+        stop: &Arc<AtomicBool>,
+        terminal: &Terminal,
+    ) -> Result<Totals, Failure> {
+        let Listening { binary, message_max, secure } = listening;
+        let web = self.web_address().map_err(Failure::usage)?;
+        let mut listen = |address: &Address| {
+            engine.listen(address).map_err(|error| super::cannot_listen(address, error))
+        };
+        let (binary, web) = (listen(&binary)?, listen(&web)?);
+        let schemes = if self.tls { SECURE } else { PLAIN };
+        let places = [(&binary, ""), (&web, SOCKET_PATH), (&web, COMET_PATH)];
+        let ready: String = schemes
+            .iter()
+            .zip(places)
+            .map(|(scheme, (address, path))| format!("ready {scheme}://{address}{path}\n"))
+            .collect();
+        let tls = secure.map(|secure| secure.server);
+        let mut server = GameServer::new(self.options(message_max, tls), Arc::clone(stop));
+        terminal.result(&ready)?;
+        self.serve(&mut engine, &mut server, stop, terminal);
+        Ok(server.totals())
+    }
+
+    /// Runs the server, and says now and then what it does.
+    fn serve(
+        &self,
+        engine: &mut Epoll,
+        server: &mut GameServer,
+        stop: &AtomicBool,
+        terminal: &Terminal,
+    ) {
+        let Some(every) = self.stats_every else { return engine::run(engine, server) };
+        let mut before = (engine.now(), server.totals());
+        while !stop.load(Ordering::Relaxed) {
+            server.pause_at(before.0 + every);
+            engine::run(engine, server);
+            let after = (engine.now(), server.totals());
+            terminal.say(&stats(before, after));
+            before = after;
+        }
+    }
+
+    fn options(&self, message_max: Option<Bytes>, tls: Option<wire::tls::Server>) -> Options {
+        let usual = Options::default();
+        let idle_max = self.idle.unwrap_or(usual.world.idle_max);
+        let flood = self.flood.map(|count| Flood { packets_per_s: count, burst: count });
+        Options {
+            world: world::Options {
+                tables: self.tables.map_or(usual.world.tables, NonZeroU32::get),
+                seats: self
+                    .seats
+                    .and_then(|seats| u8::try_from(seats.get()).ok())
+                    .unwrap_or(usual.world.seats),
+                lobby_period: self.lobby_period.unwrap_or(usual.world.lobby_period),
+                quiet_max: Nanos(idle_max.0 / 3),
+                idle_max,
+                away_max: self.away.unwrap_or(usual.world.away_max),
+                flood: flood.or(usual.world.flood),
+                ..usual.world
+            },
+            doors: [Packing::Binary, Packing::Web]
+                .map(|speaks| Door { speaks, tls: tls.clone() })
+                .into(),
+            queue_max: self.queue_max.unwrap_or(usual.queue_max),
+            message_max: message_max.unwrap_or(usual.message_max),
+            hold_max: self.comet_hold.unwrap_or(usual.hold_max),
+            away_max: self.comet_away.unwrap_or(usual.away_max),
+            seed: values::seed_or_clock(None),
+            ..usual
+        }
+    }
+
+    fn web_address(&self) -> Result<Address, String> {
+        let web = self.web.as_deref().unwrap_or("127.0.0.1:8080");
+        let address: Result<SocketAddr, _> = web.parse();
+        address.map(Address::Tcp).map_err(|_| super::not_an_address("--web", web))
+    }
+
+    /// The first option that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--web", self.web.is_some()),
+            ("--tls", self.tls),
+            ("--tables", self.tables.is_some()),
+            ("--seats", self.seats.is_some()),
+            ("--queue-max", self.queue_max.is_some()),
+            ("--idle", self.idle.is_some()),
+            ("--away", self.away.is_some()),
+            ("--comet-hold", self.comet_hold.is_some()),
+            ("--comet-away", self.comet_away.is_some()),
+            ("--flood", self.flood.is_some()),
+            ("--lobby-period", self.lobby_period.is_some()),
+            ("--stats-every", self.stats_every.is_some()),
+        ];
+        all.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
+/// Where binary clients connect to, and what is read from all of them.
+pub(super) struct Listening {
+    pub(super) binary: Address,
+    pub(super) message_max: Option<Bytes>,
+    pub(super) secure: Option<Secure>,
+}
+
+/// What the server has done, as one line.
+pub(super) fn report(totals: &Totals, is_secure: bool, as_json: bool) -> String {
+    let Totals { connections, sessions, broken, slow, silent, lost_clients, .. } = *totals;
+    let Totals { packets_sent, requests, bytes_received, bytes_sent, handshakes, world, .. } =
+        *totals;
+    let SessionCounts { binary, websocket, comet } = sessions;
+    if as_json {
+        let mut json = serde_json::json!({
+            "connections": connections,
+            "broken_connections": broken,
+            "sessions": { "binary": binary, "websocket": websocket, "comet": comet },
+            "slow_players": slow,
+            "silent_connections": silent,
+            "lost_comet_clients": lost_clients,
+            "comet_requests": requests,
+            "packets_received": world.packets,
+            "packets_sent": packets_sent,
+            "received_bytes": bytes_received,
+            "sent_bytes": bytes_sent,
+            "players": world.players,
+            "players_away": world.away,
+            "seated": world.seated,
+            "logins": world.logins,
+            "logins_refused": world.logins_refused,
+            "logged_in_remotely": world.logged_in_remotely,
+            "reconnects": world.reconnects,
+            "idle_players": world.idle,
+            "floods": world.floods,
+            "joins": world.joins,
+            "joins_denied": world.joins_denied,
+            "leaves": world.leaves,
+            "events": world.events,
+            "deliveries": world.deliveries,
+            "sequence_errors": world.sequence_errors,
+            "resent_events": world.resent,
+            "dropped_events": world.events_dropped,
+            "bad_packets": world.bad_packets,
+            "lobby_snapshots": world.lobby_snapshots,
+            "lobby_updates": world.lobby_updates,
+            "pings": world.pings,
+        });
+        if is_secure {
+            json["tls_handshakes"] = serde_json::json!({
+                "full": handshakes.full,
+                "resumed": handshakes.resumed,
+                "failed": handshakes.failed,
+            });
+        }
+        return format!("{json}\n");
+    }
+    let tls = if is_secure {
+        format!(
+            ", TLS handshakes: {} full, {} resumed, {} failed",
+            handshakes.full, handshakes.resumed, handshakes.failed
+        )
+    } else {
+        String::new()
+    };
+    let world::Counters { logins, joins, events, deliveries, sequence_errors, bad_packets, .. } =
+        world;
+    format!(
+        "served {connections} connections ({broken} broke the protocol, {slow} too slow, {silent} silent), \
+         sessions: {binary} binary, {websocket} WebSocket, {comet} Comet ({lost_clients} lost), \
+         {logins} logins, {joins} joins, {events} events ({sequence_errors} out of sequence), \
+         {deliveries} deliveries, {bad_packets} bad packets, \
+         {bytes_received} bytes in, {bytes_sent} bytes out{tls}\n"
+    )
+}
+
+/// What happened between two looks, as one line.
+fn stats((from, before): (Instant, Totals), (until, after): (Instant, Totals)) -> String {
+    let per_s = |count: fn(&Totals) -> u64| {
+        let count = u128::from(count(&after) - count(&before));
+        count * 1_000_000_000 / u128::from(until.since(from).0.max(1))
+    };
+    format!(
+        "{} players, {} seated; per second: {} events, {} deliveries, {} bytes in, {} bytes out; {} connections",
+        after.world.players,
+        after.world.seated,
+        per_s(|totals| totals.world.events),
+        per_s(|totals| totals.world.deliveries),
+        per_s(|totals| totals.bytes_received),
+        per_s(|totals| totals.bytes_sent),
+        after.world.connections,
+    )
+}
+
+fn tables(text: &str) -> Result<NonZeroU32, String> {
+    at_most(text, world::Options::TABLES_MAX)
+}
+
+fn seats(text: &str) -> Result<NonZeroU32, String> {
+    at_most(text, world::Options::SEATS_MAX.into())
+}
+
+fn at_most(text: &str, max: u32) -> Result<NonZeroU32, String> {
+    let count = values::count(text)?;
+    if count.get() > max {
+        return Err(format!("{count} is too many, at most {max}"));
+    }
+    Ok(count)
+}
+
+/// How its three ways in are called, in the order in which they are said.
+const PLAIN: [Scheme; 3] = [Scheme::Game, Scheme::GameWebSocket, Scheme::GameComet];
+
+/// The same, encrypted.
+const SECURE: [Scheme; 3] = [Scheme::GameTls, Scheme::GameWebSocketSecure, Scheme::GameCometTls];
