@@ -1,7 +1,10 @@
 //! The integration tests of `wire`: protocols seen from outside, a module for each.
 
+mod bayeux;
 mod conversations;
+mod game;
 mod pair;
+mod script;
 mod styx;
 mod tls;
 mod websocket;

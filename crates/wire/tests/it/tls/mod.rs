@@ -9,4 +9,4 @@ mod memory;
 mod options;
 mod refusals;
 mod splits;
-mod world;
+pub(crate) mod world;

@@ -1,0 +1,141 @@
+//! A machine that plays against a script: what it understood and what it sent, the same however the input is cut.
+
+use wire::{Connection, Event, Input, Kind, Layers, Message, Protocol};
+
+/// What happens next to the machine.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Its owner closes it.
+    Close,
+    /// The connection ends.
+    End,
+    /// Bytes arrive.
+    First(Vec<u8>),
+    /// Bytes arrive on the second connection.
+    Second(Vec<u8>),
+    /// Its owner sends a message.
+    Send(Vec<u8>),
+}
+
+/// What the machine answered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// A line for each event, and for what the owner was told.
+    pub(crate) events: Vec<String>,
+    /// What it sent, on the first connection and on the second.
+    pub(crate) first: Vec<u8>,
+    pub(crate) second: Vec<u8>,
+    pub(crate) layers: Layers,
+}
+
+/// Opens machines and feeds them `steps`: whole, byte by byte, and every one cut everywhere. What they told.
+pub(crate) fn play(machine: &dyn Fn() -> Connection, steps: &[Step]) -> Told {
+    let whole = play_pieces(machine(), steps, &|_, len| vec![len]);
+    let bytewise = play_pieces(machine(), steps, &|_, len| vec![1; len]);
+    assert_eq!(bytewise, whole, "byte by byte");
+    for (index, step) in steps.iter().enumerate() {
+        let (Step::First(bytes) | Step::Second(bytes)) = step else { continue };
+        for cut in 1..bytes.len() {
+            let cut_here =
+                |at: usize, len| if at == index { vec![cut, len - cut] } else { vec![len] };
+            let told = play_pieces(machine(), steps, &cut_here);
+            assert_eq!(told, whole, "step {index} cut at {cut}");
+        }
+    }
+    whole
+}
+
+/// The same once, with each step cut into the pieces whose lengths `cut` says.
+fn play_pieces(
+    mut machine: Connection,
+    steps: &[Step],
+    cut: &dyn Fn(usize, usize) -> Vec<usize>,
+) -> Told {
+    let mut told = Told::default();
+    machine.open(&mut told.first);
+    told.second.extend(machine.take_second());
+    for (index, step) in steps.iter().enumerate() {
+        let is_over = match step {
+            Step::Close => {
+                let is_answered = machine.close(&mut told.first);
+                told.events.push(format!("closing, answered: {is_answered}"));
+                false
+            }
+            Step::End => {
+                told.events.push(match machine.end() {
+                    Ok(event) => format!("end: {}", describe(&event)),
+                    Err(error) => format!("end: error: {error}"),
+                });
+                false
+            }
+            Step::Send(payload) => {
+                let message = Message { kind: Kind::Binary, payload };
+                if let Err(error) = machine.send(message, &mut told.first) {
+                    told.events.push(format!("not sent: {error}"));
+                }
+                false
+            }
+            Step::First(bytes) | Step::Second(bytes) => {
+                let mut rest = &bytes[..];
+                let mut is_broken = false;
+                for len in cut(index, bytes.len()) {
+                    let (piece, after) = rest.split_at(len);
+                    rest = after;
+                    is_broken |= !told.feed(&mut machine, matches!(step, Step::First(_)), piece);
+                    if is_broken {
+                        break;
+                    }
+                }
+                is_broken
+            }
+        };
+        told.second.extend(machine.take_second());
+        if is_over {
+            break;
+        }
+    }
+    told.layers = machine.layers();
+    told
+}
+
+impl Told {
+    /// Whether the machine may be fed more.
+    fn feed(&mut self, machine: &mut Connection, is_first: bool, piece: &[u8]) -> bool {
+        let mut bytes = piece.to_vec();
+        let mut input = Input::new(&mut bytes);
+        loop {
+            let received = if is_first {
+                machine.receive(&mut input, &mut self.first)
+            } else {
+                machine.receive_second(&mut input, &mut self.first)
+            };
+            match received {
+                Ok(None) => {
+                    assert!(input.is_empty(), "a machine that needs more has taken all");
+                    return true;
+                }
+                Ok(Some(event)) => self.events.push(describe(&event)),
+                Err(error) => {
+                    self.events.push(format!("error: {error}"));
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+/// An event in a line of text.
+pub(crate) fn describe(event: &Event<'_>) -> String {
+    match event {
+        Event::Closed(closed) => format!("closed {:?} {:?}", closed.code, closed.reason),
+        Event::Message(message) => {
+            format!("{:?} {}", message.kind, message.payload.escape_ascii())
+        }
+        Event::Open => "open".to_owned(),
+        Event::Ping(payload) => format!("ping {}", payload.escape_ascii()),
+        Event::Pong(payload) => format!("pong {}", payload.escape_ascii()),
+        Event::Pushed(pushed) => format!("{:?} {}", pushed.kind, pushed.payload.escape_ascii()),
+        Event::Refused { code, body } => format!("refused {code} {}", body.escape_ascii()),
+        Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),
+    }
+}
