@@ -3,7 +3,7 @@
 use crate::escape::{columns, cut, escape};
 use crate::number::{self, CELL_MAX, MICROS_CELL_MAX, MISSING};
 use crate::page::{Page, Style, Tone};
-use crate::{layers, notes, verdict, words};
+use crate::{layers, notes, sweep, verdict, words};
 use record::{
     Added, Block, Comparison, Ended, Level, Lifetime, PayloadKind, RunRecord, Stop, Verdict,
     Workload, WorkloadResult,
@@ -54,8 +54,13 @@ fn no_conclusion(record: &RunRecord) -> String {
 /// that was; and what TLS adds to a WebSocket message, if that was measured and shows. `None` if there is nothing to
 /// compare, or if the verdict says that it is no result. Built of the record's numbers; unescaped, for the record
 /// itself.
+///
+/// Of a sweep: where its lines bend.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
+    if let Some(sweep) = &record.sweep {
+        return sweep::conclusion(sweep).filter(|_| verdict.level < Level::Invalid);
+    }
     let baseline = baseline(record)
         .filter(|_| !record.plan.baseline.is_some_and(|index| verdict::forbids(&verdict, index)))?;
     let allowed =

@@ -275,6 +275,20 @@ pub(crate) fn verify(
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
 }
 
+/// Whether one message to a target that was verified is answered, as it should be and in time.
+///
+/// # Errors
+///
+/// As [`one_message`].
+pub(crate) fn is_answered(
+    target: &Target,
+    measurement: &Measurement,
+    context: Context<'_>,
+) -> Result<bool, RunError> {
+    let asking = Target { transport: asking(&target.transport), ..target.clone() };
+    Ok(one_message(&measurement.workload, asking, context)?.measured.ok == 1)
+}
+
 /// What the first message is sent with: a bot that is none of those that are measured, and stays out of the lobby.
 fn asking(transport: &Transport) -> Transport {
     match transport {

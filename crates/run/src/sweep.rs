@@ -14,9 +14,9 @@ use crate::block::Stage;
 use crate::collect::Place;
 use crate::ending::{self, Ending};
 use crate::plan::{Measurement, Order, Plan};
-use crate::reach::Context;
+use crate::reach::{Context, is_answered};
 use crate::results::Kept;
-use crate::setup::SetUp;
+use crate::setup::{Ready, SetUp};
 use crate::{Host, News, Progress, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
@@ -198,7 +198,26 @@ impl Run<'_, '_> {
         let name = &self.plan.measurements[workload].name;
         self.stage.progress.report(News::Block { name, block: &one.block, index, total });
         self.rounds[round].push(workload);
+        if !line::is_kept(&one.block) {
+            self.recover(workload)?;
+        }
         self.kept.push(one);
+        Ok(())
+    }
+
+    /// Waits until the server answers again: what is left of an overload would be measured in the next block.
+    fn recover(&mut self, workload: usize) -> Result<(), RunError> {
+        let Self { stage, set_up, plan, .. } = self;
+        let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+        let Ok(Ready { target, .. }) = &set_up.ready[workload] else { return Ok(()) };
+        let began = stage.clock.now();
+        while stage.interrupt.load(Ordering::Relaxed) == 0
+            && stage.clock.now().since(began) < RECOVERY_MAX
+        {
+            if is_answered(target, &plan.measurements[workload], context)? {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -271,5 +290,7 @@ fn block_time(measurement: &Measurement) -> Nanos {
     }
 }
 
+/// A server that does not answer for so long is measured as it is.
+const RECOVERY_MAX: Nanos = Nanos::from_secs(10);
 /// What connecting, draining and closing take.
 const BESIDES: Nanos = Nanos::from_millis(300);

@@ -4,7 +4,8 @@
 //! is kept is the caller's rule: for the knee that 99 % of what was offered was achieved, for a capacity that an
 //! objective was met besides.
 //!
-//! The search goes up by a factor until loads are not kept, halves the interval in which that begins until its ends
+//! The search goes up by a factor until loads are not kept (from the first of these on by a small one, which spares the
+//! server), halves the interval in which that begins until its ends
 //! are 2 % apart, and measures both ends again. A load is judged by the majority of its measurements; with as many for
 //! as against, it is measured once more. Nothing is thrown away: all measurements together decide, at every step anew,
 //! so an end that the confirmation overturns moves the interval, and one bad measurement makes no knee.
@@ -151,7 +152,10 @@ impl Search {
             let unconfirmed = low.filter(|low| self.running == 1 && !self.is_confirmed(*low));
             return unconfirmed.map_or(Next::Done, Next::Measure);
         }
-        Next::Measure(multiple(largest, self.range.factor).max(largest + 1).min(self.top()))
+        // The second step that is not kept needs not be far above the first.
+        let is_kept = self.loads.get(&largest).is_some_and(|tally| tally.is_kept());
+        let factor = if is_kept { self.range.factor } else { self.range.factor.min(NEAR) };
+        Next::Measure(multiple(largest, factor).max(largest + 1).min(self.top()))
     }
 
     /// A load below `high`, which is not kept and the smallest that was measured.
@@ -222,6 +226,8 @@ fn multiple(load: u64, factor: f64) -> u64 {
 
 /// By how much the ends of the interval may be apart.
 pub const WIDTH_MAX: f64 = 1.02;
+/// From a load that is not kept to the next.
+const NEAR: f64 = 1.25;
 /// A smaller factor would not arrive.
 const FACTOR_MIN: f64 = 1.01;
 /// So far below the first load is looked, if that is not kept.

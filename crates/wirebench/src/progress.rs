@@ -17,13 +17,24 @@ pub(crate) struct Progress<'a> {
     line_stands: bool,
     /// Whether warnings are shown as they come; the page of the result has them too.
     shows_warnings: bool,
+    /// Whether each block has a line of its own.
+    pub(crate) shows_blocks: bool,
+    /// Whether more is offered than is carried on purpose, so that nobody needs to be told.
+    pub(crate) expects_lag: bool,
 }
 
 impl<'a> Progress<'a> {
     /// Time is counted from now on. Warnings are shown if no page of the result will.
     pub(crate) fn new(terminal: &'a Terminal, has_page: bool) -> Self {
-        let (pace, shows_warnings) = (Pace::default(), !has_page);
-        Self { terminal, clock: Clock::start(), pace, line_stands: false, shows_warnings }
+        Self {
+            terminal,
+            clock: Clock::start(),
+            pace: Pace::default(),
+            line_stands: false,
+            shows_warnings: !has_page,
+            shows_blocks: terminal.talk >= Talk::Verbose,
+            expects_lag: false,
+        }
     }
 
     fn live(&mut self, live: Live<'_>) {
@@ -39,15 +50,26 @@ impl<'a> Progress<'a> {
     }
 
     fn block(&mut self, name: &str, block: &Block, (index, total): (usize, usize)) {
-        if self.terminal.talk < Talk::Verbose {
+        if !self.shows_blocks {
             return;
         }
         let responses = block.open_loop.as_ref().and_then(|times| times.response.as_ref());
         let times = block.round_trip.as_ref().or(responses);
         let p50 = times.and_then(|times| times.p50_ns).map(Nanos);
+        let due = block.counts.planned.max(1);
+        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+        let kept = block.messages_per_s * Nanos(block.measured_ns).as_secs_f64() / due as f64;
+        let is_open = block.open_loop.is_some();
         let result = match (&block.failed, p50) {
             (Some(reason), _) => format!("failed: {reason}"),
             (None, None) => format!("{:.0} messages/s", block.messages_per_s),
+            (None, Some(p50)) if is_open => {
+                let kept = kept * 100.0;
+                format!(
+                    "{:.0} messages/s, {kept:.1} % of what was due, p50 {p50}",
+                    block.messages_per_s
+                )
+            }
             (None, Some(p50)) => format!("{:.0} messages/s, p50 {p50}", block.messages_per_s),
         };
         self.say(&format!("block {}/{total}  {name}: {result}", index + 1));
@@ -92,6 +114,7 @@ impl run::Progress for Progress<'_> {
                 self.terminal.say_labelled(Label::Warning, &text);
             }
             News::Warning(_) => {}
+            News::Behind(_) if self.expects_lag => {}
             News::Behind(behind) => {
                 self.end_line();
                 self.terminal.say_labelled(Label::Warning, &behind_text(behind));

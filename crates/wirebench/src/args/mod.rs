@@ -17,6 +17,7 @@ mod run;
 mod selftest;
 mod serve;
 mod show;
+mod sweep;
 mod values;
 
 use crate::config::{Conflict, Layers, Settings};
@@ -37,7 +38,7 @@ use std::path::Path;
     max_term_width = 80,
     override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
     before_help = EXAMPLES,
-    after_long_help = crate::args::exit_codes(),
+    after_long_help = format!("{SHELLS}\n\n{}", crate::args::exit_codes()),
     help_template = TEMPLATE,
 )]
 pub(crate) struct Program {
@@ -57,6 +58,12 @@ Examples:
   wirebench                                      the ladder, in under 90 s
   wirebench serve ws --listen 127.0.0.1:8080     a server to try things on
   wirebench ws://127.0.0.1:8080 -c 100 -d 30s    100 connections, for 30 s";
+
+/// What is asked for once.
+const SHELLS: &str = "\
+For shells:
+  wirebench completions SHELL   completions: bash, zsh or fish
+  wirebench man [COMMAND]       a manual page";
 
 /// Examples stand before options.
 const TEMPLATE: &str = "\
@@ -99,6 +106,7 @@ struct Shared {
 enum Subcommand {
     Ladder(ladder::Ladder),
     Run(Box<run::Run>),
+    Sweep(Box<sweep::Sweep>),
     Serve(Box<serve::Serve>),
     Show(show::Show),
     Report(report::Report),
@@ -107,7 +115,9 @@ enum Subcommand {
     Certs(certs::Certs),
     Selftest(selftest::Selftest),
     Config(config::Config),
+    #[command(hide = true)] // The long help names it, and the one below.
     Completions(completions::Completions),
+    #[command(hide = true)]
     Man(man::Man),
 }
 
@@ -161,6 +171,7 @@ impl Invocation {
         match command {
             Subcommand::Ladder(ladder) => ladder.run(&settings, &terminal),
             Subcommand::Run(run) => run.run(&settings, &terminal),
+            Subcommand::Sweep(sweep) => sweep.run(&settings, &terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
@@ -215,13 +226,15 @@ fn conflicts(subcommand: &str) -> Vec<Conflict> {
     match subcommand {
         ladder::NAME => ladder::CONFLICTS.to_vec(),
         run::NAME => run::conflicts(),
+        sweep::NAME => sweep::CONFLICTS.to_vec(),
         _ => Vec::new(),
     }
 }
 
 /// The subcommands whose settings come from more places than the command line. The others work where the project file
 /// is broken.
-const NEEDS_LAYERS: &[&str] = &[ladder::NAME, run::NAME, serve::NAME, show::NAME, config::NAME];
+const NEEDS_LAYERS: &[&str] =
+    &[ladder::NAME, run::NAME, sweep::NAME, serve::NAME, show::NAME, config::NAME];
 
 /// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
 fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {

@@ -9,8 +9,9 @@ use crate::{certificate, date, signals};
 use anyhow::Context;
 use clap::CommandFactory;
 use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
-use run::{Host, Plan};
+use run::{Host, Plan, RunError};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -33,12 +34,36 @@ pub(crate) fn carry_out(
     output: &Output,
     terminal: &Terminal,
 ) -> Result<Exit, Failure> {
+    carry_out_by(kind, repeat, output, terminal, |with| {
+        run::execute(plan, with.host, with.progress, with.interrupt)
+    })
+}
+
+/// What something that is carried out is told.
+pub(crate) struct With<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) progress: &'a mut dyn run::Progress,
+    pub(crate) interrupt: &'a AtomicUsize,
+}
+
+/// Does what `execute` does, keeps its record and shows it.
+pub(crate) fn carry_out_by(
+    kind: Kind,
+    repeat: &Repeat,
+    output: &Output,
+    terminal: &Terminal,
+    execute: impl FnOnce(With<'_>) -> Result<RunRecord, RunError>,
+) -> Result<Exit, Failure> {
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
     let host = host(kind, repeat)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
-    let mut record = run::execute(plan, &host, &mut progress, &wish.signal)?;
+    if kind == Kind::Sweep {
+        (progress.shows_blocks, progress.expects_lag) = (true, true);
+    }
+    let with = With { host: &host, progress: &mut progress, interrupt: &wish.signal };
+    let mut record = execute(with)?;
     drop(progress);
     record.conclusion = report::conclusion(&record);
 
@@ -46,7 +71,8 @@ pub(crate) fn carry_out(
     let page = match kind {
         _ if as_json => record.to_json(),
         Kind::Ladder => report::ladder(&record, &terminal.style()),
-        Kind::Run | Kind::Sweep | Kind::Other => report::run(&record, &terminal.style()),
+        Kind::Sweep => report::sweep(&record, &terminal.style()),
+        Kind::Run | Kind::Other => report::run(&record, &terminal.style()),
     };
     let shown = terminal.result(&page);
     if let Ok(Some(path)) = &kept {

@@ -5,11 +5,12 @@ mod tls;
 
 use super::open_loop::{self, Besides, OpenLoop, Step};
 use super::outcome::{self, Output};
-use super::values;
-use crate::config::{Conflict, Settings};
+use super::{Program, values};
+use crate::config::{Conflict, Layers, Settings};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, FromArgMatches};
 use load::{
     Arrival, Closing, Content, Expect, Lifetime, PayloadKind, Phases, Stop, Timeouts, TrueDelay,
     Workload,
@@ -520,6 +521,26 @@ impl Run {
             ));
         }
         Ok(sources)
+    }
+}
+
+/// The one measurement of `wirebench run` with these words as its arguments.
+pub(super) fn measurement(words: &[String]) -> Result<Measurement, String> {
+    let program = Program::command();
+    let words = ["wirebench", NAME].into_iter().chain(words.iter().map(String::as_str));
+    let told = |error: clap::Error| error.render().to_string().trim_end().to_owned();
+    let matches = program.clone().try_get_matches_from(words).map_err(told)?;
+    let given = matches.subcommand_matches(NAME).expect("it was named");
+    let command = program.find_subcommand(NAME).expect("it is there");
+    let settings = Layers::default().settle(command, given, &conflicts());
+    let settings = settings.map_err(|failure| failure.to_string())?;
+    let run = Run::from_arg_matches(given).map_err(told)?;
+    // Its own seed, of which the caller says something.
+    let seed = values::seed_or_clock(run.seed);
+    let mut all = run.plan(&settings, seed)?.measurements;
+    match all.len() {
+        1 => Ok(all.remove(0)),
+        count => Err(format!("{count} measurements in place of one")),
     }
 }
 

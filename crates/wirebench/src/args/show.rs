@@ -84,7 +84,8 @@ impl Show {
 fn page(record: &RunRecord, style: &report::Style) -> String {
     match record.kind {
         Kind::Ladder => report::ladder(record, style),
-        Kind::Run | Kind::Sweep | Kind::Other => report::run(record, style),
+        Kind::Sweep => report::sweep(record, style),
+        Kind::Run | Kind::Other => report::run(record, style),
     }
 }
 

@@ -15,6 +15,7 @@ mod serving;
 mod settings;
 mod show;
 mod signals;
+mod sweeping;
 mod third_party;
 mod tls;
 mod usage;

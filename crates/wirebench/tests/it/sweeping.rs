@@ -1,0 +1,138 @@
+//! Sweeps through the binary: the knee of a cap that is known, what is refused, and what a signal leaves.
+
+use crate::harness::{Running, Sandbox, Server};
+use record::{Ended, Kind, Knee, Level, RunRecord, SweepOf};
+use rustix::process::Signal;
+
+#[test]
+fn the_knee_of_a_server_that_is_capped_is_found_within_3_percent() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --cap 1500/s");
+    let line = format!(
+        "sweep {} --from 1k --factor 1.5 --repeats 1 -d 500ms --settle 200ms --slo p99<2s --seed 7 -o sweep.json",
+        server.url
+    );
+    let ended = sandbox.run(&line);
+    assert!([Some(0), Some(12)].contains(&ended.code), "{ended:?}");
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    assert_eq!((record.kind, &record.ended), (Kind::Sweep, &Ended::Completed));
+    let sweep = record.sweep.as_ref().unwrap();
+    let Knee::Found { offered_per_s, low_per_s, high_per_s } = sweep.lines[0].knee else {
+        panic!("{:?}", sweep.lines)
+    };
+    assert!((1455.0..=1545.0).contains(&offered_per_s), "{offered_per_s}");
+    assert!(low_per_s < high_per_s && high_per_s / low_per_s <= 1.021, "{low_per_s} {high_per_s}");
+    let capacity = sweep.lines[0].capacity.unwrap();
+    assert!(capacity.confirmed && capacity.low_per_s <= high_per_s, "{capacity:?}");
+
+    assert_eq!((sweep.of, sweep.slo.as_deref()), (SweepOf::Rate, Some("p99 < 2s")));
+    for step in &sweep.steps {
+        assert!(!step.blocks.is_empty());
+        assert!(step.blocks.iter().all(|block| record.blocks[*block].workload == step.workload));
+        let carries = step.achieved_fraction.value >= 0.99;
+        assert_eq!(carries, step.offered_per_s <= low_per_s, "{step:?}");
+        assert!(step.interface_bytes_per_s > step.stream_bytes_per_s, "{step:?}");
+    }
+    for block in &record.blocks {
+        assert!((3..=7).contains(&block.samples.len()), "{} samples", block.samples.len());
+        assert_eq!(block.interface.as_ref().unwrap().name, "lo");
+        assert!(block.memory.unwrap().generator_rss_bytes > Some(0));
+    }
+    assert!(ended.stdout.contains("bends at 15"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("bad.toml"), "speed = 3\n[[line]]\nname='a'\nserve='ws'\n")
+        .unwrap();
+    #[rustfmt::skip]
+    let table = [
+        ("sweep",                                       "what to sweep? a URL, a file, or --preset cubeia"),
+        ("sweep nowhere.toml",                          "cannot read nowhere.toml"),
+        ("sweep bad.toml",                              "bad.toml: there is no `speed`; there are question, of, from"),
+        ("sweep ws://h --preset cubeia",                "leave the URL or the file out"),
+        ("sweep --preset kubeia",                       "cubeia"),
+        ("sweep ws://h --from 5 -d 1s",                 "too few to miss 1 % of them; ask for --from more"),
+        ("sweep ws://h --from 10k --to 5k",             "--from 10000 is above --to 5000"),
+        ("sweep ws://h --every 2s",                     "--every is for --of bots and connections; leave it out"),
+        ("sweep ws://h --bots-max 5",                   "--bots-max is for --of bots; leave it out"),
+        ("sweep ws://h --slo fast",                     "as in `p99 < 50ms`"),
+        ("sweep ws://h --factor 1",                     "is not between 1.05 and 10"),
+        ("sweep ws://h --of cats",                      "bots, connections, rate"),
+        ("sweep ws://h --size 1B --payload x",          "a payload has its own size; leave one out"),
+        ("sweep wsss://h",                              "did you mean `wss`?"),
+        ("sweep tcp://127.0.0.1:1 --header A:b",        "--header means nothing to tcp://"),
+    ];
+    for (line, message) in table {
+        let ended = sandbox.run(line);
+        ended.check(2, &["error: ", message]);
+        ended.check_no_result();
+    }
+}
+
+#[test]
+fn nobody_who_answers_is_an_error_and_no_record() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run("sweep tcp://127.0.0.1:1");
+    ended.check(15, &["cannot reach tcp://127.0.0.1:1"]);
+    ended.check_no_result();
+}
+
+#[test]
+fn a_signal_ends_a_sweep_and_keeps_what_is_known() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    let line =
+        format!("sweep {} -d 300ms --settle 0s --repeats 1 --from 500 -o sweep.json", server.url);
+    let mut sweep = Running::start(sandbox.command(&line));
+    sweep.wait_for_word("block 2/");
+    sweep.send(Signal::INT);
+    let ended = sweep.wait();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    assert_eq!(record.ended, Ended::Interrupted { signal: 2 });
+    let sweep = record.sweep.unwrap();
+    assert!(sweep.steps.len() >= 2, "{:?}", sweep.steps);
+    let Knee::NotReached { offered_max_per_s, .. } = sweep.lines[0].knee else {
+        panic!("{:?}", sweep.lines)
+    };
+    assert!(offered_max_per_s >= 500.0);
+    assert!(sweep.steps.iter().all(|step| step.level <= Level::Invalid));
+}
+
+#[test]
+fn lines_of_a_file_are_swept_side_by_side_on_servers_of_their_own() {
+    let sandbox = Sandbox::new();
+    let text = "of = 'bots'\nevery = '100ms'\nfrom = 20\nto = 45\nbots-max = 40\nduration = '500ms'\nsettle = '100ms'\n\
+        repeats = 1\n[[line]]\nname = 'bare'\nserve = 'tcp'\n[[line]]\nname = 'WebSocket'\nserve = 'ws'\n";
+    std::fs::write(sandbox.path().join("two.toml"), text).unwrap();
+    let ended = sandbox.run("sweep two.toml --seed 7 -o sweep.json");
+    assert!([Some(0), Some(12)].contains(&ended.code), "{ended:?}");
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    let sweep = record.sweep.as_ref().unwrap();
+    let steps: Vec<(usize, u64, u64)> = sweep
+        .steps
+        .iter()
+        .map(|step| (step.line, step.bots, step.offered_per_s.round() as u64))
+        .collect();
+    // Above 40 bots the same ones send more often.
+    let of_line = |line| [(line, 20, 200), (line, 40, 400), (line, 40, 450)];
+    assert_eq!(steps, [of_line(0), of_line(1)].concat());
+    assert!(
+        sweep.lines.iter().all(|line| line.ran_out.starts_with("nothing up to 450/s")),
+        "{:?}",
+        sweep.lines
+    );
+    assert!(
+        sweep
+            .steps
+            .iter()
+            .all(|step| step.server_cores_used.is_some() && step.server_memory_bytes.is_some())
+    );
+    // Every round has both lines.
+    assert!(record.plan.rounds.iter().all(|round| round.len() == 2), "{:?}", record.plan.rounds);
+}
