@@ -26,7 +26,7 @@ pub(crate) fn install() -> Result<PathBuf> {
         Need { probe: "python3", package: "python3" },
     ])?;
     let folder = shell::target().join("third-party");
-    for of_npm in ["browser", "node-ws"] {
+    for of_npm in ["browser", "cometd", "node-ws"] {
         install_one(of_npm, &folder, npm)?;
     }
     install_one("python-websockets", &folder, python_websockets)?;

@@ -75,16 +75,18 @@ impl Scheme {
     ];
 
     /// Those of our own servers that send every message back, in the same order.
-    pub const ECHOES: [Self; 9] = [
+    pub const ECHOES: [Self; 11] = [
         Self::Tcp,
         Self::TcpFramed,
         Self::Unix,
         Self::WebSocket,
         Self::Http,
+        Self::Styx,
         Self::Tls,
         Self::TlsFramed,
         Self::WebSocketSecure,
         Self::Https,
+        Self::StyxTls,
     ];
 
     /// As it stands in front of a URL.

@@ -117,6 +117,7 @@ impl Serve {
         self.settle_down()?;
         let scheme = self.scheme().map_err(Failure::usage)?;
         let address = self.address(scheme).map_err(Failure::usage)?;
+        self.check_websocket(scheme).map_err(Failure::usage)?;
         if self.kind == Kind::Game {
             return self.run_game(scheme, address, terminal);
         }
@@ -251,19 +252,24 @@ impl Serve {
         listen.parse().map(Address::Tcp).map_err(|_| not_an_address("--listen", listen))
     }
 
-    /// How connections are spoken to.
-    fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
-        let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
-        let plain = scheme.plain();
+    /// That nothing was said of WebSocket where it is not spoken as an echo.
+    fn check_websocket(&self, scheme: Scheme) -> Result<(), String> {
         let of_websocket = [
             ("--subprotocol", !self.subprotocol.is_empty()),
             ("--deflate", self.deflate.is_some()),
         ];
-        for (option, is_given) in of_websocket {
-            if plain != Scheme::WebSocket && is_given {
-                return Err(format!("{option} means nothing but to ws and wss; leave it out"));
+        match of_websocket.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if scheme.plain() != Scheme::WebSocket => {
+                Err(format!("{option} means nothing but to ws and wss; leave it out"))
             }
+            Some(_) | None => Ok(()),
         }
+    }
+
+    /// How connections are spoken to.
+    fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
+        let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
+        let plain = scheme.plain();
         if !matches!(plain, Scheme::Tcp | Scheme::Unix) && self.oracle.size.is_some() {
             return Err(format!(
                 "--size means nothing to {scheme}, which says how long a message is; leave it out"

@@ -5,6 +5,7 @@ mod bad_input;
 mod certs;
 mod doctor;
 mod ending;
+mod game_serving;
 mod harness;
 mod ladder;
 mod open_loop;

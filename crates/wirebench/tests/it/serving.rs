@@ -50,6 +50,7 @@ fn the_totals_are_what_a_run_has_sent() {
     for (kind, message_bytes) in [
         ("tcp", Some(64)),
         ("tcp-framed", Some(4 + 64)),
+        ("styx", Some(4 + 64)),
         ("unix --listen a.sock", Some(64)),
         // Their connections take bytes too.
         ("ws", None),
@@ -127,7 +128,7 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
     let table: [(&str, &[&str]); 24] = [
-        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http, tls"]),
+        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http, styx, tls"]),
         ("oracle htpp",                           &["'htpp'", "'http'"]),
         ("orcale ws",                             &["'orcale'", "'oracle'"]),
         ("oracle oracle",                         &["'oracle'", "tcp-framed"]),

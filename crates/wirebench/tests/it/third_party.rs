@@ -261,12 +261,7 @@ impl Server {
 
     /// The same with settings in its environment.
     fn start_with(name: &str, settings: &[(&str, String)]) -> Option<Self> {
-        #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
-        let Ok(all) = std::env::var(VARIABLE) else {
-            say_skipped(&format!("{name}: {VARIABLE} is not set; `cargo xtask check` does it"));
-            return None;
-        };
-        let folder = PathBuf::from(all).join(name);
+        let folder = installed(name)?;
         let mut command = Command::new(folder.join("start"));
         command.envs(settings.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -279,6 +274,16 @@ impl Server {
     fn url(&self, scheme: &str, path: &str) -> String {
         format!("{scheme}://{}{path}", self.address)
     }
+}
+
+/// The folder of what is called `name`. `None`, and a word about it, where nobody has said that it is installed.
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
+    let Ok(all) = std::env::var(VARIABLE) else {
+        say_skipped(&format!("{name}: {VARIABLE} is not set; `cargo xtask check` does it"));
+        return None;
+    };
+    Some(PathBuf::from(all).join(name))
 }
 
 /// Where they are installed, each as `NAME/start`; see `tests/third_party/README.md`.
