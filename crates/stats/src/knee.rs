@@ -16,13 +16,12 @@
 
 use std::collections::BTreeMap;
 
-/// Looks for the smallest load that is not kept.
+/// Looks for the smallest load that is not kept in two steps running, as the published rule has it: one step that is
+/// not kept by itself, and the next above it is, says nothing.
 #[derive(Clone, Debug)]
 pub struct Search {
     range: Range,
     repeats: u32,
-    /// So many loads running must not be kept.
-    running: usize,
     loads: BTreeMap<u64, Tally>,
     /// From here on nothing can be offered, for whatever reason.
     ceiling: Option<u64>,
@@ -65,21 +64,11 @@ struct Tally {
 }
 
 impl Search {
-    /// The knee by the published rule: the smallest load that is not kept in two steps running, each measured `repeats`
-    /// times.
-    pub fn knee(range: Range, repeats: u32) -> Self {
-        Self::new(range, repeats, 2)
-    }
-
-    /// The capacity: the largest load below the smallest that is not kept.
-    pub fn capacity(range: Range, repeats: u32) -> Self {
-        Self::new(range, repeats, 1)
-    }
-
-    fn new(range: Range, repeats: u32, running: usize) -> Self {
+    /// A search in which each load is measured `repeats` times at least.
+    pub fn new(range: Range, repeats: u32) -> Self {
         let from = range.from.max(1);
         let range = Range { from, to: range.to.max(from), factor: range.factor.max(FACTOR_MIN) };
-        Self { range, repeats: repeats.max(1), running, loads: BTreeMap::new(), ceiling: None }
+        Self { range, repeats: repeats.max(1), loads: BTreeMap::new(), ceiling: None }
     }
 
     /// Takes one measurement.
@@ -118,12 +107,10 @@ impl Search {
         let loads: Vec<(u64, bool)> =
             self.loads.iter().map(|(load, tally)| (*load, tally.is_kept())).collect();
         let top = self.top();
-        let breaks = |at: usize| {
-            let run = loads[at..].iter().take(self.running);
-            // Above the largest possible load there is no second one.
-            let is_long =
-                at + self.running <= loads.len() || loads.last().is_some_and(|l| l.0 >= top);
-            is_long && run.into_iter().all(|(_, is_kept)| !is_kept)
+        // Above the largest possible load there is no second one.
+        let breaks = |at: usize| match loads.get(at + 1) {
+            Some((_, is_next_kept)) => !loads[at].1 && !is_next_kept,
+            None => !loads[at].1 && loads[at].0 >= top,
         };
         let high = (0..loads.len()).find(|at| breaks(*at));
         let below = &loads[..high.unwrap_or(loads.len())];
@@ -149,7 +136,7 @@ impl Search {
             return Next::Measure(self.range.from.min(self.top()));
         };
         if largest >= self.top() {
-            let unconfirmed = low.filter(|low| self.running == 1 && !self.is_confirmed(*low));
+            let unconfirmed = low.filter(|low| !self.is_confirmed(*low));
             return unconfirmed.map_or(Next::Done, Next::Measure);
         }
         // The second step that is not kept needs not be far above the first.
@@ -269,7 +256,7 @@ mod tests {
     #[test]
     fn the_knee_of_a_cap_is_where_99_of_100_are_achieved_no_more() {
         for cap in [101.0, 150.0, 777.0, 1500.0, 20_000.0, 123_456.0] {
-            let mut knee = Search::knee(RANGE, 2);
+            let mut knee = Search::new(RANGE, 2);
             search(&mut knee, capped(cap, 0.0, 1));
             let (low, high) = found(&knee);
             let [low, high] = [low, high].map(|load| f64::from(u32::try_from(load).unwrap()));
@@ -283,7 +270,7 @@ mod tests {
         for cap in [1500.0, 4321.0, 60_000.0] {
             for repeats in [1, 2, 3] {
                 for seed in 0..10 {
-                    let mut knee = Search::knee(RANGE, repeats);
+                    let mut knee = Search::new(RANGE, repeats);
                     let count = search(&mut knee, capped(cap, 0.005, seed));
                     let (low, high) = found(&knee);
                     let middle = f64::from(u32::try_from(low + high).unwrap()) / 2.0 / cap;
@@ -297,20 +284,16 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_by_itself_is_no_knee() {
-        let mut knee = Search::knee(RANGE, 1);
+        let mut knee = Search::new(RANGE, 1);
         // 400 fails for good, and the next step is kept again.
         search(&mut knee, |load| load != 400 && load < 5000);
         let (low, high) = found(&knee);
         assert!((4800..5000).contains(&low) && (5000..5150).contains(&high), "{low} .. {high}");
-        // For a capacity one is enough.
-        let mut capacity = Search::capacity(RANGE, 1);
-        search(&mut capacity, |load| load != 400 && load < 5000);
-        assert_eq!(capacity.interval().high, Some(400));
     }
 
     #[test]
     fn one_bad_measurement_of_the_bisection_is_overturned_by_the_confirmation() {
-        let mut knee = Search::knee(RANGE, 1);
+        let mut knee = Search::new(RANGE, 1);
         let mut is_first = true;
         // 1131 is the first middle between 800 and 1600.
         search(&mut knee, |load| load < 1500 && !(load == 1131 && std::mem::take(&mut is_first)));
@@ -320,7 +303,7 @@ mod tests {
 
     #[test]
     fn as_many_for_as_against_are_decided_by_one_more() {
-        let mut knee = Search::knee(RANGE, 2);
+        let mut knee = Search::new(RANGE, 2);
         assert_eq!(knee.next(), Next::Measure(100));
         knee.add(100, true);
         assert_eq!(knee.next(), Next::Measure(100), "each is repeated");
@@ -332,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_keeps_everything_has_no_knee() {
-        let mut knee = Search::knee(Range { to: 5000, ..RANGE }, 1);
+        let mut knee = Search::new(Range { to: 5000, ..RANGE }, 1);
         search(&mut knee, |_| true);
         assert_eq!(knee.interval(), Interval { low: Some(5000), high: None });
         assert_eq!(knee.loads().collect::<Vec<_>>(), [100, 200, 400, 800, 1600, 3200, 5000]);
@@ -340,33 +323,35 @@ mod tests {
 
     #[test]
     fn what_keeps_nothing_is_looked_for_below_the_first_load_and_has_no_lower_end() {
-        let mut knee = Search::knee(RANGE, 1);
+        let mut knee = Search::new(RANGE, 1);
         search(&mut knee, |load| load < 30);
         let (low, high) = found(&knee);
         assert_eq!((low, high), (29, 30));
-        let mut knee = Search::knee(RANGE, 1);
+        let mut knee = Search::new(RANGE, 1);
         search(&mut knee, |_| false);
         assert_eq!(knee.interval(), Interval { low: None, high: Some(7) });
     }
 
     #[test]
     fn a_limit_ends_the_way_up_and_the_last_load_below_it_is_measured() {
-        let mut knee = Search::knee(RANGE, 1);
+        let mut knee = Search::new(RANGE, 1);
         knee.add(100, true);
         knee.limit(201);
         knee.limit(400);
         assert_eq!(knee.next(), Next::Measure(200));
-        knee.add(200, true);
+        for _ in 0..3 {
+            assert_eq!(knee.next(), Next::Measure(200), "until it is confirmed");
+            knee.add(200, true);
+        }
         assert_eq!(knee.next(), Next::Done);
         // What breaks at the very top has nothing above it.
-        knee.add(200, false);
-        knee.add(200, false);
+        (0..4).for_each(|_| knee.add(200, false));
         assert_eq!(knee.interval(), Interval { low: Some(100), high: Some(200) });
     }
 
     #[test]
-    fn a_capacity_is_confirmed_and_takes_over_what_was_measured() {
-        let mut capacity = Search::capacity(RANGE, 1);
+    fn the_largest_load_is_confirmed_and_what_was_measured_before_is_taken_over() {
+        let mut capacity = Search::new(RANGE, 1);
         for load in [100, 200, 400, 800] {
             capacity.add(load, load < 300);
         }
@@ -376,7 +361,7 @@ mod tests {
         assert!(capacity.is_confirmed(low) && capacity.is_confirmed(high));
         assert!(!capacity.is_confirmed(100));
 
-        let mut capacity = Search::capacity(Range { to: 200, ..RANGE }, 1);
+        let mut capacity = Search::new(Range { to: 200, ..RANGE }, 1);
         search(&mut capacity, |_| true);
         assert!(capacity.is_confirmed(200) && capacity.interval().high.is_none());
     }

@@ -10,4 +10,5 @@ mod live;
 mod open_loop;
 mod records;
 mod run;
+mod sweep;
 mod sweeps;

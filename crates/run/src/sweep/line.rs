@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
             Self {
                 sweep,
                 index,
-                knee: Search::knee(sweep.range, sweep.repeats),
+                knee: Search::new(sweep.range, sweep.repeats),
                 capacity: None,
                 loads: [(sweep.range.from, first)].into(),
                 unreachable: set_up.ready[index].as_ref().err().cloned(),
@@ -184,7 +184,7 @@ impl<'a> Line<'a> {
     /// A search below the knee that knows all that was measured.
     fn search_of_capacity(&self) -> Search {
         let to = self.knee.interval().high.unwrap_or_else(|| self.largest_measured());
-        let mut search = Search::capacity(Range { to, ..self.sweep.range }, self.sweep.repeats);
+        let mut search = Search::new(Range { to, ..self.sweep.range }, self.sweep.repeats);
         for (load, known) in self.loads.iter().filter(|(load, _)| **load <= to) {
             known.blocks.iter().for_each(|(_, meets)| search.add(*load, *meets));
         }
@@ -199,10 +199,12 @@ impl<'a> Line<'a> {
 impl Objective {
     /// Whether the responses of a block meet it; of a closed loop, which has none, never.
     fn is_met(&self, kept: &Kept) -> bool {
-        let times = kept.headline.response();
-        let time =
-            times.and_then(|times| times.quantile(self.quantile).ok().or_else(|| times.max()));
-        time.is_some_and(|time| time < self.below)
+        let Some(times) = kept.headline.response().filter(|times| !times.is_empty()) else {
+            return false;
+        };
+        // The share that is not below is known of any number of samples; a percentile needs many.
+        let not_below = float(times.count_between(self.below, Nanos::MAX));
+        not_below <= (1.0 - self.quantile) * float(times.count())
     }
 }
 

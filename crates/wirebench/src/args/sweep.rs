@@ -254,10 +254,15 @@ impl Plan {
         if let Some(embedded) = line.embedded {
             measurement.peer = run::Peer::Embedded(embedded);
         }
-        let unit = self.of.unit();
+        let step = if self.of == Of::Bots && load > self.bots_max {
+            // The same bots, and more of what they send.
+            format!("{:.0}/s", self.rate(load)?.per_second())
+        } else {
+            format!("{}{}", Count(load), self.of.unit())
+        };
         measurement.name = match self.lines.len() {
-            1 => format!("{}{unit}", Count(load)),
-            _ => format!("{} {}{unit}", line.name, Count(load)),
+            1 => step,
+            _ => format!("{} {step}", line.name),
         };
         Ok(measurement)
     }

@@ -114,13 +114,15 @@ fn lines_of_a_file_are_swept_side_by_side_on_servers_of_their_own() {
     let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
     let record = RunRecord::from_json(&text).unwrap();
     let sweep = record.sweep.as_ref().unwrap();
-    let steps: Vec<(usize, u64, u64)> = sweep
+    let steps: Vec<(usize, u64, String)> = sweep
         .steps
         .iter()
-        .map(|step| (step.line, step.bots, step.offered_per_s.round() as u64))
+        .map(|step| (step.line, step.bots, format!("{:.0}", step.offered_per_s)))
         .collect();
     // Above 40 bots the same ones send more often.
-    let of_line = |line| [(line, 20, 200), (line, 40, 400), (line, 40, 450)];
+    let of_line = |line| {
+        [(20, "200"), (40, "400"), (40, "450")].map(|(bots, rate)| (line, bots, rate.to_owned()))
+    };
     assert_eq!(steps, [of_line(0), of_line(1)].concat());
     assert!(
         sweep.lines.iter().all(|line| line.ran_out.starts_with("nothing up to 450/s")),
