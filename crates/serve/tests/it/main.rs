@@ -6,6 +6,7 @@ mod asking;
 mod ends;
 mod errors;
 mod game;
+mod game_world;
 mod oracle;
 mod secure;
 mod world;

@@ -52,12 +52,13 @@ impl Session {
         let is_pinged = self.pinged > self.heard;
         let end = self.heard + options.idle_max;
         let ping = self.heard + options.quiet_max;
+        let look_again = end.min(now + options.quiet_max);
         if now >= end {
             Silence::End
         } else if is_pinged {
-            Silence::LookAgain(end)
+            Silence::LookAgain(look_again)
         } else if now >= ping {
-            Silence::Ping { look_again: end }
+            Silence::Ping { look_again }
         } else {
             Silence::LookAgain(ping.min(end))
         }
@@ -174,3 +175,22 @@ impl Players {
 const TABLES_PER_PLAYER_MAX: usize = 8;
 
 const NANOS_PER_S: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Player, Session};
+    use crate::game::world::tables::{Seat, Table};
+    use std::mem::size_of;
+
+    #[test]
+    fn a_seated_player_takes_less_than_a_kibibyte() {
+        // At a table of one: with a list of four tables, which is what the first makes room for, a list of as many
+        // listeners, a name as long as may be, and what stands in the map, the index and the heap.
+        let lists = 4 * size_of::<Place>() + 4 * 8;
+        let index = 2 * (4 + 8 + 1) + 2 * 4 + 2 * 48;
+        let own =
+            size_of::<Session>() + size_of::<Player>() + size_of::<Seat>() + size_of::<Table>();
+        // Each `Vec` may have twice the room that it needs.
+        assert!(2 * own + lists + index + 64 <= 1024, "{own} + {lists} + {index}");
+    }
+}
