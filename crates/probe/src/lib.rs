@@ -6,8 +6,8 @@
 //! Left out: clocks and the CPU time of processes, which belong to `engine`, and verdicts, which belong to `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
-//! [`InterfaceSampler`] for what is read again and again, at [`capacity`] and [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench
-//! doctor` says.
+//! [`InterfaceSampler`] for what is read again and again, at [`capacity`] and [`place`] for what is decided before a
+//! run, at [`diagnose`] for what `wirebench doctor` says.
 
 mod capacity;
 mod cpus;

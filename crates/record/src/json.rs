@@ -9,8 +9,8 @@ impl RunRecord {
     /// # Errors
     ///
     /// [`ReadError::Newer`] for a newer version; [`ReadError::Invalid`] for what is not JSON, is cut off, or is not a
-    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan, and [`ReadError::NoSuchPart`] outside
-    /// its sweep.
+    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan, and [`ReadError::NoSuchPart`]
+    /// outside its sweep.
     pub fn from_json(json: &str) -> Result<Self, ReadError> {
         // The version first: a newer record need not have the shape of ours.
         let Versioned { schema_version } = serde_json::from_str(json)?;

@@ -1,7 +1,8 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
 //! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`sweep`] steps of load,
-//! [`live_line`] what moves while any goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`] and [`hgrm`].
+//! [`live_line`] what moves while any goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`]
+//! and [`hgrm`].
 //! For a browser: [`html`] is the whole page, [`figures`] its charts alone; `web` beside `src` is what makes them move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the

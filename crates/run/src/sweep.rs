@@ -1,7 +1,7 @@
 //! Steps of load, until it is known where each line bends and how much it carries within an objective.
 //!
-//! In every round each line that is not done runs one block, in random order, at the load that its search asks for: what
-//! drifts on the machine is shared by all lines. Each step is what `wirebench run` would do at that load.
+//! In every round each line that is not done runs one block, in random order, at the load that its search asks for:
+//! what drifts on the machine is shared by all lines. Each step is what `wirebench run` would do at that load.
 //!
 //! Left out: which loads to measure (`stats::knee`), and what a step says (`steps`).
 //!

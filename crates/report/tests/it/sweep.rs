@@ -7,7 +7,9 @@ use report::Style;
 
 #[test]
 fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
-    check(&sweeps::cubeia(), &expect![[r#"
+    check(
+        &sweeps::cubeia(),
+        &expect![[r#"
         Sweep of bots (cubeia): game://127.0.0.1:4123, game-ws://127.0.0.1:4123,
         game-comet://127.0.0.1:4123
 
@@ -85,7 +87,8 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
         degraded: generator and server share cores [shared_cores]
           shown by: 2 CPUs for 3 parties
           next: more CPUs, or fewer threads
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -113,7 +116,9 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
         high_per_s: None,
         confirmed: false,
     });
-    check(&record, &expect![[r#"
+    check(
+        &record,
+        &expect![[r#"
         partial: ended by SIGINT, Ctrl-C; this is what was measured until then.
 
         Sweep of bots: game://127.0.0.1:4123
@@ -137,7 +142,8 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
         degraded: generator and server share cores [shared_cores]
           shown by: 2 CPUs for 3 parties
           next: more CPUs, or fewer threads
-    "#]]);
+    "#]],
+    );
 
     let conclusion = report::conclusion(&record);
     assert_eq!(conclusion.unwrap(), "On this machine binary does not bend up to 400/s.");

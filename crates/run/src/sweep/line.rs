@@ -208,8 +208,8 @@ impl Objective {
     }
 }
 
-/// Whether 99 % of what was due was answered in the time in which it was due. A message at either edge of the window may
-/// be answered on the other side of it.
+/// Whether 99 % of what was due was answered in the time in which it was due. A message at either edge of the window
+/// may be answered on the other side of it.
 pub(super) fn is_kept(block: &Block) -> bool {
     let due = float(block.counts.planned);
     due > 0.0 && due - replies(block) <= (0.01 * due).max(EDGES)
