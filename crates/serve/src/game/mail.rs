@@ -25,13 +25,16 @@ struct Letter {
     next: u32,
 }
 
-/// The letters of one receiver, and whether its session ends behind them.
+/// The letters of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chain {
     first: u32,
     last: u32,
     is_waiting: bool,
+    /// Its session ends behind them.
     pub(super) ends: bool,
+    /// There was more than may wait, and the rest is missing.
+    pub(super) is_cut: bool,
 }
 
 /// Where the world puts its mail.
@@ -50,6 +53,11 @@ impl Outbox for Outgoing<'_> {
         let (mut binary, mut json) = (None, None);
         for id in to {
             let Some(session) = self.sessions.find(*id) else { continue };
+            if self.mail.len() > LEN_MAX {
+                session.chain.is_cut = true;
+                self.mail.note(*id, &mut session.chain);
+                continue;
+            }
             let packed = match session.packing() {
                 Packing::Binary => binary
                     .get_or_insert_with(|| self.mail.pack(|bytes| packet.encode(bytes)))
@@ -135,8 +143,12 @@ impl Mail {
 
 impl Chain {
     /// No letters.
-    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE, is_waiting: false, ends: false };
+    pub(super) const EMPTY: Self =
+        Self { first: NONE, last: NONE, is_waiting: false, ends: false, is_cut: false };
 }
+
+/// The most that waits, far more than what a server lets wait: what asks for more in one request is not answered.
+const LEN_MAX: u32 = 64 << 20;
 
 /// No letter: mail is written long before there are so many.
 const NONE: u32 = u32::MAX;

@@ -3,8 +3,8 @@
 //! The way of an event: one read, one decode, one call of the world, which puts mail for everybody at the table; when
 //! all that has arrived is worked off (or [`BATCH_LEN`] reads are), the mail goes out with one write for each receiver.
 
-use super::comet::{self, Asked, Clients};
-use super::mail::{Chain, Mail, Outgoing};
+use super::comet::Clients;
+use super::mail::{Mail, Outgoing};
 use super::options::{Options, Packing as Spoken};
 use super::sessions::{Packing, Route, Sessions};
 use super::totals::Totals;
@@ -14,7 +14,6 @@ use engine::{Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::bayeux::message::{self, Envelope, Writer};
 use wire::http1::{self, Site};
 use wire::styx::{self, Packet, json_packets};
 use wire::web::{self, Web};
@@ -25,33 +24,33 @@ use wire::{Connection, Event, Input, Kind, Message, Protocol, websocket};
 /// The engine has to be told to listen at the addresses of [`Options::doors`], in their order and at no other.
 #[derive(Debug)]
 pub struct GameServer {
-    options: Options,
+    pub(super) options: Options,
     styx: styx::Limits,
     web: Arc<web::Options>,
     stop: Arc<AtomicBool>,
     /// The node is done then, though nobody asked it to stop.
     pause_at: Instant,
-    world: World,
-    peers: Peers<Link>,
-    sessions: Sessions,
-    clients: Clients,
-    mail: Mail,
-    totals: Totals,
+    pub(super) world: World,
+    pub(super) peers: Peers<Link>,
+    pub(super) sessions: Sessions,
+    pub(super) clients: Clients,
+    pub(super) mail: Mail,
+    pub(super) totals: Totals,
     /// When silent connections and lost clients are looked for next.
     sweep_at: Instant,
     /// Sessions whose connection broke while mail was written; the world is told when all is.
-    lost: Vec<SessionId>,
+    pub(super) lost: Vec<SessionId>,
     rx: Box<[u8]>,
-    tx: Vec<u8>,
+    pub(super) tx: Vec<u8>,
     /// A request of a Comet client, which is answered by the machine that may still hold it.
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
     /// Its answer.
-    answer: Vec<u8>,
+    pub(super) answer: Vec<u8>,
 }
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, Default)]
-enum Link {
+pub(super) enum Link {
     /// It has yet to say.
     New { since: Instant },
     /// A session of its own.
@@ -124,7 +123,7 @@ impl<E: Engine> Node<E> for GameServer {
                 Completion::Received { connection, len } => {
                     self.received(engine, connection, len);
                     reads += 1;
-                    if reads.is_multiple_of(BATCH_LEN) || self.mail.len() > MAIL_LEN_MAX {
+                    if reads.is_multiple_of(BATCH_LEN) {
                         self.post(engine);
                     }
                 }
@@ -195,10 +194,19 @@ impl GameServer {
         *count += 1;
     }
 
-    fn link(&mut self, id: ConnectionId, link: Link) {
+    pub(super) fn link(&mut self, id: ConnectionId, link: Link) {
         if let Some(peer) = self.peers.find(id) {
             peer.state = link;
         }
+    }
+
+    /// Ends a connection on which nothing more is to be said once all of it is written.
+    pub(super) fn finish<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+        self.let_go(id, now);
+        if let Some(peer) = self.peers.find(id) {
+            peer.over = true;
+        }
+        self.peers.linger(engine, id);
     }
 
     /// The peer of a connection is gone, or is to be: whoever was there has left.
@@ -219,7 +227,7 @@ impl GameServer {
     }
 
     /// Tells the world that a session is gone.
-    fn lose(&mut self, session: SessionId, now: Instant) {
+    pub(super) fn lose(&mut self, session: SessionId, now: Instant) {
         self.sessions.remove(session);
         self.world.gone(
             session,
@@ -273,6 +281,7 @@ impl GameServer {
             self.send_own(engine, id);
             match read.then {
                 Then::Nothing => break,
+                Then::Post => self.post(engine),
                 Then::Begin => self.begin(id, Packing::Json, now),
                 Then::Secured { is_resumed } => {
                     self.peers.secured(id, is_resumed);
@@ -283,11 +292,7 @@ impl GameServer {
                 }
                 Then::Request => self.request(engine, id, now),
                 Then::End => {
-                    self.let_go(id, now);
-                    if let Some(peer) = self.peers.find(id) {
-                        peer.over = true;
-                    }
-                    self.peers.linger(engine, id);
+                    self.finish(engine, id, now);
                     break;
                 }
             }
@@ -303,6 +308,9 @@ impl GameServer {
         let mut input = Input::new(&mut self.rx[taken..len]);
         let mut out = Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
         let then = loop {
+            if out.mail.len() > MAIL_LEN_MAX {
+                break Then::Post;
+            }
             match peer.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break Then::Nothing,
                 Ok(Some(Event::Message(Message { kind, payload }))) => match peer.state {
@@ -340,251 +348,6 @@ impl GameServer {
     }
 }
 
-/// Requests of Comet clients.
-impl GameServer {
-    /// Answers the request in `body`, or holds it if it is a connect without news.
-    fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
-        self.totals.requests += 1;
-        // Answers come in the order of requests: what is held on this connection ends here.
-        if let Some(Link::Http { held_for: Some(client), .. }) =
-            self.peers.find(id).map(|peer| peer.state)
-        {
-            self.answer_held(engine, client);
-        }
-        self.link(id, Link::Http { heard_at: now, held_for: None });
-        let body = std::mem::take(&mut self.body);
-        match message::read(&body, &LIMITS) {
-            Ok(batch) => self.batch(engine, id, &batch, now),
-            Err(error) => {
-                let mut writer = Writer::new(&mut self.answer);
-                writer.push(&comet::not_a_batch(&error.to_string()));
-                writer.finish();
-                self.send_answer(engine, id);
-            }
-        }
-        self.body = body;
-        self.body.shrink_to(TX_LEN);
-    }
-
-    fn batch<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        id: ConnectionId,
-        batch: &[Envelope<'_>],
-        now: Instant,
-    ) {
-        let mut answers = Vec::with_capacity(batch.len());
-        // Whose packets ride on the answer, and who is to be forgotten after it.
-        let (mut rider, mut leaver, mut connect) = (None, None, None);
-        for envelope in batch {
-            match self.clients.read(envelope, batch.len() == 1) {
-                Asked::Answer(answer) => answers.push(answer),
-                Asked::Session(answer) => answers.push(self.welcome(answer, now)),
-                Asked::News { client, envelope, now: at_once } => {
-                    self.answer_held(engine, client); // A client has one connect at a time.
-                    rider = Some(client);
-                    connect = Some((envelope, at_once));
-                }
-                Asked::Packet { client, json, answer } => {
-                    answers.push(answer);
-                    rider = rider.or(Some(client));
-                    let session = self.clients.get(client).and_then(|client| client.session);
-                    if let Some(session) = session {
-                        let mut out =
-                            Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
-                        take_text(&mut self.world, session, json, now, &mut out);
-                    }
-                }
-                Asked::End { client, answer } => {
-                    answers.push(answer);
-                    leaver = Some(client);
-                }
-            }
-        }
-        self.post(engine);
-        let hold_max = self.options.hold_max;
-        if let (Some((asked, at_once)), Some(index)) = (connect, rider)
-            && let Some(client) = self.clients.get(index)
-        {
-            if !at_once && !client.has_news() {
-                client.hold(id, now + hold_max, asked);
-                return self.link(id, Link::Http { heard_at: now, held_for: Some(index) });
-            }
-            answers.push(client.news(asked, now, hold_max));
-            if client.session.is_none() {
-                leaver = Some(index); // It is told so here.
-            }
-        }
-        if let Some(index) = leaver {
-            self.answer_held(engine, index);
-        }
-        let mut writer = Writer::new(&mut self.answer);
-        if let Some(client) = rider.and_then(|index| self.clients.get(index))
-            && client.held.is_none()
-        {
-            client.deliver(&mut writer);
-        }
-        for answer in &answers {
-            writer.push(answer);
-        }
-        writer.finish();
-        if let Some(session) = leaver.and_then(|index| self.end_client(index)) {
-            self.lose(session, now);
-        }
-        self.send_answer(engine, id);
-    }
-
-    /// Makes a client and its session, and completes the answer that says so.
-    fn welcome<'a>(&mut self, answer: Envelope<'a>, now: Instant) -> Envelope<'a> {
-        let Some(index) = self.clients.insert(now) else { return comet::full(answer) };
-        let session = self.world.connect(now);
-        self.sessions.insert(session, Route::Comet(index));
-        if let Some(client) = self.clients.get(index) {
-            client.session = Some(session);
-        }
-        self.totals.sessions.comet += 1;
-        comet::welcome(answer, self.clients.id(index), self.options.hold_max)
-    }
-
-    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so, and
-    /// forgotten.
-    fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
-        let Some(client) = self.clients.get(index) else { return };
-        let Some(held) = client.held.take() else { return };
-        let (now, connection) = (engine.now(), held.connection);
-        client.answer_held(held, now, self.options.hold_max, &mut self.answer);
-        if client.session.is_none() {
-            self.clients.remove(index);
-        }
-        self.link(connection, Link::Http { heard_at: now, held_for: None });
-        self.send_answer(engine, connection);
-    }
-
-    /// Forgets a client; its session, if it still had one.
-    fn end_client(&mut self, index: usize) -> Option<SessionId> {
-        self.clients.remove(index)?.session
-    }
-
-    /// Sends `answer` as the response to the next request in line.
-    fn send_answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if let Some(peer) = self.peers.find(id) {
-            let message = Message { kind: Kind::Text, payload: &self.answer };
-            // A connection that closed meanwhile has nobody who waits.
-            peer.machine.send(message, &mut self.tx).ok();
-            self.send_own(engine, id);
-        }
-        self.answer.clear();
-        self.answer.shrink_to(TX_LEN);
-    }
-}
-
-/// What is sent.
-impl GameServer {
-    /// Writes what the machine of a connection had to say.
-    fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !self.tx.is_empty() {
-            self.totals.bytes_sent += self.tx.len() as u64;
-            engine.send(id, &self.tx);
-            self.tx.clear();
-            self.tx.shrink_to(TX_LEN);
-        }
-    }
-
-    /// Writes all mail, each receiver's with one write; and what the world has to say to that.
-    fn post<E: Engine>(&mut self, engine: &mut E) {
-        while !self.mail.is_empty() {
-            let receivers = self.mail.take_receivers();
-            for receiver in &receivers {
-                self.post_to(engine, *receiver);
-            }
-            self.mail.clear(receivers);
-            let now = engine.now();
-            while let Some(session) = self.lost.pop() {
-                self.lose(session, now);
-            }
-        }
-    }
-
-    #[inline]
-    fn post_to<E: Engine>(&mut self, engine: &mut E, receiver: SessionId) {
-        let Some(session) = self.sessions.find(receiver) else { return };
-        let (route, chain) = (session.route, std::mem::replace(&mut session.chain, Chain::EMPTY));
-        match route {
-            Route::Connection(id, packing) => {
-                self.post_to_connection(engine, receiver, id, packing, chain);
-            }
-            Route::Comet(index) => self.post_to_client(engine, receiver, index, chain),
-        }
-        if chain.ends {
-            self.sessions.remove(receiver);
-        }
-    }
-
-    #[inline]
-    fn post_to_connection<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        receiver: SessionId,
-        id: ConnectionId,
-        packing: Packing,
-        chain: Chain,
-    ) {
-        let Some(peer) = self.peers.find(id) else { return };
-        let kind = match packing {
-            Packing::Binary => Kind::Binary,
-            Packing::Json => Kind::Text,
-        };
-        for payload in self.mail.packets(chain) {
-            if peer.machine.send(Message { kind, payload }, &mut self.tx).is_ok() {
-                self.totals.packets_sent += 1;
-            }
-        }
-        if chain.ends {
-            peer.state = Link::Done;
-            peer.over = true;
-            peer.machine.close(&mut self.tx);
-        }
-        self.send_own(engine, id);
-        if chain.ends {
-            self.peers.linger(engine, id);
-        } else if engine.unsent(id) as u64 > self.options.queue_max.0 {
-            self.totals.slow += 1;
-            self.peers.close(engine, id);
-            self.lost.push(receiver);
-        }
-    }
-
-    fn post_to_client<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        receiver: SessionId,
-        index: usize,
-        chain: Chain,
-    ) {
-        let Some(client) = self.clients.get(index) else { return };
-        let mut waiting = 0;
-        for packet in self.mail.packets(chain) {
-            waiting = client.push(packet);
-            self.totals.packets_sent += 1;
-        }
-        if chain.ends {
-            client.session = None;
-        }
-        let connection = client.held.as_ref().map(|held| held.connection);
-        self.answer_held(engine, index);
-        let unsent = connection.map_or(waiting, |connection| engine.unsent(connection));
-        if unsent as u64 > self.options.queue_max.0 {
-            self.totals.slow += 1;
-            if let Some(connection) = connection {
-                self.peers.close(engine, connection);
-            }
-            if self.end_client(index).is_some() {
-                self.lost.push(receiver);
-            }
-        }
-    }
-}
-
 /// What was understood of what arrived.
 struct Read {
     /// So many bytes were not looked at yet.
@@ -596,6 +359,8 @@ struct Read {
 enum Then {
     /// Nothing: all of it is.
     Nothing,
+    /// To send the mail, of which there is much.
+    Post,
     /// To begin a session over WebSocket.
     Begin,
     /// To note that TLS is there.
@@ -622,7 +387,7 @@ fn take_binary(
 }
 
 /// The same for the packets of a text, one or an array of them.
-fn take_text(
+pub(super) fn take_text(
     world: &mut World,
     session: SessionId,
     text: &[u8],
@@ -654,21 +419,18 @@ pub const SOCKET_PATH: &str = "/socket";
 /// The path of Bayeux; those below it are as good.
 pub const COMET_PATH: &str = "/cometd";
 
-/// How much one request of Bayeux may hold.
-const LIMITS: message::Limits = message::Limits { messages_max: 1024 };
-
 /// How many reads are worked off before the mail goes out: many enough that a table's events share a write, few enough
 /// that none waits for long.
 const BATCH_LEN: u32 = 64;
 
-/// How much mail may wait.
+/// How much mail may wait before it is sent.
 const MAIL_LEN_MAX: u32 = 256 << 10;
 
 /// How much is read at once.
 const RX_LEN: usize = 64 * 1024;
 
 /// How much of a buffer is kept for later.
-const TX_LEN: usize = 256 * 1024;
+pub(super) const TX_LEN: usize = 256 * 1024;
 
 /// How often silent connections, lost clients and connects that were held long enough are looked for.
 const SWEEP_EVERY: Nanos = Nanos::from_millis(500);

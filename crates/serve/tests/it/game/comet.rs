@@ -165,6 +165,36 @@ fn a_client_is_not_its_connection() {
 }
 
 #[test]
+fn a_connect_that_is_the_last_request_of_its_connection_ends_it_once_it_is_answered() {
+    let mut stage = Stage::new(Options::default());
+    let (id, client) = shake_hands(&mut stage);
+    stage.ask(id, &connect(&client));
+    let (body, last) = (connect(&client), stage.connect(&web()));
+    let len = body.len();
+    let head = format!(
+        "POST /cometd HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {len}\r\n\r\n"
+    );
+    stage.say(last, format!("{head}{body}").as_bytes());
+    assert_eq!(stage.end(last), None);
+    stage.ask(id, &login(&client, "7"));
+    assert_eq!(stage.hear_bodies(last).len(), 1);
+    assert_eq!(stage.end(last), Some(Ok(())));
+}
+
+#[test]
+fn a_connect_that_is_held_hears_of_the_disconnect() {
+    let mut stage = Stage::new(Options::default());
+    let (id, client) = shake_hands(&mut stage);
+    stage.ask(id, &connect(&client));
+    stage.post(id, &connect(&client));
+    let other = stage.connect(&web());
+    let end = format!(r#"[{{"channel":"/meta/disconnect","clientId":"{client}","id":"9"}}]"#);
+    assert_eq!(stage.ask(other, &end)[0]["successful"], json!(true));
+    assert_eq!(stage.hear_bodies(id)[0][0]["advice"]["reconnect"], json!("none"));
+    assert_eq!(stage.totals().world.connections, 0);
+}
+
+#[test]
 fn a_player_who_is_forced_out_hears_why_and_is_told_not_to_come_back() {
     let mut stage = Stage::new(Options::default());
     let (id, client) = shake_hands(&mut stage);

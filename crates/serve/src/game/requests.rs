@@ -1,0 +1,165 @@
+//! Requests of Comet clients: what each message in them asks is done, and all are answered together.
+
+use super::comet::{self, Asked};
+use super::mail::Outgoing;
+use super::server::{GameServer, Link, TX_LEN, take_text};
+use super::sessions::Route;
+use super::world::SessionId;
+use engine::{ConnectionId, Engine};
+use units::Instant;
+use wire::bayeux::message::{self, Envelope, Writer};
+use wire::{Event, Input, Kind, Message, Protocol};
+
+/// Requests of Comet clients.
+impl GameServer {
+    /// Answers the request in `body`, or holds it if it is a connect without news.
+    pub(super) fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+        self.totals.requests += 1;
+        // Answers come in the order of requests: what is held on this connection ends here.
+        if let Some(Link::Http { held_for: Some(client), .. }) =
+            self.peers.find(id).map(|peer| peer.state)
+        {
+            self.answer_held(engine, client);
+        }
+        self.link(id, Link::Http { heard_at: now, held_for: None });
+        let body = std::mem::take(&mut self.body);
+        match message::read(&body, &LIMITS) {
+            Ok(batch) => self.batch(engine, id, &batch, now),
+            Err(error) => {
+                let mut writer = Writer::new(&mut self.answer);
+                writer.push(&comet::not_a_batch(&error.to_string()));
+                writer.finish();
+                self.send_answer(engine, id);
+            }
+        }
+        self.body = body;
+        self.body.shrink_to(TX_LEN);
+    }
+
+    fn batch<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        batch: &[Envelope<'_>],
+        now: Instant,
+    ) {
+        let mut answers = Vec::with_capacity(batch.len());
+        // Whose packets ride on the answer, and who is to be forgotten after it.
+        let (mut rider, mut leaver, mut connect) = (None, None, None);
+        for envelope in batch {
+            match self.clients.read(envelope, batch.len() == 1) {
+                Asked::Answer(answer) => answers.push(answer),
+                Asked::Session(answer) => answers.push(self.welcome(answer, now)),
+                Asked::News { client, envelope, now: at_once } => {
+                    self.answer_held(engine, client); // A client has one connect at a time.
+                    rider = Some(client);
+                    connect = Some((envelope, at_once));
+                }
+                Asked::Packet { client, json, answer } => {
+                    answers.push(answer);
+                    rider = rider.or(Some(client));
+                    let session = self.clients.get(client).and_then(|client| client.session);
+                    if let Some(session) = session {
+                        let mut out =
+                            Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
+                        take_text(&mut self.world, session, json, now, &mut out);
+                    }
+                }
+                Asked::End { client, answer } => {
+                    answers.push(answer);
+                    leaver = Some(client);
+                }
+            }
+        }
+        self.post(engine);
+        let hold_max = self.options.hold_max;
+        if let (Some((asked, at_once)), Some(index)) = (connect, rider)
+            && let Some(client) = self.clients.get(index)
+        {
+            if !at_once && !client.has_news() {
+                client.hold(id, now + hold_max, asked);
+                return self.link(id, Link::Http { heard_at: now, held_for: Some(index) });
+            }
+            answers.push(client.news(asked, now, hold_max));
+            if client.session.is_none() {
+                leaver = Some(index); // It is told so here.
+            }
+        }
+        // Its session is over, so that it hears from a connect that is held.
+        let left = leaver.and_then(|index| self.clients.get(index)?.session.take());
+        if let Some(index) = leaver {
+            self.answer_held(engine, index);
+        }
+        let mut writer = Writer::new(&mut self.answer);
+        if let Some(client) = rider.and_then(|index| self.clients.get(index))
+            && client.held.is_none()
+        {
+            client.deliver(&mut writer);
+        }
+        for answer in &answers {
+            writer.push(answer);
+        }
+        writer.finish();
+        if let Some(index) = leaver {
+            self.end_client(index);
+        }
+        if let Some(session) = left {
+            self.lose(session, now);
+        }
+        self.send_answer(engine, id);
+    }
+
+    /// Makes a client and its session, and completes the answer that says so.
+    fn welcome<'a>(&mut self, answer: Envelope<'a>, now: Instant) -> Envelope<'a> {
+        let Some(index) = self.clients.insert(now) else { return comet::full(answer) };
+        let session = self.world.connect(now);
+        self.sessions.insert(session, Route::Comet(index));
+        if let Some(client) = self.clients.get(index) {
+            client.session = Some(session);
+        }
+        self.totals.sessions.comet += 1;
+        comet::welcome(answer, self.clients.id(index), self.options.hold_max)
+    }
+
+    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so, and
+    /// forgotten.
+    pub(super) fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
+        let Some(client) = self.clients.get(index) else { return };
+        let Some(held) = client.held.take() else { return };
+        let (now, connection) = (engine.now(), held.connection);
+        client.answer_held(held, now, self.options.hold_max, &mut self.answer);
+        if client.session.is_none() {
+            self.clients.remove(index);
+        }
+        self.link(connection, Link::Http { heard_at: now, held_for: None });
+        self.send_answer(engine, connection);
+        // Nothing comes by which it would show that this was the last answer on its connection.
+        let last = self.peers.find(connection).is_some_and(|peer| {
+            let over = peer.machine.receive(&mut Input::new(&mut []), &mut self.tx);
+            matches!(over, Ok(Some(Event::Closed(_))))
+        });
+        if last {
+            self.finish(engine, connection, now);
+        }
+    }
+
+    /// Forgets a client; its session, if it still had one.
+    pub(super) fn end_client(&mut self, index: usize) -> Option<SessionId> {
+        self.clients.remove(index)?.session
+    }
+
+    /// Sends `answer` as the response to the next request in line.
+    fn send_answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if let Some(peer) = self.peers.find(id) {
+            let message = Message { kind: Kind::Text, payload: &self.answer };
+            // A connection that closed meanwhile has nobody who waits.
+            peer.machine.send(message, &mut self.tx).ok();
+            self.send_own(engine, id);
+        }
+        self.answer.clear();
+        self.answer.shrink_to(TX_LEN);
+    }
+}
+
+/// How much one request of Bayeux may hold.
+const LIMITS: message::Limits = message::Limits { messages_max: 1024 };
