@@ -4,7 +4,7 @@
 //! on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::packages::{self, Need};
-use crate::{mutants, shell, third_party, tidy};
+use crate::{front_end, mutants, shell, third_party, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
         gate.command("tests", &mut shell::cargo("test --locked --workspace --all-targets"))?;
         return gate.close();
     }
+    gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
     let servers = gate.step("third parties", "cargo xtask third-party", third_party::install)?;
     let mut tests = shell::cargo("test --locked --workspace --all-targets");
     gate.command("tests", tests.env(third_party::VARIABLE, servers))?;

@@ -11,6 +11,7 @@
 
 mod bench;
 mod check;
+mod front_end;
 mod fuzz;
 mod mutants;
 mod packages;

@@ -144,6 +144,13 @@ impl Chart {
             }
         }
         self.series.retain(|series| !series.points.is_empty());
+        // A band from zero on begins at the first point where zero has no place.
+        let first = self.points().map(|point| point.x).fold(f64::INFINITY, f64::min);
+        for mark in &mut self.marks {
+            if !fits(&self.x, mark.low) {
+                mark.low = first.min(mark.at);
+            }
+        }
         self.marks.retain(|mark| {
             [mark.at, mark.low, mark.high].into_iter().all(|value| fits(&self.x, value))
         });

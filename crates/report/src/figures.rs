@@ -161,16 +161,18 @@ fn stepped(
         })
         .map(|(_, (name, _))| format!("{name}: not known for any step."))
         .collect();
+    let scale = scale(sweep);
+    // Where loads go up by factors, so does what follows from them.
+    let y = match y.unit {
+        Unit::PerSecond | Unit::BytesPerSecond => Axis { scale, ..y },
+        Unit::Nines | Unit::Seconds | Unit::Share | Unit::Time => y,
+    };
     Chart {
         id,
         title: title.to_owned(),
         caption: String::new(),
         group: "sweep",
-        x: Axis {
-            label: "theoretical maximum, a second",
-            unit: Unit::PerSecond,
-            scale: Scale::Linear,
-        },
+        x: Axis { label: "theoretical maximum, a second", unit: Unit::PerSecond, scale },
         y,
         subjects: sweep.lines.iter().map(|line| escape(&line.name)).collect(),
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -181,6 +183,14 @@ fn stepped(
         strip: false,
         notes,
     }
+}
+
+/// Linear, unless that would crowd more than half of the steps into the first tenth of the axis.
+fn scale(sweep: &Sweep) -> Scale {
+    let loads = || sweep.steps.iter().map(|step| step.offered_per_s);
+    let max = loads().fold(0.0, f64::max);
+    let crowded = loads().filter(|load| *load < max / 10.0).count();
+    if crowded * 2 > sweep.steps.len() { Scale::Logarithmic } else { Scale::Linear }
 }
 
 fn knees(sweep: &Sweep) -> Vec<Mark> {

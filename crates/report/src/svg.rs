@@ -106,7 +106,7 @@ impl Frame {
                 max: if x_max > 0.0 { x_max * 1.02 } else { 1.0 },
                 scale: Scale::Linear,
             },
-            _ => Range::of(&chart.x, xs),
+            _ => Range::of(&chart.x, xs.chain(chart.marks.iter().map(|mark| mark.high))),
         };
         let y = if chart.y.unit == Unit::Share {
             Range { min: 0.0, max: 1.0, scale: Scale::Linear }

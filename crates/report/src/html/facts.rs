@@ -223,7 +223,8 @@ pub(super) fn command(record: &RunRecord) -> String {
 pub(super) fn terminal(record: &RunRecord) -> String {
     match record.kind {
         Kind::Ladder => crate::ladder(record, &Style::default()),
-        Kind::Run | Kind::Sweep | Kind::Other => crate::run(record, &Style::default()),
+        Kind::Sweep => crate::sweep(record, &Style::default()),
+        Kind::Run | Kind::Other => crate::run(record, &Style::default()),
     }
 }
 

@@ -3,6 +3,7 @@
 mod bounds;
 mod compare;
 mod export;
+mod hostile;
 mod html;
 mod ladder;
 mod layers;

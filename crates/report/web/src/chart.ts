@@ -209,7 +209,11 @@ export class LiveChart {
         points: { size: 8, stroke: (_, index) => this.#tint(index), fill: (_, index) => this.#tint(index) },
       },
       scales: {
-        x: { time: false, range: [0, xMax] },
+        x: {
+          time: false,
+          distr: x.scale === "logarithmic" ? 3 : 1,
+          range: x.scale === "logarithmic" ? range(x, this.#xs[0] ?? 1, xMax / 1.02) : [0, xMax],
+        },
         y: {
           distr: isLogarithmic ? 3 : 1,
           range: (_, min, max) => range(y, min, ideal ? xMax : max),
@@ -338,12 +342,14 @@ function band(plot: uPlot, mark: Mark): void {
 
 function diagonal(plot: uPlot): void {
   inPlot(plot, (context, ratio) => {
-    const end = Math.min(plot.scales["x"]?.max ?? 0, plot.scales["y"]?.max ?? 0);
+    const { x, y } = plot.scales;
+    const start = Math.max(x?.min ?? 0, y?.min ?? 0);
+    const end = Math.min(x?.max ?? 0, y?.max ?? 0);
     context.strokeStyle = variable("--soft");
     context.lineWidth = 1.5 * ratio;
     context.setLineDash([2 * ratio, 3 * ratio]);
     const place = (value: number): [number, number] => [plot.valToPos(value, "x", true), plot.valToPos(value, "y", true)];
-    line(context, place(0), place(end));
+    line(context, place(start), place(end));
   });
 }
 
@@ -366,6 +372,7 @@ function names(plot: uPlot, marks: readonly Mark[]): void {
     context.lineWidth = 3 * ratio;
     context.lineJoin = "round";
     context.textBaseline = "top";
+    context.textAlign = "left";
     marks.forEach((mark, index) => {
       const at = plot.valToPos(mark.at, "x", true);
       const { left, top, width } = plot.bbox;

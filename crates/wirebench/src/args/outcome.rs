@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Host, Plan, RunError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
 /// Where results go.
@@ -79,7 +79,9 @@ pub(crate) fn carry_out_by(
         terminal.say_labelled(Label::Record, &path.display().to_string());
     }
     terminal.say_labelled(Label::Repeat, &repeat.to_string());
-    if let Some(next) = next(&record) {
+    let drawn =
+        kept.as_ref().ok().and_then(Option::as_deref).and_then(|path| page_of(&record, path));
+    if let Some(next) = drawn.or_else(|| next(&record)) {
         terminal.say_labelled(Label::Next, &next);
     }
     kept?;
@@ -152,6 +154,13 @@ fn next(record: &RunRecord) -> Option<String> {
         }
         (Kind::Run | Kind::Sweep | Kind::Other, ..) => None,
     }
+}
+
+/// How the charts of a sweep are drawn from the file that it was kept in.
+fn page_of(record: &RunRecord, path: &Path) -> Option<String> {
+    let has_result = record.kind == Kind::Sweep && level(record) != Level::Invalid;
+    let path = quoted(&path.display().to_string());
+    has_result.then(|| format!("wirebench report {path}, for its charts on a page"))
 }
 
 /// `90_000` for what is between that and `100_000`; `None` below one.

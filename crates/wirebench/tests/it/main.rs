@@ -7,9 +7,15 @@ mod doctor;
 mod ending;
 mod game_serving;
 mod harness;
+#[path = "../../../report/tests/it/hostile.rs"]
+mod hostile;
 mod ladder;
 mod open_loop;
 mod peers;
+#[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]
+#[path = "../../../report/tests/it/records.rs"]
+mod records;
+mod report_page;
 mod running;
 mod selftest;
 mod serving;
@@ -17,6 +23,8 @@ mod settings;
 mod show;
 mod signals;
 mod sweeping;
+#[path = "../../../report/tests/it/sweeps.rs"]
+mod sweeps;
 mod third_party;
 mod tls;
 mod usage;

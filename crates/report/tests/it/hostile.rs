@@ -1,0 +1,52 @@
+//! Records in which everything that somebody else may have said is an attack.
+
+use record::{Ended, ErrorClass, Knee, Level, Reason, RunRecord, Verdict, Warning};
+
+/// `record` with `text` in all that a peer, a user or another program may have said.
+pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
+    let mut record = record.clone();
+    let text = || text.to_owned();
+    for workload in &mut record.plan.workloads {
+        workload.target += &text();
+        workload.name += &text();
+        workload.message.source = text();
+    }
+    for block in &mut record.blocks {
+        block.errors = vec![ErrorClass { class: text(), count: 1, example: text() }];
+        block.cpu.missing.insert(text(), text());
+    }
+    if let Some(sweep) = &mut record.sweep {
+        sweep.slo = Some(text());
+        for line in &mut sweep.lines {
+            line.name += &text();
+            line.ran_out = text();
+        }
+        sweep.lines[2].knee = Knee::NotReached { offered_max_per_s: 1.0, reason: text() };
+    }
+    record.verdict = Some(Verdict {
+        level: Level::Degraded,
+        reasons: vec![Reason {
+            code: text(),
+            level: Level::Degraded,
+            workload: Some(0),
+            message: text(),
+            evidence: text(),
+            advice: text(),
+        }],
+    });
+    record.warnings =
+        vec![Warning { code: text(), message: text(), evidence: text(), advice: text() }];
+    record.command_line = vec![text()];
+    record.started_at = text();
+    record.conclusion = Some(text());
+    record.ended = Ended::Partial { reason: text() };
+    record.tool.version = text();
+    record.environment.cpu_model = Some(text());
+    record.environment.versions.insert(text(), text());
+    record.environment.missing.insert("kernel".to_owned(), text());
+    record
+}
+
+/// What breaks out of a text, an attribute, a script, a style and a comment, or moves a terminal.
+pub(crate) const EVIL: &str = "<img src=x onerror=\"alert(1)\">'\"</script><!--</style></title><svg onload=alert(1)>\
+                    &lt;b&gt;\u{1b}[2J\0\u{202e}]]>{{ 1 }}\u{2028}";

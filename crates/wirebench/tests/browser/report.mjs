@@ -1,0 +1,147 @@
+// Reports in a real browser: `report.mjs SWEEP HOSTILE RUN` opens the three pages from their files, with scripts and
+// without, and prints what came of it as JSON. With a fourth argument it leaves screenshots in that folder.
+
+import { pathToFileURL } from "node:url";
+
+const { launch } = await import(process.env.BROWSER);
+const [sweep, hostile, run, pictures] = process.argv.slice(2);
+const FOUR = ["throughput", "cpu", "response", "bandwidth"];
+const browser = await launch();
+
+/** Opens a page, lets `look` look at it, and adds what the page did besides. */
+async function opened(path, options, look) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const [said, requests, dialogs] = [[], [], []];
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(error.message));
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    dialog.dismiss();
+  });
+  const url = pathToFileURL(path).href;
+  await page.goto(url);
+  // Without scripts there is nothing to wait for, and no way to.
+  if (options.javaScriptEnabled !== false) await drawn(page);
+  const seen = await look(page);
+  const others = requests.filter((request) => request !== url);
+  await context.close();
+  return { ...seen, said, requests: others, dialogs };
+}
+
+/** Waits until what was told is on the screen. */
+const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** How much of the page there is, with or without scripts. */
+const inventory = (page) =>
+  page.evaluate(() => {
+    const isShown = (element) => element.getClientRects().length > 0;
+    const painted = (canvas) => {
+      // A copy, because reading changes how a canvas is kept.
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+      copy.drawImage(canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((value, index) => index % 4 === 3 && value > 0).length;
+    };
+    const canvases = [...document.querySelectorAll(".plot canvas")];
+    return {
+      figures: document.querySelectorAll("figure").length,
+      drawings: [...document.querySelectorAll("svg.chart")].filter(isShown).length,
+      tables: document.querySelectorAll("table").length,
+      canvases: canvases.length,
+      paintedLeast: canvases.length > 0 ? Math.min(...canvases.map(painted)) : 0,
+      tooWide: document.documentElement.scrollWidth > innerWidth,
+    };
+  });
+
+/** What the cursors of the four charts say: the first cell of each. */
+const cursors = (page) =>
+  page.evaluate(
+    (four) =>
+      four.map((id) => {
+        const readout = document.querySelector(`#${id} .readout`);
+        return readout.hidden ? "" : readout.querySelector("th").textContent;
+      }),
+    FOUR,
+  );
+
+const picture = async (page, name) =>
+  pictures && (await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true }));
+
+const chart = (page) => page.locator("#throughput .plot").screenshot();
+
+async function lookAtSweep(page) {
+  const whole = await inventory(page);
+  await picture(page, "light");
+  const light = await chart(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await drawn(page);
+  const dark = await chart(page);
+  await picture(page, "dark");
+  await page.emulateMedia({ colorScheme: "light" });
+
+  // Tab alone leads to the first switch, and from there to the first chart.
+  const focused = () => page.evaluate(() => document.activeElement.closest("figure")?.id ?? "");
+  let tabs = 0;
+  while ((await focused()) === "" && tabs++ < 50) await page.keyboard.press("Tab");
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  await page.keyboard.press("Space");
+  const pressed = () =>
+    page.evaluate(
+      (four) => four.map((id) => document.querySelector(`#${id} .legend button`).getAttribute("aria-pressed")),
+      FOUR,
+    );
+  const switchedOff = await pressed();
+  await page.keyboard.press("Space");
+  const switchedOn = await pressed();
+
+  await page.focus("#throughput .plot");
+  const keys = {};
+  for (const key of ["ArrowRight", "ArrowRight", "End", "ArrowLeft", "Home", "Escape"]) {
+    await page.keyboard.press(key);
+    keys[`${Object.keys(keys).length} ${key}`] = await cursors(page);
+  }
+  await page.hover("#cpu .u-over", { position: { x: 200, y: 50 } });
+  const hover = await cursors(page);
+  await picture(page, "cursor");
+  await page.setViewportSize({ width: 320, height: 700 });
+  await drawn(page);
+  const narrow = await inventory(page);
+  await picture(page, "narrow");
+  return { ...whole, colours: !light.equals(dark), outline, switchedOff, switchedOn, keys, hover, narrow };
+}
+
+async function lookAtHostile(page) {
+  await page.focus("#throughput .plot");
+  await page.keyboard.press("End");
+  await picture(page, "hostile");
+  const whole = await inventory(page);
+  const found = await page.evaluate(() => ({
+    images: document.images.length,
+    scripts: document.scripts.length,
+    isShown: document.body.innerText.includes("<img src=x onerror="),
+    readout: document.querySelector("#throughput .readout").textContent,
+  }));
+  return { ...whole, ...found };
+}
+
+async function lookAtRun(page) {
+  await picture(page, "run");
+  return inventory(page);
+}
+
+try {
+  const still = { javaScriptEnabled: false };
+  const result = {
+    sweep: await opened(sweep, {}, lookAtSweep),
+    still: await opened(sweep, still, inventory),
+    stillHostile: await opened(hostile, still, inventory),
+    hostile: await opened(hostile, {}, lookAtHostile),
+    run: await opened(run, {}, lookAtRun),
+  };
+  console.log(JSON.stringify(result));
+} finally {
+  await browser.close();
+}
