@@ -3,8 +3,8 @@
 //! [`world`] is the game without sockets, [`GameServer`] the node that carries it. A connection belongs to one of the
 //! addresses that the engine listens at, and that says what is spoken on it ([`Door`]); at a web address, its first
 //! request does. Start reading at [`GameServer::step`](engine::Node::step); `mail` has how a packet is packed once for
-//! everybody at a table, `posting` how it is written, `sessions` how each is reached, `comet` and `requests` the clients
-//! of Bayeux.
+//! everybody at a table, `posting` how it is written, `sessions` how each is reached, `comet` and `requests` the
+//! clients of Bayeux.
 //!
 //! **Queues.** What the kernel does not take is kept for each connection. A player for whom more than
 //! [`Options::queue_max`] is kept is dropped as if the connection had broken, and nobody waits for a slow one; for a
