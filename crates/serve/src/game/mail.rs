@@ -1,7 +1,7 @@
 //! What the world sends, until it is written: each packet is packed once for all who get it in that packing.
 //!
 //! A packet lies in one buffer, in binary and as JSON, each only if somebody needs it. Everybody with mail has a chain
-//! of letters, which say where in the buffer their packets lie, so that all mail of a connection goes out with one write.
+//! of letters, which say where in the buffer their packets lie: all mail of a connection goes out with one write.
 
 use super::sessions::{Packing, Sessions};
 use super::world::{Outbox, SessionId};
