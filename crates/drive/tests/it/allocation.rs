@@ -1,13 +1,15 @@
 //! In steady state a message costs no heap allocation, on the real engine and every transport.
 
+use crate::game;
 use crate::secure::Ends;
 use crate::world::{Play, Speech};
 use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
-use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, run};
+use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, run};
 use load::{Stop, Timeouts};
 use serve::Server;
+use serve::game::GameServer;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -24,6 +26,13 @@ fn a_message_in_steady_state_allocates_nothing() {
         let play = Play::new(speech).connections(4).messages(50_000);
         assert_eq!(allocations_of(speech, None, play), 0, "{speech:?}");
     }
+}
+
+#[test]
+fn an_event_of_a_bot_and_what_is_delivered_to_it_allocate_nothing() {
+    let (play, options) = game::at_full_speed();
+    let server = |stop| GameServer::new(options, stop);
+    assert_eq!(allocations_against(server, play.connections(5).messages(50_000)), 0);
 }
 
 #[test]
@@ -66,14 +75,22 @@ fn allocations_are_counted() {
 }
 
 /// How often the worker's thread allocates between the thousandth message that it sends and one of the last.
-fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, mut play: Play) -> u64 {
+fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, play: Play) -> u64 {
+    allocations_against(move |stop| Server::new(speech.speaks(), tls, stop), play)
+}
+
+/// The same against whatever server.
+fn allocations_against<N: Node<Epoll>>(
+    server: impl FnOnce(Arc<AtomicBool>) -> N + Send + 'static,
+    mut play: Play,
+) -> u64 {
     let Stop::Messages(messages) = play.workload.phases.stop else { panic!("{play:?}") };
     let messages = messages.get();
     let stop = Arc::new(AtomicBool::new(false));
     let (tell, told) = channel();
     let serving = thread::spawn({
         let stop = Arc::clone(&stop);
-        move || serve(speech, tls, stop, &tell)
+        move || listen_and_run(&mut server(stop), &tell)
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
     play.workload.timeouts = Timeouts { connect: long, handshake: long, reply: long, close: long };
@@ -106,10 +123,14 @@ pub(crate) fn serve(
     stop: Arc<AtomicBool>,
     tell: &Sender<Address>,
 ) {
+    listen_and_run(&mut Server::new(speech.speaks(), tls, stop), tell);
+}
+
+fn listen_and_run(server: &mut impl Node<Epoll>, tell: &Sender<Address>) {
     let mut engine = Epoll::new(Clock::start()).unwrap();
     let here = Address::Tcp(([127, 0, 0, 1], 0).into());
     tell.send(engine.listen(&here).unwrap()).unwrap();
-    run(&mut engine, &mut Server::new(speech.speaks(), tls, stop));
+    run(&mut engine, server);
 }
 
 /// Swaps boxes, as an observer does that keeps what it is handed.

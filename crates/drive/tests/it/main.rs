@@ -5,6 +5,7 @@ mod allocation;
 mod clients;
 mod closed_loop;
 mod faults;
+mod game;
 mod identity;
 mod layers;
 mod open_loop;

@@ -24,6 +24,8 @@ pub(crate) struct Census {
     /// The most at the same time.
     pub(crate) open_max: usize,
     pub(crate) accepted: Vec<Instant>,
+    /// In the same order.
+    pub(crate) ids: Vec<ConnectionId>,
     /// How many bytes came on each, in the order in which they ended.
     pub(crate) bytes: Vec<u64>,
 }
@@ -54,8 +56,15 @@ impl Node<Sim> for Watched {
     }
 }
 
+impl Census {
+    /// An engine that writes down what its process sees.
+    pub(crate) fn watch<'a>(&'a mut self, engine: &'a mut Sim) -> Watching<'a> {
+        Watching { engine, census: self }
+    }
+}
+
 /// An engine that takes notes.
-struct Watching<'a> {
+pub(crate) struct Watching<'a> {
     engine: &'a mut Sim,
     census: &'a mut Census,
 }
@@ -104,6 +113,7 @@ impl Engine for Watching<'_> {
                 self.census.open.insert(id, 0);
                 self.census.open_max = self.census.open_max.max(self.census.open.len());
                 self.census.accepted.push(self.engine.now());
+                self.census.ids.push(id);
             }
             Completion::Received { connection, len } => {
                 *self.census.open.entry(connection).or_default() += len as u64;

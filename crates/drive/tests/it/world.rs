@@ -506,7 +506,7 @@ pub(crate) const DELAY: Nanos = Nanos::from_millis(1);
 pub(crate) const ROUND_TRIP: Nanos = Nanos::from_millis(2);
 
 /// What takes longer is taken for a hang.
-pub(crate) const TIME_MAX: Instant = Instant(60_000_000_000);
+pub(crate) const TIME_MAX: Instant = Instant(120_000_000_000);
 
 pub(crate) const PAYLOAD_LEN: usize = 16;
 
