@@ -3,7 +3,7 @@
 
 use crate::number::{self, MISSING};
 use crate::page::{Page, Tone};
-use record::{Arrival, Block, Identity, OpenLoop, Sessions, Summary, Workload};
+use record::{Arrival, Block, Identity, OpenLoop, Sessions, Summary, Verify, Workload};
 use stats::Histogram;
 
 /// Response times first; service times and lags beside them.
@@ -117,7 +117,7 @@ fn seconds(block: &Block) -> f64 {
 }
 
 /// What became of sessions and of replies that can be told apart.
-pub(crate) fn outcomes(page: &mut Page, blocks: &[&Block]) {
+pub(crate) fn outcomes(page: &mut Page, workload: &Workload, blocks: &[&Block]) {
     let of_sessions = blocks.iter().filter_map(|block| block.open_loop.as_ref()?.sessions);
     let sessions = of_sessions.reduce(|one, other| Sessions {
         planned: one.planned.saturating_add(other.planned),
@@ -142,6 +142,9 @@ pub(crate) fn outcomes(page: &mut Page, blocks: &[&Block]) {
             format!(
                 "lost {lost}, duplicate {duplicate}, reordered {reordered}, corrupted {corrupted}"
             )
+        }
+        None if workload.verify == Verify::Sequence => {
+            "in the order of their events: one out of its turn ends its bot".to_owned()
         }
         None => "not told apart: messages carry no header".to_owned(),
     };

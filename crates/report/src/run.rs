@@ -111,7 +111,7 @@ fn section(page: &mut Page, measured: &Measured<'_>) {
     counts(page, measured);
     pushed(page, measured);
     if measured.is_open() {
-        open_loop::outcomes(page, &measured.blocks);
+        open_loop::outcomes(page, workload, &measured.blocks);
     }
     stalls(page, measured);
     fairness(page, measured);

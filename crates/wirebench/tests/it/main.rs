@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod bad_input;
+mod bots;
 mod certs;
 mod doctor;
 mod ending;
