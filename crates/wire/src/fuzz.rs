@@ -13,9 +13,29 @@ use crate::websocket::handshake::{
 use std::sync::Arc;
 use units::Random;
 
+/// A batch of messages of Bayeux.
+pub fn bayeux_batch(bytes: &[u8]) {
+    crate::bayeux::fuzz_bayeux_batch(bytes);
+}
+
+/// A client of Bayeux, on either of its connections.
+pub fn bayeux_session(bytes: &[u8]) {
+    crate::bayeux::fuzz_bayeux_session(bytes);
+}
+
 /// The length before each message.
 pub fn framed(bytes: &[u8]) {
     check_splits(bytes, &|| Framed::new(framed::Limits { frame_len_max: 1 << 10 }));
+}
+
+/// A bot that speaks binary.
+pub fn game_binary(bytes: &[u8]) {
+    crate::game::fuzz_game_binary(bytes);
+}
+
+/// A bot that speaks JSON.
+pub fn game_json(bytes: &[u8]) {
+    crate::game::fuzz_game_json(bytes);
 }
 
 /// A server of HTTP/1.1 that echoes.
@@ -285,8 +305,12 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 12] = [
+    const TARGETS: [(&str, Check); 16] = [
+        ("bayeux_batch", bayeux_batch),
+        ("bayeux_session", bayeux_session),
         ("framed", framed),
+        ("game_binary", game_binary),
+        ("game_json", game_json),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
         ("styx_definition", styx_definition),

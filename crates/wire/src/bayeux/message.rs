@@ -1,8 +1,8 @@
 //! The messages of Bayeux: reading a batch of them, and writing one.
 //!
-//! A batch is the body of a request or of a response: a JSON array of objects. Every object is an [`Envelope`], whatever
-//! it says; which properties it has depends on its channel and on who sent it. Texts borrow from the batch where they
-//! have no escapes, and `data` and `ext` stay the JSON that they are.
+//! A batch is the body of a request or of a response: a JSON array of objects. Every object is an [`Envelope`],
+//! whatever it says; which properties it has depends on its channel and on who sent it. Texts borrow from the batch
+//! where they have no escapes, and `data` and `ext` stay the JSON that they are.
 //!
 //! Left out: what the messages mean.
 

@@ -3,12 +3,16 @@
 //! [`Comet`] is the client; start reading there. [`message`] has the messages of both roles; the server's half lives
 //! with the game server (crate `serve`).
 //!
-//! Left out: other channels than [`message::SERVICE`], cookies, the JSONP and WebSocket transports of Bayeux, and waiting
-//! before a client asks again, which takes a clock.
+//! Left out: other channels than [`message::SERVICE`], cookies, the JSONP and WebSocket transports of Bayeux, and
+//! waiting before a client asks again, which takes a clock.
 
 mod comet;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
 pub mod message;
 
 pub use comet::{Comet, Limits};
 pub use error::{PeerError, Which};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use fuzz::{fuzz_bayeux_batch, fuzz_bayeux_session};

@@ -80,6 +80,11 @@ impl Bot {
             player: Player::new(inner, options),
         }
     }
+
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn packing(&self) -> Packing {
+        self.player.options.packing
+    }
 }
 
 impl Protocol for Bot {

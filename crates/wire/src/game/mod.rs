@@ -9,9 +9,13 @@
 
 mod bot;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
 mod options;
 mod player;
 
 pub use bot::Bot;
 pub use error::PeerError;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use fuzz::{fuzz_game_binary, fuzz_game_json};
 pub use options::{Options, Packing, Seat};

@@ -1,0 +1,101 @@
+//! What must hold for any bytes at all: a client answers the same however they are cut, and what is read is written.
+
+use super::message::{self, Writer};
+use super::{Comet, Limits};
+use crate::contract::{
+    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
+};
+use crate::fuzz::check_splits_of_replies;
+use crate::http1::{self, Http1, Request, RequestParts};
+use std::sync::{Arc, LazyLock};
+
+static REQUEST: LazyLock<Arc<Request>> = LazyLock::new(|| {
+    let parts = RequestParts {
+        method: "POST".to_owned(),
+        target: "/".to_owned(),
+        host: "h".to_owned(),
+        headers: Vec::new(),
+    };
+    Arc::new(Request::new(&parts).expect("the parts are well-formed"))
+});
+
+/// What comes on the first connection of a client that has just been opened, and on the second of one that publishes.
+pub fn fuzz_bayeux_session(bytes: &[u8]) {
+    check_splits_of_replies(bytes, &opened);
+    check_splits_of_replies(bytes, &publishing);
+}
+
+/// A batch: what is read can be written, and that is read as the same.
+pub fn fuzz_bayeux_batch(bytes: &[u8]) {
+    let limits = message::Limits { messages_max: 16 };
+    let Ok(batch) = message::read(bytes, &limits) else { return };
+    let write = |batch: &[message::Envelope<'_>]| {
+        let mut written = Vec::new();
+        let mut writer = Writer::new(&mut written);
+        batch.iter().for_each(|message| writer.push(message));
+        writer.finish();
+        written
+    };
+    let written = write(&batch);
+    let again = message::read(&written, &limits).expect("what was written can be read");
+    assert_eq!(write(&again), written);
+}
+
+fn opened() -> Comet {
+    let http = || Http1::client(Arc::clone(&REQUEST), http1::Limits::default()).into();
+    let mut comet = Comet::new(http(), http(), Limits::default());
+    comet.open(&mut Vec::new());
+    comet
+}
+
+fn publishing() -> OnSecond {
+    let mut comet = opened();
+    let mut bytes = OPENING.as_bytes().to_vec();
+    let mut input = Input::new(&mut bytes);
+    let opened = comet.receive(&mut input, &mut Vec::new());
+    assert!(matches!(opened, Ok(Some(Event::Open))), "{opened:?}");
+    let message = Message { kind: Kind::Text, payload: b"0" };
+    comet.send(message, &mut Vec::new()).expect("the session is open");
+    OnSecond(comet)
+}
+
+/// A client to which all bytes come on its second connection. What it says there is not looked at.
+struct OnSecond(Comet);
+
+impl Protocol for OnSecond {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        self.0.open(tx)
+    }
+
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        self.0.send(message, tx)
+    }
+
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        self.0.receive_second(input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.0.close(tx)
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        self.0.end()
+    }
+
+    fn layers(&self) -> Layers {
+        self.0.layers()
+    }
+}
+
+/// Two answers that open a session.
+const OPENING: &str = concat!(
+    "HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n",
+    r#"[{"channel":"/meta/handshake","successful":true,"clientId":"a"}]"#,
+    "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n",
+    r#"[{"channel":"/meta/subscribe","successful":true}]"#,
+);
