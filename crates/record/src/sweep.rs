@@ -53,7 +53,7 @@ pub struct SweepLine {
 pub enum Knee {
     /// It bends.
     Found {
-        /// The middle of the interval.
+        /// The middle of the interval; its upper end where nothing was carried.
         offered_per_s: f64,
         /// The largest offered load that was carried; 0 if none was.
         low_per_s: f64,

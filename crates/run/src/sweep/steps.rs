@@ -105,7 +105,9 @@ impl Found<'_> {
         match interval.high {
             Some(high) if !self.line.is_generator_bound(high) => {
                 let high = self.offered(high);
-                Knee::Found { offered_per_s: (low + high) / 2.0, low_per_s: low, high_per_s: high }
+                // Where nothing was kept there is no middle, only a bound.
+                let middle = if low > 0.0 { (low + high) / 2.0 } else { high };
+                Knee::Found { offered_per_s: middle, low_per_s: low, high_per_s: high }
             }
             Some(_) | None => Knee::NotReached { offered_max_per_s: low, reason: self.ran_out() },
         }
