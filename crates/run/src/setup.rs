@@ -326,7 +326,8 @@ pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
 ///
 /// [`RunError::Shortage`] with the number and the cure.
 fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAddr>, RunError> {
-    let connections = u64::from(measurement.workload.connections.get());
+    let each = measurement.peer.scheme().connections_each();
+    let connections = u64::from(measurement.workload.connections.get()) * each;
     let mut limits: Limits = probe::limits();
     if matches!(measurement.peer, Peer::Embedded(_)) {
         limits.server_open_files = Some(limits.open_files);
@@ -363,7 +364,8 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
 /// ports are used the kernel finds one at once, after that it searches.
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
-    let connections = u64::from(workload.connections.get());
+    let scheme = measurement.peer.scheme();
+    let connections = u64::from(workload.connections.get()) * scheme.connections_each();
     let Lifetime::RoundTrips(each) = workload.lifetime else { return connections };
     let clients = match workload.phases.stop {
         Stop::Clients(clients) => clients.get(),
@@ -372,7 +374,8 @@ fn ports(measurement: &Measurement) -> u64 {
             CLIENTS_PER_S_MAX * (time + workload.phases.warm_up).0.div_ceil(Nanos::from_secs(1).0)
         }
     };
-    let server_closes_first = measurement.peer.scheme().plain() == Scheme::WebSocket
+    let clients = clients.saturating_mul(scheme.connections_each());
+    let server_closes_first = matches!(scheme.plain(), Scheme::WebSocket | Scheme::GameWebSocket)
         && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }

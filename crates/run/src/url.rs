@@ -147,6 +147,11 @@ impl Scheme {
         matches!(self.plain(), Self::Game | Self::GameComet | Self::GameWebSocket)
     }
 
+    /// How many connections of the system each connection of ours takes.
+    pub const fn connections_each(self) -> u64 {
+        if matches!(self, Self::GameComet | Self::GameCometTls) { 2 } else { 1 }
+    }
+
     /// Whether it is spoken inside TLS.
     pub const fn is_secure(self) -> bool {
         matches!(

@@ -333,17 +333,18 @@ impl Run {
     /// What is said besides the messages.
     fn speech(&self) -> Result<Speech, String> {
         let scheme = self.url.scheme;
-        let is_websocket = matches!(scheme.plain(), Scheme::WebSocket | Scheme::GameWebSocket);
+        let speaks_text = scheme.plain() == Scheme::WebSocket;
+        let is_websocket = speaks_text || scheme.plain() == Scheme::GameWebSocket;
         let is_http = scheme.plain() == Scheme::Http;
         let has_headers = scheme.has_paths();
-        let websocket = "ws://, wss://, game-ws:// and game-wss://";
+        let websocket = "ws:// and wss://, game-ws:// and game-wss://";
         #[rustfmt::skip]
         let all = [
             ("--header",      "schemes over HTTP and WebSocket", !has_headers && !self.header.is_empty()),
             ("--subprotocol", websocket, !is_websocket && !self.subprotocol.is_empty()),
             ("--deflate",     websocket, !is_websocket && self.deflate.is_some()),
             ("--close",       websocket, !is_websocket && self.close == Close::AtOnce),
-            ("--text",        websocket, !is_websocket && self.text),
+            ("--text",        "ws:// and wss://", !speaks_text && self.text),
             ("--method",      "http:// and https://", !is_http && self.method.is_some()),
         ];
         for (option, schemes, is_misplaced) in all {
