@@ -37,3 +37,28 @@ fn a_player_who_does_not_read_is_dropped_at_the_limit() {
 
 /// A response in its frame: length, class, table, player, the length of 18 bytes and these, no attributes.
 const RESPONSE_LEN: u64 = 4 + 1 + 4 + 4 + 4 + 18 + 4;
+
+#[test]
+fn a_comet_client_who_does_not_fetch_its_news_is_dropped_at_the_limit() {
+    let options = Options { queue_max: Bytes(64 << 10), ..Options::default() };
+    let mut stage = Stage::new(options);
+    let (id, client) = super::comet::shake_hands(&mut stage);
+    for packet in [
+        r#"{"user":"slow","password":"9","classId":10}"#,
+        r#"{"tableid":1,"seat":-1,"classId":30}"#,
+    ] {
+        let publish =
+            format!(r#"[{{"channel":"/service/client","clientId":"{client}","data":{packet}}}]"#);
+        assert_eq!(stage.ask(id, &publish)[0]["data"]["status"], 0);
+    }
+    let mut players: Vec<Player> =
+        (1..=4).map(|player| Player::new(&mut stage, Way::Binary, player, 1)).collect();
+    seat(&mut stage, &mut players);
+    play(&mut stage, &mut players, 100);
+    assert_eq!(stage.totals().slow, 0);
+    play(&mut stage, &mut players, 100);
+    let totals = stage.totals();
+    assert_eq!((totals.slow, totals.lost_clients, totals.world.away), (1, 0, 1));
+    let connect = format!(r#"[{{"channel":"/meta/connect","clientId":"{client}"}}]"#);
+    assert_eq!(stage.ask(id, &connect)[0]["error"], "402::Unknown client");
+}
