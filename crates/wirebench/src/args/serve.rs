@@ -50,7 +50,7 @@ pub(crate) struct Serve {
     /// Port 0 is chosen by the system. `serve unix` takes the path of the socket.
     #[arg(long, value_name = "ADDRESS|PATH")]
     listen: Option<String>,
-    /// The longest message that is answered [default: 16MiB; a game 32KiB]
+    /// The longest message [default: 16MiB; a game 32KiB]
     #[arg(long, value_name = "SIZE", value_parser = message_size)]
     message_max: Option<Bytes>,
     /// Agree to a WebSocket subprotocol; repeatable
@@ -104,7 +104,7 @@ Examples:
   wirebench serve ws                     on a port that the system chooses
   wirebench serve wss --ca-out ca.pem    clients trust it with --ca ca.pem
   wirebench serve oracle ws --delay exponential:1ms --drop 1%
-  wirebench serve game --tables 200      binary at 4123, WebSocket and Comet at 8080";
+  wirebench serve game                   players, tables; on ports 4123 and 8080";
 
 /// Whether a run started this server: then it is what the run wants, whatever the environment says.
 pub(crate) fn is_embedded(given: &ArgMatches) -> bool {
