@@ -56,7 +56,7 @@ pub(crate) struct Serve {
     /// Agree to a WebSocket subprotocol; repeatable
     #[arg(long, value_name = "NAME")]
     subprotocol: Vec<String>,
-    /// Agree to compression of WebSocket messages (permessage-deflate, RFC 7692)
+    /// Agree to compress WebSocket messages (RFC 7692)
     ///
     /// With nothing behind it, to whatever the client offers; or within limits, with commas between them:
     /// server_no_context_takeover, client_no_context_takeover, server_max_window_bits=9..15,
