@@ -3,7 +3,7 @@
 //! A [`Schedule`] is a rate over a number of connections, a [`Stripe`] says which of these are meant, and [`Arrivals`]
 //! tells their messages one after the other. With uniform spacing the parts of the workers are together the whole,
 //! message for message. With Poisson spacing each part is a process of its own with its share of the rate, and all of
-//! them together are again one with the whole rate (superposition).
+//! them together are again one with the whole rate (superposition). With phases each connection is by itself anyway.
 //!
 //! Left out: what becomes of a message that is due, and the clock. Nothing here knows what time it is.
 
@@ -27,6 +27,8 @@ pub enum Spacing {
     /// At equal distances, the first at once. Each connection has its turn in each cycle, so that the phases of
     /// connections are spread evenly over it.
     Uniform,
+    /// Each connection at equal distances, from a random phase on: bots that were not started together.
+    Phases,
     /// Independent of each other, as those of many users are: exponential gaps, on any connection alike.
     Poisson,
 }
@@ -52,6 +54,7 @@ impl Schedule {
     pub fn arrivals(self, seed: u64) -> Arrivals {
         let mut course = match self.spacing {
             Spacing::Uniform => Course::Uniform(Turns { schedule: self, cycle: 0, turn: 0 }),
+            Spacing::Phases => Course::Phases(Phases::new(self, seed)),
             Spacing::Poisson => Course::Poisson(Gaps::new(self, seed)),
         };
         let next = course.first();
@@ -125,19 +128,22 @@ impl Arrivals {
         self.next = self.course.advance();
     }
 
-    /// Goes on to the first that is due at `at` or later, and says how many are left out. With uniform spacing that
-    /// takes the same time for any number of them.
+    /// Goes on to the first that is due at `at` or later, and says how many are left out. That takes the same time for
+    /// any number of them, but for Poisson spacing.
     pub fn skip_before(&mut self, at: Nanos) -> u64 {
-        if let Course::Uniform(turns) = &mut self.course {
-            let skipped = turns.skip_before(at);
-            self.next = turns.due();
-            return skipped;
-        }
-        let mut skipped = 0;
-        while self.next.at < at {
-            self.advance();
-            skipped += 1;
-        }
+        let (skipped, next) = match &mut self.course {
+            Course::Uniform(turns) => (turns.skip_before(at), turns.due()),
+            Course::Phases(phases) => (phases.skip_before(at), phases.due()),
+            Course::Poisson(_) => {
+                let mut skipped = 0;
+                while self.next.at < at {
+                    self.advance();
+                    skipped += 1;
+                }
+                return skipped;
+            }
+        };
+        self.next = next;
         skipped
     }
 
@@ -151,6 +157,7 @@ impl Arrivals {
 #[derive(Clone, Debug)]
 enum Course {
     Uniform(Turns),
+    Phases(Phases),
     Poisson(Gaps),
 }
 
@@ -158,6 +165,7 @@ impl Course {
     fn first(&mut self) -> Due {
         match self {
             Self::Uniform(turns) => turns.due(),
+            Self::Phases(phases) => phases.due(),
             Self::Poisson(gaps) => gaps.advance(),
         }
     }
@@ -166,6 +174,7 @@ impl Course {
     fn advance(&mut self) -> Due {
         match self {
             Self::Uniform(turns) => turns.advance(),
+            Self::Phases(phases) => phases.advance(),
             Self::Poisson(gaps) => gaps.advance(),
         }
     }
@@ -212,6 +221,69 @@ impl Turns {
         let number = u64::from(stripe.first + self.turn * stripe.step.get());
         let index = self.cycle.saturating_mul(cycle_len(stripe)).saturating_add(number);
         Due { at: rate.due(index), connection: self.turn }
+    }
+}
+
+/// Phases. In each cycle every one of our connections has its turn, always at the same distance from the begin of the
+/// cycle: one that was drawn for it once. Cycle number c begins when arrival number `c * connections` of uniform spacing
+/// would be due, so that in any time of whole cycles just so many are due.
+#[derive(Clone, Debug)]
+struct Phases {
+    schedule: Schedule,
+    /// The distances, the shortest first, each with its connection.
+    phases: Box<[(Nanos, u32)]>,
+    cycle: u64,
+    /// Which of them is next.
+    turn: usize,
+}
+
+impl Phases {
+    fn new(schedule: Schedule, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        // A cycle is never shorter, so that its turns end before the next one begins.
+        let len = schedule.rate.due(cycle_len(schedule.stripe)).0;
+        let len = usize::try_from(len).unwrap_or(usize::MAX).max(1);
+        let phase = |connection| (Nanos(random.below(len) as u64), connection);
+        let mut phases: Box<[_]> = (0..schedule.stripe.connections()).map(phase).collect();
+        phases.sort_unstable();
+        Self { schedule, phases, cycle: 0, turn: 0 }
+    }
+
+    fn advance(&mut self) -> Due {
+        self.turn += 1;
+        if self.turn == self.phases.len() {
+            self.turn = 0;
+            self.cycle = self.cycle.saturating_add(1);
+        }
+        self.due()
+    }
+
+    fn skip_before(&mut self, at: Nanos) -> u64 {
+        if self.due().at >= at {
+            return 0;
+        }
+        let Schedule { rate, stripe, .. } = self.schedule;
+        let begun = due_before(rate, at).saturating_sub(1) / cycle_len(stripe);
+        let phase = at.0 - self.begin(begun).0;
+        let turn = self.phases.partition_point(|(own, _)| own.0 < phase);
+        let len = self.phases.len();
+        let index = |cycle: u64, turn: usize| {
+            (cycle.saturating_mul(len as u64)).saturating_add(turn as u64)
+        };
+        let skipped = index(begun, turn) - index(self.cycle, self.turn);
+        self.cycle = begun.saturating_add((turn / len) as u64);
+        self.turn = turn % len;
+        skipped
+    }
+
+    fn due(&self) -> Due {
+        let (phase, connection) = self.phases[self.turn];
+        Due { at: Nanos(self.begin(self.cycle).0.saturating_add(phase.0)), connection }
+    }
+
+    fn begin(&self, cycle: u64) -> Nanos {
+        let Schedule { rate, stripe, .. } = self.schedule;
+        rate.due(cycle.saturating_mul(cycle_len(stripe)))
     }
 }
 

@@ -175,6 +175,8 @@ impl Arrival {
 pub enum Spacing {
     /// At equal distances.
     Uniform,
+    /// Each connection at equal distances, from a random phase on.
+    Phases,
     /// Independently of each other: exponential gaps.
     Poisson,
 }

@@ -110,6 +110,7 @@ pub(crate) fn load(workload: &Workload) -> String {
 fn spaced(spacing: Spacing) -> &'static str {
     match spacing {
         Spacing::Uniform => "at equal distances",
+        Spacing::Phases => "from a random phase on",
         Spacing::Poisson => "at random (Poisson)",
     }
 }

@@ -121,6 +121,7 @@ fn tls_wanted(options: &ClientOptions) -> record::Tls {
 fn arrival(arrival: Arrival, connections: NonZeroU32) -> record::Arrival {
     let spacing = |schedule: Schedule| match schedule.spacing {
         load::Spacing::Uniform => Spacing::Uniform,
+        load::Spacing::Phases => Spacing::Phases,
         load::Spacing::Poisson => Spacing::Poisson,
     };
     match arrival {

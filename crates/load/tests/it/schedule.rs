@@ -107,7 +107,7 @@ fn as_many_messages_are_due_by_any_time_as_the_rate_says() {
 #[test]
 fn skipping_comes_to_where_going_on_one_by_one_does() {
     let mut random = Random::new(2);
-    for spacing in [Spacing::Uniform, Spacing::Poisson] {
+    for spacing in [Spacing::Uniform, Spacing::Phases, Spacing::Poisson] {
         for _ in 0..300 {
             let connections = 1 + u32::try_from(random.below(12)).unwrap();
             let workers = 1 + u32::try_from(random.below(connections as usize)).unwrap();
@@ -134,6 +134,36 @@ fn skipping_comes_to_where_going_on_one_by_one_does() {
             }
         }
     }
+}
+
+#[test]
+fn bots_keep_the_phase_that_the_seed_gave_them() {
+    let schedule = Schedule { spacing: Spacing::Phases, ..uniform("1000/10s", 1000) };
+    for workers in [1, 3] {
+        let mut heard: Vec<Vec<u64>> = vec![Vec::new(); 1000];
+        for worker in 0..workers {
+            let part = schedule.part(worker, number(workers));
+            let mut arrivals = part.arrivals(7 + u64::from(worker));
+            while arrivals.next_due().at < Nanos::from_secs(30) {
+                let Due { at, connection } = arrivals.next_due();
+                heard[part.stripe.number(connection) as usize].push(at.0);
+                arrivals.advance();
+            }
+        }
+        let cycle = Nanos::from_secs(10).0;
+        for times in &heard {
+            assert!(times[0] < cycle, "{times:?}");
+            assert_eq!(*times, [times[0], times[0] + cycle, times[0] + 2 * cycle]);
+        }
+        // By chance: half of them in the first half, within five standard deviations; and never two seeds alike.
+        let early = heard.iter().filter(|times| times[0] < cycle / 2).count();
+        assert!(early.abs_diff(500) < 80, "{early}");
+        let spread = heard.iter().map(|times| times[0]).collect::<std::collections::BTreeSet<_>>();
+        assert!(spread.len() > 990, "{}", spread.len());
+    }
+    let firsts = |seed| schedule.arrivals(seed).next_due();
+    assert_eq!(firsts(7), firsts(7));
+    assert_ne!(firsts(7), firsts(8));
 }
 
 #[test]

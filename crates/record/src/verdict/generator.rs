@@ -312,7 +312,7 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let asked = rate * float(block.measured_ns) / 1e9;
     let chance = match spacing {
         Spacing::Uniform => 1.0,
-        Spacing::Poisson => EDGE_SIGMAS * asked.sqrt(),
+        Spacing::Phases | Spacing::Poisson => EDGE_SIGMAS * asked.sqrt(),
     };
     let due = float(block.counts.planned);
     (due + chance < asked * ACHIEVED_MIN).then(|| Finding {

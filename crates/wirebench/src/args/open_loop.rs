@@ -18,7 +18,7 @@ pub(crate) struct OpenLoop {
     rate: Option<Rate>,
     /// Bots: how many, each with a connection of its own
     ///
-    /// Each sends a message --every so often, and when it does so is spread evenly over that time. Several counts are
+    /// Each sends a message --every so often, from a random moment of that time on (--spacing). Several counts are
     /// measured one after the other, in this order, each for --duration.
     #[arg(long, value_name = "COUNT,…", value_delimiter = ',', value_parser = values::count)]
     bots: Vec<NonZeroU32>,
@@ -44,15 +44,9 @@ pub(crate) struct OpenLoop {
     /// Sessions: how long after a reply the next message is due
     #[arg(long, value_name = "TIME", default_value = "1s", hide_short_help = true)]
     think: Nanos,
-    /// How messages or sessions that are due are spaced
-    #[arg(
-        long,
-        value_name = "SPACING",
-        value_enum,
-        default_value = "uniform",
-        hide_short_help = true
-    )]
-    spacing: Spacing,
+    /// How messages or sessions that are due are spaced [default: phases for bots, else uniform]
+    #[arg(long, value_name = "SPACING", value_enum, hide_short_help = true)]
+    spacing: Option<Spacing>,
     /// The server is `wirebench serve oracle`: read from each reply how long it was really kept
     #[arg(long, hide_short_help = true)]
     pub(crate) oracle: bool,
@@ -61,8 +55,10 @@ pub(crate) struct OpenLoop {
 /// How arrivals are spaced, as it is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Spacing {
-    /// At equal distances
+    /// At equal distances; those of bots take turns
     Uniform,
+    /// Each bot at equal distances, from a random phase on
+    Phases,
     /// Independently of each other, as those of many users are
     Poisson,
 }
@@ -190,11 +186,17 @@ impl OpenLoop {
     }
 
     fn schedule(&self, rate: Rate, connections: NonZeroU32) -> Schedule {
-        let spacing = match self.spacing {
+        let spacing = match self.spacing() {
             Spacing::Uniform => load::Spacing::Uniform,
+            Spacing::Phases => load::Spacing::Phases,
             Spacing::Poisson => load::Spacing::Poisson,
         };
         Schedule::new(rate, spacing, connections)
+    }
+
+    fn spacing(&self) -> Spacing {
+        let usual = if self.bots.is_empty() { Spacing::Uniform } else { Spacing::Phases };
+        self.spacing.unwrap_or(usual)
     }
 
     fn rate_of(&self, bots: NonZeroU32) -> Rate {
@@ -225,9 +227,15 @@ impl OpenLoop {
                 return Err(format!("--{option} means nothing without {place}; add one"));
             }
         }
+        if self.spacing == Some(Spacing::Phases) && !bots {
+            return Err(
+                "--spacing phases means nothing without --bots; leave it out, or take poisson"
+                    .to_owned(),
+            );
+        }
         let rates = self.rate.into_iter().chain(self.sessions);
         for rate in rates.chain(self.bots.iter().map(|bots| self.rate_of(*bots))) {
-            if self.spacing == Spacing::Poisson && rate.per_second() > POISSON_RATE_MAX {
+            if self.spacing() == Spacing::Poisson && rate.per_second() > POISSON_RATE_MAX {
                 return Err(format!(
                     "{rate} is more than --spacing poisson can draw, {POISSON_RATE_MAX}/s; ask for less, or for \
                      --spacing uniform"
@@ -296,7 +304,7 @@ mod tests {
     #[test]
     fn messages_are_due_by_a_rate_on_any_connection_or_by_bots_each_on_its_own() {
         use Pick::{Any, Own};
-        use load::Spacing::{Poisson, Uniform};
+        use load::Spacing::{Phases, Poisson, Uniform};
         let open = |rate, spacing, connections, pick, bound| {
             let schedule = schedule(rate, spacing, connections);
             (connections, Arrival::Open { schedule, pick, in_flight_max: number(bound) })
@@ -310,7 +318,8 @@ mod tests {
             ("--rate 10M/s",                               open("10M/s",  Uniform, 50, Any, 1 << 20)),
             ("--rate 2000/s --in-flight-max 7",            open("2000/s", Uniform, 50, Any, 7)),
             ("--rate 2000/s --spacing poisson",            open("2000/s", Poisson, 50, Any, 10_000)),
-            ("--bots 1k",                                  open("1000/s", Uniform, 1_000, Own, 5_000)),
+            ("--bots 1k",                                  open("1000/s", Phases, 1_000, Own, 5_000)),
+            ("--bots 1k --spacing uniform",                open("1000/s", Uniform, 1_000, Own, 5_000)),
             ("--bots 30 --every 250ms --spacing poisson",  open("30/250ms", Poisson, 30, Own, 600)),
             ("--bots 30 --every 250ms --closed",           (30, Arrival::Think { think: Nanos::from_millis(250) })),
         ];

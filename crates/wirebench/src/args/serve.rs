@@ -102,7 +102,6 @@ enum Kind {
 const EXAMPLES: &str = "\
 Examples:
   wirebench serve ws                     on a port that the system chooses
-  wirebench serve wss --ca-out ca.pem    clients trust it with --ca ca.pem
   wirebench serve oracle ws --delay exponential:1ms --drop 1%
   wirebench serve game                   players, tables; on ports 4123 and 8080";
 

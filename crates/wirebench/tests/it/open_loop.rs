@@ -60,7 +60,7 @@ fn bots_rise_in_the_order_that_was_asked_for() {
         let workload = &record.plan.workloads[block.workload];
         assert_eq!(
             workload.arrival,
-            Arrival::Bots { every_ns: 50_000_000, spacing: Spacing::Uniform }
+            Arrival::Bots { every_ns: 50_000_000, spacing: Spacing::Phases }
         );
         assert_eq!((workload.connections, block.connections.opened), (bots, bots));
         check_open(&record, block, &workload.name);
