@@ -225,8 +225,8 @@ impl Turns {
 }
 
 /// Phases. In each cycle every one of our connections has its turn, always at the same distance from the begin of the
-/// cycle: one that was drawn for it once. Cycle number c begins when arrival number `c * connections` of uniform spacing
-/// would be due, so that in any time of whole cycles just so many are due.
+/// cycle: one that was drawn for it once. Cycle number c begins when arrival number `c * connections` of uniform
+/// spacing would be due, so that in any time of whole cycles just so many are due.
 #[derive(Clone, Debug)]
 struct Phases {
     schedule: Schedule,
