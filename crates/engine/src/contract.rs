@@ -56,6 +56,10 @@ pub trait Engine {
         0
     }
 
+    /// While `on`, nothing is received on connections that were accepted, whoever waits for what they bring being slow;
+    /// those that we made go on. What had been received by then is still told. Engines that cannot do it do nothing.
+    fn hold_back(&mut self, _on: bool) {}
+
     /// When the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's own stamp:
     /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of bytes that
     /// arrive one right after the other the kernel may know only when the last of them did, received yet or not.
@@ -118,6 +122,17 @@ impl ConnectionId {
     /// know of a connection in a `Vec` at this index. Completions never name a connection that is closed.
     pub const fn index(self) -> usize {
         self.index as usize
+    }
+
+    /// Both halves as one number, by which somebody who has no engine may call it.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.index as u64
+    }
+
+    /// The other way. Names nothing unless the number came from [`ConnectionId::to_bits`]: compare before it is used.
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
     }
 
     pub(crate) const fn generation(self) -> u32 {

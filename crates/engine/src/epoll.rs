@@ -10,7 +10,9 @@
 use crate::clock::{self, Clock};
 use crate::contract::UNSENT_LEN_MAX;
 use crate::stamps::Stamps;
-use crate::{Address, Completion, ConnectionError, ConnectionId, Engine, Segments, socket};
+use crate::{
+    Address, Completion, ConnectionError, ConnectionId, Engine, Segments, Sharing, socket,
+};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -43,6 +45,9 @@ pub struct Epoll {
     /// visit after the next wait. One visit a turn, so that a flood on one cannot starve the others.
     unread: VecDeque<ConnectionId>,
     unread_later: VecDeque<ConnectionId>,
+    /// Nothing is received on connections that were accepted; and those on which something may be there.
+    holds_back: bool,
+    held_back: VecDeque<ConnectionId>,
     /// What became of connection attempts that were decided at once.
     decided: VecDeque<(ConnectionId, Result<(), ConnectionError>)>,
     /// The last connection attempt failed, or there was none yet: nobody may listen at the next one's target.
@@ -121,11 +126,30 @@ impl Epoll {
             next: 0,
             unread: VecDeque::new(),
             unread_later: VecDeque::new(),
+            holds_back: false,
+            held_back: VecDeque::new(),
             decided: VecDeque::new(),
             in_doubt: true,
             full_until: None,
             spare: Vec::new(),
         })
+    }
+
+    /// Like [`Engine::listen`], at an address that several engines share: the system decides for each connection which
+    /// of them accepts it, at random and about evenly.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn listen_shared(
+        &mut self,
+        address: &Address,
+        sharing: Sharing,
+    ) -> Result<Address, ConnectionError> {
+        let (socket, got) = socket::listen(address, sharing)?;
+        epoll::add(&self.epoll, &socket, listener_token(self.listeners.len()), EventFlags::IN)?;
+        self.listeners.push(socket);
+        Ok(got)
     }
 
     /// Has every wait that follows completions look for more again and again for `length` before it sleeps. Costs CPU
@@ -321,6 +345,12 @@ impl Epoll {
         if slot.is_paused() {
             return None; // The event that lets us write again also says what there is to read.
         }
+        if self.holds_back && !slot.is_ours {
+            if !std::mem::replace(&mut slot.queued, true) {
+                self.held_back.push_back(id);
+            }
+            return None;
+        }
         if slot.incoming == Incoming::Ended {
             let broken = slot.broken.or_else(|| socket::outcome(slot.socket.as_ref()?).err());
             return broken.map(|error| self.fail(id, error));
@@ -424,10 +454,7 @@ impl Engine for Epoll {
     }
 
     fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError> {
-        let (socket, got) = socket::listen(address)?;
-        epoll::add(&self.epoll, &socket, listener_token(self.listeners.len()), EventFlags::IN)?;
-        self.listeners.push(socket);
-        Ok(got)
+        self.listen_shared(address, Sharing::Alone)
     }
 
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
@@ -519,6 +546,13 @@ impl Engine for Epoll {
     fn listener(&self, connection: ConnectionId) -> usize {
         let slot = &self.slots[connection.index()];
         if slot.generation == connection.generation() { slot.listener.into() } else { 0 }
+    }
+
+    fn hold_back(&mut self, on: bool) {
+        self.holds_back = on;
+        if !on {
+            self.unread_later.append(&mut self.held_back);
+        }
     }
 
     fn arrived(&self) -> Option<Instant> {

@@ -21,3 +21,4 @@ pub use contract::{
     Address, Completion, ConnectionError, ConnectionId, Engine, Node, Segments, Step,
     UNSENT_LEN_MAX, run,
 };
+pub use socket::Sharing;

@@ -14,13 +14,31 @@ use std::path::Path;
 /// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
 
-/// A socket that listens at `address`, and the address it got.
-pub(crate) fn listen(address: &Address) -> Result<(OwnedFd, Address), Errno> {
+/// Whether further sockets of this user may listen at the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// No other may.
+    Alone,
+    /// Nobody else listens there yet; those who [join](Self::Next) may.
+    First,
+    /// Others may listen there, who agree to that.
+    Next,
+}
+
+/// A socket that listens at `address`, and the address it got. Unix sockets are not shared.
+pub(crate) fn listen(address: &Address, sharing: Sharing) -> Result<(OwnedFd, Address), Errno> {
     match address {
         Address::Tcp(wanted) => {
             let socket = make(family(*wanted))?;
             net::sockopt::set_socket_reuseaddr(&socket, true)?;
+            if sharing == Sharing::Next {
+                net::sockopt::set_socket_reuseport(&socket, true)?;
+            }
             net::bind(&socket, wanted)?;
+            if sharing == Sharing::First {
+                // Not before the bind, which is to fail if others listen there, agreeing or not.
+                net::sockopt::set_socket_reuseport(&socket, true)?;
+            }
             net::listen(&socket, BACKLOG)?;
             let got =
                 SocketAddr::try_from(net::getsockname(&socket)?).map_err(|_| Errno::AFNOSUPPORT)?;

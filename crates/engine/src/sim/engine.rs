@@ -86,6 +86,10 @@ impl Engine for Sim {
         self.kernel.borrow().listener_of(self.process, connection)
     }
 
+    fn hold_back(&mut self, on: bool) {
+        self.kernel.borrow_mut().hold_back(self.process, on);
+    }
+
     /// Exactly.
     fn arrived(&self) -> Option<Instant> {
         self.kernel.borrow().arrived(self.process)

@@ -51,6 +51,8 @@ struct Process {
     busy_until: Instant,
     /// When the last bytes of what it received last had arrived.
     arrived: Option<Instant>,
+    /// It receives nothing on connections that it accepted.
+    holds_back: bool,
     /// When it does not run, from and until, by the former.
     freezes: Vec<(Instant, Instant)>,
 }
@@ -319,6 +321,17 @@ impl Kernel {
         }
     }
 
+    pub(super) fn hold_back(&mut self, process: usize, on: bool) {
+        self.processes[process].holds_back = on;
+        if !on {
+            let slots = self.processes[process].slots.iter();
+            let open: Vec<Place> = slots.filter_map(|slot| slot.place).collect();
+            for place in open {
+                self.tell(place);
+            }
+        }
+    }
+
     pub(super) fn complete(&mut self, process: usize, rx: &mut [u8]) -> Option<Completion> {
         debug_assert!(!rx.is_empty(), "bytes need a place to go");
         loop {
@@ -353,7 +366,7 @@ impl Kernel {
             self.tell(place);
             return Some(Completion::Connected(id));
         }
-        if end.is_paused(place.side) {
+        if end.is_paused(place.side) || self.processes[end.process].holds(place.side) {
             return None;
         }
         let len = end.inbox.read(self.now, self.wire.conditions.split, rx);
@@ -413,7 +426,8 @@ impl Kernel {
     fn tell(&mut self, place: Place) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
-        if end.id.is_some() && !end.queued && !end.is_paused(place.side) && end.has_news(self.now) {
+        let is_paused = end.is_paused(place.side) || self.processes[end.process].holds(place.side);
+        if end.id.is_some() && !end.queued && !is_paused && end.has_news(self.now) {
             end.queued = true;
             self.processes[end.process].ready.push_back(Ready::News(place));
         }
@@ -523,6 +537,11 @@ impl Wire {
 }
 
 impl Process {
+    /// Whether it holds back what arrives on this side of a connection.
+    fn holds(&self, side: Side) -> bool {
+        self.holds_back && side == Side::Server
+    }
+
     fn reserve(&mut self, place: Place) -> ConnectionId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, place: None });

@@ -43,6 +43,7 @@ contract! {
     much_passes_both_ways_at_once
     one_large_message_is_echoed
     a_peer_that_does_not_read_is_not_listened_to
+    what_is_held_back_is_received_later
     a_reset_is_heard_of_though_much_is_unsent
     a_thousand_connections_are_told_apart
     waiting_ends_at_the_deadline_and_not_before
@@ -333,6 +334,22 @@ fn a_peer_that_does_not_read_is_not_listened_to<K: Kind>(kind: K) {
         }
         received == sent && heard == 1
     });
+}
+
+fn what_is_held_back_is_received_later(kind: impl Kind) {
+    let Pair { mut client, mut server, there, here } = Pair::new(kind);
+    server.engine.hold_back(true);
+    client.engine.hold_back(true);
+    client.engine.send(there, b"ping");
+    server.is_quiet();
+    server.engine.send(here, b"pong");
+    assert_eq!(client.receive(there, 4), b"pong", "a connection that we made goes on");
+    client.engine.send(there, b", and its end");
+    client.engine.shutdown(there);
+    server.is_quiet();
+    server.engine.hold_back(false);
+    assert_eq!(server.receive(here, 17), b"ping, and its end");
+    assert_eq!(server.next(), Ended(here));
 }
 
 fn a_reset_is_heard_of_though_much_is_unsent<K: Kind>(kind: K) {

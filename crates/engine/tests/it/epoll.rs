@@ -3,8 +3,9 @@
 use crate::kinds::{Kind, Tcp, Unix};
 use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Failed};
+use engine::clock::Clock;
 use engine::epoll::Epoll;
-use engine::{Address, ConnectionError, ConnectionId, Engine};
+use engine::{Address, ConnectionError, ConnectionId, Engine, Sharing};
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -205,3 +206,29 @@ impl Pair {
 const PATIENCE: usize = 100_000;
 /// To within which a stamp is right.
 const MICROSECOND: Nanos = Nanos::from_micros(1);
+
+#[test]
+fn an_address_is_shared_by_those_who_agree_and_no_others() {
+    let [mut first, mut second, mut other, mut client] =
+        [(); 4].map(|()| Epoll::new(Clock::start()).unwrap());
+    let any = Address::Tcp(([127, 0, 0, 1], 0).into());
+    let address = first.listen_shared(&any, Sharing::First).unwrap();
+    assert_eq!(second.listen_shared(&address, Sharing::Next), Ok(address.clone()));
+    for sharing in [Sharing::First, Sharing::Alone] {
+        let refused = other.listen_shared(&address, sharing);
+        assert_eq!(refused, Err(ConnectionError::AddressInUse), "{sharing:?}");
+    }
+    for _ in 0..200 {
+        client.connect(&address, None);
+    }
+    let accepted = [&mut first, &mut second].map(|engine| {
+        engine.wait(Instant::START + Nanos::from_secs(10));
+        let mut count = 0;
+        while let Some(Accepted(_)) = engine.complete(&mut [0]) {
+            count += 1;
+        }
+        count
+    });
+    assert_eq!(accepted.iter().sum::<u32>(), 200);
+    assert!(accepted.iter().all(|count| *count > 0), "{accepted:?}"); // But for one case of 2^199.
+}
