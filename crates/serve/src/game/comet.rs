@@ -4,8 +4,8 @@
 //! has for it rides on the connect that is held for it, or on the next answer to it. Left out: channels other than
 //! `/service/client`, cookies, and what packets mean.
 
+use super::sessions::Place;
 use super::world::SessionId;
-use engine::ConnectionId;
 use units::{Instant, Nanos, Random};
 use wire::bayeux::message::{
     Advice, CONNECT, DISCONNECT, Envelope, HANDSHAKE, LONG_POLLING, Reconnect, SERVICE, SUBSCRIBE,
@@ -38,7 +38,7 @@ pub(super) struct Client {
 /// A connect that is not answered yet.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) connection: ConnectionId,
+    pub(super) at: Place,
     pub(super) until: Instant,
     /// Of the request.
     id: Option<Text<'static>>,
@@ -172,9 +172,9 @@ impl Client {
     }
 
     /// Holds a connect until there is news.
-    pub(super) fn hold(&mut self, connection: ConnectionId, until: Instant, asked: &Envelope<'_>) {
+    pub(super) fn hold(&mut self, at: Place, until: Instant, asked: &Envelope<'_>) {
         let id = asked.id.clone().map(Text::into_owned);
-        self.held = Some(Held { connection, until, id });
+        self.held = Some(Held { at, until, id });
     }
 
     /// Writes the answer to the connect that was held, with all that waits before it.

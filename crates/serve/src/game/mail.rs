@@ -3,7 +3,8 @@
 //! A packet lies in one buffer, in binary and as JSON, each only if somebody needs it. Everybody with mail has a chain
 //! of letters, which say where in the buffer their packets lie: all mail of a connection goes out with one write.
 
-use super::sessions::{Packing, Sessions};
+use super::link::Mailbag;
+use super::sessions::{Packing, Route, Sessions};
 use super::world::{Outbox, SessionId};
 use std::ops::Range;
 use wire::styx::Packet;
@@ -15,6 +16,8 @@ pub(super) struct Mail {
     letters: Vec<Letter>,
     /// Those with letters, or to be ended; none twice.
     receivers: Vec<SessionId>,
+    /// What is for sessions of fronts, at the index of the front.
+    pub(super) bags: Vec<Mailbag>,
 }
 
 /// One packet to one receiver.
@@ -58,15 +61,28 @@ impl Outbox for Outgoing<'_> {
                 self.mail.note(*id, &mut session.chain);
                 continue;
             }
-            let packed = match session.packing() {
-                Packing::Binary => binary
+            let packed = match session.route {
+                Route::Connection(_, Packing::Binary) => binary
                     .get_or_insert_with(|| self.mail.pack(|bytes| packet.encode(bytes)))
                     .clone(),
-                Packing::Json => json
+                Route::Connection(_, Packing::Json) | Route::Comet(_) => json
                     .get_or_insert_with(|| self.mail.pack(|bytes| packet.write_json(bytes)))
                     .clone(),
+                Route::Front(front, guest) => {
+                    match &mut self.mail.bags[front] {
+                        bag if bag.is_full => {
+                            session.chain.is_cut = true;
+                            self.mail.note(*id, &mut session.chain);
+                        }
+                        bag => bag.address(guest),
+                    }
+                    continue;
+                }
             };
             self.mail.add(*id, &mut session.chain, packed);
+        }
+        for bag in &mut self.mail.bags {
+            bag.enclose(|bytes| packet.encode(bytes));
         }
     }
 
@@ -80,9 +96,9 @@ impl Outbox for Outgoing<'_> {
 
 impl Mail {
     fn pack(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u32> {
-        let start = self.len();
+        let start = self.end();
         write(&mut self.bytes);
-        start..self.len()
+        start..self.end()
     }
 
     fn add(&mut self, to: SessionId, chain: &mut Chain, packed: Range<u32>) {
@@ -132,6 +148,12 @@ impl Mail {
 
     /// How many bytes of packets wait.
     pub(super) fn len(&self) -> u32 {
+        let for_fronts: usize = self.bags.iter().map(|bag| bag.bytes.len()).sum();
+        u32::try_from(self.bytes.len() + for_fronts).unwrap_or(NONE)
+    }
+
+    /// Where the next packet comes to lie.
+    fn end(&self) -> u32 {
         u32::try_from(self.bytes.len()).unwrap_or(NONE)
     }
 

@@ -10,9 +10,18 @@
 //! [`Options::queue_max`] is kept is dropped as if the connection had broken, and nobody waits for a slow one; for a
 //! Comet client the same holds of what waits for its next connect.
 //!
-//! Left out: processes, signals and printing (crate `wirebench`).
+//! **Threads.** There is one world, in one thread. Further threads can take connections off it: each has an engine of
+//! its own, and a [`Front`] that does all but the world, to which packets travel over an ordinary connection. `link`
+//! has what is said on it, `fronts` the world's end. A front for which too much is unsent loses the players to whom
+//! more would go; one that cannot get rid of what its players send stops reading.
+//!
+//! Left out: processes, threads, signals and printing (crate `wirebench`).
 
 mod comet;
+mod doors;
+mod front;
+mod fronts;
+mod link;
 mod mail;
 mod options;
 mod posting;
@@ -22,6 +31,8 @@ mod sessions;
 mod totals;
 pub mod world;
 
+pub use doors::{COMET_PATH, SOCKET_PATH};
+pub use front::Front;
 pub use options::{Door, Options, Packing, Silence};
-pub use server::{COMET_PATH, GameServer, SOCKET_PATH};
+pub use server::GameServer;
 pub use totals::{SessionCounts, Totals};

@@ -5,7 +5,7 @@
 
 use super::mail::Chain;
 use super::server::{GameServer, Link, TX_LEN};
-use super::sessions::{Packing, Route};
+use super::sessions::{Packing, Place, Route};
 use super::world::SessionId;
 use engine::{ConnectionId, Engine};
 use wire::{Kind, Message, Protocol};
@@ -34,6 +34,7 @@ impl GameServer {
                 self.lose(session, now);
             }
         }
+        self.post_to_fronts(engine);
     }
 
     #[inline]
@@ -45,6 +46,7 @@ impl GameServer {
                 self.post_to_connection(engine, receiver, id, packing, chain);
             }
             Route::Comet(index) => self.post_to_client(engine, receiver, index, chain),
+            Route::Front(front, guest) => self.post_to_guest(receiver, front, guest, chain),
         }
         if chain.ends {
             self.sessions.remove(receiver);
@@ -101,13 +103,22 @@ impl GameServer {
         if chain.ends {
             client.session = None;
         }
-        let connection = client.held.as_ref().map(|held| held.connection);
+        let place = client.held.as_ref().map(|held| held.at);
         self.answer_held(engine, index);
-        let unsent = connection.map_or(waiting, |connection| engine.unsent(connection));
+        let unsent = match place {
+            None => waiting,
+            Some(Place::Here(id)) => engine.unsent(id),
+            Some(Place::Front(front, guest)) => {
+                self.fronts.ride(front, guest, receiver); // It says so if that is too much.
+                0
+            }
+        };
         if chain.is_cut || unsent as u64 > self.options.queue_max.0 {
             self.totals.slow += 1;
-            if let Some(connection) = connection {
-                self.peers.close(engine, connection);
+            match place {
+                None => {}
+                Some(Place::Here(id)) => self.peers.close(engine, id),
+                Some(Place::Front(front, guest)) => self.drop_guest(front, guest),
             }
             if self.end_client(index).is_some() {
                 self.lost.push(receiver);

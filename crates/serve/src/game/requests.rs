@@ -3,9 +3,9 @@
 use super::comet::{self, Asked};
 use super::mail::Outgoing;
 use super::server::{GameServer, Link, TX_LEN, take_text};
-use super::sessions::Route;
+use super::sessions::{Place, Route};
 use super::world::SessionId;
-use engine::{ConnectionId, Engine};
+use engine::Engine;
 use units::Instant;
 use wire::bayeux::message::{self, Envelope, Writer};
 use wire::{Event, Input, Kind, Message, Protocol};
@@ -13,23 +13,21 @@ use wire::{Event, Input, Kind, Message, Protocol};
 /// Requests of Comet clients.
 impl GameServer {
     /// Answers the request in `body`, or holds it if it is a connect without news.
-    pub(super) fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+    pub(super) fn request<E: Engine>(&mut self, engine: &mut E, at: Place, now: Instant) {
         self.totals.requests += 1;
         // Answers come in the order of requests: what is held on this connection ends here.
-        if let Some(Link::Http { held_for: Some(client), .. }) =
-            self.peers.find(id).map(|peer| peer.state)
-        {
+        if let Link::Http { held_for: Some(client), .. } = self.link_of(at) {
             self.answer_held(engine, client);
         }
-        self.link(id, Link::Http { heard_at: now, held_for: None });
+        self.link(at, Link::Http { heard_at: now, held_for: None });
         let body = std::mem::take(&mut self.body);
         match message::read(&body, &LIMITS) {
-            Ok(batch) => self.batch(engine, id, &batch, now),
+            Ok(batch) => self.batch(engine, at, &batch, now),
             Err(error) => {
                 let mut writer = Writer::new(&mut self.answer);
                 writer.push(&comet::not_a_batch(&error.to_string()));
                 writer.finish();
-                self.send_answer(engine, id);
+                self.send_answer(engine, at);
             }
         }
         self.body = body;
@@ -39,7 +37,7 @@ impl GameServer {
     fn batch<E: Engine>(
         &mut self,
         engine: &mut E,
-        id: ConnectionId,
+        at: Place,
         batch: &[Envelope<'_>],
         now: Instant,
     ) {
@@ -77,8 +75,8 @@ impl GameServer {
             && let Some(client) = self.clients.get(index)
         {
             if !at_once && !client.has_news() {
-                client.hold(id, now + hold_max, asked);
-                return self.link(id, Link::Http { heard_at: now, held_for: Some(index) });
+                client.hold(at, now + hold_max, asked);
+                return self.link(at, Link::Http { heard_at: now, held_for: Some(index) });
             }
             answers.push(client.news(asked, now, hold_max));
             if client.session.is_none() {
@@ -106,7 +104,7 @@ impl GameServer {
         if let Some(session) = left {
             self.lose(session, now);
         }
-        self.send_answer(engine, id);
+        self.send_answer(engine, at);
     }
 
     /// Makes a client and its session, and completes the answer that says so.
@@ -126,13 +124,14 @@ impl GameServer {
     pub(super) fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
         let Some(client) = self.clients.get(index) else { return };
         let Some(held) = client.held.take() else { return };
-        let (now, connection) = (engine.now(), held.connection);
+        let (now, at) = (engine.now(), held.at);
         client.answer_held(held, now, self.options.hold_max, &mut self.answer);
         if client.session.is_none() {
             self.clients.remove(index);
         }
-        self.link(connection, Link::Http { heard_at: now, held_for: None });
-        self.send_answer(engine, connection);
+        self.link(at, Link::Http { heard_at: now, held_for: None });
+        self.send_answer(engine, at);
+        let Place::Here(connection) = at else { return };
         // Nothing comes by which it would show that this was the last answer on its connection.
         let last = self.peers.find(connection).is_some_and(|peer| {
             let over = peer.machine.receive(&mut Input::new(&mut []), &mut self.tx);
@@ -149,12 +148,17 @@ impl GameServer {
     }
 
     /// Sends `answer` as the response to the next request in line.
-    fn send_answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if let Some(peer) = self.peers.find(id) {
-            let message = Message { kind: Kind::Text, payload: &self.answer };
-            // A connection that closed meanwhile has nobody who waits.
-            peer.machine.send(message, &mut self.tx).ok();
-            self.send_own(engine, id);
+    fn send_answer<E: Engine>(&mut self, engine: &mut E, at: Place) {
+        match at {
+            Place::Here(id) => {
+                if let Some(peer) = self.peers.find(id) {
+                    let message = Message { kind: Kind::Text, payload: &self.answer };
+                    // A connection that closed meanwhile has nobody who waits.
+                    peer.machine.send(message, &mut self.tx).ok();
+                    self.send_own(engine, id);
+                }
+            }
+            Place::Front(front, guest) => self.mail.bags[front].answer(guest, &self.answer),
         }
         self.answer.clear();
         self.answer.shrink_to(TX_LEN);

@@ -4,9 +4,11 @@
 //! all that has arrived is worked off (or [`BATCH_LEN`] reads are), the mail goes out with one write for each receiver.
 
 use super::comet::Clients;
+use super::doors::Machines;
+use super::fronts::Fronts;
 use super::mail::{Mail, Outgoing};
 use super::options::{Options, Packing as Spoken};
-use super::sessions::{Packing, Route, Sessions};
+use super::sessions::{Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
 use crate::peers::Peers;
@@ -14,19 +16,17 @@ use engine::{Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::http1::{self, Site};
-use wire::styx::{self, Packet, json_packets};
-use wire::web::{self, Web};
-use wire::{Connection, Event, Input, Kind, Message, Protocol, websocket};
+use wire::styx::{Packet, json_packets};
+use wire::{Event, Input, Kind, Message, Protocol};
 
 /// A game server on some engine.
 ///
-/// The engine has to be told to listen at the addresses of [`Options::doors`], in their order and at no other.
+/// The engine has to be told to listen at the addresses of [`Options::doors`], in their order; and, if
+/// [`Front`](super::Front)s are to be let in, at one more that nobody but they can reach.
 #[derive(Debug)]
 pub struct GameServer {
     pub(super) options: Options,
-    styx: styx::Limits,
-    web: Arc<web::Options>,
+    machines: Machines,
     stop: Arc<AtomicBool>,
     /// The node is done then, though nobody asked it to stop.
     pause_at: Instant,
@@ -34,13 +34,14 @@ pub struct GameServer {
     pub(super) peers: Peers<Link>,
     pub(super) sessions: Sessions,
     pub(super) clients: Clients,
+    pub(super) fronts: Fronts,
     pub(super) mail: Mail,
     pub(super) totals: Totals,
     /// When silent connections and lost clients are looked for next.
     sweep_at: Instant,
     /// Sessions whose connection broke while mail was written; the world is told when all is.
     pub(super) lost: Vec<SessionId>,
-    rx: Box<[u8]>,
+    pub(super) rx: Box<[u8]>,
     pub(super) tx: Vec<u8>,
     /// A request of a Comet client, which is answered by the machine that may still hold it.
     pub(super) body: Vec<u8>,
@@ -65,32 +66,15 @@ pub(super) enum Link {
 impl GameServer {
     /// A server that runs until `stop` is set; it looks ten times a second.
     pub fn new(options: Options, stop: Arc<AtomicBool>) -> Self {
-        let message_max = usize::try_from(options.message_max.0).unwrap_or(usize::MAX);
-        let frame_len_max = u32::try_from(message_max).unwrap_or(u32::MAX);
-        let site = Site {
-            posts: COMET_PATH.to_owned(),
-            socket: SOCKET_PATH.to_owned(),
-            content_type: "application/json;charset=UTF-8".to_owned(),
-        };
-        let web = web::Options {
-            site: Arc::new(site),
-            http: http1::Limits { body_len_max: message_max, ..http1::Limits::default() },
-            handshake: Arc::default(),
-            websocket: websocket::Limits {
-                frame_len_max: message_max,
-                message_len_max: message_max,
-                ..websocket::Limits::default()
-            },
-        };
         Self {
-            styx: styx::Limits { frame_len_max },
-            web: Arc::new(web),
+            machines: Machines::new(options.message_max),
             stop,
             pause_at: Instant::NEVER,
             world: World::new(options.world),
             peers: Peers::new(),
             sessions: Sessions::default(),
             clients: Clients::new(options.seed),
+            fronts: Fronts::default(),
             mail: Mail::default(),
             totals: Totals::default(),
             sweep_at: Instant::START,
@@ -108,7 +92,7 @@ impl GameServer {
         self.pause_at = at;
     }
 
-    /// What it has done so far.
+    /// What it has done so far, without its fronts but for what they had the world do.
     pub fn totals(&self) -> Totals {
         let (handshakes, world) = (self.peers.handshakes(), self.world.counters());
         Totals { handshakes, world, ..self.totals }
@@ -121,7 +105,10 @@ impl<E: Engine> Node<E> for GameServer {
         while let Some(completion) = engine.complete(&mut self.rx) {
             match completion {
                 Completion::Received { connection, len } => {
-                    self.received(engine, connection, len);
+                    match self.fronts.find(connection) {
+                        None => self.received(engine, connection, len),
+                        Some(front) => self.front_said(engine, front, len),
+                    }
                     reads += 1;
                     if reads.is_multiple_of(BATCH_LEN) {
                         self.post(engine);
@@ -129,12 +116,24 @@ impl<E: Engine> Node<E> for GameServer {
                 }
                 Completion::Accepted(id) => self.accept(engine, id),
                 Completion::Ended(id) => {
-                    self.let_go(id, engine.now());
-                    self.peers.ended(engine, id);
+                    let now = engine.now();
+                    match self.fronts.find(id) {
+                        None => {
+                            self.let_go(id, now);
+                            self.peers.ended(engine, id);
+                        }
+                        Some(front) => self.front_left(engine, front, now),
+                    }
                 }
                 Completion::Failed(id, _) => {
-                    self.let_go(id, engine.now());
-                    self.peers.forget(id);
+                    let now = engine.now();
+                    match self.fronts.find(id) {
+                        None => {
+                            self.let_go(id, now);
+                            self.peers.forget(id);
+                        }
+                        Some(front) => self.front_left(engine, front, now),
+                    }
                 }
                 Completion::Connected(id) => engine.close(id), // We connect nowhere.
             }
@@ -160,25 +159,18 @@ impl<E: Engine> Node<E> for GameServer {
 
 /// Connections.
 impl GameServer {
-    fn accept<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        self.totals.connections += 1;
+    fn accept<E: Engine>(&mut self, engine: &E, id: ConnectionId) {
         let now = engine.now();
         let Some(door) = self.options.doors.get(engine.listener(id)) else {
-            return engine.close(id);
+            return self.let_in(id);
         };
+        self.totals.connections += 1;
         let (speaks, tls) = (door.speaks, door.tls.as_ref());
-        let (plain, is_secure) = (self.machine(speaks), tls.is_some());
+        let (plain, is_secure) = (self.machines.machine(speaks), tls.is_some());
         self.peers.accept(id, plain, tls, now);
-        self.link(id, Link::New { since: now });
+        self.link(Place::Here(id), Link::New { since: now });
         if speaks == Spoken::Binary && !is_secure {
             self.begin(id, Packing::Binary, now);
-        }
-    }
-
-    fn machine(&self, speaks: Spoken) -> Connection {
-        match speaks {
-            Spoken::Binary => styx::Styx::new(self.styx).into(),
-            Spoken::Web => Web::new(Arc::clone(&self.web)).into(),
         }
     }
 
@@ -186,7 +178,7 @@ impl GameServer {
     fn begin(&mut self, id: ConnectionId, packing: Packing, now: Instant) {
         let session = self.world.connect(now);
         self.sessions.insert(session, Route::Connection(id, packing));
-        self.link(id, Link::Session(session, packing));
+        self.link(Place::Here(id), Link::Session(session, packing));
         let count = match packing {
             Packing::Binary => &mut self.totals.sessions.binary,
             Packing::Json => &mut self.totals.sessions.websocket,
@@ -194,10 +186,24 @@ impl GameServer {
         *count += 1;
     }
 
-    pub(super) fn link(&mut self, id: ConnectionId, link: Link) {
-        if let Some(peer) = self.peers.find(id) {
-            peer.state = link;
+    pub(super) fn link(&mut self, at: Place, link: Link) {
+        match at {
+            Place::Here(id) => {
+                if let Some(peer) = self.peers.find(id) {
+                    peer.state = link;
+                }
+            }
+            Place::Front(front, guest) => self.fronts.link(front, guest, link),
         }
+    }
+
+    /// What a connection is for; [`Link::Done`] if it is no more.
+    pub(super) fn link_of(&mut self, at: Place) -> Link {
+        match at {
+            Place::Here(id) => self.peers.find(id).map(|peer| peer.state),
+            Place::Front(front, guest) => self.fronts.link_of(front, guest),
+        }
+        .unwrap_or_default()
     }
 
     /// Ends a connection on which nothing more is to be said once all of it is written.
@@ -211,12 +217,19 @@ impl GameServer {
 
     /// The peer of a connection is gone, or is to be: whoever was there has left.
     fn let_go(&mut self, id: ConnectionId, now: Instant) {
-        let Some(peer) = self.peers.find(id) else { return };
-        match std::mem::replace(&mut peer.state, Link::Done) {
+        if let Some(peer) = self.peers.find(id) {
+            let link = std::mem::replace(&mut peer.state, Link::Done);
+            self.leave(Place::Here(id), link, now);
+        }
+    }
+
+    /// Whoever was on a connection that was for `link` has left.
+    pub(super) fn leave(&mut self, at: Place, link: Link, now: Instant) {
+        match link {
             Link::Session(session, _) => self.lose(session, now),
             Link::Http { held_for: Some(client), .. } => {
                 if let Some(client) = self.clients.get(client)
-                    && client.held.as_ref().is_some_and(|held| held.connection == id)
+                    && client.held.as_ref().is_some_and(|held| held.at == at)
                 {
                     client.held = None;
                     client.away_since = now;
@@ -290,7 +303,7 @@ impl GameServer {
                         self.begin(id, Packing::Binary, now);
                     }
                 }
-                Then::Request => self.request(engine, id, now),
+                Then::Request => self.request(engine, Place::Here(id), now),
                 Then::End => {
                     self.finish(engine, id, now);
                     break;
@@ -373,7 +386,7 @@ enum Then {
 
 /// Takes a packet to the world, or word that it is none.
 #[inline]
-fn take_binary(
+pub(super) fn take_binary(
     world: &mut World,
     session: SessionId,
     payload: &[u8],
@@ -407,33 +420,27 @@ pub(super) fn take_text(
 
 /// Which packet a broken one was meant to be; 0 if it does not say.
 #[cold]
-fn class_id_of(json: &[u8]) -> u8 {
+pub(super) fn class_id_of(json: &[u8]) -> u8 {
     let meant: Option<serde_json::Value> = serde_json::from_slice(json).ok();
     let class_id = meant.as_ref().and_then(|meant| meant.get("classId")?.as_u64());
     class_id.and_then(|class_id| u8::try_from(class_id).ok()).unwrap_or(0)
 }
 
-/// The path of WebSocket.
-pub const SOCKET_PATH: &str = "/socket";
-
-/// The path of Bayeux; those below it are as good.
-pub const COMET_PATH: &str = "/cometd";
-
 /// How many reads are worked off before the mail goes out: many enough that a table's events share a write, few enough
 /// that none waits for long.
-const BATCH_LEN: u32 = 64;
+pub(super) const BATCH_LEN: u32 = 64;
 
 /// How much mail may wait before it is sent.
-const MAIL_LEN_MAX: u32 = 256 << 10;
+pub(super) const MAIL_LEN_MAX: u32 = 256 << 10;
 
 /// How much is read at once.
-const RX_LEN: usize = 64 * 1024;
+pub(super) const RX_LEN: usize = 64 * 1024;
 
 /// How much of a buffer is kept for later.
 pub(super) const TX_LEN: usize = 256 * 1024;
 
 /// How often silent connections, lost clients and connects that were held long enough are looked for.
-const SWEEP_EVERY: Nanos = Nanos::from_millis(500);
+pub(super) const SWEEP_EVERY: Nanos = Nanos::from_millis(500);
 
 /// How often the wish to stop is looked at.
-const STOP_POLL: Nanos = Nanos::from_millis(100);
+pub(super) const STOP_POLL: Nanos = Nanos::from_millis(100);

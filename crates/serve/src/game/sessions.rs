@@ -1,5 +1,6 @@
 //! Where each session of the world is reached.
 
+use super::link::Guest;
 use super::mail::Chain;
 use super::world::SessionId;
 use engine::ConnectionId;
@@ -25,6 +26,15 @@ pub(super) enum Route {
     Connection(ConnectionId, Packing),
     /// By the client of Bayeux with this index.
     Comet(usize),
+    /// Over a connection of its own that a front has accepted.
+    Front(usize, Guest),
+}
+
+/// A connection: one of ours, or one of a front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Here(ConnectionId),
+    Front(usize, Guest),
 }
 
 /// How packets are packed.
@@ -51,15 +61,6 @@ impl Sessions {
     pub(super) fn remove(&mut self, id: SessionId) {
         if self.find(id).is_some() {
             self.all[id.index()] = None;
-        }
-    }
-}
-
-impl Session {
-    pub(super) fn packing(&self) -> Packing {
-        match self.route {
-            Route::Connection(_, packing) => packing,
-            Route::Comet(_) => Packing::Json,
         }
     }
 }

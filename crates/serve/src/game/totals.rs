@@ -32,6 +32,35 @@ pub struct Totals {
     pub world: world::Counters,
 }
 
+impl Totals {
+    /// These and those of a front together, whose world is this one's.
+    #[must_use]
+    pub fn and(&self, front: &Self) -> Self {
+        Self {
+            connections: self.connections + front.connections,
+            sessions: SessionCounts {
+                binary: self.sessions.binary + front.sessions.binary,
+                websocket: self.sessions.websocket + front.sessions.websocket,
+                comet: self.sessions.comet + front.sessions.comet,
+            },
+            broken: self.broken + front.broken,
+            slow: self.slow + front.slow,
+            silent: self.silent + front.silent,
+            lost_clients: self.lost_clients + front.lost_clients,
+            packets_sent: self.packets_sent + front.packets_sent,
+            requests: self.requests + front.requests,
+            bytes_received: self.bytes_received + front.bytes_received,
+            bytes_sent: self.bytes_sent + front.bytes_sent,
+            handshakes: Handshakes {
+                full: self.handshakes.full + front.handshakes.full,
+                resumed: self.handshakes.resumed + front.handshakes.resumed,
+                failed: self.handshakes.failed + front.handshakes.failed,
+            },
+            world: self.world,
+        }
+    }
+}
+
 /// Sessions by how they are reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounts {

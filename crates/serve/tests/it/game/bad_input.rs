@@ -24,13 +24,15 @@ enum Answer {
 
 #[test]
 fn binary_clients_are_told_or_closed_and_nobody_else_notices() {
-    let too_long = [0, 0, 0x80, 1, 100];
-    let join = |tableid| framed(&JoinRequest { tableid, seat: -1, params: Vec::new() }.into());
-    let event = |gamedata: &'static [u8]| {
-        let event = GameTransport { tableid: 1, gamedata: gamedata.into(), ..Default::default() };
-        framed(&event.into())
-    };
-    #[rustfmt::skip]
+    Stage::each_kind(|new| {
+        let too_long = [0, 0, 0x80, 1, 100];
+        let join = |tableid| framed(&JoinRequest { tableid, seat: -1, params: Vec::new() }.into());
+        let event = |gamedata: &'static [u8]| {
+            let event =
+                GameTransport { tableid: 1, gamedata: gamedata.into(), ..Default::default() };
+            framed(&event.into())
+        };
+        #[rustfmt::skip]
     let table: Vec<(&str, bool, Vec<u8>, Answer)> = vec![
         // what, logged in, bytes, answer
         ("a length that is too short",    true,  vec![0, 0, 0, 4],                Answer::Close),
@@ -49,48 +51,50 @@ fn binary_clients_are_told_or_closed_and_nobody_else_notices() {
         ("a join of a full table",        true,  join(2),                         Answer::Status(31, 2, 2)),
         ("what only servers send",        true,  frame_of(&[147, 0, 0, 0, 1]),      Answer::Bad { cmd: -109, error: -5 }),
     ];
-    let mut stage = Stage::new(Options::default());
-    let mut others = [
-        Player::new(&mut stage, Way::Binary, 1, 1),
-        Player::new(&mut stage, Way::WebSocket, 2, 1),
-        Player::new(&mut stage, Way::Comet, 3, 1),
-    ];
-    seat(&mut stage, &mut others);
-    let mut at_table_2: Vec<Player> =
-        (11..=15).map(|player| Player::new(&mut stage, Way::Binary, player, 2)).collect();
-    seat(&mut stage, &mut at_table_2);
-    let undisturbed = time_of_rounds(&mut stage, &mut others);
+        let mut stage = new(Options::default());
+        let mut others = [
+            Player::new(&mut stage, Way::Binary, 1, 1),
+            Player::new(&mut stage, Way::WebSocket, 2, 1),
+            Player::new(&mut stage, Way::Comet, 3, 1),
+        ];
+        seat(&mut stage, &mut others);
+        let mut at_table_2: Vec<Player> =
+            (11..=15).map(|player| Player::new(&mut stage, Way::Binary, player, 2)).collect();
+        seat(&mut stage, &mut at_table_2);
+        let undisturbed = time_of_rounds(&mut stage, &mut others);
 
-    let bad_count = table.iter().filter(|row| matches!(row.3, Answer::Bad { .. })).count();
-    for (number, (what, logs_in, bytes, answer)) in table.into_iter().enumerate() {
-        let id = stage.connect(&binary());
-        if logs_in {
-            stage.say_packet(id, &login(100 + i32::try_from(number).unwrap()).into());
-            assert_eq!(classes(&stage.hear_packets(id)), [11], "{what}");
-        }
-        stage.say(id, &bytes);
-        let heard = stage.hear_packets(id);
-        check(what, &answer, &heard);
-        match answer {
-            Answer::Close => assert_eq!(stage.end(id), Some(Ok(())), "{what}"),
-            Answer::Bad { .. } | Answer::Status(..) => {
-                assert_eq!(stage.end(id), None, "{what}");
-                stage.say_packet(id, &Packet::SystemInfoRequest(Default::default()));
-                let last = if logs_in { 19 } else { 3 };
-                assert_eq!(classes(&stage.hear_packets(id)), [last], "{what}: it goes on");
+        let bad_count = table.iter().filter(|row| matches!(row.3, Answer::Bad { .. })).count();
+        for (number, (what, logs_in, bytes, answer)) in table.into_iter().enumerate() {
+            let id = stage.connect(&binary());
+            if logs_in {
+                stage.say_packet(id, &login(100 + i32::try_from(number).unwrap()).into());
+                assert_eq!(classes(&stage.hear_packets(id)), [11], "{what}");
             }
+            stage.say(id, &bytes);
+            let heard = stage.hear_packets(id);
+            check(what, &answer, &heard);
+            match answer {
+                Answer::Close => assert_eq!(stage.end(id), Some(Ok(())), "{what}"),
+                Answer::Bad { .. } | Answer::Status(..) => {
+                    assert_eq!(stage.end(id), None, "{what}");
+                    stage.say_packet(id, &Packet::SystemInfoRequest(Default::default()));
+                    let last = if logs_in { 19 } else { 3 };
+                    assert_eq!(classes(&stage.hear_packets(id)), [last], "{what}: it goes on");
+                }
+            }
+            assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{what}");
         }
-        assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{what}");
-    }
-    let totals = stage.totals();
-    // Those that asked for the system before they were logged in, too.
-    assert_eq!(totals.world.bad_packets, bad_count as u64 + 3);
-    assert_eq!((totals.broken, totals.world.forced_logouts), (3, 0));
+        let totals = stage.totals();
+        // Those that asked for the system before they were logged in, too.
+        assert_eq!(totals.world.bad_packets, bad_count as u64 + 3);
+        assert_eq!((totals.broken, totals.world.forced_logouts), (3, 0));
+    });
 }
 
 #[test]
 fn text_that_is_no_packet_is_answered_over_websocket_and_over_comet() {
-    #[rustfmt::skip]
+    Stage::each_kind(|new| {
+        #[rustfmt::skip]
     let table = [
         ("{",                                                              0,   -4),
         ("[1,",                                                            0,   -4),
@@ -104,62 +108,67 @@ fn text_that_is_no_packet_is_answered_over_websocket_and_over_comet() {
         (r#"{"tableid":1,"pid":1,"gamedata":[1,2],"attributes":[],"classId":100}"#, 100, -4),
         (r#"{"tableid":1,"pid":1,"gamedata":[],"attributes":[],"classId":100}"#,    100, -3),
     ];
-    let mut stage = Stage::new(Options::default());
-    let mut others = [Player::new(&mut stage, Way::Binary, 1, 1)];
-    seat(&mut stage, &mut others);
-    let undisturbed = time_of_rounds(&mut stage, &mut others);
-    let socket = websocket(&mut stage);
-    let (connection, client) = super::comet::shake_hands(&mut stage);
-    for (text, cmd, error) in table {
-        let expected = json!({"cmd": cmd, "error": error, "classId": 3});
-        stage.say(socket, &frame(0x81, text.as_bytes()));
-        assert_eq!(texts(&stage.hear(socket)), std::slice::from_ref(&expected), "{text}");
-        if serde_json::from_str::<Value>(text).is_ok() {
-            let body = format!(
-                r#"[{{"channel":"/service/client","clientId":"{client}","id":"7","data":{text}}}]"#
-            );
-            let answer = stage.ask(connection, &body);
-            assert_eq!(
-                answer[0],
-                json!({"channel": "/service/client", "data": expected}),
-                "{text}"
-            );
-            assert_eq!(answer[1]["successful"], json!(true), "{text}");
+        let mut stage = new(Options::default());
+        let mut others = [Player::new(&mut stage, Way::Binary, 1, 1)];
+        seat(&mut stage, &mut others);
+        let undisturbed = time_of_rounds(&mut stage, &mut others);
+        let socket = websocket(&mut stage);
+        let (connection, client) = super::comet::shake_hands(&mut stage);
+        for (text, cmd, error) in table {
+            let expected = json!({"cmd": cmd, "error": error, "classId": 3});
+            stage.say(socket, &frame(0x81, text.as_bytes()));
+            assert_eq!(texts(&stage.hear(socket)), std::slice::from_ref(&expected), "{text}");
+            if serde_json::from_str::<Value>(text).is_ok() {
+                let body = format!(
+                    r#"[{{"channel":"/service/client","clientId":"{client}","id":"7","data":{text}}}]"#
+                );
+                let answer = stage.ask(connection, &body);
+                assert_eq!(
+                    answer[0],
+                    json!({"channel": "/service/client", "data": expected}),
+                    "{text}"
+                );
+                assert_eq!(answer[1]["successful"], json!(true), "{text}");
+            }
+            assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{text}");
         }
-        assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{text}");
-    }
-    // Binary messages are none of this protocol.
-    stage.say(socket, &frame(0x82, &[7, 0, 0, 0, 1]));
-    assert_eq!(texts(&stage.hear(socket)), [json!({"cmd": 0, "error": -4, "classId": 3})]);
-    // Neither are frames and messages that are too long.
-    stage.say(socket, &frame(0x81, &[b' '; 40_000]));
-    assert_eq!(stage.hear(socket)[..4], [0x88, 2, 0x03, 0xf1]);
-    assert_eq!(stage.end(socket), Some(Ok(())));
-    assert_eq!(stage.totals().broken, 1);
-    assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
+        // Binary messages are none of this protocol.
+        stage.say(socket, &frame(0x82, &[7, 0, 0, 0, 1]));
+        assert_eq!(texts(&stage.hear(socket)), [json!({"cmd": 0, "error": -4, "classId": 3})]);
+        // Neither are frames and messages that are too long.
+        stage.say(socket, &frame(0x81, &[b' '; 40_000]));
+        assert_eq!(stage.hear(socket)[..4], [0x88, 2, 0x03, 0xf1]);
+        assert_eq!(stage.end(socket), Some(Ok(())));
+        assert_eq!(stage.totals().broken, 1);
+        assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
+    });
 }
 
 #[test]
 fn a_flood_is_ended_and_a_player_beside_plays_on() {
-    let flood =
-        world::Flood { packets_per_s: 1_000.try_into().unwrap(), burst: 100.try_into().unwrap() };
-    let world = world::Options { flood: Some(flood), ..world::Options::default() };
-    let mut stage = Stage::new(Options { world, ..Options::default() });
-    let mut others = [Player::new(&mut stage, Way::Binary, 1, 1)];
-    seat(&mut stage, &mut others);
-    let undisturbed = time_of_rounds(&mut stage, &mut others);
-    let id = stage.connect(&binary());
-    stage.say_packet(id, &login(9).into());
-    stage.hear(id);
-    let ping = framed(&wire::styx::packets::Ping { id: 1 }.into());
-    stage.client.send(id, &ping.repeat(5_000));
-    assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
-    let heard = stage.hear_packets(id);
-    assert_eq!(classes(&heard), [14], "a forced logout");
-    assert_eq!((heard[0]["code"].as_u64(), stage.end(id)), (Some(2), Some(Ok(()))));
-    let totals = stage.totals();
-    assert_eq!((totals.world.floods, totals.world.players), (1, 1));
-    assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
+    Stage::each_kind(|new| {
+        let flood = world::Flood {
+            packets_per_s: 1_000.try_into().unwrap(),
+            burst: 100.try_into().unwrap(),
+        };
+        let world = world::Options { flood: Some(flood), ..world::Options::default() };
+        let mut stage = new(Options { world, ..Options::default() });
+        let mut others = [Player::new(&mut stage, Way::Binary, 1, 1)];
+        seat(&mut stage, &mut others);
+        let undisturbed = time_of_rounds(&mut stage, &mut others);
+        let id = stage.connect(&binary());
+        stage.say_packet(id, &login(9).into());
+        stage.hear(id);
+        let ping = framed(&wire::styx::packets::Ping { id: 1 }.into());
+        stage.client.send(id, &ping.repeat(5_000));
+        assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
+        let heard = stage.hear_packets(id);
+        assert_eq!(classes(&heard), [14], "a forced logout");
+        assert_eq!((heard[0]["code"].as_u64(), stage.end(id)), (Some(2), Some(Ok(()))));
+        let totals = stage.totals();
+        assert_eq!((totals.world.floods, totals.world.players), (1, 1));
+        assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed);
+    });
 }
 
 fn check(what: &str, answer: &Answer, heard: &[Value]) {

@@ -56,8 +56,8 @@ impl Player {
         let options =
             Options { player, packing, operator: 0, lobby: false, seat: Seat::Table(table) };
         let address = if way == Way::Binary { binary() } else { web() };
-        let first = stage.connect(&address);
-        let second = (way == Way::Comet).then(|| stage.connect(&address));
+        let first = stage.connect_somewhere(&address);
+        let second = (way == Way::Comet).then(|| stage.connect_somewhere(&address));
         let mut bot = Bot::new(inner, options);
         let mut tx = Vec::new();
         bot.open(&mut tx);

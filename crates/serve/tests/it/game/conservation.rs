@@ -8,15 +8,16 @@ use units::Nanos;
 
 #[test]
 fn every_event_reaches_everybody_at_its_table_once_whichever_way_they_came() {
-    for conditions in [
-        Conditions::default(),
-        Conditions {
-            split: Split::Random { chunk_len_max: 40 },
-            jitter: Nanos::from_micros(700),
-            ..Conditions::default()
-        },
-    ] {
-        let mut stage = Stage::with(Options::default(), conditions);
+    let rough = Conditions {
+        split: Split::Random { chunk_len_max: 40 },
+        jitter: Nanos::from_micros(700),
+        ..Conditions::default()
+    };
+    for (fronts, conditions) in
+        [(0, Conditions::default()), (0, rough.clone()), (2, Conditions::default()), (2, rough)]
+    {
+        // With fronts, connections take turns: both of a Comet client never reach the same.
+        let mut stage = Stage::with_fronts(Options::default(), conditions, fronts);
         // Tables of 1 to 5 players, who came in every way.
         let sizes = [1, 2, 3, 4, 5_u64];
         let ways = [Way::Binary, Way::WebSocket, Way::Comet];
@@ -51,6 +52,7 @@ fn every_event_reaches_everybody_at_its_table_once_whichever_way_they_came() {
             (totals.sessions.binary, totals.sessions.websocket, totals.sessions.comet),
             (5, 5, 5)
         );
+        assert_eq!(totals.connections, 20);
         assert_eq!((totals.broken, totals.slow, totals.silent, totals.lost_clients), (0, 0, 0, 0));
     }
 }

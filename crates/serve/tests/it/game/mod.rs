@@ -4,6 +4,7 @@ mod bad_input;
 mod bots;
 mod comet;
 mod conservation;
+mod fronts;
 mod queues;
 mod stage;
 mod transports;

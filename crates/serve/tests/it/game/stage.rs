@@ -3,7 +3,7 @@
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
 use serde_json::Value;
-use serve::game::{GameServer, Options, Totals};
+use serve::game::{Front, GameServer, Options, Totals};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Instant, Nanos};
@@ -14,8 +14,14 @@ pub(crate) struct Stage {
     network: Network,
     pub(crate) client: Sim,
     pub(crate) sleeper: Sim,
-    engine: Sim,
+    pub(crate) engine: Sim,
     server: GameServer,
+    pub(crate) fronts: Vec<(Sim, Front)>,
+    /// What the fronts that were ended have done.
+    ended: Totals,
+    /// Among how many places connections take turns.
+    turns: usize,
+    connections: usize,
     ears: Ears,
 }
 
@@ -24,15 +30,86 @@ impl Stage {
         Self::with(options, Conditions::default())
     }
 
+    /// The same with all connections over a front.
+    fn behind_a_front(options: Options) -> Self {
+        let own = [4123, 8080].map(|port| front(0, port));
+        let mut stage = Self::listening_at(own, options.clone(), Conditions::default());
+        stage.add_front([binary(), web()], options);
+        stage
+    }
+
+    /// What holds of a server holds behind a front.
+    pub(crate) fn each_kind(check: impl Fn(fn(Options) -> Self)) {
+        for new in [Self::new, Self::behind_a_front] {
+            check(new);
+        }
+    }
+
     pub(crate) fn with(options: Options, conditions: Conditions) -> Self {
+        Self::listening_at([binary(), web()], options, conditions)
+    }
+
+    fn listening_at(doors: [Address; 2], options: Options, conditions: Conditions) -> Self {
         let mut network = Network::new(5, conditions);
         let (client, sleeper) = (network.engine(), network.engine());
         let mut engine = network.engine();
-        for address in [binary(), web()] {
+        let world = Address::Unix("/world".into());
+        for address in doors.into_iter().chain([world]) {
             assert_eq!(engine.listen(&address), Ok(address));
         }
         let server = GameServer::new(options, Arc::new(AtomicBool::new(false)));
-        Self { network, client, sleeper, engine, server, ears: Ears::default() }
+        let (fronts, ended, ears) = (Vec::new(), Totals::default(), Ears::default());
+        Self {
+            network,
+            client,
+            sleeper,
+            engine,
+            server,
+            fronts,
+            ended,
+            turns: 1,
+            connections: 0,
+            ears,
+        }
+    }
+
+    /// The same, and so many fronts, which listen at addresses of their own: the web addresses of all are one after the
+    /// other, and so are the others.
+    pub(crate) fn with_fronts(options: Options, conditions: Conditions, count: u8) -> Self {
+        let mut stage = Self::with(options.clone(), conditions);
+        stage.turns = 1 + usize::from(count);
+        for number in 1..=count {
+            stage.add_front([4123, 8080].map(|port| front(number, port)), options.clone());
+        }
+        stage
+    }
+
+    fn add_front(&mut self, doors: [Address; 2], options: Options) {
+        let mut engine = self.network.engine();
+        for address in doors {
+            assert_eq!(engine.listen(&address), Ok(address));
+        }
+        let (world, stop) = (Address::Unix("/world".into()), Arc::new(AtomicBool::new(false)));
+        self.fronts.push((engine, Front::new(options, world, stop)));
+    }
+
+    /// Ends a front, as a thread that ends does.
+    pub(crate) fn end_front(&mut self, index: usize) {
+        let (_, front) = self.fronts.remove(index);
+        self.ended = self.ended.and(&front.totals());
+    }
+
+    /// Connects to that address or the same of a front: all take turns.
+    pub(crate) fn connect_somewhere(&mut self, address: &Address) -> ConnectionId {
+        let turn = self.connections % self.turns;
+        self.connections += 1;
+        match (turn, address) {
+            (0, _) | (_, Address::Unix(_)) => self.connect(address),
+            (turn, Address::Tcp(tcp)) => {
+                let number = u8::try_from(turn).unwrap();
+                self.connect(&front(number, tcp.port()))
+            }
+        }
     }
 
     pub(crate) fn connect(&mut self, address: &Address) -> ConnectionId {
@@ -50,10 +127,13 @@ impl Stage {
     /// Lets so much time pass.
     pub(crate) fn pass(&mut self, time: Nanos) {
         let until = self.now() + time;
-        let mut parties = [
+        let mut parties = vec![
             Party::background(&mut self.engine, &mut self.server),
             Party::background(&mut self.client, &mut self.ears),
         ];
+        for (engine, front) in &mut self.fronts {
+            parties.push(Party::background(engine, front));
+        }
         assert_eq!(self.network.run(&mut parties, until), Outcome::TimeUp);
     }
 
@@ -72,7 +152,13 @@ impl Stage {
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        self.server.totals()
+        let fronts = self.fronts.iter().map(|(_, front)| front.totals());
+        fronts.fold(self.server.totals().and(&self.ended), |totals, front| totals.and(&front))
+    }
+
+    /// What the server knows of that.
+    pub(crate) fn known_totals(&self) -> Totals {
+        self.server.totals_with_fronts()
     }
 
     /// Says a packet in a frame of Styx.
@@ -186,6 +272,11 @@ pub(crate) fn binary() -> Address {
 
 pub(crate) fn web() -> Address {
     Address::Tcp(([10, 0, 0, 1], 8080).into())
+}
+
+/// Where a front, counted from 1, listens.
+pub(crate) fn front(number: u8, port: u16) -> Address {
+    Address::Tcp(([10, 0, 1, number], port).into())
 }
 
 pub(crate) fn ms(millis: u64) -> Nanos {

@@ -1,0 +1,53 @@
+//! What is spoken at the addresses of a game server.
+
+use super::options::Packing;
+use std::sync::Arc;
+use units::Bytes;
+use wire::http1::{self, Site};
+use wire::web::{self, Web};
+use wire::{Connection, styx, websocket};
+
+/// Makes our end of each connection.
+#[derive(Debug)]
+pub(super) struct Machines {
+    styx: styx::Limits,
+    web: Arc<web::Options>,
+}
+
+impl Machines {
+    /// Ends that read frames, texts and bodies up to this length.
+    pub(super) fn new(message_max: Bytes) -> Self {
+        let message_max = usize::try_from(message_max.0).unwrap_or(usize::MAX);
+        let frame_len_max = u32::try_from(message_max).unwrap_or(u32::MAX);
+        let site = Site {
+            posts: COMET_PATH.to_owned(),
+            socket: SOCKET_PATH.to_owned(),
+            content_type: "application/json;charset=UTF-8".to_owned(),
+        };
+        let web = web::Options {
+            site: Arc::new(site),
+            http: http1::Limits { body_len_max: message_max, ..http1::Limits::default() },
+            handshake: Arc::default(),
+            websocket: websocket::Limits {
+                frame_len_max: message_max,
+                message_len_max: message_max,
+                ..websocket::Limits::default()
+            },
+        };
+        Self { styx: styx::Limits { frame_len_max }, web: Arc::new(web) }
+    }
+
+    /// Our end of a connection that was accepted just now.
+    pub(super) fn machine(&self, speaks: Packing) -> Connection {
+        match speaks {
+            Packing::Binary => styx::Styx::new(self.styx).into(),
+            Packing::Web => Web::new(Arc::clone(&self.web)).into(),
+        }
+    }
+}
+
+/// The path of WebSocket.
+pub const SOCKET_PATH: &str = "/socket";
+
+/// The path of Bayeux; those below it are as good.
+pub const COMET_PATH: &str = "/cometd";

@@ -1,0 +1,520 @@
+//! A front: a node that does for its connections all but the world, which is in another thread.
+//!
+//! It accepts, speaks TLS, Styx, WebSocket and HTTP, and packs and unpacks: to the thread of the world go packets in
+//! binary and the bodies of Comet clients, over one connection; back come packets, each once with all of this front who
+//! get it, and answers. Start reading at [`Front::step`](engine::Node::step); `link` has what is said.
+//!
+//! Left out: sessions, clients of Bayeux and all else that needs the world.
+
+use super::doors::Machines;
+use super::link::{self, Down, Guest, Up};
+use super::options::{Options, Packing as Spoken};
+use super::server::{BATCH_LEN, MAIL_LEN_MAX, RX_LEN, STOP_POLL, SWEEP_EVERY, TX_LEN, class_id_of};
+use super::sessions::Packing;
+use super::totals::Totals;
+use crate::peers::{Peer, Peers};
+use engine::{Address, Completion, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::{Instant, Nanos};
+use wire::framed::Framed;
+use wire::styx::{Packet, json_packets};
+use wire::{Event, Input, Kind, Message, Protocol};
+
+/// A front of a [`GameServer`](super::GameServer) on some engine of its own.
+///
+/// The engine has to be told to listen at addresses of the kinds of [`Options::doors`], in their order and at no other.
+#[derive(Debug)]
+pub struct Front {
+    options: Options,
+    machines: Machines,
+    stop: Arc<AtomicBool>,
+    /// Where the thread of the world lets fronts in.
+    world: Address,
+    link: Option<ConnectionId>,
+    machine: Framed,
+    /// What is to be said to the world, in frames.
+    up: Vec<u8>,
+    /// The link is full: nothing is received from players.
+    holds_back: bool,
+    peers: Peers<Seat>,
+    letters: Letters,
+    totals: Totals,
+    /// What the world was told of them, and when it is told next.
+    told: Totals,
+    tell_at: Instant,
+    sweep_at: Instant,
+    rx: Box<[u8]>,
+    tx: Vec<u8>,
+}
+
+/// A connection of a player.
+#[derive(Debug, Default)]
+struct Seat {
+    is: Is,
+    /// What is to be written.
+    pending: Vec<u8>,
+    /// Nothing more is to be said behind that.
+    ends: bool,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, Default)]
+enum Is {
+    /// It has yet to say.
+    New { since: Instant },
+    /// A session.
+    Session(Packing),
+    /// Requests of Comet clients, of which so many are not answered.
+    Http { heard_at: Instant, asked: u32 },
+    /// Nothing any more.
+    #[default]
+    Done,
+}
+
+/// What has come from the world and is not written yet.
+#[derive(Debug, Default)]
+struct Letters {
+    /// Whose connections something is pending for.
+    waiting: Vec<ConnectionId>,
+    len: usize,
+    /// Buffers for what is pending.
+    spare: Vec<Vec<u8>>,
+    /// The packet that is delivered just now, as JSON if anybody needs it.
+    json: Vec<u8>,
+}
+
+impl Front {
+    /// A front that runs until `stop` is set or the world is gone; it looks ten times a second. Of the options, those
+    /// of the world mean nothing here.
+    pub fn new(options: Options, world: Address, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            machines: Machines::new(options.message_max),
+            stop,
+            world,
+            link: None,
+            machine: link::machine(),
+            up: Vec::with_capacity(TX_LEN),
+            holds_back: false,
+            peers: Peers::new(),
+            letters: Letters::default(),
+            totals: Totals::default(),
+            told: Totals::default(),
+            tell_at: Instant::START,
+            sweep_at: Instant::START,
+            rx: vec![0; RX_LEN].into_boxed_slice(),
+            tx: Vec::with_capacity(TX_LEN),
+            options,
+        }
+    }
+
+    /// What it has done so far. Of the world nothing.
+    pub fn totals(&self) -> Totals {
+        Totals { handshakes: self.peers.handshakes(), ..self.totals }
+    }
+}
+
+impl<E: Engine> Node<E> for Front {
+    fn step(&mut self, engine: &mut E) -> Step {
+        let link = *self.link.get_or_insert_with(|| engine.connect(&self.world, None));
+        let mut reads = 0_u32;
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            match completion {
+                Completion::Received { connection, len } if connection == link => {
+                    if !self.world_said(engine, len) {
+                        return Step::Done;
+                    }
+                }
+                Completion::Received { connection, len } => {
+                    self.received(engine, connection, len);
+                    reads += 1;
+                    if reads.is_multiple_of(BATCH_LEN) || self.up.len() > UP_LEN_MAX {
+                        self.speak(engine, link);
+                    }
+                }
+                Completion::Accepted(id) => self.accept(engine, id),
+                Completion::Ended(id) | Completion::Failed(id, _) if id == link => {
+                    return Step::Done;
+                }
+                Completion::Ended(id) => {
+                    self.let_go(id);
+                    self.peers.ended(engine, id);
+                }
+                Completion::Failed(id, _) => {
+                    self.let_go(id);
+                    self.peers.forget(id);
+                }
+                Completion::Connected(_) => {}
+            }
+        }
+        let now = engine.now();
+        if now >= self.sweep_at {
+            self.sweep(engine, now);
+            self.sweep_at = now + SWEEP_EVERY;
+        }
+        self.peers.close_late(engine, now);
+        if now >= self.tell_at {
+            self.tell();
+            self.tell_at = now + STOP_POLL;
+        }
+        self.speak(engine, link);
+        if self.stop.load(Ordering::Relaxed) {
+            return Step::Done;
+        }
+        let pause = if self.holds_back { HOLD_POLL } else { STOP_POLL };
+        Step::Wait(self.sweep_at.min(self.tell_at).min(now + pause))
+    }
+}
+
+/// What players say.
+impl Front {
+    fn accept<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(door) = self.options.doors.get(engine.listener(id)) else {
+            return engine.close(id);
+        };
+        self.totals.connections += 1;
+        let now = engine.now();
+        self.peers.accept(id, self.machines.machine(door.speaks), door.tls.as_ref(), now);
+        let begins = door.speaks == Spoken::Binary && door.tls.is_none();
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.is = Is::New { since: now };
+        }
+        if begins {
+            self.begin(id, Packing::Binary);
+        }
+    }
+
+    /// Begins a session of a connection.
+    fn begin(&mut self, id: ConnectionId, packing: Packing) {
+        let Some(peer) = self.peers.find(id) else { return };
+        peer.state.is = Is::Session(packing);
+        let count = match packing {
+            Packing::Binary => &mut self.totals.sessions.binary,
+            Packing::Json => &mut self.totals.sessions.websocket,
+        };
+        *count += 1;
+        Up::Begin(id).write(&mut self.up);
+    }
+
+    fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+        self.totals.bytes_received += len as u64;
+        let now = engine.now();
+        let mut left = len;
+        while let Some((still, then)) = self.read(id, len - left, len, now) {
+            left = still;
+            self.send_own(engine, id);
+            match then {
+                Then::Nothing => return,
+                Then::Begin => self.begin(id, Packing::Json),
+                Then::Secured { is_resumed } => {
+                    self.peers.secured(id, is_resumed);
+                    let door = self.options.doors.get(engine.listener(id));
+                    if door.is_some_and(|door| door.speaks == Spoken::Binary) {
+                        self.begin(id, Packing::Binary);
+                    }
+                }
+                Then::End => {
+                    self.let_go(id);
+                    if let Some(peer) = self.peers.find(id) {
+                        peer.over = true;
+                    }
+                    return self.peers.linger(engine, id);
+                }
+            }
+        }
+    }
+
+    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
+    /// is left then.
+    fn read(
+        &mut self,
+        id: ConnectionId,
+        taken: usize,
+        len: usize,
+        now: Instant,
+    ) -> Option<(usize, Then)> {
+        let peer = self.peers.find(id).filter(|peer| !peer.over)?;
+        let mut input = Input::new(&mut self.rx[taken..len]);
+        let then = loop {
+            match peer.machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break Then::Nothing,
+                Ok(Some(Event::Message(Message { kind, payload }))) => match &mut peer.state.is {
+                    Is::Session(Packing::Binary) => Up::Packet(id, payload).write(&mut self.up),
+                    Is::Session(Packing::Json) if kind == Kind::Text => {
+                        pass_text(id, payload, &mut self.up);
+                    }
+                    Is::Session(Packing::Json) => Up::Malformed(id, 0).write(&mut self.up),
+                    is @ (Is::New { .. } | Is::Http { .. }) => {
+                        let asked = if let Is::Http { asked, .. } = is { *asked } else { 0 };
+                        *is = Is::Http { heard_at: now, asked: asked + 1 };
+                        Up::Post(id, payload).write(&mut self.up);
+                    }
+                    Is::Done => {}
+                },
+                Ok(Some(Event::Open)) => break Then::Begin,
+                Ok(Some(Event::Secured(secured))) => {
+                    break Then::Secured { is_resumed: secured.facts.resumed };
+                }
+                Ok(Some(Event::Closed(_))) => break Then::End,
+                Ok(Some(
+                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
+                )) => {}
+                Err(_) => {
+                    self.totals.broken += 1;
+                    break Then::End;
+                }
+            }
+        };
+        Some((input.len(), then))
+    }
+
+    /// Writes what the machine of a connection had to say.
+    fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if !self.tx.is_empty() {
+            self.totals.bytes_sent += self.tx.len() as u64;
+            engine.send(id, &self.tx);
+            self.tx.clear();
+            self.tx.shrink_to(TX_LEN);
+        }
+    }
+
+    /// The peer of a connection is gone, or is to be: the world is told if it knew of it.
+    fn let_go(&mut self, id: ConnectionId) {
+        if let Some(peer) = self.peers.find(id) {
+            leave(id, &mut peer.state, &mut self.up);
+        }
+    }
+
+    /// Ends connections that are silent.
+    fn sweep<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        let silence = self.options.silence;
+        let silent: Vec<ConnectionId> = self
+            .peers
+            .all()
+            .filter(|peer| match peer.state.is {
+                Is::New { since } => since + silence.first_max <= now,
+                Is::Http { heard_at, asked: 0 } => heard_at + silence.next_max <= now,
+                Is::Http { .. } | Is::Session(_) | Is::Done => false,
+            })
+            .map(|peer| peer.id)
+            .collect();
+        for id in silent {
+            self.totals.silent += 1;
+            self.let_go(id);
+            self.peers.close(engine, id);
+        }
+    }
+}
+
+/// What is to be done before more is understood.
+enum Then {
+    /// Nothing: all of it is.
+    Nothing,
+    /// To begin a session over WebSocket.
+    Begin,
+    /// To note that TLS is there.
+    Secured { is_resumed: bool },
+    /// To end the connection.
+    End,
+}
+
+/// What the world says, and is told.
+impl Front {
+    /// Takes what lies in `rx`; `false` if that is none of what a world says.
+    fn world_said<E: Engine>(&mut self, engine: &mut E, len: usize) -> bool {
+        let now = engine.now();
+        let mut left = len;
+        loop {
+            let mut input = Input::new(&mut self.rx[len - left..len]);
+            let is_all = loop {
+                if self.letters.len > MAIL_LEN_MAX as usize {
+                    break false;
+                }
+                let frame = match self.machine.receive(&mut input, &mut self.tx) {
+                    Ok(None) => break true,
+                    Ok(Some(Event::Message(Message { payload, .. }))) => payload,
+                    Ok(Some(_)) | Err(_) => return false,
+                };
+                match Down::read(frame) {
+                    Some(Down::Packet(guests, packet)) => {
+                        let count = self.letters.deliver(&mut self.peers, guests.iter(), packet);
+                        self.totals.packets_sent += count;
+                    }
+                    Some(Down::Answer(guest, body)) => {
+                        if let Some(peer) = self.peers.find(guest) {
+                            self.letters.answer(peer, body, now, &mut self.up);
+                        }
+                    }
+                    Some(Down::Close(guest)) => {
+                        if let Some(peer) = self.peers.find(guest) {
+                            self.letters.close(peer);
+                        }
+                    }
+                    Some(Down::Drop(guest)) => self.peers.close(engine, guest),
+                    None => return false,
+                }
+            };
+            left = input.len();
+            self.post(engine);
+            if is_all {
+                return true;
+            }
+        }
+    }
+
+    /// Writes what is pending, each connection's with one write.
+    fn post<E: Engine>(&mut self, engine: &mut E) {
+        let mut waiting = std::mem::take(&mut self.letters.waiting);
+        for id in waiting.drain(..) {
+            let Some(peer) = self.peers.find(id) else { continue };
+            let pending = std::mem::take(&mut peer.state.pending);
+            let (is, ends) = (peer.state.is, peer.state.ends);
+            self.totals.bytes_sent += pending.len() as u64;
+            engine.send(id, &pending);
+            self.letters.put_by(pending);
+            if ends {
+                peer.over = true;
+                self.peers.linger(engine, id);
+            } else if engine.unsent(id) as u64 > self.options.queue_max.0 {
+                match is {
+                    Is::Session(_) => {
+                        self.totals.slow += 1;
+                        self.let_go(id);
+                        self.peers.close(engine, id);
+                    }
+                    Is::Http { .. } => Up::Late(id).write(&mut self.up), // The world knows whose it was.
+                    Is::New { .. } | Is::Done => {}
+                }
+            }
+        }
+        self.letters.waiting = waiting;
+        self.letters.len = 0;
+    }
+
+    /// Sends what is to be said to the world. What it does not take waits here, and while that is much, nothing more is
+    /// received from players.
+    fn speak<E: Engine>(&mut self, engine: &mut E, link: ConnectionId) {
+        if !self.up.is_empty() {
+            engine.send(link, &self.up);
+            self.up.clear();
+            self.up.shrink_to(TX_LEN);
+        }
+        let is_full = engine.unsent(link) > UNSENT_LEN_MAX;
+        if is_full != self.holds_back {
+            self.holds_back = is_full;
+            engine.hold_back(is_full);
+        }
+    }
+
+    /// Tells the world what was done here, for those who ask it.
+    fn tell(&mut self) {
+        let totals = self.totals();
+        if totals != self.told {
+            self.told = totals;
+            Up::Totals(Box::new(totals)).write(&mut self.up);
+        }
+    }
+}
+
+impl Letters {
+    /// Packs a packet for each of its receivers; how many there were.
+    fn deliver(
+        &mut self,
+        peers: &mut Peers<Seat>,
+        guests: impl Iterator<Item = Guest>,
+        packet: &[u8],
+    ) -> u64 {
+        let mut count = 0;
+        self.json.clear();
+        for guest in guests {
+            let Some(peer) = peers.find(guest) else { continue };
+            let Is::Session(packing) = peer.state.is else { continue };
+            self.note(peer);
+            let message = match packing {
+                Packing::Binary => Message { kind: Kind::Binary, payload: packet },
+                Packing::Json => {
+                    if self.json.is_empty()
+                        && let Ok(packet) = Packet::decode(packet)
+                    {
+                        packet.write_json(&mut self.json);
+                    }
+                    Message { kind: Kind::Text, payload: &self.json }
+                }
+            };
+            let pending = &mut peer.state.pending;
+            let before = pending.len();
+            count += u64::from(peer.machine.send(message, pending).is_ok());
+            self.len += pending.len() - before;
+        }
+        count
+    }
+
+    /// Packs the answer to the first request that has none.
+    fn answer(&mut self, peer: &mut Peer<Seat>, body: &[u8], now: Instant, up: &mut Vec<u8>) {
+        let Is::Http { asked, .. } = peer.state.is else { return };
+        peer.state.is = Is::Http { heard_at: now, asked: asked.saturating_sub(1) };
+        self.note(peer);
+        let pending = &mut peer.state.pending;
+        let before = pending.len();
+        // A connection that closed meanwhile has nobody who waits.
+        peer.machine.send(Message { kind: Kind::Text, payload: body }, pending).ok();
+        // Nothing comes by which it would show that this was the last answer on its connection.
+        let last = peer.machine.receive(&mut Input::new(&mut []), pending);
+        self.len += pending.len() - before;
+        if matches!(last, Ok(Some(Event::Closed(_)))) {
+            peer.state.ends = true;
+            leave(peer.id, &mut peer.state, up);
+        }
+    }
+
+    /// Ends a session behind what is pending.
+    fn close(&mut self, peer: &mut Peer<Seat>) {
+        self.note(peer);
+        peer.state.is = Is::Done;
+        peer.state.ends = true;
+        peer.machine.close(&mut peer.state.pending);
+    }
+
+    fn note(&mut self, peer: &mut Peer<Seat>) {
+        if peer.state.pending.is_empty() && !peer.state.ends {
+            peer.state.pending = self.spare.pop().unwrap_or_default();
+            self.waiting.push(peer.id);
+        }
+    }
+
+    /// Keeps a buffer for what is pending next.
+    fn put_by(&mut self, mut pending: Vec<u8>) {
+        if self.spare.len() < SPARE_COUNT_MAX && pending.capacity() <= TX_LEN {
+            pending.clear();
+            self.spare.push(pending);
+        }
+    }
+}
+
+/// Whoever was on a connection has left; the world is told if it knew.
+fn leave(id: ConnectionId, seat: &mut Seat, up: &mut Vec<u8>) {
+    match std::mem::take(&mut seat.is) {
+        Is::Session(_) | Is::Http { .. } => Up::Gone(id).write(up),
+        Is::New { .. } | Is::Done => {}
+    }
+}
+
+/// Passes on the packets of a text, one or an array of them.
+fn pass_text(from: Guest, text: &[u8], up: &mut Vec<u8>) {
+    let Ok(packets) = json_packets(text) else { return Up::Malformed(from, 0).write(up) };
+    for json in packets {
+        match Packet::read_json(json) {
+            Ok(packet) => link::pack_up(from, &packet, up),
+            Err(_) => Up::Malformed(from, class_id_of(json)).write(up),
+        }
+    }
+}
+
+/// How much may wait to be said to the world before it is sent.
+const UP_LEN_MAX: usize = 64 << 10;
+
+/// How soon the link is looked at again while it is full.
+const HOLD_POLL: Nanos = Nanos::from_millis(1);
+
+/// How many buffers are kept.
+const SPARE_COUNT_MAX: usize = 256;

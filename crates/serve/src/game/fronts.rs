@@ -1,0 +1,278 @@
+//! The fronts of a server: their connections as the thread of the world knows them, and what they say.
+
+use super::link::{self, Guest, Mailbag, Up};
+use super::mail::{Chain, Outgoing};
+use super::server::{GameServer, Link, MAIL_LEN_MAX, TX_LEN, take_binary};
+use super::sessions::{Packing, Place, Route};
+use super::totals::Totals;
+use super::world::SessionId;
+use engine::{ConnectionId, Engine};
+use units::Instant;
+use wire::framed::Framed;
+use wire::{Event, Input, Message, Protocol};
+
+/// All fronts that there have been, at the index by which routes name them.
+#[derive(Debug, Default)]
+pub(super) struct Fronts {
+    all: Vec<Front>,
+}
+
+#[derive(Debug)]
+struct Front {
+    /// None once it has left.
+    connection: Option<ConnectionId>,
+    machine: Framed,
+    /// At the index of the front's name for them.
+    visitors: Vec<Option<Visitor>>,
+    /// What it said it had done.
+    totals: Totals,
+}
+
+/// A connection of a front.
+#[derive(Clone, Copy, Debug)]
+struct Visitor {
+    guest: Guest,
+    link: Link,
+    /// Whose packets rode on the last answer to a connect that was held.
+    rode: Option<SessionId>,
+}
+
+impl Fronts {
+    /// The front at the other end of a connection, if it is one.
+    #[inline]
+    pub(super) fn find(&self, id: ConnectionId) -> Option<usize> {
+        self.all.iter().position(|front| front.connection == Some(id))
+    }
+
+    pub(super) fn link_of(&mut self, front: usize, guest: Guest) -> Option<Link> {
+        self.visitor(front, guest).map(|visitor| visitor.link)
+    }
+
+    pub(super) fn link(&mut self, front: usize, guest: Guest, link: Link) {
+        if let Some(visitor) = self.visitor(front, guest) {
+            visitor.link = link;
+        }
+    }
+
+    /// The packets of a session rode on the answer that was sent to a connection just now.
+    pub(super) fn ride(&mut self, front: usize, guest: Guest, session: SessionId) {
+        if let Some(visitor) = self.visitor(front, guest) {
+            visitor.rode = Some(session);
+        }
+    }
+
+    fn visitor(&mut self, front: usize, guest: Guest) -> Option<&mut Visitor> {
+        self.all[front].visitor(guest)
+    }
+
+    fn forget(&mut self, front: usize, guest: Guest) -> Option<Visitor> {
+        let places = &mut self.all[front].visitors;
+        places.get_mut(guest.index())?.take_if(|visitor| visitor.guest == guest)
+    }
+}
+
+impl Front {
+    #[inline]
+    fn visitor(&mut self, guest: Guest) -> Option<&mut Visitor> {
+        self.visitors.get_mut(guest.index())?.as_mut().filter(|visitor| visitor.guest == guest)
+    }
+
+    /// The visitor of that name, who is new if there is none.
+    fn greet(&mut self, guest: Guest) -> &mut Visitor {
+        if self.visitors.len() <= guest.index() {
+            self.visitors.resize(guest.index() + 1, None);
+        }
+        let place = &mut self.visitors[guest.index()];
+        match place {
+            Some(visitor) if visitor.guest == guest => {}
+            Some(_) | None => *place = None,
+        }
+        place.get_or_insert(Visitor { guest, link: Link::Done, rode: None })
+    }
+}
+
+/// What more than the world is concerned with.
+enum Then {
+    /// Nothing: all that came is understood.
+    Nothing,
+    /// To send the mail, of which there is much.
+    Post,
+    Begin(Guest),
+    /// To answer the request in `body`.
+    Request(Guest),
+    Late(Guest),
+    Gone(Guest),
+    /// It said what no front says.
+    Nonsense,
+}
+
+impl GameServer {
+    /// What it has done so far, and its fronts as far as they have said: ten times a second.
+    pub fn totals_with_fronts(&self) -> Totals {
+        self.fronts.all.iter().fold(self.totals(), |totals, front| totals.and(&front.totals))
+    }
+
+    /// A front is there.
+    pub(super) fn let_in(&mut self, id: ConnectionId) {
+        self.fronts.all.push(Front {
+            connection: Some(id),
+            machine: link::machine(),
+            visitors: Vec::new(),
+            totals: Totals::default(),
+        });
+        self.mail.bags.push(Mailbag::default());
+    }
+
+    /// A front is no more, and all who came over it are gone.
+    pub(super) fn front_left<E: Engine>(&mut self, engine: &mut E, front: usize, now: Instant) {
+        if let Some(id) = self.fronts.all[front].connection.take() {
+            engine.close(id);
+        }
+        for visitor in std::mem::take(&mut self.fronts.all[front].visitors).into_iter().flatten() {
+            self.leave(Place::Front(front, visitor.guest), visitor.link, now);
+        }
+    }
+
+    /// A front said what lies in `rx`.
+    pub(super) fn front_said<E: Engine>(&mut self, engine: &mut E, front: usize, len: usize) {
+        let now = engine.now();
+        let mut left = len;
+        loop {
+            let then;
+            (left, then) = self.read_front(front, len - left, len, now);
+            match then {
+                Then::Nothing => return,
+                Then::Post => self.post(engine),
+                Then::Begin(guest) => {
+                    let session = self.world.connect(now);
+                    self.sessions.insert(session, Route::Front(front, guest));
+                    self.fronts.all[front].greet(guest).link =
+                        Link::Session(session, Packing::Binary);
+                }
+                Then::Request(guest) => {
+                    self.fronts.all[front].greet(guest);
+                    self.request(engine, Place::Front(front, guest), now);
+                }
+                Then::Late(guest) => self.late(front, guest, now),
+                Then::Gone(guest) => {
+                    if let Some(visitor) = self.fronts.forget(front, guest) {
+                        self.leave(Place::Front(front, guest), visitor.link, now);
+                    }
+                }
+                Then::Nonsense => return self.front_left(engine, front, now),
+            }
+        }
+    }
+
+    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
+    /// is left then.
+    fn read_front(
+        &mut self,
+        front: usize,
+        taken: usize,
+        len: usize,
+        now: Instant,
+    ) -> (usize, Then) {
+        let front = &mut self.fronts.all[front];
+        let mut input = Input::new(&mut self.rx[taken..len]);
+        let mut out = Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
+        let then = loop {
+            if out.mail.len() > MAIL_LEN_MAX {
+                break Then::Post;
+            }
+            let frame = match front.machine.receive(&mut input, &mut self.tx) {
+                Ok(None) => break Then::Nothing,
+                Ok(Some(Event::Message(Message { payload, .. }))) => payload,
+                Ok(Some(_)) | Err(_) => break Then::Nonsense,
+            };
+            let session =
+                |guest: Guest| match front.visitors.get(guest.index()) {
+                    Some(Some(Visitor {
+                        guest: found, link: Link::Session(session, _), ..
+                    })) if *found == guest => Some(*session),
+                    Some(_) | None => None,
+                };
+            match Up::read(frame) {
+                Some(Up::Packet(guest, packet)) => {
+                    if let Some(session) = session(guest) {
+                        take_binary(&mut self.world, session, packet, now, &mut out);
+                    }
+                }
+                Some(Up::Malformed(guest, class_id)) => {
+                    if let Some(session) = session(guest) {
+                        self.world.malformed(session, class_id, now, &mut out);
+                    }
+                }
+                Some(Up::Post(guest, body)) => {
+                    self.body.clear();
+                    self.body.extend_from_slice(body);
+                    break Then::Request(guest);
+                }
+                Some(Up::Begin(guest)) => break Then::Begin(guest),
+                Some(Up::Late(guest)) => break Then::Late(guest),
+                Some(Up::Gone(guest)) => break Then::Gone(guest),
+                Some(Up::Totals(totals)) => front.totals = *totals,
+                None => break Then::Nonsense,
+            }
+        };
+        (input.len(), then)
+    }
+
+    /// The last news for a Comet client were more than may be unsent.
+    fn late(&mut self, front: usize, guest: Guest, now: Instant) {
+        let rode = self.fronts.visitor(front, guest).and_then(|visitor| visitor.rode);
+        let Some(session) = rode else { return };
+        let Some(Route::Comet(index)) = self.sessions.find(session).map(|found| found.route) else {
+            return;
+        };
+        self.totals.slow += 1;
+        self.drop_guest(front, guest);
+        self.end_client(index);
+        self.lose(session, now);
+    }
+
+    /// Has a front cut a connection, of which nothing more is known here.
+    pub(super) fn drop_guest(&mut self, front: usize, guest: Guest) {
+        self.fronts.forget(front, guest);
+        self.mail.bags[front].drop(guest);
+    }
+
+    /// Says to a front what its mail says without words. The packets are in its bag already.
+    pub(super) fn post_to_guest(
+        &mut self,
+        receiver: SessionId,
+        front: usize,
+        guest: Guest,
+        chain: Chain,
+    ) {
+        if chain.ends {
+            self.fronts.forget(front, guest);
+            self.mail.bags[front].close(guest);
+        } else if chain.is_cut {
+            self.totals.slow += 1;
+            self.drop_guest(front, guest);
+            self.lost.push(receiver);
+        }
+    }
+
+    /// Sends each front what is in its bag.
+    #[inline]
+    pub(super) fn post_to_fronts<E: Engine>(&mut self, engine: &mut E) {
+        for (front, bag) in self.fronts.all.iter().zip(&mut self.mail.bags) {
+            let Some(id) = front.connection else {
+                bag.bytes.clear(); // Whoever this was for is gone.
+                continue;
+            };
+            if !bag.bytes.is_empty() {
+                engine.send(id, &bag.bytes);
+                bag.bytes.clear();
+                bag.bytes.shrink_to(TX_LEN);
+            }
+            bag.is_full = engine.unsent(id) > FRONT_UNSENT_MAX;
+        }
+    }
+}
+
+/// How much may be unsent for a front before more for one of its players is too much: it holds for all of them what
+/// [`Options::queue_max`](super::Options::queue_max) holds for one, and they are many.
+const FRONT_UNSENT_MAX: usize = 64 << 20;

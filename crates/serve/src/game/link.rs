@@ -1,0 +1,340 @@
+//! What a front and the thread of the world say to each other: frames of [`Framed`], one for each thing.
+//!
+//! A front is told of by the connections that it has accepted, whom it names by [`ConnectionId::to_bits`]: a name is
+//! not used twice, so that what crosses on the way reaches nobody else. Nothing is answered and nothing is awaited but
+//! the answers to posts, which come in the order of the posts of a connection.
+
+use super::totals::{SessionCounts, Totals};
+use crate::Handshakes;
+use engine::ConnectionId;
+use wire::framed::{Framed, Limits};
+use wire::styx::Packet;
+
+/// A connection of a front.
+pub(super) type Guest = ConnectionId;
+
+/// What a front says.
+#[derive(Debug)]
+pub(super) enum Up<'a> {
+    /// A session begins.
+    Begin(Guest),
+    /// A packet of a session, in binary.
+    Packet(Guest, &'a [u8]),
+    /// A session sent what is no packet; which it was meant to be.
+    Malformed(Guest, u8),
+    /// A request of a Comet client.
+    Post(Guest, &'a [u8]),
+    /// More of an answer is unsent than may be.
+    Late(Guest),
+    /// The connection is gone, and what was on it.
+    Gone(Guest),
+    /// What the front has done so far.
+    Totals(Box<Totals>),
+}
+
+/// What the thread of the world says.
+#[derive(Debug)]
+pub(super) enum Down<'a> {
+    /// A packet, in binary, to each of some sessions.
+    Packet(Guests<'a>, &'a [u8]),
+    /// The answer to the first post of a connection that has none.
+    Answer(Guest, &'a [u8]),
+    /// A session ends behind what was sent.
+    Close(Guest),
+    /// A connection is to be cut: the player was too slow.
+    Drop(Guest),
+}
+
+/// Connections of a front, as they lie in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guests<'a>(&'a [[u8; 8]]);
+
+impl<'a> Up<'a> {
+    /// Reads a frame; `None` if it is not one of ours.
+    pub(super) fn read(frame: &'a [u8]) -> Option<Self> {
+        let (&kind, rest) = frame.split_first()?;
+        if kind == TOTALS {
+            return Some(Self::Totals(Box::new(read_totals(rest)?)));
+        }
+        let (guest, rest) = rest.split_first_chunk()?;
+        let guest = guest_of(*guest);
+        Some(match kind {
+            BEGIN => Self::Begin(guest),
+            PACKET => Self::Packet(guest, rest),
+            MALFORMED => Self::Malformed(guest, *rest.first()?),
+            POST => Self::Post(guest, rest),
+            LATE => Self::Late(guest),
+            GONE => Self::Gone(guest),
+            _ => return None,
+        })
+    }
+
+    /// Appends it as a frame.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Begin(guest) => write(out, BEGIN, guest, &[]),
+            Self::Packet(guest, packet) => write(out, PACKET, guest, packet),
+            Self::Malformed(guest, class_id) => write(out, MALFORMED, guest, &[class_id]),
+            Self::Post(guest, body) => write(out, POST, guest, body),
+            Self::Late(guest) => write(out, LATE, guest, &[]),
+            Self::Gone(guest) => write(out, GONE, guest, &[]),
+            Self::Totals(ref totals) => {
+                let start = begin(out, TOTALS);
+                for count in counts(totals) {
+                    out.extend_from_slice(&count.to_le_bytes());
+                }
+                end(out, start);
+            }
+        }
+    }
+}
+
+/// Appends the frame of [`Up::Packet`] for a packet that is not packed yet.
+pub(super) fn pack_up(guest: Guest, packet: &Packet<'_>, out: &mut Vec<u8>) {
+    let start = begin(out, PACKET);
+    out.extend_from_slice(&guest.to_bits().to_le_bytes());
+    packet.encode(out);
+    end(out, start);
+}
+
+impl<'a> Down<'a> {
+    /// Reads a frame; `None` if it is not one of ours.
+    pub(super) fn read(frame: &'a [u8]) -> Option<Self> {
+        let (&kind, rest) = frame.split_first()?;
+        if kind == PACKET {
+            let (count, rest) = rest.split_first_chunk()?;
+            let len = usize::try_from(u32::from_le_bytes(*count)).ok()?.checked_mul(GUEST_LEN)?;
+            let (guests, packet) = rest.split_at_checked(len)?;
+            return Some(Self::Packet(Guests(guests.as_chunks().0), packet));
+        }
+        let (guest, rest) = rest.split_first_chunk()?;
+        let guest = guest_of(*guest);
+        Some(match kind {
+            ANSWER => Self::Answer(guest, rest),
+            CLOSE => Self::Close(guest),
+            DROP => Self::Drop(guest),
+            _ => return None,
+        })
+    }
+}
+
+impl Guests<'_> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Guest> {
+        self.0.iter().map(|guest| guest_of(*guest))
+    }
+}
+
+/// What is to be said to a front: frames, of which the last may be open for further receivers.
+#[derive(Debug, Default)]
+pub(super) struct Mailbag {
+    pub(super) bytes: Vec<u8>,
+    /// Where the frame begins that is open, and how many receivers it has.
+    open: Option<(usize, u32)>,
+    /// Too much is unsent already: whoever gets more is too slow.
+    pub(super) is_full: bool,
+}
+
+impl Mailbag {
+    /// Adds a receiver of a packet that is still to come.
+    #[inline]
+    pub(super) fn address(&mut self, guest: Guest) {
+        let (_, count) = self.open.get_or_insert_with(|| {
+            let start = begin(&mut self.bytes, PACKET);
+            self.bytes.extend_from_slice(&[0; 4]);
+            (start, 0)
+        });
+        *count += 1;
+        self.bytes.extend_from_slice(&guest.to_bits().to_le_bytes());
+    }
+
+    /// Puts the packet behind its receivers, if there are any.
+    #[inline]
+    pub(super) fn enclose(&mut self, pack: impl FnOnce(&mut Vec<u8>)) {
+        if let Some((start, count)) = self.open.take() {
+            let counted = start + HEADER_LEN + 1;
+            self.bytes[counted..counted + 4].copy_from_slice(&count.to_le_bytes());
+            pack(&mut self.bytes);
+            end(&mut self.bytes, start);
+        }
+    }
+
+    pub(super) fn answer(&mut self, guest: Guest, body: &[u8]) {
+        write(&mut self.bytes, ANSWER, guest, body);
+    }
+
+    pub(super) fn close(&mut self, guest: Guest) {
+        write(&mut self.bytes, CLOSE, guest, &[]);
+    }
+
+    pub(super) fn drop(&mut self, guest: Guest) {
+        write(&mut self.bytes, DROP, guest, &[]);
+    }
+}
+
+/// Takes frames apart at either end.
+pub(super) fn machine() -> Framed {
+    Framed::new(Limits { frame_len_max: u32::MAX })
+}
+
+fn write(out: &mut Vec<u8>, kind: u8, guest: Guest, rest: &[u8]) {
+    let start = begin(out, kind);
+    out.extend_from_slice(&guest.to_bits().to_le_bytes());
+    out.extend_from_slice(rest);
+    end(out, start);
+}
+
+/// Begins a frame; where it starts.
+fn begin(out: &mut Vec<u8>, kind: u8) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0, 0, 0, 0, kind]);
+    start
+}
+
+/// Ends the frame that starts there.
+fn end(out: &mut Vec<u8>, start: usize) {
+    match u32::try_from(out.len() - start - HEADER_LEN) {
+        Ok(len) => out[start..start + HEADER_LEN].copy_from_slice(&len.to_be_bytes()),
+        Err(_) => out.truncate(start), // 4 GiB in one answer: nobody lets so much wait.
+    }
+}
+
+fn guest_of(bytes: [u8; GUEST_LEN]) -> Guest {
+    ConnectionId::from_bits(u64::from_le_bytes(bytes))
+}
+
+/// All that a front counts; the world is counted where it is.
+fn counts(totals: &Totals) -> [u64; COUNTS] {
+    let Totals { connections, sessions, broken, slow, silent, lost_clients, .. } = *totals;
+    let Totals { packets_sent, requests, bytes_received, bytes_sent, handshakes, .. } = *totals;
+    [
+        connections,
+        sessions.binary,
+        sessions.websocket,
+        sessions.comet,
+        broken,
+        slow,
+        silent,
+        lost_clients,
+        packets_sent,
+        requests,
+        bytes_received,
+        bytes_sent,
+        handshakes.full,
+        handshakes.resumed,
+        handshakes.failed,
+    ]
+}
+
+fn read_totals(bytes: &[u8]) -> Option<Totals> {
+    let bytes: &[[u8; 8]; COUNTS] = bytes.as_chunks().0.try_into().ok()?;
+    #[rustfmt::skip]
+    let [
+        connections, binary, websocket, comet, broken, slow, silent, lost_clients,
+        packets_sent, requests, bytes_received, bytes_sent, full, resumed, failed,
+    ] = bytes.map(u64::from_le_bytes);
+    Some(Totals {
+        connections,
+        sessions: SessionCounts { binary, websocket, comet },
+        broken,
+        slow,
+        silent,
+        lost_clients,
+        packets_sent,
+        requests,
+        bytes_received,
+        bytes_sent,
+        handshakes: Handshakes { full, resumed, failed },
+        ..Totals::default()
+    })
+}
+
+/// How many numbers a front's totals are.
+const COUNTS: usize = 15;
+
+/// The length field.
+const HEADER_LEN: usize = 4;
+
+/// A connection's name.
+const GUEST_LEN: usize = 8;
+
+/// The first byte of a frame, up.
+const BEGIN: u8 = 0;
+const MALFORMED: u8 = 2;
+const POST: u8 = 3;
+const LATE: u8 = 4;
+const GONE: u8 = 5;
+const TOTALS: u8 = 6;
+
+/// The same, both ways and down.
+const PACKET: u8 = 1;
+const ANSWER: u8 = 7;
+const CLOSE: u8 = 8;
+const DROP: u8 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{Event, Input, Message, Protocol};
+
+    #[test]
+    fn what_a_front_says_is_what_is_read() {
+        let (guest, other) = (Guest::from_bits(7 << 32 | 1), Guest::from_bits(3));
+        let totals = Box::new(Totals { connections: 9, bytes_sent: 1 << 40, ..Totals::default() });
+        let mut bytes = Vec::new();
+        for said in [
+            Up::Begin(guest),
+            Up::Packet(guest, b"packet"),
+            Up::Malformed(other, 5),
+            Up::Post(guest, b"[]"),
+            Up::Late(guest),
+            Up::Gone(other),
+            Up::Totals(totals),
+        ] {
+            bytes.clear();
+            said.write(&mut bytes);
+            assert_eq!(
+                format!("{:?}", Up::read(&bytes[HEADER_LEN..])),
+                format!("{:?}", Some(said))
+            );
+        }
+        for len in HEADER_LEN..bytes.len() {
+            assert!(Up::read(&bytes[HEADER_LEN..len]).is_none(), "totals cut at {len}");
+        }
+    }
+
+    #[test]
+    fn a_bag_holds_a_packet_once_for_all_who_get_it() {
+        let guests = [4, 5 << 32 | 2].map(Guest::from_bits);
+        let mut bag = Mailbag::default();
+        bag.enclose(|_| panic!("nobody gets it"));
+        for guest in guests {
+            bag.address(guest);
+        }
+        bag.enclose(|bytes| bytes.extend_from_slice(b"packet"));
+        bag.answer(guests[0], b"[]");
+        bag.close(guests[1]);
+        bag.drop(guests[0]);
+        let mut said = Vec::new();
+        let mut machine = machine();
+        let mut input = Input::new(&mut bag.bytes);
+        while let Ok(Some(Event::Message(Message { payload, .. }))) =
+            machine.receive(&mut input, &mut Vec::new())
+        {
+            said.push(match Down::read(payload).unwrap() {
+                Down::Packet(to, packet) => (to.iter().collect(), packet.to_vec()),
+                Down::Answer(to, body) => (vec![to], body.to_vec()),
+                Down::Close(to) => (vec![to], b"close".to_vec()),
+                Down::Drop(to) => (vec![to], b"drop".to_vec()),
+            });
+        }
+        let [first, second] = guests;
+        let expected = [
+            (guests.to_vec(), &b"packet"[..]),
+            (vec![first], b"[]"),
+            (vec![second], b"close"),
+            (vec![first], b"drop"),
+        ];
+        assert_eq!(said, expected.map(|(to, what)| (to, what.to_vec())));
+        assert!(Down::read(&[PACKET, 2, 0, 0, 0, 1]).is_none(), "receivers that are missing");
+    }
+}
