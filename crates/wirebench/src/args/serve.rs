@@ -76,9 +76,9 @@ pub(crate) struct Serve {
     /// End when the process that started this one does
     #[arg(long, hide = true)]
     die_with_parent: bool,
-    /// Stay on this CPU
+    /// Stay on this CPU; of a game's threads, each on its own if there are several, in turn
     #[arg(long, hide = true, value_name = "NUMBER")]
-    cpu: Option<usize>,
+    cpu: Vec<usize>,
     #[command(flatten)]
     tls: tls::Tls,
     #[command(flatten)]
@@ -156,7 +156,8 @@ impl Serve {
             self.tls.publish(secure, terminal)?;
         }
         let engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
-        let listening = game::Listening { binary, message_max: self.message_max, secure };
+        let (message_max, cpus) = (self.message_max, self.cpu);
+        let listening = game::Listening { binary, message_max, secure, cpus };
         let totals = self.game.run(listening, engine, &wish.asked, terminal)?;
         terminal.result(&game::report(&totals, scheme.is_secure(), self.json))?;
         Ok(Exit::DONE)
@@ -188,8 +189,9 @@ impl Serve {
             rustix::process::set_parent_process_death_signal(signal)
                 .context("cannot ask to end with the parent process")?;
         }
-        if let Some(cpu) = self.cpu {
-            probe::pin_current_thread(&[cpu])?;
+        let all = if self.kind == Kind::Game { 1 } else { self.cpu.len() };
+        if let Some(cpus @ [_, ..]) = self.cpu.get(..all) {
+            probe::pin_current_thread(cpus)?;
         }
         Ok(())
     }

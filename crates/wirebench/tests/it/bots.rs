@@ -7,21 +7,21 @@ use serde_json::Value;
 
 #[test]
 fn on_every_way_all_events_reach_all_players_at_their_tables() {
-    for tls in [false, true] {
-        let game = Game::start(tls);
+    for (tls, threads, bots) in [(false, 1, 50), (true, 1, 50), (false, 2, 100), (true, 3, 50)] {
+        let game = Game::start_with(tls, &format!("--threads {threads}"));
         let mut events = 0;
         for url in &game.urls {
-            // Ten tables are full of bots. A busy machine makes them late and nothing else.
+            // All tables are full of bots. A busy machine makes them late and nothing else.
             let line = format!(
-                "{url} --bots 50 --every 100ms -d 500ms --warm-up 100ms --drain 10s --timeout 30s"
+                "{url} --bots {bots} --every 100ms -d 500ms --warm-up 100ms --drain 10s --timeout 30s"
             );
             let record = game.run(&line);
             let block = &record.blocks[0];
             let pushed = block.pushed.unwrap();
-            assert_eq!(pushed.whole.events, 50 * 6, "{url}");
+            assert_eq!(pushed.whole.events, bots * 6, "{url}");
             assert_eq!(pushed.whole.replies, pushed.whole.events, "{url}");
             assert_eq!(pushed.whole.deliveries, pushed.whole.events * 4, "{url}");
-            check_whole(block, 250);
+            check_whole(block, bots * 5);
             let workload = &record.plan.workloads[0];
             assert_eq!((workload.verify, workload.message.size_bytes), (Verify::Sequence, 22));
             assert!(matches!(workload.arrival, Arrival::Bots { every_ns: 100_000_000, .. }));
@@ -37,8 +37,13 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
         assert_eq!(count(&totals, "events"), events + 3);
         assert_eq!(count(&totals, "deliveries"), events * 5 + 3);
         assert_eq!(count(&totals, "sequence_errors"), 0);
-        assert_eq!(count(&totals, "logins"), 3 * 51);
+        assert_eq!(count(&totals, "logins"), 3 * (bots + 1));
         assert_eq!(count(&totals, "logged_in_remotely"), 0);
+        // Those of all threads: two for each bot over Comet.
+        let sessions = ["binary", "websocket", "comet"].map(|way| count(&totals, way));
+        assert_eq!(sessions, [bots + 1; 3], "{totals}");
+        assert!(count(&totals, "connections") >= 4 * bots, "{totals}");
+        assert_eq!(count(&totals, "slow_players"), 0);
     }
 }
 
@@ -133,10 +138,15 @@ struct Game {
 
 impl Game {
     fn start(tls: bool) -> Self {
+        Self::start_with(tls, "")
+    }
+
+    fn start_with(tls: bool, options: &str) -> Self {
         let sandbox = Sandbox::new();
         let secure = if tls { " --tls --ca-out ca.pem" } else { "" };
-        let line =
-            format!("serve game --listen 127.0.0.1:0 --web 127.0.0.1:0 --json --quiet{secure}");
+        let line = format!(
+            "serve game --listen 127.0.0.1:0 --web 127.0.0.1:0 --json --quiet{secure} {options}"
+        );
         let mut process = Running::start(sandbox.command(&line));
         let mut url = || process.line().trim().strip_prefix("ready ").unwrap().to_owned();
         let urls = vec![url(), url(), url()];

@@ -69,6 +69,27 @@ fn stats_are_said_as_often_as_is_asked() {
 }
 
 #[test]
+fn further_threads_do_not_share_a_port_with_another_server() {
+    let game = Game::start("--threads 2 -q");
+    let address = game.urls[0].strip_prefix("game://").unwrap();
+    let second = format!("serve game --threads 2 --listen {address} --web 127.0.0.1:0");
+    Sandbox::new().run(&second).check(2, &["cannot listen at ", "address already in use"]);
+    assert_eq!(game.end()["connections"], 0);
+}
+
+#[test]
+fn stats_of_all_threads_are_said_together() {
+    let sandbox = Sandbox::new();
+    let line = "serve game --listen 127.0.0.1:0 --web 127.0.0.1:0 --threads 3 --stats-every 10ms";
+    let mut server = Running::start(sandbox.command(line));
+    server.wait_for_word("0 players, 0 seated; per second: 0 events");
+    server.send(Signal::TERM);
+    let ended = server.wait();
+    ended.check(0, &[]);
+    assert_eq!(ended.stdout.matches("\nserved 0 connections").count(), 1, "{ended:?}");
+}
+
+#[test]
 fn what_means_nothing_to_a_server_is_refused() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
@@ -82,6 +103,7 @@ fn what_means_nothing_to_a_server_is_refused() {
         ("serve game --web 8080",          "--web 8080: not an address with a port"),
         ("serve game --seats 128",         "128 is too many, at most 127"),
         ("serve game --tables 0",          "--tables"),
+        ("serve tcp --threads 2",          "--threads means nothing but to the game server"),
     ];
     for (line, words) in table {
         sandbox.run(line).check(2, &[words]);

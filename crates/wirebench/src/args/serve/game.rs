@@ -1,11 +1,13 @@
 //! `wirebench serve game`: what the game server can be told to do, and how it is run.
 
+mod threads;
+
 use super::tls::Secure;
 use crate::args::values;
 use crate::exit::Failure;
 use crate::terminal::Terminal;
 use engine::epoll::Epoll;
-use engine::{Address, Engine};
+use engine::{Address, Engine, Sharing};
 use run::Scheme;
 use serve::game::world::{self, Flood};
 use serve::game::{
@@ -35,6 +37,12 @@ pub(super) struct Game {
     /// How many seats each of them has [default: 5]
     #[arg(long, value_name = "COUNT", value_parser = seats, hide_short_help = true)]
     seats: Option<NonZeroU32>,
+    /// How many threads serve; more than there are cores are of no use [default: 1]
+    ///
+    /// Connections are spread over all of them by the system. The game itself stays in the first: the others unpack
+    /// what players send before it, and pack what it answers.
+    #[arg(long, value_name = "COUNT", value_parser = values::threads, hide_short_help = true)]
+    threads: Option<NonZeroU32>,
     /// Drop a player for whom more than so much is unsent [default: 256KiB]
     ///
     /// As if the connection had broken: nobody waits for a slow player. For a Comet client, of what waits for its next
@@ -75,10 +83,13 @@ impl Game {
         stop: &Arc<AtomicBool>,
         terminal: &Terminal,
     ) -> Result<Totals, Failure> {
-        let Listening { binary, message_max, secure } = listening;
+        let Listening { binary, message_max, secure, cpus } = listening;
         let web = self.web_address().map_err(Failure::usage)?;
+        let fronts = self.threads.map_or(0, |threads| threads.get() - 1);
+        let sharing = if fronts == 0 { Sharing::Alone } else { Sharing::First };
         let mut listen = |address: &Address| {
-            engine.listen(address).map_err(|error| super::cannot_listen(address, error))
+            let got = engine.listen_shared(address, sharing);
+            got.map_err(|error| super::cannot_listen(address, error))
         };
         let (binary, web) = (listen(&binary)?, listen(&web)?);
         let schemes = if self.tls { SECURE } else { PLAIN };
@@ -89,10 +100,13 @@ impl Game {
             .map(|(scheme, (address, path))| format!("ready {scheme}://{address}{path}\n"))
             .collect();
         let tls = secure.map(|secure| secure.server);
-        let mut server = GameServer::new(self.options(message_max, tls), Arc::clone(stop));
+        let options = self.options(message_max, tls);
+        let mut server = GameServer::new(options.clone(), Arc::clone(stop));
+        let plan = threads::Plan { doors: [binary, web], options, cpus, stop };
+        let fronts = threads::start(fronts, &plan, &mut engine)?;
         terminal.result(&ready)?;
         self.serve(&mut engine, &mut server, stop, terminal);
-        Ok(server.totals())
+        fronts.end(server.totals())
     }
 
     /// Runs the server, and says now and then what it does.
@@ -104,11 +118,11 @@ impl Game {
         terminal: &Terminal,
     ) {
         let Some(every) = self.stats_every else { return engine::run(engine, server) };
-        let mut before = (engine.now(), server.totals());
+        let mut before = (engine.now(), server.totals_with_fronts());
         while !stop.load(Ordering::Relaxed) {
             server.pause_at(before.0 + every);
             engine::run(engine, server);
-            let after = (engine.now(), server.totals());
+            let after = (engine.now(), server.totals_with_fronts());
             terminal.say(&stats(before, after));
             before = after;
         }
@@ -157,6 +171,7 @@ impl Game {
             ("--tls", self.tls),
             ("--tables", self.tables.is_some()),
             ("--seats", self.seats.is_some()),
+            ("--threads", self.threads.is_some()),
             ("--queue-max", self.queue_max.is_some()),
             ("--idle", self.idle.is_some()),
             ("--away", self.away.is_some()),
@@ -175,6 +190,8 @@ pub(super) struct Listening {
     pub(super) binary: Address,
     pub(super) message_max: Option<Bytes>,
     pub(super) secure: Option<Secure>,
+    /// On which CPUs to stay, thread by thread.
+    pub(super) cpus: Vec<usize>,
 }
 
 /// What the server has done, as one line.

@@ -1,0 +1,120 @@
+//! The further threads of a game server: a front in each, with an engine of its own.
+
+use crate::args::serve::cannot_listen;
+use crate::args::values;
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use engine::clock::Clock;
+use engine::epoll::Epoll;
+use engine::{Address, Engine, Node, Sharing, Step};
+use serve::game::{Front, Options, Totals};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+/// What all fronts are made of.
+pub(super) struct Plan<'a> {
+    /// Where they listen, together with the first thread.
+    pub(super) doors: [Address; 2],
+    pub(super) options: Options,
+    /// Where each thread of the server stays, the first included; over again if there are more threads.
+    pub(super) cpus: Vec<usize>,
+    pub(super) stop: &'a Arc<AtomicBool>,
+}
+
+/// Threads that run, each until the stop.
+pub(super) struct Fronts(Vec<JoinHandle<Totals>>);
+
+/// Starts so many fronts for the server on `engine`; all of them listen when this comes back.
+pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<Fronts, Failure> {
+    if count == 0 {
+        return Ok(Fronts(Vec::new()));
+    }
+    let folder = Folder::make()?;
+    let world = Address::Unix(folder.0.join("world"));
+    engine.listen(&world).map_err(|error| cannot_listen(&world, error))?;
+    let (ready, is_ready) = channel();
+    let mut fronts = Vec::new();
+    for number in 1..=count {
+        let cpu = plan.cpus.iter().cycle().nth(number as usize).copied();
+        let stop = Arc::clone(plan.stop);
+        let front = Front::new(plan.options.clone(), world.clone(), stop);
+        let (doors, ready) = (plan.doors.clone(), ready.clone());
+        let thread = thread::Builder::new().name(format!("front-{number}"));
+        let thread = thread.spawn(move || run(front, &doors, cpu, &ready));
+        fronts.push(thread.context("cannot start a thread")?);
+    }
+    drop(ready);
+    for _ in 0..count {
+        is_ready.recv().map_err(|_| anyhow!("a thread ended before it began"))??;
+    }
+    Ok(Fronts(fronts)) // All are connected: the folder can go.
+}
+
+impl Fronts {
+    /// Waits for all of them to end. What they have done, and the server with them.
+    pub(super) fn end(self, server: Totals) -> Result<Totals, Failure> {
+        let mut totals = server;
+        for front in self.0 {
+            totals = totals.and(&front.join().map_err(|_| anyhow!("a thread has failed"))?);
+        }
+        Ok(totals)
+    }
+}
+
+/// The life of a front's thread. Says when it listens and is connected to the world, or why it does not.
+fn run(
+    mut front: Front,
+    doors: &[Address],
+    cpu: Option<usize>,
+    ready: &Sender<Result<(), Failure>>,
+) -> Totals {
+    let (engine, said) = match begin(doors, cpu) {
+        Ok(mut engine) => match front.step(&mut engine) {
+            Step::Wait(_) => (Some(engine), Ok(())),
+            Step::Done => (None, Ok(())), // It is to stop already.
+        },
+        Err(error) => (None, Err(error)),
+    };
+    // If nobody hears it, another front had worse to say.
+    ready.send(said).ok();
+    if let Some(mut engine) = engine {
+        engine::run(&mut engine, &mut front);
+    }
+    front.totals()
+}
+
+fn begin(doors: &[Address], cpu: Option<usize>) -> Result<Epoll, Failure> {
+    if let Some(cpu) = cpu {
+        probe::pin_current_thread(&[cpu]).map_err(anyhow::Error::from)?;
+    }
+    let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
+    for door in doors {
+        let got = engine.listen_shared(door, Sharing::Next);
+        got.map_err(|error| cannot_listen(door, error))?;
+    }
+    Ok(engine)
+}
+
+/// A folder into which nobody else can look, as long as this lives.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> anyhow::Result<Self> {
+        let (process, number) = (std::process::id(), values::seed_or_clock(None));
+        let path = std::env::temp_dir().join(format!("wirebench-{process}-{number:x}"));
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.with_context(|| format!("cannot make the folder {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays does no harm.
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
