@@ -258,6 +258,7 @@ impl GameServer {
     /// Sends each front what is in its bag.
     #[inline]
     pub(super) fn post_to_fronts<E: Engine>(&mut self, engine: &mut E) {
+        let unsent_max = self.options.queue_max.0.saturating_mul(FRONT_QUEUES_MAX);
         for (front, bag) in self.fronts.all.iter().zip(&mut self.mail.bags) {
             let Some(id) = front.connection else {
                 bag.bytes.clear(); // Whoever this was for is gone.
@@ -268,11 +269,11 @@ impl GameServer {
                 bag.bytes.clear();
                 bag.bytes.shrink_to(TX_LEN);
             }
-            bag.is_full = engine.unsent(id) > FRONT_UNSENT_MAX;
+            bag.is_full = engine.unsent(id) as u64 > unsent_max;
         }
     }
 }
 
-/// How much may be unsent for a front before more for one of its players is too much: it holds for all of them what
-/// [`Options::queue_max`](super::Options::queue_max) holds for one, and they are many.
-const FRONT_UNSENT_MAX: usize = 64 << 20;
+/// How many times [`Options::queue_max`](super::Options::queue_max) may be unsent for a front before more for one of
+/// its players is too much: one player may have that once, and a front has many.
+const FRONT_QUEUES_MAX: u64 = 256;

@@ -1,12 +1,12 @@
 //! Fronts in further threads, here processes of the same network; `conservation` counts what passes them.
 
 use super::bots::{Player, Way, drive, play, seat};
-use super::stage::{Stage, classes, framed, front, ms};
+use super::stage::{Stage, binary, classes, framed, front, ms};
 use engine::Engine;
 use engine::sim::Conditions;
 use serve::game::{Options, Silence};
 use units::{Bytes, Nanos};
-use wire::styx::packets::{Bad, JoinRequest, LoginRequest, Packet};
+use wire::styx::packets::{JoinRequest, LoginRequest, Packet, TableChat};
 
 #[test]
 fn who_logs_in_over_one_front_is_forced_out_of_the_other() {
@@ -96,7 +96,9 @@ fn a_front_whose_link_is_full_stops_reading_and_loses_nothing() {
     let id = stage.connect(&front(1, 4123));
     let from = stage.now();
     stage.engine.freeze(from, from + ms(2_000)); // Nobody takes what the front says.
-    let refused = framed(&Packet::Bad(Bad { cmd: 1, error: 1 }));
+    // Refused: nobody is logged in.
+    let refused = TableChat { tableid: 1, pid: 1, message: "x".repeat(1000).into() };
+    let refused = framed(&refused.into());
     let count = (8 << 20) / refused.len();
     stage.client.send(id, &refused.repeat(count));
     stage.pass(ms(1_000));
@@ -107,6 +109,37 @@ fn a_front_whose_link_is_full_stops_reading_and_loses_nothing() {
     let world = stage.totals().world;
     assert_eq!((world.packets, world.bad_packets), (count as u64, count as u64));
     assert_eq!(stage.hear_packets(id).len(), count);
+}
+
+#[test]
+fn who_gets_more_over_a_front_that_does_not_keep_up_is_dropped() {
+    let options = Options { queue_max: Bytes(1 << 10), ..Options::default() };
+    let mut stage = Stage::with_fronts(options, Conditions::default(), 1);
+    let ids = [binary(), front(1, 4123), front(1, 4123)].map(|address| stage.connect(&address));
+    for (id, (player, table)) in ids.into_iter().zip([("1", 1), ("2", 1), ("3", 2)]) {
+        stage.say_packet(id, &login(player));
+        let join = JoinRequest { tableid: table, seat: -1, params: Vec::new() };
+        stage.say_packet(id, &join.into());
+    }
+    let from = stage.now();
+    stage.fronts[0].0.freeze(from, from + ms(3_000));
+    let chat = TableChat { tableid: 1, pid: 1, message: "x".repeat(1000).into() };
+    let chat = framed(&chat.into());
+    // 256 KiB may wait for the front, and its kernel has as much.
+    let most = (512 << 10) / (chat.len() + 13);
+    for said in [most - 10, 50] {
+        assert_eq!(stage.totals().slow, 0);
+        for _ in 0..said {
+            stage.say(ids[0], &chat);
+        }
+    }
+    let totals = stage.totals();
+    assert_eq!((totals.slow, totals.world.players, totals.world.away), (1, 2, 1));
+    stage.pass(ms(3_000));
+    let ends = ids.map(|id| stage.end(id));
+    assert_eq!(ends, [None, Some(Ok(())), None], "nobody else is");
+    let heard = ids.map(|id| stage.hear_packets(id).len());
+    assert!(heard[1] >= most - 10 && heard[1] < heard[0] && heard[2] == 2, "{heard:?}");
 }
 
 #[test]
