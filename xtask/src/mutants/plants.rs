@@ -299,6 +299,26 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/load/src/content.rs",
         changes: &[Change { find: "if self.count == 1 {", replace: "if self.count > 0 {" }],
     },
+    Plant {
+        name: "bots in step",
+        lie: "all bots send at the same instants, so response times are those of a burst",
+        had_by: "virtual users that are started together and pace themselves",
+        file: "crates/load/src/schedule.rs",
+        changes: &[Change {
+            find: "Nanos(random.below(len) as u64)",
+            replace: "Nanos(random.below(1) as u64)",
+        }],
+    },
+    Plant {
+        name: "one bad step is the knee",
+        lie: "a server bends where the machine hiccupped once",
+        had_by: "capacity tests that stop at the first step that misses its target",
+        file: "crates/stats/src/knee.rs",
+        changes: &[Change {
+            find: "Some((_, is_next_kept)) => !loads[at].1 && !is_next_kept,",
+            replace: "Some(_) => !loads[at].1,",
+        }],
+    },
 ];
 
 #[cfg(test)]
