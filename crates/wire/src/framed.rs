@@ -3,16 +3,15 @@
 //! A frame is a 32-bit big-endian length, which does not count itself, and that many bytes. Both roles are the same.
 
 use crate::contract::{
-    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
+    Event, Input, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
 };
-use crate::pieces::Pieces;
+use crate::prefixed::{FIELD_LEN, Prefixed};
 
 /// One end of a connection with a length before each message.
 #[derive(Debug)]
 pub struct Framed {
-    closed: bool,
     limits: Limits,
-    pieces: Pieces,
+    frames: Prefixed,
 }
 
 /// What is too long.
@@ -25,28 +24,7 @@ pub struct Limits {
 impl Framed {
     /// Either end of a connection.
     pub fn new(limits: Limits) -> Self {
-        Self { closed: false, limits, pieces: Pieces::default() }
-    }
-
-    /// The length field of the next frame, which lies at the front of `input` or waits in `pieces`.
-    #[inline]
-    fn header(&mut self, input: &mut Input<'_>) -> Option<[u8; HEADER_LEN]> {
-        if self.pieces.bytes().is_empty()
-            && let Some(header) = input.peek().first_chunk()
-        {
-            return Some(*header);
-        }
-        self.pieces.fill(HEADER_LEN, input);
-        self.pieces.bytes().first_chunk().copied()
-    }
-
-    /// The length of the whole frame that `header` begins, itself included.
-    fn frame_len(&self, header: [u8; HEADER_LEN]) -> Result<usize, PeerError> {
-        let len = u32::from_be_bytes(header);
-        if len > self.limits.frame_len_max {
-            return Err(PeerError::OverLimit { len, max: self.limits.frame_len_max });
-        }
-        Ok(HEADER_LEN + len as usize)
+        Self { limits, frames: Prefixed::default() }
     }
 }
 
@@ -64,18 +42,13 @@ impl Protocol for Framed {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.closed {
-            return Err(MisuseError::NotOpen);
-        }
         let max = u64::from(self.limits.frame_len_max);
-        let len = message.payload.len() as u64;
-        let len = u32::try_from(len)
-            .ok()
-            .filter(|_| len <= max)
-            .ok_or(MisuseError::TooLong { len, max })?;
-        tx.extend_from_slice(&len.to_be_bytes());
-        tx.extend_from_slice(message.payload);
-        Ok(())
+        let field = |len: usize| {
+            let len = len as u64;
+            let field = u32::try_from(len).ok().filter(|_| len <= max);
+            field.ok_or(MisuseError::TooLong { len, max })
+        };
+        self.frames.send(message.payload, field, tx)
     }
 
     #[inline]
@@ -84,29 +57,22 @@ impl Protocol for Framed {
         input: &mut Input<'b>,
         _tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, AnyPeerError> {
-        self.pieces.release();
-        if self.closed {
-            input.take_all();
-        }
-        let Some(header) = self.header(input) else { return Ok(None) };
-        let len = self.frame_len(header)?;
-        Ok(self.pieces.take(len, input).map(|frame| {
-            Event::Message(Message { kind: Kind::Binary, payload: &frame[HEADER_LEN..] })
-        }))
+        let max = self.limits.frame_len_max;
+        self.frames.receive(input, |len| {
+            if len > max {
+                return Err(PeerError::OverLimit { len, max });
+            }
+            Ok(FIELD_LEN + len as usize)
+        })
     }
 
     fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
-        self.closed = true;
+        self.frames.close();
         false
     }
 
     fn end(&mut self) -> Result<Event<'_>, AnyPeerError> {
-        self.pieces.release();
-        self.closed = true;
-        match self.pieces.bytes().len() {
-            0 => Ok(Event::Closed(Closed::default())),
-            len => Err(PeerError::FrameCutOff { len }.into()),
-        }
+        self.frames.end(|len| PeerError::FrameCutOff { len })
     }
 }
 
@@ -130,11 +96,10 @@ pub enum PeerError {
     },
 }
 
-const HEADER_LEN: usize = 4;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Kind;
     use crate::fuzz::check_splits;
 
     #[test]

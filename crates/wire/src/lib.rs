@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod game;
 pub mod http1;
 mod pieces;
+mod prefixed;
 pub mod raw;
 pub mod styx;
 pub mod tls;

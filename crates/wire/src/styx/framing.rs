@@ -1,18 +1,17 @@
 //! Frames: a length that counts itself, and what it announces.
 
 use crate::contract::{
-    Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
+    Event, Input, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
 };
-use crate::pieces::Pieces;
+use crate::prefixed::{FIELD_LEN, Prefixed};
 
 /// One end of a connection of Styx; both roles are the same.
 ///
 /// The payload of a message is a frame without its length: the class id, and the fields of its packet.
 #[derive(Debug)]
 pub struct Styx {
-    closed: bool,
     limits: Limits,
-    pieces: Pieces,
+    frames: Prefixed,
 }
 
 /// What is too long.
@@ -25,31 +24,7 @@ pub struct Limits {
 impl Styx {
     /// Either end of a connection.
     pub fn new(limits: Limits) -> Self {
-        Self { closed: false, limits, pieces: Pieces::default() }
-    }
-
-    /// The length field of the next frame, which lies at the front of `input` or waits in `pieces`.
-    #[inline]
-    fn header(&mut self, input: &mut Input<'_>) -> Option<[u8; HEADER_LEN]> {
-        if self.pieces.bytes().is_empty()
-            && let Some(header) = input.peek().first_chunk()
-        {
-            return Some(*header);
-        }
-        self.pieces.fill(HEADER_LEN, input);
-        self.pieces.bytes().first_chunk().copied()
-    }
-
-    /// The length of the whole frame that `header` begins, itself included.
-    fn frame_len(&self, header: [u8; HEADER_LEN]) -> Result<usize, PeerError> {
-        let len = u32::from_be_bytes(header);
-        if len > self.limits.frame_len_max {
-            return Err(PeerError::TooLong { len, max: self.limits.frame_len_max });
-        }
-        if len < FRAME_LEN_MIN {
-            return Err(PeerError::TooShort { len });
-        }
-        Ok(len as usize)
+        Self { limits, frames: Prefixed::default() }
     }
 }
 
@@ -67,21 +42,15 @@ impl Protocol for Styx {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.closed {
-            return Err(MisuseError::NotOpen);
-        }
-        let len = message.payload.len();
-        if len == 0 {
-            return Err(MisuseError::TooShort { len: 0, min: 1 });
-        }
-        let max = (self.limits.frame_len_max as usize).saturating_sub(HEADER_LEN);
-        let frame_len = u32::try_from(HEADER_LEN + len)
-            .ok()
-            .filter(|_| len <= max)
-            .ok_or(MisuseError::TooLong { len: len as u64, max: max as u64 })?;
-        tx.extend_from_slice(&frame_len.to_be_bytes());
-        tx.extend_from_slice(message.payload);
-        Ok(())
+        let max = (self.limits.frame_len_max as usize).saturating_sub(FIELD_LEN);
+        let field = |len: usize| {
+            if len == 0 {
+                return Err(MisuseError::TooShort { len: 0, min: 1 });
+            }
+            let field = u32::try_from(FIELD_LEN + len).ok().filter(|_| len <= max);
+            field.ok_or(MisuseError::TooLong { len: len as u64, max: max as u64 })
+        };
+        self.frames.send(message.payload, field, tx)
     }
 
     #[inline]
@@ -90,29 +59,25 @@ impl Protocol for Styx {
         input: &mut Input<'b>,
         _tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, AnyPeerError> {
-        self.pieces.release();
-        if self.closed {
-            input.take_all();
-        }
-        let Some(header) = self.header(input) else { return Ok(None) };
-        let len = self.frame_len(header)?;
-        Ok(self.pieces.take(len, input).map(|frame| {
-            Event::Message(Message { kind: Kind::Binary, payload: &frame[HEADER_LEN..] })
-        }))
+        let max = self.limits.frame_len_max;
+        self.frames.receive(input, |len| {
+            if len > max {
+                return Err(PeerError::TooLong { len, max });
+            }
+            if len < FRAME_LEN_MIN {
+                return Err(PeerError::TooShort { len });
+            }
+            Ok(len as usize)
+        })
     }
 
     fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
-        self.closed = true;
+        self.frames.close();
         false
     }
 
     fn end(&mut self) -> Result<Event<'_>, AnyPeerError> {
-        self.pieces.release();
-        self.closed = true;
-        match self.pieces.bytes().len() {
-            0 => Ok(Event::Closed(Closed::default())),
-            len => Err(PeerError::Cut { len }.into()),
-        }
+        self.frames.end(|len| PeerError::Cut { len })
     }
 }
 
@@ -142,15 +107,13 @@ pub enum PeerError {
     },
 }
 
-/// Of the length field.
-const HEADER_LEN: usize = 4;
-
 /// The length field and a class id.
 const FRAME_LEN_MIN: u32 = 5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::Kind;
     use crate::fuzz::check_splits;
 
     #[test]
