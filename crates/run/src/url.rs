@@ -75,19 +75,7 @@ impl Scheme {
     ];
 
     /// Those of our own servers that send every message back, in the same order.
-    pub const ECHOES: [Self; 11] = [
-        Self::Tcp,
-        Self::TcpFramed,
-        Self::Unix,
-        Self::WebSocket,
-        Self::Http,
-        Self::Styx,
-        Self::Tls,
-        Self::TlsFramed,
-        Self::WebSocketSecure,
-        Self::Https,
-        Self::StyxTls,
-    ];
+    pub const ECHOES: [Self; 11] = *Self::ALL.first_chunk().expect("they are listed first");
 
     /// As it stands in front of a URL.
     pub const fn name(self) -> &'static str {
@@ -578,6 +566,14 @@ mod tests {
         assert_eq!(url, Url { scheme, place, path: path.to_owned() }, "{text}");
         assert_eq!(url.authority(), authority, "{text}");
         assert_eq!(url.to_string().parse(), Ok(url), "{text}");
+    }
+
+    #[test]
+    fn echo_servers_are_listed_before_games() {
+        let (echoes, games) = Scheme::ALL.split_at(Scheme::ECHOES.len());
+        assert_eq!(echoes, Scheme::ECHOES);
+        assert!(echoes.iter().all(|scheme| !scheme.is_game()));
+        assert!(games.iter().all(|scheme| scheme.is_game()));
     }
 
     #[test]
