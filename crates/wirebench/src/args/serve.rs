@@ -28,7 +28,7 @@ use wire::{framed, http1, styx, websocket};
 /// As it is typed.
 pub(crate) const NAME: &str = "serve";
 
-/// Answer every message with the same message
+/// Run a server: an echo, an oracle or a game
 ///
 /// Prints one line, `ready URL`, once it listens (a game server three, one for each way in); ends on SIGINT or SIGTERM,
 /// and prints its totals then.
