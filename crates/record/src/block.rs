@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{Interface, Memory, Missing, Sample, Summary};
+use crate::{ClientReport, Interface, Memory, Missing, Sample, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,9 @@ pub struct Block {
     /// The share of one core that taking the samples cost, 0 to 1.
     #[serde(default)]
     pub sampling_cpu_fraction: Option<f64>,
+    /// What the client said of itself, where it is a subject.
+    #[serde(default)]
+    pub client: Option<ClientReport>,
 }
 
 /// Times of an open loop, of the messages that were due in the measured window.

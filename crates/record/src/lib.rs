@@ -15,6 +15,7 @@
 mod block;
 mod environment;
 mod json;
+mod lab;
 mod live;
 mod plan;
 mod results;
@@ -33,6 +34,10 @@ pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
 pub use json::{ReadError, schema};
+pub use lab::{
+    Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published, PublishedRow,
+    Subject, View, WarmUp,
+};
 pub use live::{Live, LiveOpenLoop};
 pub use plan::{
     Arrival, Layer, Lifetime, Message, MessageKind, PayloadKind, Pinning, Plan, Resumption,

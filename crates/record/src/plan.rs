@@ -1,5 +1,6 @@
 //! What was to be done, every default resolved: enough to repeat it.
 
+use crate::Subject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +94,15 @@ pub struct Workload {
     pub seed: u64,
     /// Which CPUs the two sides are bound to.
     pub pinning: Pinning,
+    /// The server, where it is a subject.
+    #[serde(default)]
+    pub server: Option<Subject>,
+    /// The client, where it is a subject; `null`: this program.
+    #[serde(default)]
+    pub client: Option<Subject>,
+    /// The workload that this one is compared with; `null`: with the plan's baseline.
+    #[serde(default)]
+    pub baseline: Option<usize>,
 }
 
 impl Workload {

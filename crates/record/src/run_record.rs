@@ -1,6 +1,6 @@
 //! The whole record.
 
-use crate::{Added, Block, Environment, Plan, Sweep, Verdict, WorkloadResult};
+use crate::{Added, Block, Environment, Lab, Plan, Sweep, Verdict, WorkloadResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub struct RunRecord {
     /// Steps of load and where they bend; `null` unless it is a sweep.
     #[serde(default)]
     pub sweep: Option<Sweep>,
+    /// What was asked of third-party programs; `null` unless it is a lab.
+    #[serde(default)]
+    pub lab: Option<Lab>,
     /// Whether the numbers may be believed; `null` in records from before there was a verdict.
     #[serde(default)]
     pub verdict: Option<Verdict>,
@@ -66,6 +69,10 @@ pub enum Kind {
     Run,
     /// Steps of load, on one target or several.
     Sweep,
+    /// Third-party servers and client libraries, side by side.
+    Lab,
+    /// Read from what another program measured: nothing that this one checks was checked.
+    Imported,
     /// Something that this version does not know.
     #[serde(other)]
     Other,

@@ -77,6 +77,7 @@ pub(crate) fn block(
         sampling_cpu_fraction: samples
             .filter(|_| measured_time > Nanos::ZERO)
             .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
+        client: None,
         phases: Phases {
             resolve: resolve.and_then(|took| {
                 let mut once = Histogram::new();
@@ -529,6 +530,7 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
         interface: None,
         memory: None,
         sampling_cpu_fraction: None,
+        client: None,
     }
 }
 

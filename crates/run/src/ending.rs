@@ -40,6 +40,7 @@ impl Ending<'_> {
             results,
             added,
             sweep: None,
+            lab: None,
             verdict: None,
             warnings: std::mem::take(&mut set_up.warnings),
             conclusion: None,

@@ -92,6 +92,9 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
                 _ => Vec::new(),
             },
         },
+        server: None,
+        client: None,
+        baseline: None,
     }
 }
 

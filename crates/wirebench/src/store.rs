@@ -90,6 +90,8 @@ fn stem(record: &RunRecord) -> String {
     let kind = match record.kind {
         Kind::Ladder => "ladder",
         Kind::Sweep => "sweep",
+        Kind::Lab => "lab",
+        Kind::Imported => "import",
         Kind::Run | Kind::Other => "run",
     };
     format!("{}-{kind}", record.started_at.replace(':', "-"))

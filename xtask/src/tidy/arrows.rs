@@ -19,6 +19,7 @@ const HOUSE: &[Room] = &[
     Room { name: "engine", floor: 3, may_import: &["units"] },
     Room { name: "drive", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "serve", floor: 4, may_import: FLOORS_1_TO_3 },
+    Room { name: "lab", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "probe", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "report", floor: 5, may_import: &["units", "stats", "record"] },
     Room { name: "run", floor: 6, may_import: FLOORS_1_TO_4 },
@@ -26,10 +27,10 @@ const HOUSE: &[Room] = &[
 ];
 const FLOORS_1_TO_3: &[&str] = &["units", "wire", "load", "stats", "record", "engine"];
 const FLOORS_1_TO_4: &[&str] =
-    &["units", "wire", "load", "stats", "record", "engine", "drive", "serve", "probe"];
+    &["units", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe"];
 const EVERYTHING: &[&str] = &[
-    "units", "wire", "load", "stats", "record", "engine", "drive", "serve", "probe", "report",
-    "run",
+    "units", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
+    "report", "run",
 ];
 
 /// Holds every `crates/*/Cargo.toml` against the table, and the table against ARCHITECTURE.md.

@@ -1,13 +1,15 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, Arrival, Block, Capacity, Certificate, Check, Comparison, Connections, Container,
-    ContextSwitches, Counts, Cpu, Ended, Environment, ErrorClass, Estimate, Fairness, Identity,
-    Interface, Kind, Knee, Layer, Level, Lifetime, Limits, Little, Memory, Message, MessageKind,
-    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Pushed, Reason, Resumption, RunRecord,
-    SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Stop,
-    Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts, TimerFloor, Tls, TlsSeen, Tool,
-    Verdict, Verify, Warning, Whole, Wire, Workload, WorkloadResult,
+    Added, Arrival, Block, Capacity, Certificate, Check, Class, ClientReport, Comparison,
+    Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment, ErrorClass, Estimate,
+    Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee, Lab, Layer, LeftOut,
+    Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
+    PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed, Reason, Resumption,
+    RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall,
+    Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts, TimerFloor,
+    Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning, Whole, Wire, Workload,
+    WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -48,6 +50,7 @@ pub(crate) fn record() -> RunRecord {
             received_bytes_per_message: Some(-2.0),
         }],
         sweep: Some(sweep()),
+        lab: Some(lab()),
         verdict: Some(Verdict {
             level: Level::Degraded,
             reasons: vec![Reason {
@@ -181,6 +184,9 @@ fn workload(name: &str, lifetime: Lifetime) -> Workload {
         verify: Verify::EveryByte,
         seed: 7,
         pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
+        server: Some(subject("node-ws")),
+        client: Some(subject("cpp-beast")),
+        baseline: Some(0),
     }
 }
 
@@ -317,6 +323,17 @@ fn block(workload: usize) -> Block {
             generator_rss_bytes: Some(5 << 20),
         }),
         sampling_cpu_fraction: Some(0.002),
+        client: Some(ClientReport {
+            wall_ns: 420_000_000,
+            cpu_ns: Some(210_000_000),
+            cpu_seen_ns: Some(211_000_000),
+            google_benchmark: Some(GoogleBenchmark {
+                name: "ws/beast".to_owned(),
+                iterations: 10_000,
+                real_time_ns: 42_000.5,
+                cpu_time_ns: 21_000.25,
+            }),
+        }),
     }
 }
 
@@ -439,5 +456,55 @@ fn per_metric<T: Clone>(value: T) -> PerMetric<T> {
         generator_cpu_us_per_message: Some(value.clone()),
         server_cpu_us_per_message: Some(value.clone()),
         wire_bytes_per_message: Some(value),
+    }
+}
+
+fn subject(name: &str) -> Subject {
+    Subject {
+        name: name.to_owned(),
+        language: "JavaScript".to_owned(),
+        library: "ws".to_owned(),
+        version: "8.23.0".to_owned(),
+        version_found: Some("8.23.0".to_owned()),
+        licence: "MIT".to_owned(),
+        class: Class::Tuned,
+        options: vec!["perMessageDeflate: false".to_owned()],
+        warm_up: Some(WarmUp {
+            took_ns: 3_000_000_000,
+            windows: 12,
+            first_per_s: 1_000.5,
+            last_per_s: 20_000.25,
+            is_steady: true,
+        }),
+    }
+}
+
+fn lab() -> Lab {
+    Lab {
+        question: "Which is faster?".to_owned(),
+        views: vec![View::Benchmark, View::WallPerMessage],
+        published: Some(Published {
+            source: "somebody, 2012".to_owned(),
+            rows: vec![PublishedRow {
+                name: "raw socket".to_owned(),
+                here: Some("tcp".to_owned()),
+                wall_us: Some(69.5),
+                ..PublishedRow::default()
+            }],
+            notes: vec!["it is not latency".to_owned()],
+        }),
+        left_out: vec![LeftOut { name: "ratchet".to_owned(), reason: "not installed".to_owned() }],
+        footprints: vec![Footprint {
+            subject: "node-ws".to_owned(),
+            library: "ws 8.23.0".to_owned(),
+            from: "npm".to_owned(),
+            packages: Some(1),
+            installed_bytes: Some(162_000),
+            download_bytes: None,
+            floor_bytes: None,
+            program_bytes: None,
+            build_ns: Some(2_000_000_000),
+            missing: Missing::from([("download_bytes".to_owned(), "npm does not say".to_owned())]),
+        }],
     }
 }

@@ -224,7 +224,9 @@ pub(super) fn terminal(record: &RunRecord) -> String {
     match record.kind {
         Kind::Ladder => crate::ladder(record, &Style::default()),
         Kind::Sweep => crate::sweep(record, &Style::default()),
-        Kind::Run | Kind::Other => crate::run(record, &Style::default()),
+        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => {
+            crate::run(record, &Style::default())
+        }
     }
 }
 

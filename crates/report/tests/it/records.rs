@@ -123,6 +123,7 @@ fn record(
         results,
         added: Vec::new(),
         sweep: None,
+        lab: None,
         verdict: None,
         warnings: Vec::new(),
         conclusion: None,
@@ -174,6 +175,9 @@ fn workload(name: &str) -> Workload {
         verify: Verify::EveryByte,
         seed: 7,
         pinning: Pinning::default(),
+        server: None,
+        client: None,
+        baseline: None,
     }
 }
 
@@ -345,6 +349,7 @@ fn block(workload: usize, round: usize) -> Block {
         interface: None,
         memory: None,
         sampling_cpu_fraction: None,
+        client: None,
     }
 }
 

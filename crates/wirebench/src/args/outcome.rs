@@ -72,7 +72,9 @@ pub(crate) fn carry_out_by(
         _ if as_json => record.to_json(),
         Kind::Ladder => report::ladder(&record, &terminal.style()),
         Kind::Sweep => report::sweep(&record, &terminal.style()),
-        Kind::Run | Kind::Other => report::run(&record, &terminal.style()),
+        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => {
+            report::run(&record, &terminal.style())
+        }
     };
     let shown = terminal.result(&page);
     if let Ok(Some(path)) = &kept {
@@ -152,7 +154,7 @@ fn next(record: &RunRecord) -> Option<String> {
                 "wirebench run {target} --rate {rate}/s, for response times at half of that load"
             ))
         }
-        (Kind::Run | Kind::Sweep | Kind::Other, ..) => None,
+        (Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, ..) => None,
     }
 }
 

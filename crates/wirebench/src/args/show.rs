@@ -85,7 +85,7 @@ fn page(record: &RunRecord, style: &report::Style) -> String {
     match record.kind {
         Kind::Ladder => report::ladder(record, style),
         Kind::Sweep => report::sweep(record, style),
-        Kind::Run | Kind::Other => report::run(record, style),
+        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => report::run(record, style),
     }
 }
 
