@@ -14,6 +14,7 @@
 
 mod block;
 mod environment;
+pub mod google_benchmark;
 mod json;
 mod lab;
 mod live;

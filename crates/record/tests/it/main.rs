@@ -3,6 +3,7 @@
 mod counts;
 mod example;
 mod good;
+mod google_benchmark;
 mod json;
 mod schema;
 mod secrets;

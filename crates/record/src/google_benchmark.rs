@@ -1,0 +1,308 @@
+//! What google-benchmark prints as JSON (`--benchmark_format=json`), read into plain values and written from them.
+//!
+//! Left out: complexity estimates (`BigO`, `RMS`), counters of a benchmark's own, and the host's name.
+//!
+//! Start reading at [`read`].
+
+use crate::GoogleBenchmark;
+use serde::{Deserialize, Serialize};
+
+/// Reads the JSON of google-benchmark, of 1.5 and later; keys that are not known are ignored.
+///
+/// # Errors
+///
+/// [`ReadError::Invalid`] for what is not JSON or not of that shape, [`ReadError::Empty`] for one without benchmarks,
+/// [`ReadError::Impossible`] for a time that is negative or has no number.
+pub fn read(json: &str) -> Result<File, ReadError> {
+    let raw: RawFile = serde_json::from_str(json).map_err(|error| ReadError::Invalid {
+        line: error.line(),
+        column: error.column(),
+        what: without_position(&error),
+    })?;
+    let mut benchmarks = Vec::new();
+    for (index, entry) in raw.benchmarks.into_iter().enumerate() {
+        if !COMPLEXITY.contains(&entry.aggregate_name.as_deref().unwrap_or_default()) {
+            benchmarks.push(entry.checked(index)?);
+        }
+    }
+    if benchmarks.is_empty() {
+        return Err(ReadError::Empty);
+    }
+    Ok(File { context: raw.context, benchmarks })
+}
+
+/// What one run of google-benchmark printed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct File {
+    /// Where and when it ran.
+    pub context: Context,
+    /// Its repetitions and what was worked out over them, in its order. Not empty if it was read.
+    pub benchmarks: Vec<Entry>,
+}
+
+impl File {
+    /// As JSON, as google-benchmark would print it, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self).expect("all keys are texts");
+        json.push('\n');
+        json
+    }
+}
+
+/// Where and when google-benchmark ran; what it did not say is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    /// The local time, as ISO 8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// The program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executable: Option<String>,
+    /// How many CPUs there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_cpus: Option<u64>,
+    /// How fast they were said to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mhz_per_cpu: Option<u64>,
+    /// Whether their frequency changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_scaling_enabled: Option<bool>,
+    /// How google-benchmark itself was built: `release` or `debug`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_build_type: Option<String>,
+}
+
+/// One repetition of a benchmark, or something worked out over its repetitions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its name; that of an aggregate ends in `_mean` and the like.
+    pub name: String,
+    /// Which benchmark of the program it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub family_index: Option<u64>,
+    /// And which of its sets of arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_family_instance_index: Option<u64>,
+    /// The name that repetitions and aggregates have in common.
+    pub run_name: String,
+    /// Which of both it is.
+    pub run_type: RunType,
+    /// How many repetitions there were.
+    pub repetitions: u64,
+    /// Which of them this is, from 0; an aggregate has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetition_index: Option<u64>,
+    /// How many threads ran it.
+    pub threads: u64,
+    /// `mean`, `median`, `stddev`, `cv`, or one of the program's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate_name: Option<String>,
+    /// What the times of an aggregate are: most are times; `cv` is a share, and then `time_unit` means nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate_unit: Option<AggregateUnit>,
+    /// Whether it failed; then its times are 0 and mean nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub error_occurred: bool,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// How many iterations; of an aggregate, how many repetitions.
+    pub iterations: u64,
+    /// Mean wall time of an iteration, in `time_unit`.
+    pub real_time: f64,
+    /// Mean CPU time of an iteration, in `time_unit`.
+    pub cpu_time: f64,
+    /// The unit of both.
+    pub time_unit: TimeUnit,
+    /// What the program added in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+impl Entry {
+    /// Its wall time in nanoseconds; the share itself where it is one.
+    pub fn real_time_ns(&self) -> f64 {
+        self.real_time * self.factor()
+    }
+
+    /// Its CPU time, likewise.
+    pub fn cpu_time_ns(&self) -> f64 {
+        self.cpu_time * self.factor()
+    }
+
+    /// As a record has it.
+    pub fn result(&self) -> GoogleBenchmark {
+        GoogleBenchmark {
+            name: self.run_name.clone(),
+            iterations: self.iterations,
+            real_time_ns: self.real_time_ns(),
+            cpu_time_ns: self.cpu_time_ns(),
+        }
+    }
+
+    fn factor(&self) -> f64 {
+        match self.aggregate_unit {
+            Some(AggregateUnit::Percentage) => 1.0,
+            Some(AggregateUnit::Time) | None => self.time_unit.nanoseconds(),
+        }
+    }
+}
+
+/// Whether an entry was measured or worked out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunType {
+    /// Worked out over repetitions.
+    Aggregate,
+    /// A repetition that was measured.
+    #[default]
+    Iteration,
+}
+
+/// What the numbers of an aggregate are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AggregateUnit {
+    /// Shares: 0.01 is 1 %.
+    Percentage,
+    /// Times.
+    Time,
+}
+
+/// The unit of an entry's times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeUnit {
+    /// Milliseconds.
+    Ms,
+    /// Nanoseconds.
+    #[default]
+    Ns,
+    /// Seconds.
+    S,
+    /// Microseconds.
+    Us,
+}
+
+impl TimeUnit {
+    /// How many nanoseconds one is.
+    pub fn nanoseconds(self) -> f64 {
+        match self {
+            Self::Ns => 1.0,
+            Self::Us => 1e3,
+            Self::Ms => 1e6,
+            Self::S => 1e9,
+        }
+    }
+}
+
+/// Why a text is not what google-benchmark prints.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is no benchmark in it.
+    #[error("no benchmark in it: `benchmarks` is empty")]
+    Empty,
+    /// A time can not be.
+    #[error("benchmarks[{index}] ({name:?}): {field} is {value}, which is no time")]
+    Impossible {
+        /// The place of the entry, from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Which of its times.
+        field: &'static str,
+        /// What it is.
+        value: String,
+    },
+    /// It is not JSON, or not of this shape.
+    #[error("line {line}, column {column}: {what}")]
+    Invalid {
+        /// Where, from 1.
+        line: usize,
+        /// And where in that line.
+        column: usize,
+        /// What is wrong there.
+        what: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct RawFile {
+    #[serde(default)]
+    context: Context,
+    benchmarks: Vec<RawEntry>,
+}
+
+/// An entry as it stands there: versions differ in what they leave out.
+#[derive(Deserialize)]
+struct RawEntry {
+    name: String,
+    family_index: Option<u64>,
+    per_family_instance_index: Option<u64>,
+    run_name: Option<String>,
+    #[serde(default)]
+    run_type: RunType,
+    repetitions: Option<u64>,
+    repetition_index: Option<u64>,
+    threads: Option<u64>,
+    aggregate_name: Option<String>,
+    aggregate_unit: Option<AggregateUnit>,
+    #[serde(default)]
+    error_occurred: bool,
+    error_message: Option<String>,
+    iterations: Option<u64>,
+    real_time: Option<f64>,
+    cpu_time: Option<f64>,
+    #[serde(default)]
+    time_unit: TimeUnit,
+    label: Option<String>,
+}
+
+impl RawEntry {
+    fn checked(self, index: usize) -> Result<Entry, ReadError> {
+        let impossible = |field, value: Option<f64>| ReadError::Impossible {
+            index,
+            name: self.name.clone(),
+            field,
+            value: value.map_or_else(|| "missing".to_owned(), |value| value.to_string()),
+        };
+        let time = |field, value: Option<f64>| match value {
+            Some(value) if value >= 0.0 && value.is_finite() => Ok(value),
+            None if self.error_occurred => Ok(0.0),
+            Some(_) | None => Err(impossible(field, value)),
+        };
+        let real_time = time("real_time", self.real_time)?;
+        let cpu_time = time("cpu_time", self.cpu_time)?;
+        Ok(Entry {
+            run_name: self.run_name.unwrap_or_else(|| self.name.clone()),
+            name: self.name,
+            family_index: self.family_index,
+            per_family_instance_index: self.per_family_instance_index,
+            run_type: self.run_type,
+            repetitions: self.repetitions.unwrap_or(1),
+            repetition_index: self.repetition_index,
+            threads: self.threads.unwrap_or(1),
+            aggregate_name: self.aggregate_name,
+            aggregate_unit: self.aggregate_unit,
+            error_occurred: self.error_occurred,
+            error_message: self.error_message,
+            iterations: self.iterations.unwrap_or(0),
+            real_time,
+            cpu_time,
+            time_unit: self.time_unit,
+            label: self.label,
+        })
+    }
+}
+
+/// What serde says, without the position that it puts behind it.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).unwrap_or(&text).to_owned()
+}
+
+/// Aggregates that are no times: how the time grows with the argument, and how badly that fits.
+const COMPLEXITY: [&str; 2] = ["BigO", "RMS"];
