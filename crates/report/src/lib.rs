@@ -1,8 +1,8 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
 //! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`sweep`] steps of load,
-//! [`live_line`] what moves while any goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`]
-//! and [`hgrm`].
+//! and [`terminal`] whichever of them belongs to a record; [`live_line`] is what moves while any goes on, [`compare`] two
+//! records side by side. For programs: [`json`], [`hlog`] and [`hgrm`].
 //! For a browser: [`html`] is the whole page, [`figures`] its charts alone; `web` beside `src` is what makes them move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
@@ -34,6 +34,7 @@ mod stack;
 mod steps;
 mod svg;
 mod sweep;
+mod terminal;
 mod verdict;
 mod words;
 
@@ -47,3 +48,4 @@ pub use page::Style;
 pub use run::run;
 pub use sheet::sheet;
 pub use sweep::sweep;
+pub use terminal::terminal;

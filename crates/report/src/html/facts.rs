@@ -2,7 +2,6 @@
 
 use crate::escape::escape;
 use crate::number;
-use crate::page::Style;
 use crate::published::knee_words;
 use crate::words;
 use record::{Block, Environment, Kind, Knee, Missing, RunRecord, SweepLine, Warning};
@@ -217,17 +216,6 @@ pub(super) fn command(record: &RunRecord) -> String {
     let mut words = vec!["wirebench".to_owned()];
     words.extend(record.command_line.iter().map(quoted));
     words.join(" ")
-}
-
-/// The page that the run ended with in the terminal.
-pub(super) fn terminal(record: &RunRecord) -> String {
-    match record.kind {
-        Kind::Ladder => crate::ladder(record, &Style::default()),
-        Kind::Sweep => crate::sweep(record, &Style::default()),
-        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => {
-            crate::run(record, &Style::default())
-        }
-    }
 }
 
 /// Rows under construction.

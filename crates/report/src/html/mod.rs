@@ -15,6 +15,7 @@ mod tables;
 
 use crate::chart::{Chart, Table};
 use crate::escape::escape;
+use crate::page::Style;
 use crate::published::{self, Finding};
 use crate::svg::{self, Place};
 use crate::{forest, notes, stack, verdict};
@@ -48,7 +49,7 @@ pub fn html(record: &RunRecord) -> String {
         environment: facts::environment(record),
         plan: facts::plan(record),
         command: escape(&facts::command(record)),
-        terminal: facts::terminal(record),
+        terminal: crate::terminal(record, &Style::default()),
         tool: escape(&format!("{} {}", record.tool.name, record.tool.version)),
         policy: policy(),
         style: PAGE_STYLE,

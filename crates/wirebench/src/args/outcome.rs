@@ -35,7 +35,7 @@ pub(crate) fn carry_out(
     terminal: &Terminal,
 ) -> Result<Exit, Failure> {
     carry_out_by(kind, repeat, output, terminal, |with| {
-        run::execute(plan, with.host, with.progress, with.interrupt)
+        run::execute(plan, with.host, with.progress, &mut run::NoJournal, with.interrupt)
     })
 }
 
@@ -68,13 +68,9 @@ pub(crate) fn carry_out_by(
     record.conclusion = report::conclusion(&record);
 
     let kept = store::keep(&record, &destination);
-    let page = match kind {
-        _ if as_json => record.to_json(),
-        Kind::Ladder => report::ladder(&record, &terminal.style()),
-        Kind::Sweep => report::sweep(&record, &terminal.style()),
-        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => {
-            report::run(&record, &terminal.style())
-        }
+    let page = match as_json {
+        true => record.to_json(),
+        false => report::terminal(&record, &terminal.style()),
     };
     let shown = terminal.result(&page);
     if let Ok(Some(path)) = &kept {

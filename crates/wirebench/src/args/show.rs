@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::store;
 use crate::terminal::{Label, Terminal};
-use record::{Kind, ReadError, RunRecord};
+use record::{ReadError, RunRecord};
 use report::ExportError;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, stdin};
@@ -65,7 +65,7 @@ impl Show {
         };
         let record = record(&path).map_err(Failure::usage)?;
         let shown = match self.format {
-            Format::Text => page(&record, &terminal.style()),
+            Format::Text => report::terminal(&record, &terminal.style()),
             Format::Json => report::json(&record),
             Format::Hlog => report::hlog(&record).map_err(cannot_export)?,
             Format::Hgrm => {
@@ -77,15 +77,6 @@ impl Show {
             terminal.say_labelled(Label::Record, &path.display().to_string());
         }
         Ok(Exit::DONE)
-    }
-}
-
-/// What a run of this kind ends with.
-fn page(record: &RunRecord, style: &report::Style) -> String {
-    match record.kind {
-        Kind::Ladder => report::ladder(record, style),
-        Kind::Sweep => report::sweep(record, style),
-        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => report::run(record, style),
     }
 }
 
