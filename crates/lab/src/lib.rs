@@ -7,6 +7,17 @@
 //!
 //! Start reading at [`Manifest`].
 
+mod catalogue;
+mod home;
+pub mod keeper;
+mod launch;
 mod manifest;
+mod reading;
+mod results;
 
+pub use catalogue::{Catalogue, Subject};
+pub use home::{Home, Options, State};
+pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
+pub use reading::ManifestError;
+pub use results::{Moment, Report};
