@@ -21,7 +21,7 @@ pub struct Target {
 impl Target {
     /// The client end of connection `number` of all workers together. `seed` determines its mask keys and handshake
     /// key; the keys of TLS are drawn from the system.
-    pub(crate) fn client(&self, seed: u64, number: u64) -> wire::Connection {
+    pub fn client(&self, seed: u64, number: u64) -> wire::Connection {
         let secured = |inner: wire::Connection| match &self.tls {
             None => inner,
             Some(tls) => tls::Tls::client(tls, inner).into(),

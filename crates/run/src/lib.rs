@@ -22,6 +22,7 @@ mod servers;
 mod setup;
 mod sweep;
 pub mod url;
+pub mod verify;
 mod watch;
 mod written;
 

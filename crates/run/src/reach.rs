@@ -115,16 +115,28 @@ pub(crate) fn transport(
     speech: &Speech,
     workload: &Workload,
 ) -> Result<Transport, RunError> {
+    let reply_len = match &workload.expect {
+        Expect::Exactly(reply) => reply.len(),
+        Expect::Anything | Expect::Echo | Expect::InSequence | Expect::Oracle => {
+            workload.content.payload().len()
+        }
+    };
+    transport_for(url, speech, reply_len)
+}
+
+/// The same for replies of `reply_len` bytes, which only matters where nothing else says where they end.
+///
+/// # Errors
+///
+/// As there.
+pub(crate) fn transport_for(
+    url: &Url,
+    speech: &Speech,
+    reply_len: usize,
+) -> Result<Transport, RunError> {
     let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
     Ok(match url.scheme {
-        Scheme::Tcp | Scheme::Tls | Scheme::Unix => Transport::Raw {
-            reply_len: match &workload.expect {
-                Expect::Exactly(reply) => reply.len(),
-                Expect::Anything | Expect::Echo | Expect::InSequence | Expect::Oracle => {
-                    workload.content.payload().len()
-                }
-            },
-        },
+        Scheme::Tcp | Scheme::Tls | Scheme::Unix => Transport::Raw { reply_len },
         Scheme::TcpFramed | Scheme::TlsFramed => Transport::Framed(framed::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),

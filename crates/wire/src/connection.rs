@@ -81,6 +81,10 @@ impl Protocol for Connection {
         each!(self, protocol => protocol.end())
     }
 
+    fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        each!(self, protocol => protocol.ping(payload, tx))
+    }
+
     fn layers(&self) -> Layers {
         each!(self, protocol => protocol.layers())
     }

@@ -48,7 +48,7 @@ pub enum Event<'a> {
     Message(Message<'a>),
     /// The opening handshake is complete; messages may be sent. Never comes from a protocol without one.
     Open,
-    /// A ping of the peer; its answer is in `tx` already.
+    /// A ping of the peer, or another sign that it lives; the answer, where it wants one, is in `tx` already.
     Ping(&'a [u8]),
     /// A pong of the peer.
     Pong(&'a [u8]),
@@ -207,6 +207,15 @@ pub trait Protocol {
     /// What was cut off: a handshake, a frame, a reply.
     fn end(&mut self) -> Result<Event<'_>, PeerError>;
 
+    /// Asks the peer for a sign of life: appends a ping with `payload` to `tx`, which [`Event::Pong`] answers.
+    ///
+    /// # Errors
+    ///
+    /// The protocol has no ping, or not of that length, or the connection is not open; `tx` is unchanged.
+    fn ping(&mut self, _payload: &[u8], _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        Err(MisuseError::NoPing)
+    }
+
     /// What has been added to the bytes in both directions by layers other than framing.
     fn layers(&self) -> Layers {
         Layers::default()
@@ -274,6 +283,9 @@ pub enum MisuseError {
         /// What it had to be.
         expected: &'static str,
     },
+    /// The protocol has no ping that a client may send.
+    #[error("the protocol has no ping")]
+    NoPing,
     /// Messages cannot be sent before the opening handshake is complete, nor after the end began.
     #[error("the connection is not open")]
     NotOpen,

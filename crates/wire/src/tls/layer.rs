@@ -105,6 +105,15 @@ impl<P: Protocol> Protocol for Tls<P> {
         if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 
+    fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        let from = tx.len();
+        self.inner.ping(payload, tx)?;
+        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+    }
+
     #[inline]
     fn receive<'a, 'b: 'a>(
         &'a mut self,

@@ -299,7 +299,7 @@ fn read_len(short: u8, rest: &[u8]) -> Result<Option<(u64, &[u8])>, PeerError> {
 pub(super) const HEADER_LEN_MAX: usize = 2 + 8 + 4;
 
 /// The longest payload of a control frame (§5.5).
-const CONTROL_LEN_MAX: u64 = 125;
+pub(super) const CONTROL_LEN_MAX: u64 = 125;
 
 const FINAL: u8 = 0x80;
 /// RSV1: the message that begins here is compressed (RFC 7692 §6).

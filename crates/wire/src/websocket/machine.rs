@@ -219,6 +219,18 @@ impl Protocol for WebSocket {
         }
     }
 
+    fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let (len, max) = (payload.len() as u64, frame::CONTROL_LEN_MAX);
+        if !matches!(self.state, State::Open) {
+            return Err(MisuseError::NotOpen);
+        }
+        if len > max {
+            return Err(MisuseError::TooLong { len, max });
+        }
+        frame::write(PING, self.fresh_key(), payload, tx);
+        Ok(())
+    }
+
     fn layers(&self) -> Layers {
         match &self.codec {
             Some(codec) => Layers {
@@ -485,6 +497,7 @@ impl WebSocket {
 }
 
 const CLOSE: Opcode = Opcode::Control(Control::Close);
+const PING: Opcode = Opcode::Control(Control::Ping);
 const PONG: Opcode = Opcode::Control(Control::Pong);
 
 #[cfg(test)]

@@ -1,0 +1,85 @@
+//! The messages that are sent, and how a reply that is not what it must be differs.
+
+use super::Extent;
+use wire::{Excerpt, Kind};
+
+/// Lengths of messages: around every length at which a frame of WebSocket has another header, none, one, and one that
+/// fits no buffer of a socket.
+pub(super) const fn lens(extent: Extent) -> &'static [usize] {
+    match extent {
+        Extent::Full => &[0, 1, 125, 126, 127, 65_535, 65_536, 1 << 20],
+        Extent::Short => &[0, 125, 126, 65_536],
+    }
+}
+
+/// A message of `len` bytes: text has characters of one to four bytes, binary has every byte.
+pub(super) fn payload(kind: Kind, len: usize) -> Vec<u8> {
+    match kind {
+        Kind::Binary => BYTES.into_iter().cycle().take(len).collect(),
+        Kind::Text => {
+            let mut text = CHARACTERS.repeat(len / CHARACTERS.len());
+            text.push_str(&"x".repeat(len - text.len()));
+            text.into_bytes()
+        }
+    }
+}
+
+/// That `came` is `expected`.
+///
+/// # Errors
+///
+/// How it differs.
+pub(super) fn compare(expected: &[u8], came: &[u8]) -> Result<(), String> {
+    if came.len() != expected.len() {
+        let (wanted, said) = (expected.len(), Excerpt::new(came));
+        return Err(format!("a reply of {} bytes, {wanted} expected: {said}", came.len()));
+    }
+    match expected.iter().zip(came).position(|(expected, came)| expected != came) {
+        None => Ok(()),
+        Some(at) => {
+            let (expected, said) = (Excerpt::new(&expected[at..]), Excerpt::new(&came[at..]));
+            Err(format!("the reply differs from byte {at} on: {said}, {expected} expected"))
+        }
+    }
+}
+
+/// Every byte, and a length that no power of two divides, so that what is moved by a buffer is seen.
+const BYTES: [u8; 257] = {
+    let mut bytes = [0; 257];
+    let mut value = 0_u8;
+    let mut index = 0;
+    while index < bytes.len() {
+        bytes[index] = value;
+        value = value.wrapping_add(1);
+        index += 1;
+    }
+    bytes
+};
+
+/// One character of each length in UTF-8, with what JSON must escape, and what JavaScript would take for a line's end.
+const CHARACTERS: &str = "aé€😀\"\\\n\u{2028}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_the_length_that_was_asked_for() {
+        for kind in [Kind::Binary, Kind::Text] {
+            for len in (0..300).chain(lens(Extent::Full).iter().copied()) {
+                let payload = payload(kind, len);
+                assert_eq!(payload.len(), len);
+                assert!(kind == Kind::Binary || std::str::from_utf8(&payload).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_says_where_it_is() {
+        assert_eq!(compare(b"abc", b"abc"), Ok(()));
+        let differs = "the reply differs from byte 1 on: \"xc\", \"bc\" expected";
+        assert_eq!(compare(b"abc", b"axc"), Err(differs.to_owned()));
+        let short = "a reply of 2 bytes, 3 expected: \"ab\"";
+        assert_eq!(compare(b"abc", b"ab"), Err(short.to_owned()));
+    }
+}

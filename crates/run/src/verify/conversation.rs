@@ -1,0 +1,225 @@
+//! One connection to a server, and what is said on it, a sentence at a time.
+
+use crate::reach::Context;
+use drive::Target;
+use engine::epoll::Epoll;
+use engine::{Completion, ConnectionId, Engine};
+use std::collections::VecDeque;
+use units::Nanos;
+use wire::{Closed, Connection, Event, Excerpt, Input, Kind, Message, Opening, Protocol, Secured};
+
+/// An open connection. Closed when dropped.
+pub(super) struct Conversation<'a> {
+    context: Context<'a>,
+    engine: Epoll,
+    heard: VecDeque<Heard>,
+    id: ConnectionId,
+    machine: Connection,
+    rx: Vec<u8>,
+    tx: Vec<u8>,
+}
+
+/// What the server said.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It ended the conversation.
+    Closed(String),
+    /// A message.
+    Message(Kind, Vec<u8>),
+    /// The opening handshake is complete.
+    Open,
+    /// A pong.
+    Pong(Vec<u8>),
+    /// It refused a message, with words.
+    Refused(String),
+}
+
+impl<'a> Conversation<'a> {
+    /// Connects, and completes the opening handshake.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong.
+    pub(super) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
+        let mut engine = Epoll::new(context.clock).map_err(|error| error.to_string())?;
+        let id = engine.connect(&target.address, None);
+        let machine = target.client(SEED, 0);
+        let (rx, tx) = (vec![0; RX_LEN], Vec::new());
+        let mut open = Self { context, engine, heard: VecDeque::new(), id, machine, rx, tx };
+        let heard = open.hear("the opening handshake")?;
+        if heard == Heard::Open { Ok(open) } else { Err(heard.instead_of("the opening handshake")) }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// The protocol does not let it be sent.
+    pub(super) fn say(&mut self, kind: Kind, payload: &[u8]) -> Result<(), String> {
+        let sent = self.machine.send(Message { kind, payload }, &mut self.tx);
+        self.flush();
+        sent.map_err(|error| error.to_string())
+    }
+
+    /// Sends a ping.
+    ///
+    /// # Errors
+    ///
+    /// The protocol does not let it be sent.
+    pub(super) fn ping(&mut self, payload: &[u8]) -> Result<(), String> {
+        let sent = self.machine.ping(payload, &mut self.tx);
+        self.flush();
+        sent.map_err(|error| error.to_string())
+    }
+
+    /// Starts the end; whether the server owes an answer.
+    pub(super) fn close(&mut self) -> bool {
+        let is_answered = self.machine.close(&mut self.tx);
+        self.flush();
+        is_answered
+    }
+
+    /// What the server says next; `awaited` is what it should be.
+    ///
+    /// # Errors
+    ///
+    /// It breaks the protocol, cuts the connection, or says nothing for [`PATIENCE`].
+    pub(super) fn hear(&mut self, awaited: &str) -> Result<Heard, String> {
+        let until = self.engine.now() + PATIENCE;
+        loop {
+            if let Some(heard) = self.heard.pop_front() {
+                return Ok(heard);
+            }
+            if let Some(completion) = self.engine.complete(&mut self.rx) {
+                self.take(completion, awaited)?;
+                continue;
+            }
+            self.context.check().map_err(|error| error.to_string())?;
+            let now = self.engine.now();
+            if now >= until {
+                return Err(format!("{awaited} did not come within {PATIENCE}"));
+            }
+            self.engine.wait(until.min(now + INTERRUPT_POLL));
+        }
+    }
+
+    /// Says a message and takes its reply: its kind and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::say`] and [`Self::hear`]; or something else came.
+    pub(super) fn ask(&mut self, kind: Kind, payload: &[u8]) -> Result<(Kind, Vec<u8>), String> {
+        self.say(kind, payload)?;
+        let heard = self.hear("the reply")?;
+        if let Heard::Message(kind, payload) = heard {
+            return Ok((kind, payload));
+        }
+        Err(heard.instead_of("the reply"))
+    }
+
+    fn take(&mut self, completion: Completion, awaited: &str) -> Result<(), String> {
+        match completion {
+            Completion::Connected(_) => {
+                if self.machine.open(&mut self.tx) == Opening::Done {
+                    self.heard.push_back(Heard::Open);
+                }
+                self.flush();
+                Ok(())
+            }
+            Completion::Received { len, .. } => self.understand(len),
+            Completion::Ended(_) => {
+                let ended = self.machine.end().map(|event| Heard::of(&event));
+                match ended.map_err(|error| error.to_string())? {
+                    Some(heard) => self.heard.push_back(heard),
+                    None => {
+                        return Err(format!(
+                            "the server ended the connection, {awaited} was awaited"
+                        ));
+                    }
+                }
+                Ok(())
+            }
+            Completion::Failed(_, error) => Err(format!("{error}, {awaited} was awaited")),
+            Completion::Accepted(_) => Ok(()),
+        }
+    }
+
+    fn understand(&mut self, len: usize) -> Result<(), String> {
+        let mut input = Input::new(&mut self.rx[..len]);
+        let broken = loop {
+            match self.machine.receive(&mut input, &mut self.tx) {
+                Ok(Some(event)) => self.heard.extend(Heard::of(&event)),
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        self.flush();
+        broken.map_or(Ok(()), Err)
+    }
+
+    fn flush(&mut self) {
+        if !self.tx.is_empty() {
+            self.engine.send(self.id, &self.tx);
+            self.tx.clear();
+        }
+    }
+}
+
+impl Heard {
+    /// `None` for what needs no attention.
+    fn of(event: &Event<'_>) -> Option<Self> {
+        match event {
+            Event::Closed(closed) => Some(Self::Closed(closed_text(closed))),
+            Event::Message(message) => Some(Self::Message(message.kind, message.payload.to_vec())),
+            Event::Open => Some(Self::Open),
+            Event::Secured(Secured { opening: Opening::Done, .. }) => Some(Self::Open),
+            Event::Pong(payload) => Some(Self::Pong(payload.to_vec())),
+            Event::Refused { code, body } => {
+                Some(Self::Refused(format!("status {code}: {}", Excerpt::new(body))))
+            }
+            Event::Ping(_) | Event::Pushed(_) | Event::Secured(_) => None,
+        }
+    }
+
+    /// That it came while something else was awaited.
+    pub(super) fn instead_of(&self, awaited: &str) -> String {
+        let came = match self {
+            Self::Closed(words) | Self::Refused(words) => words.clone(),
+            Self::Message(kind, payload) => {
+                let said = Excerpt::new(payload);
+                format!("a {} message of {} bytes, {said},", kind_text(*kind), payload.len())
+            }
+            Self::Open => "a second opening handshake".to_owned(),
+            Self::Pong(payload) => format!("a pong with {}", Excerpt::new(payload)),
+        };
+        format!("{came} in place of {awaited}")
+    }
+}
+
+/// As it stands in a sentence.
+pub(super) const fn kind_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Binary => "binary",
+        Kind::Text => "text",
+    }
+}
+
+fn closed_text(closed: &Closed<'_>) -> String {
+    let reason = Excerpt::new(closed.reason.as_bytes());
+    match closed.code {
+        Some(code) => format!("the end of the conversation with code {code} and {reason}"),
+        None => "the end of the conversation".to_owned(),
+    }
+}
+
+/// How long a server may take to say anything.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+
+/// How often the wish to stop is looked at.
+const INTERRUPT_POLL: Nanos = Nanos::from_millis(100);
+
+/// How much is read at once.
+const RX_LEN: usize = 64 << 10;
+
+/// What mask keys follow from.
+const SEED: u64 = 1;

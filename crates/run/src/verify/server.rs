@@ -1,0 +1,242 @@
+//! What is asked of a server.
+
+use super::content::{compare, lens, payload};
+use super::conversation::{Conversation, Heard, kind_text};
+use super::{Check, Extent, ServerQuestions};
+use crate::reach::{Context, check_public, resolve, tls, transport_for};
+use crate::{Scheme, Speech, Tls, Url};
+use drive::Target;
+use engine::Address;
+use engine::clock::Clock;
+use std::sync::atomic::AtomicUsize;
+use units::Nanos;
+use wire::Kind;
+use wire::tls::Client;
+
+/// Asks a server that listens for all that it is to be timed at, and says what came of each question, in their order.
+/// One that does not even take a connection has one check, which failed.
+///
+/// `interrupt` holds the number of the signal that asks to stop; what is asked then fails.
+pub fn verify_server(questions: &ServerQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
+    let context = Context { clock: Clock::start(), interrupt };
+    let asking = Asking::new(questions, context)
+        .and_then(|asking| asking.connect(1, &questions.url.path).map(|_| asking));
+    let asking = match asking {
+        Ok(asking) => asking,
+        Err(reason) => return vec![Check::new("connection", Err(reason))],
+    };
+    let scheme = questions.url.scheme;
+    match (scheme.is_game(), scheme.plain()) {
+        (true, _) => {
+            vec![Check::not_asked("echo", "an event of a game is not sent back as it came")]
+        }
+        (false, Scheme::Http) if questions.limits.files_only => asking.files(),
+        (false, Scheme::Http) => asking.posts(),
+        (false, plain) => asking.messages(plain),
+    }
+}
+
+/// Whom to ask what.
+struct Asking<'a> {
+    address: Address,
+    context: Context<'a>,
+    questions: &'a ServerQuestions<'a>,
+    tls: Option<Client>,
+}
+
+impl<'a> Asking<'a> {
+    fn new(questions: &'a ServerQuestions<'a>, context: Context<'a>) -> Result<Self, String> {
+        let url = questions.url;
+        let words = |error: crate::RunError| error.to_string();
+        let addresses = resolve(url, RESOLVE_MAX, context.clock).map_err(words)?.addresses;
+        check_public(&addresses, false).map_err(words)?;
+        let address = addresses.into_iter().next().ok_or("the host has no address")?;
+        let tls = tls(url, &speech(url), questions.authority_pem).map_err(words)?;
+        Ok(Self { address, context, questions, tls })
+    }
+
+    /// Opens a connection for replies of `reply_len` bytes, to the service at `path`.
+    fn connect(&self, reply_len: usize, path: &str) -> Result<Conversation<'a>, String> {
+        let url = Url { path: path.to_owned(), ..self.questions.url.clone() };
+        let mut speech = speech(&url);
+        if self.questions.limits.files_only {
+            "GET".clone_into(&mut speech.method);
+        }
+        let transport =
+            transport_for(&url, &speech, reply_len).map_err(|error| error.to_string())?;
+        let (address, tls) = (self.address.clone(), self.tls.clone());
+        let target = Target { address, sources: Vec::new(), transport, tls };
+        Conversation::open(&target, self.context)
+    }
+
+    /// Whether nothing says where a message ends.
+    fn is_stream(&self) -> bool {
+        matches!(self.questions.url.scheme.plain(), Scheme::Tcp | Scheme::Unix)
+    }
+
+    /// What messages are answered with.
+    fn answer_text(&self) -> &'static str {
+        if self.questions.reply.is_some() { "reply to a message" } else { "echo" }
+    }
+
+    /// What a message is to be answered with.
+    fn answer<'m>(&'m self, sent: &'m [u8]) -> &'m [u8] {
+        self.questions.reply.unwrap_or(sent)
+    }
+
+    /// Why a message of that kind and length is not asked for.
+    fn why_not(&self, kind: Kind, len: usize) -> Option<String> {
+        let (limits, scheme) = (self.questions.limits, self.questions.url.scheme.plain());
+        let is_binary = kind == Kind::Binary && scheme == Scheme::WebSocket;
+        let is_long = limits.message_max.is_some_and(|max| len as u64 > max);
+        if limits.text_only && is_binary || is_long {
+            return Some(limits.why.clone());
+        }
+        let is_unseen = len == 0 && (self.is_stream() || scheme == Scheme::Styx);
+        is_unseen.then(|| format!("over {scheme} there is no message without bytes"))
+    }
+}
+
+/// Messages on a connection.
+impl<'a> Asking<'a> {
+    fn messages(&self, plain: Scheme) -> Vec<Check> {
+        let is_websocket = plain == Scheme::WebSocket;
+        let kinds = if is_websocket { &[Kind::Text, Kind::Binary][..] } else { &[Kind::Binary] };
+        let mut checks = self.echoes(kinds);
+        if is_websocket && self.questions.extent == Extent::Full {
+            checks.push(Check::new("ping", self.pong()));
+            checks.push(Check::new("close", self.end()));
+        }
+        checks
+    }
+
+    /// Messages of every length, of each of the kinds.
+    fn echoes(&self, kinds: &[Kind]) -> Vec<Check> {
+        let lens = match self.questions.reply {
+            // Without framing so many bytes are answered by as many.
+            Some(reply) if self.is_stream() => vec![reply.len()],
+            _ => lens(self.questions.extent).to_vec(),
+        };
+        let mut open = None;
+        let mut checks = Vec::new();
+        for kind in kinds {
+            for len in &lens {
+                let what = format!("{} of {len} bytes, {}", self.answer_text(), kind_text(*kind));
+                checks.push(match self.why_not(*kind, *len) {
+                    Some(why) => Check::not_asked(what, why),
+                    None => Check::new(what, self.echo(&mut open, *kind, *len)),
+                });
+            }
+        }
+        checks
+    }
+
+    /// On the connection that is open, if that can be used again; it is put back if all went well.
+    fn echo(
+        &self,
+        open: &mut Option<Conversation<'a>>,
+        kind: Kind,
+        len: usize,
+    ) -> Result<(), String> {
+        let mut conversation = match open.take().filter(|_| !self.is_stream()) {
+            Some(open) => open,
+            None => self.connect(len, &self.questions.url.path)?,
+        };
+        let sent = payload(kind, len);
+        let (kind_of_reply, reply) = conversation.ask(kind, &sent)?;
+        if kind_of_reply != kind {
+            let (kind, came) = (kind_text(kind), kind_text(kind_of_reply));
+            return Err(format!("the reply to a {kind} message is {came}"));
+        }
+        compare(self.answer(&sent), &reply)?;
+        *open = Some(conversation);
+        Ok(())
+    }
+
+    /// A ping is answered with its payload (RFC 6455 §5.5.3).
+    fn pong(&self) -> Result<(), String> {
+        let mut conversation = self.connect(1, &self.questions.url.path)?;
+        conversation.ping(PING)?;
+        let heard = conversation.hear("the pong")?;
+        if let Heard::Pong(payload) = heard {
+            return compare(PING, &payload);
+        }
+        Err(heard.instead_of("the pong"))
+    }
+
+    /// A Close is answered with one (RFC 6455 §5.5.1).
+    fn end(&self) -> Result<(), String> {
+        let mut conversation = self.connect(1, &self.questions.url.path)?;
+        conversation.close();
+        let heard = conversation.hear("the answer to a Close")?;
+        if let Heard::Closed(_) = heard { Ok(()) } else { Err(heard.instead_of("it")) }
+    }
+}
+
+/// Requests of HTTP: each on a connection of its own, and then two on one.
+impl Asking<'_> {
+    fn posts(&self) -> Vec<Check> {
+        let what = |len: usize| format!("{} of {len} bytes, POST", self.answer_text());
+        self.requests(what, |lens| self.post(lens))
+    }
+
+    fn post(&self, lens: &[usize]) -> Result<(), String> {
+        let mut conversation = self.connect(1, &self.questions.url.path)?;
+        for len in lens {
+            let sent = payload(Kind::Binary, *len);
+            let (_, reply) = conversation.ask(Kind::Binary, &sent)?;
+            compare(self.answer(&sent), &reply)?;
+        }
+        Ok(())
+    }
+
+    /// A server that has nothing but files, called by their lengths.
+    fn files(&self) -> Vec<Check> {
+        let mut checks = self.requests(|len| format!("GET /{len}"), |lens| self.file(lens));
+        let why = self.questions.limits.why.clone();
+        checks.push(Check::not_asked("echo of a POST", why));
+        checks
+    }
+
+    /// The file of the first length, as many times as there are lengths.
+    fn file(&self, lens: &[usize]) -> Result<(), String> {
+        let len = lens[0];
+        let mut conversation = self.connect(1, &format!("/{len}"))?;
+        for _ in lens {
+            let (_, body) = conversation.ask(Kind::Binary, b"")?;
+            if body.len() != len {
+                return Err(format!("a body of {} bytes, {len} expected", body.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn requests(
+        &self,
+        what: impl Fn(usize) -> String,
+        ask: impl Fn(&[usize]) -> Result<(), String>,
+    ) -> Vec<Check> {
+        let of_len = |len: &usize| match self.why_not(Kind::Binary, *len) {
+            Some(why) => Check::not_asked(what(*len), why),
+            None => Check::new(what(*len), ask(&[*len])),
+        };
+        let mut checks: Vec<Check> = match self.questions.extent {
+            Extent::Full => lens(Extent::Full).iter().map(of_len).collect(),
+            Extent::Short => return vec![of_len(&1)],
+        };
+        checks.push(Check::new("two requests on a connection", ask(&[1, 1])));
+        checks
+    }
+}
+
+/// What a client says besides its messages: what is usual.
+fn speech(url: &Url) -> Speech {
+    let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
+    Speech { tls: Tls::usual(url.scheme, now_unix_s), ..Speech::default() }
+}
+
+/// What a ping carries.
+const PING: &[u8] = b"are you there?";
+
+/// How long a name may take to be resolved.
+const RESOLVE_MAX: Nanos = Nanos::from_secs(5);
