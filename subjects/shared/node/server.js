@@ -1,0 +1,23 @@
+// What a server subject is told by its environment, and how it says that it stands; docs/SUBJECTS.md.
+"use strict";
+
+const { readFileSync } = require("fs");
+
+const { WIREBENCH_HOST, WIREBENCH_PORT, WIREBENCH_REPLY, WIREBENCH_TLS_CERT, WIREBENCH_TLS_KEY } = process.env;
+const host = WIREBENCH_HOST || "127.0.0.1";
+
+module.exports = {
+  host,
+  port: Number(WIREBENCH_PORT || 0),
+  /** What every message is answered by; undefined: by itself. */
+  reply: WIREBENCH_REPLY,
+  backlog: Number(process.env.WIREBENCH_BACKLOG || 4096),
+  messageMax: Number(process.env.WIREBENCH_MESSAGE_MAX || 16 << 20),
+  /** `cert` and `key`; null: nobody asked for TLS. */
+  tls: WIREBENCH_TLS_CERT ? { cert: readFileSync(WIREBENCH_TLS_CERT), key: readFileSync(WIREBENCH_TLS_KEY) } : null,
+
+  /** Says that `scheme` is served on `port`. */
+  ready: (scheme, port, path = "/") => process.stdout.write(`ready ${scheme}://${host}:${port}${path}\n`),
+};
+
+process.on("SIGTERM", () => process.exit(0));
