@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 use units::{Instant, Nanos};
 
 /// Where in the plan a block belongs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) workload: usize,
     pub(crate) round: usize,
@@ -304,7 +304,7 @@ fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
         None => {
             let reason = match task.measurement.peer {
                 Peer::Given(_) => "the server is not ours to look into",
-                Peer::Embedded(_) => "the server's process has ended",
+                Peer::Embedded(_) | Peer::Subject(_) => "the server's process has ended",
             };
             missing(&mut cpu.missing, &CPU_FIELDS[1..3], reason);
         }

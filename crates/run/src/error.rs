@@ -43,6 +43,14 @@ pub enum RunError {
     /// The machine does not allow that many connections.
     #[error(transparent)]
     Shortage(#[from] probe::Shortage),
+    /// A server or client library of others did not come up, or cannot do what is asked of it.
+    #[error("{name}: {reason}")]
+    Subject {
+        /// Which.
+        name: String,
+        /// What it said, or what happened instead.
+        reason: String,
+    },
     /// Nobody answers, at none of the addresses.
     #[error("cannot reach {target}: {}; is a server listening there?", attempts_text(attempts))]
     Unreachable {

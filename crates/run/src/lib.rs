@@ -10,6 +10,7 @@ mod block;
 mod collect;
 mod ending;
 mod error;
+mod journal;
 mod live;
 mod plan;
 mod progress;
@@ -28,7 +29,10 @@ mod written;
 
 pub use drive::OPENING_MAX;
 pub use error::RunError;
-pub use plan::{Bots, Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
+pub use journal::{Entry, Journal, JournalFile, NoJournal};
+pub use plan::{
+    Bots, Embedded, Measurement, Order, Peer, Plan, Speech, SubjectClient, SubjectServer, Tls,
+};
 pub use progress::{Behind, News, Progress};
 pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};
@@ -67,7 +71,8 @@ pub struct Host {
 }
 
 /// Executes `plan` and answers with all that it left behind. `interrupt` holds the number of the signal that asks to
-/// stop, 0 while none does: the record is then a partial one, and says so.
+/// stop, 0 while none does: the record is then a partial one, and says so. Blocks that `journal` has are not run again,
+/// and it keeps those that are.
 ///
 /// # Errors
 ///
@@ -76,13 +81,15 @@ pub fn execute(
     plan: &Plan,
     host: &Host,
     progress: &mut dyn Progress,
+    journal: &mut dyn Journal,
     interrupt: &AtomicUsize,
 ) -> Result<RunRecord, RunError> {
     let clock = Clock::start();
     let mut set_up = SetUp::new(plan, host, Context { clock, interrupt }, progress)?;
     progress.report(News::Begin { expected: set_up.expected });
     let mut stage = Stage::new(&mut set_up, Context { clock, interrupt }, progress);
-    let mut kept = Vec::new();
+    let mut kept: Vec<Kept> =
+        journal.take().into_iter().filter_map(|entry| Kept::again(plan, entry.block)).collect();
     let order = plan.blocks();
     let total = plan.measurements.len() * order.len();
     for (round, workload) in order
@@ -94,9 +101,15 @@ pub fn execute(
             break;
         }
         let place = Place { workload, round };
+        if kept.iter().any(|kept| kept.place() == place) {
+            continue;
+        }
         let one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total))?;
         let name = &plan.measurements[workload].name;
         stage.progress.report(News::Block { name, block: &one.block, index: kept.len(), total });
+        if interrupt.load(Ordering::Relaxed) == 0 {
+            journal.keep(&Entry { block: one.block.clone(), server: None, client: None });
+        }
         kept.push(one);
     }
     let signal = interrupt.load(Ordering::Relaxed);

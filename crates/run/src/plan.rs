@@ -6,6 +6,8 @@ use load::{PayloadKind, Workload};
 use serve::Share;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 use wire::game::Seat;
 use wire::tls::{ClientOptions, Trust};
@@ -20,7 +22,7 @@ pub struct Plan {
     pub rounds: u32,
     /// In which order the blocks of a round run.
     pub order: Order,
-    /// The measurement (its index) that all others are compared with.
+    /// The measurement (its index) that all others are compared with, unless they name another.
     pub baseline: Option<usize>,
     /// Which measurements are another one with a layer more.
     pub layers: Vec<record::Layer>,
@@ -28,9 +30,14 @@ pub struct Plan {
     pub seed: u64,
     /// Whether addresses that are neither loopback nor private may be loaded.
     pub public_allowed: bool,
+    /// How long a subject that compiles while it runs is brought to its speed at most, before its first block.
+    pub jit_warm_up_max: Nanos,
 }
 
 impl Plan {
+    /// What is usual for [`Plan::jit_warm_up_max`].
+    pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
+
     /// Which measurement each block of each round runs: every round has each once.
     pub fn blocks(&self) -> Vec<Vec<usize>> {
         let mut random = Random::new(self.seed);
@@ -63,6 +70,12 @@ pub struct Measurement {
     pub name: String,
     /// Who answers.
     pub peer: Peer,
+    /// What it answers to every message; `None`: that message. Only where it is started by us.
+    pub reply: Option<String>,
+    /// Who sends; `None`: this program.
+    pub client: Option<SubjectClient>,
+    /// The measurement (its index) that this one is compared with; `None`: with the plan's baseline.
+    pub baseline: Option<usize>,
     /// What is said besides the messages.
     pub speech: Speech,
     /// The whole load, before it is divided among threads.
@@ -89,6 +102,8 @@ pub enum Peer {
     Embedded(Embedded),
     /// Whoever listens there.
     Given(Url),
+    /// A program of others, started for the run as a child process.
+    Subject(SubjectServer),
 }
 
 impl Peer {
@@ -97,8 +112,39 @@ impl Peer {
         match self {
             Self::Embedded(embedded) => embedded.scheme,
             Self::Given(url) => url.scheme,
+            Self::Subject(server) => server.scheme,
         }
     }
+
+    /// Whether its process is started, watched and ended by us.
+    pub const fn is_ours(&self) -> bool {
+        match self {
+            Self::Embedded(_) | Self::Subject(_) => true,
+            Self::Given(_) => false,
+        }
+    }
+}
+
+/// A server that others wrote. Measurements that want the same one, with the same reply, share its process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectServer {
+    /// Which.
+    pub subject: Arc<lab::Subject>,
+    /// The folder that it is installed in.
+    pub installed: PathBuf,
+    /// What it is to be spoken to; one of those that its manifest has.
+    pub scheme: Scheme,
+}
+
+/// A client library that others wrote, with what little drives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectClient {
+    /// Which.
+    pub subject: Arc<lab::Subject>,
+    /// The folder that it is installed in.
+    pub installed: PathBuf,
+    /// The host that it is to connect to in place of the one that the server says, e.g. `localhost`.
+    pub host: Option<String>,
 }
 
 /// One of our own servers. Measurements that want the same one share it.

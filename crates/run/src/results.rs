@@ -1,6 +1,7 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
 use crate::block::{Collected, Measured};
+use crate::collect::Place;
 use crate::plan::{Measurement, Plan};
 use load::{Arrival, Lifetime};
 use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Summary, WorkloadResult};
@@ -11,6 +12,34 @@ use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
 pub(crate) struct Kept {
     pub(crate) block: Block,
     pub(crate) headline: Headline,
+}
+
+impl Kept {
+    /// A block that was kept before; `None` if it is none of `plan`, or cannot be read.
+    pub(crate) fn again(plan: &Plan, block: Block) -> Option<Self> {
+        let measurement = plan.measurements.get(block.workload)?;
+        let is_known = block.round < plan.rounds as usize;
+        let times = match (measurement.workload.arrival, measurement.workload.lifetime) {
+            (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
+                block.open_loop.as_ref().and_then(|times| times.response.as_ref())
+            }
+            (Arrival::Think { .. }, _) | (Arrival::Closed { .. }, Lifetime::Long) => {
+                block.round_trip.as_ref()
+            }
+            (Arrival::Closed { .. }, Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
+        };
+        let times = times.map_or_else(|| Ok(Histogram::new()), Summary::histogram).ok()?;
+        let headline = match measurement.workload.arrival {
+            Arrival::Open { .. } | Arrival::Sessions { .. } => Headline::Response(times),
+            Arrival::Think { .. } | Arrival::Closed { .. } => Headline::RoundTrip(times),
+        };
+        is_known.then_some(Self { block, headline })
+    }
+
+    /// Where in the plan it belongs.
+    pub(crate) fn place(&self) -> Place {
+        Place { workload: self.block.workload, round: self.block.round }
+    }
 }
 
 /// What a message's time is in tables.
@@ -295,7 +324,7 @@ fn correct(results: &mut [WorkloadResult]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::{self, Place};
+    use crate::collect;
     use crate::plan::Order;
     use units::{Instant, Nanos};
 
@@ -360,6 +389,7 @@ mod tests {
             layers: layers.collect(),
             seed: 7,
             public_allowed: false,
+            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
         }
     }
 

@@ -106,7 +106,7 @@ impl SetUp {
             let ready = set_up.prepare(plan, measurement, host, context);
             set_up.embedded.push(match &measurement.peer {
                 Peer::Embedded(embedded) => Some(*embedded),
-                Peer::Given(_) => None,
+                Peer::Given(_) | Peer::Subject(_) => None,
             });
             match ready {
                 // Steps have one target: where it does not answer there is nothing to measure.
@@ -139,6 +139,10 @@ impl SetUp {
             Peer::Embedded(embedded) => {
                 let server = self.server(*embedded, host)?;
                 (server.url.clone(), server.authority_pem.clone())
+            }
+            Peer::Subject(server) => {
+                let name = server.subject.name.clone();
+                return Err(RunError::Subject { name, reason: "it was not started".to_owned() });
             }
         };
         let resolved = resolve(&url, measurement.resolve_timeout, context.clock)?;
@@ -273,6 +277,7 @@ fn is_local(error: &RunError) -> bool {
         | RunError::InvalidRequest(_)
         | RunError::InvalidTls(_)
         | RunError::ResolveTimedOut { .. }
+        | RunError::Subject { .. }
         | RunError::Unreachable { .. }
         | RunError::Unresolved { .. }
         | RunError::WrongAnswer { .. } => true,

@@ -102,6 +102,7 @@ fn first_steps(sweep: &Sweep, at_load: AtLoad<'_>) -> Result<Plan, RunError> {
         layers: Vec::new(),
         seed: sweep.seed,
         public_allowed: sweep.public_allowed,
+        jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
     })
 }
 

@@ -36,6 +36,8 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         (Peer::Given(url), _) => url.to_string(),
         (Peer::Embedded(_), Some(ready)) => ready.url.to_string(),
         (Peer::Embedded(_), None) => format!("embedded {scheme}"),
+        (Peer::Subject(_), Some(ready)) => ready.url.to_string(),
+        (Peer::Subject(server), None) => format!("{} {scheme}", server.subject.name),
     };
     let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
     Workload {
@@ -88,13 +90,15 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         pinning: Pinning {
             generator_cpus: numbers(&set_up.generator_cpus),
             server_cpus: match (&set_up.placement, &measurement.peer) {
-                (Some(placement), Peer::Embedded(_)) => numbers(&[placement.server]),
+                (Some(placement), Peer::Embedded(_) | Peer::Subject(_)) => {
+                    numbers(&[placement.server])
+                }
                 _ => Vec::new(),
             },
         },
         server: None,
         client: None,
-        baseline: None,
+        baseline: measurement.baseline,
     }
 }
 

@@ -107,6 +107,7 @@ impl Ladder {
             layers: layers(&wanted),
             seed: self.seed,
             public_allowed: false,
+            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
         }
     }
 
@@ -126,6 +127,9 @@ impl Ladder {
         Measurement {
             name: rung.name.to_owned(),
             peer: Peer::Embedded(rung.server()),
+            reply: None,
+            client: None,
+            baseline: None,
             speech: rung.speech(self.now_unix_s),
             workload: Workload {
                 connections: self.connections,

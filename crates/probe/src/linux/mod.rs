@@ -4,6 +4,7 @@
 
 mod cgroup;
 mod cpus;
+mod family;
 mod files;
 #[cfg(test)]
 mod fixture;
@@ -18,6 +19,7 @@ mod tcp;
 mod text;
 
 pub use cpus::{pin_current_thread, topology};
+pub use family::{descendants, reaped_cpu};
 pub use interface::{InterfaceSampler, interface_to};
 pub use limits::limits;
 pub use machine::machine;

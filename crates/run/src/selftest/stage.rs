@@ -5,7 +5,8 @@ use super::null::Echo;
 use super::stop::{Stoppable, wait};
 use crate::servers::{Launch, Server};
 use crate::{
-    Host, Measurement, News, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url, execute,
+    Host, Measurement, News, NoJournal, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url,
+    execute,
 };
 use load::{
     Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
@@ -250,8 +251,9 @@ impl<'a> Stage<'a> {
             layers: Vec::new(),
             seed: SEED,
             public_allowed: false,
+            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
         };
-        let record = execute(&plan, self.host, progress, self.interrupt)?;
+        let record = execute(&plan, self.host, progress, &mut NoJournal, self.interrupt)?;
         match record.ended {
             Ended::Interrupted { signal } => Err(RunError::Interrupted { signal }),
             Ended::Completed | Ended::Partial { .. } => Ok(Measured { record }),
@@ -314,6 +316,9 @@ impl Load {
         Measurement {
             name: url.to_string(),
             peer: Peer::Given(url.clone()),
+            reply: None,
+            client: None,
+            baseline: None,
             speech,
             workload,
             content_source: format!("random bytes, from seed {SEED}"),

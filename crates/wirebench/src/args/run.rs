@@ -236,6 +236,9 @@ impl Run {
         let measurement = |step: Step| Measurement {
             name: step.name.unwrap_or_else(|| self.url.to_string()),
             peer: Peer::Given(self.url.clone()),
+            reply: None,
+            client: None,
+            baseline: None,
             speech: speech.clone(),
             workload: Workload {
                 connections: step.connections,
@@ -269,6 +272,7 @@ impl Run {
             layers: Vec::new(),
             seed,
             public_allowed: self.i_may_load_this_target,
+            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
         })
     }
 
