@@ -5,7 +5,7 @@ use crate::number::{self, CELL_MAX, MICROS_CELL_MAX, MISSING};
 use crate::page::{Page, Style, Tone};
 use crate::{layers, notes, sweep, verdict, words};
 use record::{
-    Added, Block, Comparison, Ended, Level, Lifetime, PayloadKind, RunRecord, Stop, Verdict,
+    Added, Block, Comparison, Ended, Kind, Level, Lifetime, PayloadKind, RunRecord, Stop, Verdict,
     Workload, WorkloadResult,
 };
 
@@ -55,11 +55,17 @@ fn no_conclusion(record: &RunRecord) -> String {
 /// compare, or if the verdict says that it is no result. Built of the record's numbers; unescaped, for the record
 /// itself.
 ///
-/// Of a sweep: where its lines bend.
+/// Of a sweep: where its lines bend. Of a lab: who is fastest under its first load.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
     if let Some(sweep) = &record.sweep {
         return sweep::conclusion(sweep).filter(|_| verdict.level < Level::Invalid);
+    }
+    if record.kind == Kind::Lab {
+        return crate::lab::conclusion(record, &verdict);
+    }
+    if record.kind == Kind::Imported {
+        return None;
     }
     let baseline = baseline(record)
         .filter(|_| !record.plan.baseline.is_some_and(|index| verdict::forbids(&verdict, index)))?;

@@ -172,7 +172,7 @@ fn split(text: &str, width: usize) -> (&str, &str) {
 }
 
 /// No line is wider.
-const WIDTH_MAX: usize = 80;
+pub(crate) const WIDTH_MAX: usize = 80;
 /// In less, prose could not be read.
 const WIDTH_MIN: usize = 40;
 /// How wide labels of pairs are, space behind included.

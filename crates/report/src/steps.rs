@@ -68,7 +68,7 @@ pub(crate) fn table(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
 }
 
 /// The worst of what was found about this workload.
-fn level(verdict: &Verdict, index: usize) -> Level {
+pub(crate) fn level(verdict: &Verdict, index: usize) -> Level {
     let reasons = verdict.reasons.iter();
     let of_this = reasons.filter(|reason| reason.workload.is_none_or(|workload| workload == index));
     of_this.map(|reason| reason.level).max().unwrap_or(Level::Trusted)

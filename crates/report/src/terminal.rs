@@ -8,6 +8,7 @@ pub fn terminal(record: &RunRecord, style: &Style) -> String {
     match record.kind {
         Kind::Ladder => crate::ladder(record, style),
         Kind::Sweep => crate::sweep(record, style),
-        Kind::Imported | Kind::Lab | Kind::Run | Kind::Other => crate::run(record, style),
+        Kind::Imported | Kind::Lab => crate::lab(record, style),
+        Kind::Run | Kind::Other => crate::run(record, style),
     }
 }

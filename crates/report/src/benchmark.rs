@@ -1,0 +1,173 @@
+//! What google-benchmark would say of a block: mean wall and CPU time of an iteration, which is a round trip or the
+//! life of a client; and a record in its format, for whatever reads that.
+
+use crate::escape::escape;
+use crate::export::ExportError;
+use crate::lab::rows::times;
+use crate::number;
+use record::google_benchmark::{AggregateUnit, Context, Entry, File, RunType, TimeUnit};
+use record::{Block, Lifetime, RunRecord, Workload};
+
+/// Mean times of a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mean {
+    pub(crate) iterations: u64,
+    /// Wall time of an iteration.
+    pub(crate) wall_ns: f64,
+    /// CPU time that the client took for it; `None` if it is not known.
+    pub(crate) cpu_ns: Option<f64>,
+}
+
+impl Mean {
+    /// As google-benchmark itself found it, where that ran the block; else as we did. `None` if no time was measured.
+    pub(crate) fn of(workload: &Workload, block: &Block) -> Option<Self> {
+        if let Some(found) = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref()) {
+            let (wall_ns, cpu_ns) = (found.real_time_ns, Some(found.cpu_time_ns));
+            return Some(Self { iterations: found.iterations, wall_ns, cpu_ns });
+        }
+        let times = times(workload, block)?;
+        let each = match workload.lifetime {
+            Lifetime::Long => 1,
+            Lifetime::RoundTrips(each) => each,
+        };
+        let each = number::float(each);
+        let cpu_ns = block.cpu.generator_us_per_message.map(|us| us * 1e3 * each);
+        Some(Self { iterations: times.count, wall_ns: times.mean_ns, cpu_ns })
+    }
+
+    /// Whether the client was busy for at least 80 % of the time in which it waited for a reply.
+    pub(crate) fn spins(self) -> bool {
+        self.cpu_ns.is_some_and(|cpu| cpu >= SPINS_MIN * self.wall_ns)
+    }
+}
+
+/// Mean, median, standard deviation (of a sample) and that by the mean, as google-benchmark works them out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Aggregates {
+    pub(crate) mean: f64,
+    pub(crate) median: f64,
+    /// 0 of one value, as there.
+    pub(crate) stddev: f64,
+}
+
+impl Aggregates {
+    /// `None` of no values.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let count = number::float(values.len() as u64);
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let stddev = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+        Some(Self { mean, median: stats::median(values).ok()?, stddev })
+    }
+
+    /// The standard deviation by the mean; 0 without one.
+    fn variation(self) -> f64 {
+        if self.mean > 0.0 { self.stddev / self.mean } else { 0.0 }
+    }
+}
+
+/// `record` as google-benchmark prints it with `--benchmark_format=json`: a repetition for each block, and of two or
+/// more what it works out over them. Times are nanoseconds; wall time is the mean round trip, response time of an open
+/// loop, or life of a short-lived client, CPU time that of the generator or client subject.
+///
+/// # Errors
+///
+/// [`ExportError::NoDistribution`] if nothing was measured.
+pub fn google_benchmark(record: &RunRecord) -> Result<String, ExportError> {
+    let mut benchmarks = Vec::new();
+    for (index, workload) in record.plan.workloads.iter().enumerate() {
+        benchmarks.extend(entries(record, index, workload));
+    }
+    if benchmarks.iter().all(|entry| entry.error_occurred) {
+        return Err(ExportError::NoDistribution);
+    }
+    let context = Context {
+        date: Some(escape(&record.started_at)),
+        executable: Some(escape(&format!("{} {}", record.tool.name, record.tool.version))),
+        num_cpus: record.environment.cpus_online.map(u64::from),
+        ..Context::default()
+    };
+    Ok(File { context, benchmarks }.to_json())
+}
+
+/// Of one workload: its blocks, and what comes of them.
+fn entries(record: &RunRecord, index: usize, workload: &Workload) -> Vec<Entry> {
+    let blocks: Vec<&Block> =
+        record.blocks.iter().filter(|block| block.workload == index).collect();
+    let name = escape(&workload.name);
+    let common = Entry {
+        name: name.clone(),
+        family_index: Some(index as u64),
+        per_family_instance_index: Some(0),
+        run_name: name,
+        repetitions: blocks.len() as u64,
+        threads: u64::from(workload.threads.max(1)),
+        time_unit: TimeUnit::Ns,
+        ..Entry::default()
+    };
+    let mut all = Vec::new();
+    let mut means = Vec::new();
+    for (repetition, block) in (0..).zip(&blocks) {
+        let repetition_index = Some(repetition);
+        let failed =
+            |reason: &str| (true, Some(escape(reason)), Mean { iterations: 0, ..Mean::NOTHING });
+        let (error_occurred, error_message, mean) = match (&block.failed, Mean::of(workload, block))
+        {
+            (Some(reason), _) => failed(reason),
+            (None, None) => failed("no reply was measured"),
+            (None, Some(mean)) => (false, None, mean),
+        };
+        if !error_occurred {
+            means.push(mean);
+        }
+        let unknown = mean.cpu_ns.is_none() && !error_occurred;
+        all.push(Entry {
+            repetition_index,
+            error_occurred,
+            error_message,
+            iterations: mean.iterations,
+            real_time: finite(mean.wall_ns),
+            cpu_time: finite(mean.cpu_ns.unwrap_or(0.0)),
+            label: unknown.then(|| "CPU time is not known".to_owned()),
+            ..common.clone()
+        });
+    }
+    all.extend(aggregates(&means, &common));
+    all
+}
+
+/// Nothing of fewer than two, as with google-benchmark.
+fn aggregates(means: &[Mean], common: &Entry) -> Vec<Entry> {
+    let wall: Vec<f64> = means.iter().map(|mean| finite(mean.wall_ns)).collect();
+    let cpu: Vec<f64> = means.iter().map(|mean| finite(mean.cpu_ns.unwrap_or(0.0))).collect();
+    let all = Aggregates::of(&wall).zip(Aggregates::of(&cpu)).filter(|_| means.len() > 1);
+    let Some((wall, cpu)) = all else { return Vec::new() };
+    let entry = |name: &str, unit, real_time, cpu_time| Entry {
+        name: format!("{}_{name}", common.run_name),
+        run_type: RunType::Aggregate,
+        aggregate_name: Some(name.to_owned()),
+        aggregate_unit: Some(unit),
+        iterations: means.len() as u64,
+        real_time,
+        cpu_time,
+        ..common.clone()
+    };
+    vec![
+        entry("mean", AggregateUnit::Time, wall.mean, cpu.mean),
+        entry("median", AggregateUnit::Time, wall.median, cpu.median),
+        entry("stddev", AggregateUnit::Time, wall.stddev, cpu.stddev),
+        entry("cv", AggregateUnit::Percentage, wall.variation(), cpu.variation()),
+    ]
+}
+
+impl Mean {
+    const NOTHING: Self = Self { iterations: 0, wall_ns: 0.0, cpu_ns: None };
+}
+
+/// What JSON has no number for is 0.
+fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// What of its waiting time a client that waits by looking again and again spends on its CPU at least.
+const SPINS_MIN: f64 = 0.8;
