@@ -134,6 +134,8 @@ pub struct SubjectServer {
     pub installed: PathBuf,
     /// What it is to be spoken to; one of those that its manifest has.
     pub scheme: Scheme,
+    /// What is asked for there in place of the path that it says, e.g. `/64` of a server that has files alone.
+    pub path: Option<String>,
 }
 
 /// A client library that others wrote, with what little drives it.
