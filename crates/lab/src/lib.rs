@@ -8,6 +8,7 @@
 //! Start reading at [`Manifest`].
 
 mod catalogue;
+mod footprint;
 mod home;
 pub mod keeper;
 mod launch;
@@ -16,6 +17,7 @@ mod reading;
 mod results;
 
 pub use catalogue::{Catalogue, Subject};
+pub use footprint::footprint;
 pub use home::{Home, Options, State};
 pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
 pub use manifest::{From, Limits, Manifest, Needs, Role};

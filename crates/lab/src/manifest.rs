@@ -96,6 +96,22 @@ pub enum From {
     Pip,
 }
 
+impl From {
+    /// As it stands in a manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Apt => "apt",
+            Self::Cargo => "Cargo",
+            Self::Composer => "composer",
+            Self::Go => "Go",
+            Self::Maven => "Maven",
+            Self::Npm => "npm",
+            Self::Own => "own",
+            Self::Pip => "pip",
+        }
+    }
+}
+
 /// What a subject can not do of what is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -128,6 +144,9 @@ pub struct Needs {
     /// Debian's packages that bring these.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// Of those, the ones that are the library itself: what its footprint is of. None: all.
+    #[serde(default)]
+    pub library: Vec<String>,
     /// Debian's packages that are only unpacked, into `package` of the subject's folder, because installing them would
     /// start a service or draw in a hundred others.
     #[serde(default)]

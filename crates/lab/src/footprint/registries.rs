@@ -1,0 +1,279 @@
+//! Which packages a subject needs, asked of the tool that brought them, and what they weigh.
+
+use super::{output, weigh};
+use crate::{From, Manifest};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Packages with all that they need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Packages {
+    pub(super) count: u64,
+    pub(super) installed_bytes: u64,
+    /// Where what was fetched is still there, or was declared.
+    pub(super) download_bytes: Option<u64>,
+    /// What every program of the language needs, where that is among them.
+    pub(super) floor_bytes: Option<u64>,
+}
+
+/// What the library of a subject needs. Files may be put into `scratch`.
+pub(super) fn packages(
+    manifest: &Manifest,
+    installed: &Path,
+    scratch: &Path,
+) -> Result<Packages, String> {
+    match manifest.from {
+        From::Apt => debian(manifest, scratch),
+        From::Cargo => cargo(installed),
+        From::Composer => composer(installed),
+        From::Go => go(installed),
+        From::Maven => maven(manifest, installed, scratch),
+        From::Npm => npm(installed),
+        From::Own => Ok(Packages { download_bytes: Some(0), ..Packages::default() }),
+        From::Pip => pip(installed),
+    }
+}
+
+/// Debian's: the closure of the library's packages on a machine that has none, by what they declare.
+fn debian(manifest: &Manifest, scratch: &Path) -> Result<Packages, String> {
+    let needs = &manifest.needs;
+    let of_library = if needs.library.is_empty() { &needs.packages } else { &needs.library };
+    let status = scratch.join("no-packages");
+    fs::write(&status, "").map_err(|error| format!("{}: {error}", status.display()))?;
+    let mut all = closure(of_library, &status)?;
+    // Without what they need: that is why they are only unpacked.
+    all.extend(needs.unpacked.iter().cloned());
+    let declared = declared(&all)?;
+    let language = if all.contains("libc6-dev") { "libc6-dev" } else { "libc6" };
+    let floor = self::declared(&closure(&[language.to_owned()], &status)?)?;
+    if declared.count < all.len() as u64 {
+        return Err(format!(
+            "{} of {} packages declare their size; `apt-get update` fetches the lists",
+            declared.count,
+            all.len()
+        ));
+    }
+    Ok(Packages { floor_bytes: Some(floor.installed_bytes), ..declared })
+}
+
+/// The packages that installing `packages` would install where nothing is installed.
+fn closure(packages: &[String], status: &Path) -> Result<BTreeSet<String>, String> {
+    if packages.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let mut simulate = Command::new("apt-get");
+    simulate.arg("-o").arg(format!("Dir::State::status={}", status.display()));
+    simulate.args(["-o", "Debug::NoLocking=1", "install", "-s", "--no-install-recommends"]);
+    Ok(to_be_installed(&output(simulate.args(packages))?))
+}
+
+fn to_be_installed(said: &str) -> BTreeSet<String> {
+    let names = said.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
+    names.map(str::to_owned).collect()
+}
+
+/// What packages say of themselves.
+fn declared(packages: &BTreeSet<String>) -> Result<Packages, String> {
+    let mut show = Command::new("apt-cache");
+    show.args(["show", "--no-all-versions"]).args(packages);
+    Ok(sum_of_declared(&output(&mut show)?))
+}
+
+fn sum_of_declared(said: &str) -> Packages {
+    let sum = |name: &str| -> u64 {
+        let values =
+            said.lines().filter_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        values.sum()
+    };
+    let count = said.lines().filter(|line| line.starts_with("Installed-Size:")).count() as u64;
+    Packages {
+        count,
+        installed_bytes: sum("Installed-Size:") * 1024,
+        download_bytes: Some(sum("Size:")),
+        floor_bytes: None,
+    }
+}
+
+/// The Rust registry's: what the program is linked from, by the size of the sources.
+fn cargo(installed: &Path) -> Result<Packages, String> {
+    let ask = |words: &[&str]| {
+        output(
+            Command::new("cargo")
+                .args(words)
+                .args(["--offline", "--locked"])
+                .current_dir(installed),
+        )
+    };
+    let tree = ask(&["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"])?;
+    let metadata = ask(&["metadata", "--format-version", "1"])?;
+    let mut sum = Packages { download_bytes: Some(0), ..Packages::default() };
+    for folder in crates_in(&tree, &metadata)? {
+        sum.count += 1;
+        sum.installed_bytes += weigh::bytes(&folder)?;
+        let fetched = fetched_crate(&folder).and_then(|file| fs::metadata(file).ok());
+        sum.download_bytes = sum.download_bytes.zip(fetched).map(|(sum, file)| sum + file.len());
+    }
+    Ok(sum)
+}
+
+/// The folders of the crates that `tree` names, without the program's own.
+fn crates_in(tree: &str, metadata: &str) -> Result<BTreeSet<PathBuf>, String> {
+    let named: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            Some((words.next()?, words.next()?.strip_prefix('v')?))
+        })
+        .collect();
+    let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
+    let all = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let folder = |package: &Value| {
+        let key = (package["name"].as_str()?, package["version"].as_str()?);
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        named.contains(&key).then(|| manifest.parent().map(Path::to_owned)).flatten()
+    };
+    Ok(all.iter().filter_map(folder).collect())
+}
+
+/// The archive that a crate's folder was unpacked from.
+fn fetched_crate(folder: &Path) -> Option<PathBuf> {
+    let (name, registry) = (folder.file_name()?.to_str()?, folder.parent()?);
+    let root = registry.parent()?.parent()?;
+    Some(root.join("cache").join(registry.file_name()?).join(format!("{name}.crate")))
+}
+
+/// PHP's: all that composer has installed.
+fn composer(installed: &Path) -> Result<Packages, String> {
+    let list = installed.join("vendor/composer/installed.json");
+    let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let list: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let count = list["packages"].as_array().map_or(0, Vec::len) as u64;
+    let installed_bytes = weigh::bytes(&installed.join("vendor"))?;
+    Ok(Packages { count, installed_bytes, ..Packages::default() })
+}
+
+/// Modules of Go that the program is linked from, by the size of the sources.
+fn go(installed: &Path) -> Result<Packages, String> {
+    let format =
+        "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Dir}}{{end}}{{end}}{{end}}";
+    let list = output(
+        Command::new("go").args(["list", "-deps", "-f", format, "."]).current_dir(installed),
+    )?;
+    let modules: BTreeSet<&str> = list.lines().filter(|line| !line.is_empty()).collect();
+    let installed_bytes =
+        modules.iter().map(|folder| weigh::bytes(Path::new(folder))).sum::<Result<u64, _>>()?;
+    Ok(Packages { count: modules.len() as u64, installed_bytes, ..Packages::default() })
+}
+
+/// Maven's: the archives that the program runs with.
+fn maven(manifest: &Manifest, installed: &Path, scratch: &Path) -> Result<Packages, String> {
+    let archives = match archives_built(manifest, installed)? {
+        archives if archives.is_empty() => archives_on_class_path(installed, scratch)?,
+        archives => archives,
+    };
+    let bytes = archives.iter().map(|path| weigh::bytes(path)).sum::<Result<u64, _>>()?;
+    Ok(Packages {
+        count: archives.len() as u64,
+        installed_bytes: bytes,
+        // They run as they were fetched.
+        download_bytes: Some(bytes),
+        floor_bytes: None,
+    })
+}
+
+/// Those that the build has laid beside the program, in a folder that the manifest names.
+fn archives_built(manifest: &Manifest, installed: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    let mut archives = BTreeSet::new();
+    for folder in
+        manifest.built.iter().map(|path| installed.join(path)).filter(|path| path.is_dir())
+    {
+        let entries =
+            fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        archives.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "jar")));
+    }
+    Ok(archives)
+}
+
+fn archives_on_class_path(installed: &Path, scratch: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    let file = scratch.join("class-path");
+    let mut ask = Command::new("mvn");
+    ask.args(["-o", "-q", "-B", "dependency:build-classpath"]);
+    ask.arg(format!("-Dmdep.outputFile={}", file.display())).current_dir(installed);
+    output(&mut ask)?;
+    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(text.trim().split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
+}
+
+/// Node's: every package below `node_modules`.
+fn npm(installed: &Path) -> Result<Packages, String> {
+    let list =
+        output(Command::new("npm").args(["ls", "--all", "--parseable"]).current_dir(installed))?;
+    // The first line is the program itself.
+    let count = list.lines().skip(1).filter(|line| !line.is_empty()).count() as u64;
+    let installed_bytes = weigh::bytes(&installed.join("node_modules"))?;
+    Ok(Packages { count, installed_bytes, ..Packages::default() })
+}
+
+/// Python's: every distribution of the environment but those that install others.
+fn pip(installed: &Path) -> Result<Packages, String> {
+    let python = installed.join("venv/bin/python");
+    let said = output(Command::new(python).args(["-c", DISTRIBUTIONS]))?;
+    let sizes: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    Ok(Packages {
+        count: sizes.len() as u64,
+        installed_bytes: sizes.iter().sum(),
+        ..Packages::default()
+    })
+}
+
+/// Prints the size of each distribution, a line each.
+const DISTRIBUTIONS: &str = "\
+import importlib.metadata, os
+for one in importlib.metadata.distributions():
+    if one.metadata['Name'].lower() not in ('pip', 'setuptools', 'wheel'):
+        files = [one.locate_file(file) for file in one.files or []]
+        print(sum(os.path.getsize(file) for file in files if os.path.isfile(file)))
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debian_says_what_would_be_installed_and_how_large_it_is() {
+        let said = "Reading package lists...\nInst libc6 (2.36-9 Debian:12 [amd64])\n\
+            Inst libz1 (1.2 Debian:12 [amd64])\nConf libc6 (2.36-9 Debian:12 [amd64])\n";
+        let names = to_be_installed(said);
+        assert_eq!(names, BTreeSet::from(["libc6".to_owned(), "libz1".to_owned()]));
+        let said = "Package: libc6\nInstalled-Size: 12986\nSize: 2757168\nDescription: it\n\n\
+            Package: libz1\nInstalled-Size: 14\nSize: 9\n";
+        let expected = Packages {
+            count: 2,
+            installed_bytes: 13_000 * 1024,
+            download_bytes: Some(2_757_177),
+            floor_bytes: None,
+        };
+        assert_eq!(sum_of_declared(said), expected);
+    }
+
+    #[test]
+    fn crates_are_those_of_the_tree_each_once_and_not_the_program() {
+        let tree = "echo v0.1.0 (/there/echo)\nbytes v1.2.0\nws v0.3.0\nbytes v1.2.0 (*)\n";
+        let metadata = serde_json::json!({"packages": [
+            {"name": "echo", "version": "0.1.0", "manifest_path": "/there/echo/Cargo.toml"},
+            {"name": "bytes", "version": "1.2.0", "manifest_path": "/r/src/x/bytes-1.2.0/Cargo.toml"},
+            {"name": "bytes", "version": "0.9.0", "manifest_path": "/r/src/x/bytes-0.9.0/Cargo.toml"},
+            {"name": "ws", "version": "0.3.0", "manifest_path": "/r/src/x/ws-0.3.0/Cargo.toml"},
+        ]});
+        let folders = crates_in(tree, &metadata.to_string()).unwrap();
+        let expected = ["/r/src/x/bytes-1.2.0", "/r/src/x/ws-0.3.0"].map(PathBuf::from);
+        assert_eq!(folders, BTreeSet::from(expected));
+        let archive = fetched_crate(Path::new("/r/src/x/ws-0.3.0"));
+        assert_eq!(archive, Some(PathBuf::from("/r/cache/x/ws-0.3.0.crate")));
+    }
+}
