@@ -1,0 +1,3 @@
+//! Holds libcurl for the C++ program beside it.
+
+extern crate curl_sys;
