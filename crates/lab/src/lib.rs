@@ -8,18 +8,29 @@
 //! Start reading at [`Manifest`].
 
 mod catalogue;
+mod client;
+mod descendants;
 mod footprint;
 mod home;
 pub mod keeper;
 mod launch;
+mod lines;
 mod manifest;
+mod process;
 mod reading;
 mod results;
+mod said;
+mod schemes;
+mod server;
 
 pub use catalogue::{Catalogue, Subject};
+pub use client::{Client, ClientError};
 pub use footprint::footprint;
 pub use home::{Home, Options, State};
 pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
+pub use process::{Ended, Process};
 pub use reading::ManifestError;
-pub use results::{Moment, Report};
+pub use results::{GarbageError, Moment, Report, ResultLimits};
+pub use schemes::{SCHEMES, is_secure};
+pub use server::{Server, StartError};

@@ -1,0 +1,246 @@
+//! A client subject that takes commands.
+
+use crate::lines::{Line, Lines, NoLine, quoted};
+use crate::process::Process;
+use crate::results::{GarbageError, Moment, Reader, Report, ResultLimits, Step};
+use crate::said::last_lines;
+use crate::server::{Deadline, LINES_SHOWN, UNSUPPORTED, ended, shown};
+use crate::{ClientSettings, Launch, Method, Run, StartError, Subject, Until};
+use record::MessageKind;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ChildStdin;
+use units::Nanos;
+
+/// A client subject that is ready. Ended when dropped.
+#[derive(Debug)]
+pub struct Client {
+    process: Process,
+    commands: ChildStdin,
+    lines: Lines,
+    library: String,
+    limits: ResultLimits,
+}
+
+impl Client {
+    /// Starts `subject`, which is installed in `installed`, and waits until it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]; then nothing of it is left running.
+    pub fn start(
+        subject: &Subject,
+        installed: &Path,
+        settings: &ClientSettings,
+        launch: &Launch,
+    ) -> Result<Self, StartError> {
+        let command = &subject.manifest.start;
+        let mut process = Process::start(command, installed, &environment(settings), launch, true)
+            .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
+        let limits = ResultLimits::default();
+        let lines = Lines::read(process.take_stdout(), limits.line_len_max);
+        let commands = process.take_stdin();
+        let deadline = Deadline::after(launch.ready_timeout);
+        let library = match lines.next(deadline.left()) {
+            Ok(line) => library_of(&line)?,
+            Err(NoLine::Late) => {
+                return Err(deadline.late("`ready LIBRARY VERSION`".to_owned(), &process));
+            }
+            Err(NoLine::End) => return Err(ended(&mut process, 0)),
+        };
+        Ok(Self { process, commands, lines, library, limits })
+    }
+
+    /// Does one block. `tell` is called at once when the client says that its window begins and ends.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]. After [`ClientError::Unsupported`] it may take another command, after all others it has ended.
+    pub fn run(&mut self, run: &Run, tell: &mut dyn FnMut(Moment)) -> Result<Report, ClientError> {
+        let result = self.block(run, tell);
+        if result.as_ref().is_err_and(|error| !matches!(error, ClientError::Unsupported { .. })) {
+            self.process.end();
+        }
+        result
+    }
+
+    /// The library and its version, as it calls them.
+    pub fn library(&self) -> &str {
+        &self.library
+    }
+
+    /// Its processes.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Its processes, to end them or to see whether they have.
+    pub fn process_mut(&mut self) -> &mut Process {
+        &mut self.process
+    }
+
+    fn block(&mut self, run: &Run, tell: &mut dyn FnMut(Moment)) -> Result<Report, ClientError> {
+        if let Ok(Line::Bytes(line) | Line::TooLong(line)) = self.lines.already() {
+            let what = "no command was given".to_owned();
+            return Err(GarbageError::Line { line: quoted(&line), what }.into());
+        }
+        let deadline = Deadline::after(run.patience);
+        let mut reader = Reader::new(self.limits);
+        if self.commands.write_all(command(run).as_bytes()).is_err() {
+            return Err(self.died());
+        }
+        loop {
+            let line = match self.lines.next(deadline.left()) {
+                Ok(Line::Bytes(line)) => line,
+                Ok(Line::TooLong(start)) => {
+                    let what = format!("it is longer than {} bytes", self.limits.line_len_max);
+                    return Err(GarbageError::Line { line: quoted(&start), what }.into());
+                }
+                Err(NoLine::Late) => {
+                    let said = last_lines(&self.process.said(), LINES_SHOWN);
+                    let (awaited, waited) = (reader.awaited(), run.patience);
+                    return Err(ClientError::Late { awaited, waited, said });
+                }
+                Err(NoLine::End) => return Err(self.died()),
+            };
+            match reader.take(&line)? {
+                Step::Done(report) => return Ok(*report),
+                Step::Moment(moment) => tell(moment),
+                Step::More => {}
+                Step::Unsupported(words) => return Err(ClientError::Unsupported { said: words }),
+            }
+        }
+    }
+
+    /// Why there is no more line of it.
+    fn died(&mut self) -> ClientError {
+        let status = self.process.wait_for_end();
+        let code = self.process.end().code;
+        let said = last_lines(&self.process.said(), LINES_SHOWN);
+        if code == Some(UNSUPPORTED) {
+            return ClientError::Unsupported { said };
+        }
+        let status = status.unwrap_or_else(|| "it closed its stdout and ran on".to_owned());
+        ClientError::Died { status, said }
+    }
+}
+
+/// Why a block of a client came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// It ended in the middle.
+    #[error("the client ended: {status}{}", shown(said))]
+    Died {
+        /// How.
+        status: String,
+        /// The last lines that it said on stderr.
+        said: String,
+    },
+    /// It said what is no result.
+    #[error("the client's result: {0}")]
+    Garbage(#[from] GarbageError),
+    /// It took longer than we had patience.
+    #[error("the client did not say {awaited} within {waited}{}", shown(said))]
+    Late {
+        /// What it did not say.
+        awaited: &'static str,
+        /// How long that was waited for.
+        waited: Nanos,
+        /// The last lines that it said on stderr.
+        said: String,
+    },
+    /// It does not do this: it said so, or ended with exit code 127.
+    #[error("the client does not support this{}", shown(said))]
+    Unsupported {
+        /// Its words.
+        said: String,
+    },
+}
+
+fn environment(settings: &ClientSettings) -> Vec<(&'static str, OsString)> {
+    let kind = match settings.kind {
+        MessageKind::Binary => "binary",
+        MessageKind::Text => "text",
+    };
+    let method = match settings.method {
+        Method::Get => "GET",
+        Method::Post => "POST",
+    };
+    let life =
+        settings.life.map_or_else(|| "long".to_owned(), |round_trips| round_trips.to_string());
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("WIREBENCH_URL", settings.url.clone().into()),
+        ("WIREBENCH_CONNECTIONS", settings.connections.to_string().into()),
+        ("WIREBENCH_PAYLOAD", settings.payload.clone().into()),
+        ("WIREBENCH_EXPECT", settings.expect.clone().into()),
+        ("WIREBENCH_KIND", kind.into()),
+        ("WIREBENCH_METHOD", method.into()),
+        ("WIREBENCH_LIFE", life.into()),
+    ];
+    if let Some(authority) = &settings.authority {
+        variables.push(("WIREBENCH_CA", authority.clone().into()));
+    }
+    variables
+}
+
+/// The line that starts a block.
+fn command(run: &Run) -> String {
+    let until = match run.until {
+        Until::Clients(count) => format!("clients={count}"),
+        Until::Messages(count) => format!("messages={count}"),
+        Until::Time(time) => format!("time_ns={}", time.0),
+    };
+    let rate = run.rate.map_or_else(String::new, |rate| format!(" rate={}", rate.per_second()));
+    format!("run warm_up_ns={} {until}{rate}\n", run.warm_up.0)
+}
+
+/// What stands behind `ready`.
+fn library_of(line: &Line) -> Result<String, StartError> {
+    match line {
+        Line::Bytes(line) => {
+            let line = line.trim_ascii_end();
+            if let Some(words) = line.strip_prefix(b"unsupported ") {
+                return Err(StartError::Unsupported { said: crate::said::escaped(words) });
+            }
+            match line.strip_prefix(b"ready ") {
+                Some(library) => Ok(crate::said::escaped(library)),
+                None => Err(StartError::Garbage {
+                    line: quoted(line),
+                    what: "logs belong on stderr".to_owned(),
+                }),
+            }
+        }
+        Line::TooLong(start) => Err(StartError::Garbage {
+            line: quoted(start),
+            what: "the line is too long".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_says_when_its_window_ends() {
+        let run = |until, rate: Option<&str>| Run {
+            warm_up: Nanos(5),
+            until,
+            rate: rate.map(|rate| rate.parse().unwrap()),
+            patience: Nanos::ZERO,
+        };
+        #[rustfmt::skip]
+        let table = [
+            (run(Until::Time(Nanos(7)), None),          "run warm_up_ns=5 time_ns=7\n"),
+            (run(Until::Messages(7), None),             "run warm_up_ns=5 messages=7\n"),
+            (run(Until::Clients(7), None),              "run warm_up_ns=5 clients=7\n"),
+            (run(Until::Time(Nanos(7)), Some("2000/s")), "run warm_up_ns=5 time_ns=7 rate=2000\n"),
+            (run(Until::Time(Nanos(7)), Some("1/2s")),  "run warm_up_ns=5 time_ns=7 rate=0.5\n"),
+        ];
+        for (run, expected) in table {
+            assert_eq!(command(&run), expected);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Who descends from a process: `/proc/*/stat` (proc(5)).
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// A process as the kernel lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) pid: u32,
+    parent: u32,
+    state: char,
+    name: String,
+}
+
+impl Listed {
+    /// Tells it something; that it has ended since is no fault.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(self.pid.cast_signed()) {
+            kill_process(pid, signal).ok();
+        }
+    }
+
+    /// Whether SIGSTOP has stopped it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state == 'T'
+    }
+
+    fn is_alive(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Reads the line of `stat`; the name in it may have blanks and parentheses.
+    fn read(line: &str) -> Option<Self> {
+        let (pid, rest) = line.split_once(" (")?;
+        let (name, rest) = rest.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let state = fields.next()?.chars().next()?;
+        let parent = fields.next()?.parse().ok()?;
+        Some(Self { pid: pid.parse().ok()?, parent, state, name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name.escape_default(), self.pid)
+    }
+}
+
+/// All that descend from `ancestor` and have not ended, parents before their children.
+///
+/// None is missed while a subreaper keeps orphans from leaving, but those that are born while this looks.
+pub(crate) fn descendants(ancestor: u32) -> Vec<Listed> {
+    descendants_among(all(), ancestor)
+}
+
+fn all() -> Vec<Listed> {
+    let Ok(folder) = Path::new("/proc").read_dir() else { return Vec::new() };
+    let numbers = folder.flatten().filter(|entry| {
+        entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
+    });
+    let lines = numbers.filter_map(|entry| std::fs::read(entry.path().join("stat")).ok());
+    lines.filter_map(|line| Listed::read(&String::from_utf8_lossy(&line))).collect()
+}
+
+fn descendants_among(all: Vec<Listed>, ancestor: u32) -> Vec<Listed> {
+    let mut children: BTreeMap<u32, Vec<Listed>> = BTreeMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut found = children.remove(&ancestor).unwrap_or_default();
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        let more = children.remove(&process.pid).unwrap_or_default();
+        found.extend(more);
+        next += 1;
+    }
+    found.retain(Listed::is_alive);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_have_blanks_and_parentheses() {
+        let process = Listed::read("12 (a) b (c) S 3 12 12 0 -1").unwrap();
+        assert_eq!((process.pid, process.parent, process.state), (12, 3, 'S'));
+        assert_eq!(process.name, "a) b (c");
+        assert_eq!(Listed::read(""), None);
+        assert_eq!(Listed::read("12 (a"), None);
+    }
+
+    #[test]
+    fn all_below_are_found_but_the_ended() {
+        let all = "1 (init) S 0\n2 (us) S 1\n4 (child) S 2\n3 (grandchild) T 4\n5 (ended) Z 2\n6 (other) S 1\n";
+        let all = || all.lines().filter_map(Listed::read).collect();
+        let found = |ancestor| {
+            let found = descendants_among(all(), ancestor);
+            found.iter().map(|process| process.pid).collect::<Vec<_>>()
+        };
+        assert_eq!(found(2), [4, 3]);
+        assert_eq!(found(0), [1, 2, 6, 4, 3]);
+        assert_eq!(found(9), [] as [u32; 0]);
+    }
+}

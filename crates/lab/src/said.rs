@@ -1,0 +1,90 @@
+//! What a program said: its last words, fit for a terminal.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Nanos;
+
+/// The end of what comes out of a pipe, read by a thread of its own so that whoever writes never waits.
+#[derive(Debug)]
+pub(crate) struct Said {
+    tail: Arc<Mutex<VecDeque<u8>>>,
+    /// Disconnected when there is no more.
+    ended: Receiver<()>,
+}
+
+impl Said {
+    /// Keeps at most this many bytes.
+    pub(crate) const SIZE_MAX: usize = 64 << 10;
+
+    pub(crate) fn read(mut pipe: impl Read + Send + 'static) -> Self {
+        let tail = Arc::new(Mutex::new(VecDeque::new()));
+        let (sender, ended) = channel();
+        let kept = Arc::clone(&tail);
+        std::thread::spawn(move || {
+            let _sender = sender;
+            let mut buffer = vec![0; 16 << 10];
+            while let Ok(len @ 1..) = pipe.read(&mut buffer) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend(&buffer[..len]);
+                let excess = kept.len().saturating_sub(Self::SIZE_MAX);
+                kept.drain(..excess);
+            }
+        });
+        Self { tail, ended }
+    }
+
+    /// Waits until the other end is closed; not longer than a second.
+    pub(crate) fn wait(&self) {
+        self.ended.recv_timeout(Nanos::from_secs(1).into()).ok();
+    }
+
+    /// What is kept now, harmless on a terminal.
+    pub(crate) fn text(&self) -> String {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        escaped(tail.make_contiguous())
+    }
+}
+
+/// The text of `bytes` with all that could steer a terminal escaped; lines stay lines.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for character in String::from_utf8_lossy(bytes).chars() {
+        if character.is_control() && character != '\n' {
+            text.extend(character.escape_default());
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+/// The last lines of `text`: at most `count`, without empty ones.
+pub(crate) fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_kept_and_no_more() {
+        let mut words = vec![b'a'; 3 * Said::SIZE_MAX];
+        words.extend(b"\x1b[31mend\r\n");
+        let said = Said::read(std::io::Cursor::new(words));
+        said.wait();
+        let text = said.text();
+        assert!(text.ends_with("aa\\u{1b}[31mend\\r\n"), "{}", &text[text.len() - 30..]);
+        assert_eq!(text.matches('a').count(), Said::SIZE_MAX - 10);
+    }
+
+    #[test]
+    fn last_lines_leave_out_empty_ones() {
+        assert_eq!(last_lines("a\n\nb\n  \nc\n", 2), "b\nc");
+        assert_eq!(last_lines("", 2), "");
+    }
+}
