@@ -11,6 +11,7 @@ pub(crate) struct Listed {
     pub(crate) pid: u32,
     parent: u32,
     state: char,
+    threads: u32,
     name: String,
 }
 
@@ -27,8 +28,9 @@ impl Listed {
         self.state == 'T'
     }
 
+    /// A process whose first thread alone has ended looks like a zombie.
     fn is_alive(&self) -> bool {
-        !matches!(self.state, 'Z' | 'X' | 'x')
+        !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
     }
 
     /// Reads the line of `stat`; the name in it may have blanks and parentheses.
@@ -38,7 +40,8 @@ impl Listed {
         let mut fields = rest.split(' ');
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
-        Some(Self { pid: pid.parse().ok()?, parent, state, name: name.to_owned() })
+        let threads = fields.nth(NUM_THREADS - PPID - 1)?.parse().ok()?;
+        Some(Self { pid: pid.parse().ok()?, parent, state, threads, name: name.to_owned() })
     }
 }
 
@@ -80,13 +83,24 @@ fn descendants_among(all: Vec<Listed>, ancestor: u32) -> Vec<Listed> {
     found
 }
 
+/// The places of fields, as proc(5) numbers them.
+const PPID: usize = 4;
+const NUM_THREADS: usize = 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What stands between the parent and the number of threads.
+    const BETWEEN: &str = "0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0";
+
+    fn read(start: &str) -> Option<Listed> {
+        Listed::read(&format!("{start} {BETWEEN} 1 0"))
+    }
+
     #[test]
     fn a_name_may_have_blanks_and_parentheses() {
-        let process = Listed::read("12 (a) b (c) S 3 12 12 0 -1").unwrap();
+        let process = read("12 (a) b (c) S 3").unwrap();
         assert_eq!((process.pid, process.parent, process.state), (12, 3, 'S'));
         assert_eq!(process.name, "a) b (c");
         assert_eq!(Listed::read(""), None);
@@ -96,7 +110,7 @@ mod tests {
     #[test]
     fn all_below_are_found_but_the_ended() {
         let all = "1 (init) S 0\n2 (us) S 1\n4 (child) S 2\n3 (grandchild) T 4\n5 (ended) Z 2\n6 (other) S 1\n";
-        let all = || all.lines().filter_map(Listed::read).collect();
+        let all = || all.lines().filter_map(read).collect();
         let found = |ancestor| {
             let found = descendants_among(all(), ancestor);
             found.iter().map(|process| process.pid).collect::<Vec<_>>()
@@ -104,5 +118,13 @@ mod tests {
         assert_eq!(found(2), [4, 3]);
         assert_eq!(found(0), [1, 2, 6, 4, 3]);
         assert_eq!(found(9), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn one_with_threads_left_is_alive_without_its_first() {
+        let process =
+            |threads| Listed::read(&format!("5 (java) Z 2 {BETWEEN} {threads} 0")).unwrap();
+        assert!(process(3).is_alive());
+        assert!(!process(1).is_alive());
     }
 }

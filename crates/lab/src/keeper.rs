@@ -189,7 +189,7 @@ impl Keeper {
             process.signal(Signal::CONT);
         }
         let mut left = self.descendants();
-        while !left.is_empty() && clock.now().0 < GRACE.0 {
+        while self.is_needed(&left) && clock.now().0 < GRACE.0 {
             self.wait_for_signal(Some(LOOK_AGAIN));
             self.reap();
             left = self.descendants();
@@ -197,7 +197,7 @@ impl Keeper {
         for process in &left {
             say(&format!("{KILLED}{process}"));
         }
-        while !left.is_empty() && clock.now().0 < GIVE_UP.0 {
+        while self.is_needed(&left) && clock.now().0 < GIVE_UP.0 {
             // First all stand still, so that none is born meanwhile.
             left.iter().for_each(|process| process.signal(Signal::STOP));
             left.iter().for_each(|process| process.signal(Signal::KILL));
@@ -208,6 +208,11 @@ impl Keeper {
         for process in &left {
             say(&format!("{process} cannot be killed; it waits for the kernel"));
         }
+    }
+
+    /// Whether somebody is left, or it is not known yet what became of the subject.
+    fn is_needed(&self, left: &[Listed]) -> bool {
+        !left.is_empty() || self.status.is_none()
     }
 
     /// Takes leave of all children that have ended, our own and those that were left to us.

@@ -1,0 +1,97 @@
+//! Subjects made of a few lines of shell or Python.
+
+use lab::{ClientSettings, From, Launch, Limits, Manifest, Method, Needs, Role, Subject};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use units::Nanos;
+
+/// A subject that is installed: a folder with its script.
+pub(crate) struct Script {
+    pub(crate) subject: Subject,
+    pub(crate) folder: TempDir,
+}
+
+impl Script {
+    pub(crate) fn shell(role: Role, text: &str) -> Self {
+        Self::new(role, "sh", text)
+    }
+
+    pub(crate) fn python(role: Role, text: &str) -> Self {
+        Self::new(role, "python3", text)
+    }
+
+    fn new(role: Role, program: &str, text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("script"), text).unwrap();
+        let manifest = Manifest {
+            role,
+            language: program.to_owned(),
+            library: "none".to_owned(),
+            version: "1".to_owned(),
+            from: From::Own,
+            licence: "MIT".to_owned(),
+            class: record::Class::Default,
+            options: Vec::new(),
+            speaks: vec!["ws".to_owned(), "wss".to_owned()],
+            jit: false,
+            replies: false,
+            rates: false,
+            limits: Limits::default(),
+            needs: Needs::default(),
+            shared: Vec::new(),
+            install: Vec::new(),
+            build: Vec::new(),
+            built: Vec::new(),
+            start: vec![program.to_owned(), "script".to_owned()],
+            ask_version: vec!["true".to_owned()],
+        };
+        let path = folder.path().to_owned();
+        Self { subject: Subject { name: "script".to_owned(), folder: path, manifest }, folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Waits until the script has written a file, and reads it.
+    pub(crate) fn written(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        wait_until(name, || std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n')));
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
+    }
+}
+
+/// As this binary starts subjects.
+pub(crate) fn launch() -> Launch {
+    Launch::new(std::env::current_exe().unwrap())
+}
+
+pub(crate) fn settings() -> ClientSettings {
+    ClientSettings {
+        url: "ws://127.0.0.1:1/".to_owned(),
+        authority: None,
+        connections: 1,
+        payload: PathBuf::from("payload"),
+        expect: PathBuf::from("payload"),
+        kind: record::MessageKind::Text,
+        method: Method::Post,
+        life: None,
+    }
+}
+
+/// Whether there is such a process, and it has not ended.
+pub(crate) fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+}
+
+/// Waits until something is so, which takes a moment.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if is_so() {
+            return;
+        }
+        engine::clock::sleep(Nanos::from_millis(5));
+    }
+    panic!("not within 30 s: {what}");
+}
