@@ -1,14 +1,14 @@
-// A block of a client subject: connections that each have one message in flight. It runs in Node and in a browser's page,
-// and knows neither: `connect`, `now` and `moment` come from there.
+// A block of a client subject: connections that each have one message in flight. It runs in Node and in a browser's
+// page, and knows neither: `connect`, `now` and `moment` come from there.
 "use strict";
 
 /**
  * Runs a block and has what it measured.
  *
- * `connect(events)` opens a connection, says `events.opened(phases)`, `events.replied(isRight)`, `events.failed(words)` and
- * `events.closed()`, and has `send()` and `close()`. `settings`: `connections`, and `life`, the round trips of a connection
- * (0: as many as there are). `plan`: `warm_up_ns` and one of `time_ns`, `messages`, `clients`. `now` is in nanoseconds.
- * `moment("measuring")` and `moment("measured")` are awaited.
+ * `connect(events)` opens a connection, says `events.opened(phases)`, `events.replied(isRight)`, `events.failed(words)`
+ * and `events.closed()`, and has `send()` and `close()`. `settings`: `connections`, and `life`, the round trips of a
+ * connection (0: as many as there are). `plan`: `warm_up_ns` and one of `time_ns`, `messages`, `clients`. `now` is in
+ * nanoseconds. `moment("measuring")` and `moment("measured")` are awaited.
  */
 async function runBlock(connect, settings, plan, now, moment) {
   const results = { wall: 0, roundTrips: [], lives: [], phases: {}, errors: {} };
