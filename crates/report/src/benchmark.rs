@@ -19,9 +19,12 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// As google-benchmark itself found it, where that ran the block; else as we did. `None` if no time was measured.
+    /// As google-benchmark itself found it, where that ran the block and an iteration was a round trip: with several in
+    /// flight it is not. Else as we did. `None` if no time was measured.
     pub(crate) fn of(workload: &Workload, block: &Block) -> Option<Self> {
-        if let Some(found) = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref()) {
+        let is_alone = workload.connections.saturating_mul(u64::from(workload.in_flight)) == 1;
+        let reported = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref());
+        if let Some(found) = reported.filter(|_| is_alone) {
             let (wall_ns, cpu_ns) = (found.real_time_ns, Some(found.cpu_time_ns));
             return Some(Self { iterations: found.iterations, wall_ns, cpu_ns });
         }

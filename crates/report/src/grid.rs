@@ -4,13 +4,12 @@ use crate::chart::Table;
 use crate::escape::{columns, cut};
 use crate::page::{Page, Tone, WIDTH_MAX};
 
-/// `table` under its caption; nothing if it has no rows. Heads are broken at blanks; a name in the first column that
-/// leaves no room for the others has a line of its own.
+/// The rows of `table` under their heads, without its caption; nothing if there are none. Heads are broken at blanks; a
+/// name in the first column that leaves no room for the others has a line of its own.
 pub(crate) fn show(page: &mut Page, table: &Table) {
     if table.rows.is_empty() {
         return;
     }
-    page.prose(Tone::Strong, &table.caption);
     let grid = Grid::of(table);
     for line in grid.head() {
         page.line(Tone::Strong, &line);
@@ -34,17 +33,22 @@ impl<'a> Grid<'a> {
     fn of(table: &'a Table) -> Self {
         let cells = |column: usize| table.rows.iter().filter_map(move |row| row.get(column));
         let widest = |column: usize| cells(column).map(|cell| columns(cell)).max().unwrap_or(0);
-        let word = |head: &String| head.split(' ').map(columns).max().unwrap_or(0);
-        let widths: Vec<usize> = table
-            .head
-            .iter()
-            .enumerate()
-            .skip(1)
-            .map(|(column, head)| widest(column).max(word(head)).min(CELL_MAX))
-            .collect();
-        let taken: usize = widths.iter().map(|width| width + 1).sum();
         let head = table.head.first().map_or(0, |head| columns(head));
-        let name = widest(0).max(head).min(WIDTH_MAX.saturating_sub(taken)).max(NAME_MIN);
+        let name = widest(0).max(head);
+        let heads = || table.head.iter().enumerate().skip(1);
+        let least: Vec<usize> = heads()
+            .map(|(column, head)| widest(column).max(longest_word(head)).min(CELL_MAX))
+            .collect();
+        let roomy: Vec<usize> = heads()
+            .zip(&least)
+            .map(|((_, head), least)| {
+                let fits = |width: &usize| broken(head, *width).len() <= 2;
+                (*least..CELL_MAX).find(fits).unwrap_or(CELL_MAX)
+            })
+            .collect();
+        let taken = |widths: &[usize]| widths.iter().map(|width| width + 1).sum::<usize>();
+        let widths = if name + taken(&roomy) <= WIDTH_MAX { roomy } else { least };
+        let name = name.min(WIDTH_MAX.saturating_sub(taken(&widths))).max(NAME_MIN);
         Self { table, name, widths }
     }
 
@@ -105,6 +109,10 @@ impl<'a> Grid<'a> {
         let has_interval = |row: &Vec<String>| row.get(column).is_some_and(|it| it.contains('['));
         self.table.has_words(&column) || self.table.rows.iter().any(has_interval)
     }
+}
+
+fn longest_word(head: &str) -> usize {
+    head.split(' ').map(columns).max().unwrap_or(0)
 }
 
 /// `head` in lines of at most `width` columns, broken at blanks.

@@ -33,9 +33,9 @@ pub fn markdown(record: &RunRecord) -> String {
     paragraph(&conclusion.map_or_else(String::new, |words| plain(&words)));
     if record.kind == Kind::Lab {
         for group in &groups {
-            for glance::Answer { label, text, next } in glance::answers(group) {
+            for glance::Answer { label, name, found, next } in glance::answers(group) {
                 let next = next.map_or_else(String::new, |next| format!("; {next}"));
-                paragraph(&format!("- **{label}** {}", plain(&format!("{text}{next}"))));
+                paragraph(&format!("- **{label}** {}", plain(&format!("{name}: {found}{next}"))));
             }
         }
     }

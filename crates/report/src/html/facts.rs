@@ -1,9 +1,12 @@
 //! What a page says in words: what was measured, where, how, and how to do it again.
 
 use crate::escape::escape;
+use crate::lab::glance::{self, Answer};
+use crate::lab::rows::Group;
 use crate::number;
+
 use crate::published::knee_words;
-use crate::words;
+use crate::{verdict, words};
 use record::{Block, Environment, Kind, Knee, Missing, RunRecord, SweepLine, Warning};
 use units::Bytes;
 
@@ -36,6 +39,10 @@ pub(super) fn title(record: &RunRecord) -> String {
             format!("Sweep: {}", names(lines))
         }
         (None, Kind::Ladder, _) => "The ladder".to_owned(),
+        (None, Kind::Imported, _) => crate::lab::NOT_OURS.to_owned(),
+        (None, Kind::Lab, _) => {
+            record.lab.as_ref().map_or_else(|| "A lab".to_owned(), |lab| lab.question.clone())
+        }
         (None, _, [only]) => only.target.clone(),
         (None, _, []) => "A run without a measurement".to_owned(),
         (None, _, [first, ..]) => {
@@ -63,6 +70,7 @@ pub(super) fn conclusion(record: &RunRecord) -> Option<String> {
 pub(super) fn tiles(record: &RunRecord) -> Vec<Tile> {
     match &record.sweep {
         Some(sweep) => sweep.lines.iter().map(knee_tile).collect(),
+        None if record.kind == Kind::Lab => lab_tiles(record),
         None if record.plan.workloads.len() == 1 => run_tiles(record),
         None => Vec::new(),
     }
@@ -82,6 +90,24 @@ fn knee_tile(line: &SweepLine) -> Tile {
         knee @ Knee::NotReached { reason, .. } => (knee_words(knee), reason.clone()),
     };
     Tile { label: escape(&format!("Knee, {}", line.name)), value, note: escape(&note) }
+}
+
+/// Who is fastest and who takes the least CPU time, of the first loads.
+fn lab_tiles(record: &RunRecord) -> Vec<Tile> {
+    let verdict = verdict::of(record);
+    let tiles = Group::all(record, &verdict).into_iter().flat_map(|group| {
+        let load = if group.load.is_empty() { "" } else { &format!(", {}", group.load) };
+        let tile = |answer: Answer| {
+            let next = answer.next.map_or_else(String::new, |next| format!("; {next}"));
+            Tile {
+                label: escape(&format!("{}{load}", answer.label)),
+                value: escape(&answer.name),
+                note: escape(&format!("{}{next}", answer.found)),
+            }
+        };
+        glance::answers(&group).into_iter().map(tile).collect::<Vec<Tile>>()
+    });
+    tiles.take(TILES_MAX).collect()
 }
 
 fn run_tiles(record: &RunRecord) -> Vec<Tile> {
@@ -233,3 +259,6 @@ impl Rows<'_> {
         }
     }
 }
+
+/// More would not be seen at a glance.
+const TILES_MAX: usize = 6;

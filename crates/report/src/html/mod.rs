@@ -15,10 +15,12 @@ mod tables;
 
 use crate::chart::{Chart, Table};
 use crate::escape::escape;
+use crate::forest::{self, Forest};
+use crate::lab::tables::Section;
 use crate::page::Style;
 use crate::published::{self, Finding};
 use crate::svg::{self, Place};
-use crate::{forest, notes, stack, verdict};
+use crate::{notes, stack, verdict};
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -41,7 +43,7 @@ pub fn html(record: &RunRecord) -> String {
         tiles: facts::tiles(record),
         summaries: tables::summaries(record),
         figures: charts.iter().map(Figure::of).collect(),
-        forest: forest::draw(record, Place::Page),
+        forests: forest::draw(record, Place::Page),
         stack: stack::draw(record, Place::Page),
         findings: findings(record),
         details: tables::details(record),
@@ -69,7 +71,8 @@ pub fn figures(record: &RunRecord) -> Vec<(String, String)> {
         .map(|chart| (format!("{}.svg", chart.id), svg::draw(chart, Place::Alone)))
         .collect();
     all.extend(stack::draw(record, Place::Alone).map(|svg| ("layers.svg".to_owned(), svg)));
-    all.extend(forest::draw(record, Place::Alone).map(|svg| ("ratios.svg".to_owned(), svg)));
+    let forests = forest::draw(record, Place::Alone).into_iter();
+    all.extend(forests.map(|forest| (format!("{}.svg", forest.id), forest.svg)));
     all
 }
 
@@ -87,9 +90,9 @@ struct Page<'a> {
     ended: Option<String>,
     conclusion: Option<String>,
     tiles: Vec<facts::Tile>,
-    summaries: Vec<Table>,
+    summaries: Vec<Section>,
     figures: Vec<Figure<'a>>,
-    forest: Option<String>,
+    forests: Vec<Forest>,
     stack: Option<String>,
     findings: Vec<Finding>,
     details: Vec<Table>,

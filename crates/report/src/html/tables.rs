@@ -2,23 +2,52 @@
 
 use crate::chart::Table;
 use crate::escape::escape;
+use crate::lab;
+use crate::lab::rows::Group;
+use crate::lab::tables::Section;
 use crate::number::{self, MISSING};
 use crate::published::{event_bytes, knee_words};
-use crate::steps;
-use record::{Block, Comparison, ErrorClass, Estimate, RunRecord, Sweep, SweepStep};
+use crate::{steps, verdict};
+use record::{Block, Comparison, ErrorClass, Estimate, Kind, RunRecord, Sweep, SweepStep};
 use std::collections::BTreeMap;
 use units::Bytes;
 
-/// What it came to: of a sweep its lines, of several workloads each of them.
-pub(super) fn summaries(record: &RunRecord) -> Vec<Table> {
-    match &record.sweep {
-        Some(sweep) => vec![lines(sweep), bytes_by_layer(record, sweep)],
-        None if record.plan.workloads.len() > 1 => vec![workloads(record)],
-        None => Vec::new(),
+/// What it came to: of a sweep its lines, of a lab all its tables, of several workloads each of them.
+pub(super) fn summaries(record: &RunRecord) -> Vec<Section> {
+    let plain = |table| Section { table, notes: Vec::new() };
+    let all = match (&record.sweep, record.kind) {
+        (Some(sweep), _) => vec![plain(lines(sweep)), plain(bytes_by_layer(record, sweep))],
+        (None, Kind::Lab | Kind::Imported) => of_lab(record),
+        (None, _) if record.plan.workloads.len() > 1 => vec![plain(workloads(record))],
+        (None, _) => Vec::new(),
+    };
+    let is_filled = |section: &Section| !section.table.rows.is_empty();
+    all.into_iter().filter(is_filled).collect()
+}
+
+/// The tables that its page in the terminal has; what was not measured is one too.
+fn of_lab(record: &RunRecord) -> Vec<Section> {
+    let verdict = verdict::of(record);
+    let mut all = lab::all_tables(record, &verdict);
+    for section in &mut all {
+        section.notes.iter_mut().for_each(|note| *note = escape(note));
     }
-    .into_iter()
-    .filter(|table| !table.rows.is_empty())
-    .collect()
+    let unmeasured = lab::unmeasured(record, &Group::all(record, &verdict));
+    let row = |it: &lab::Unmeasured| vec![escape(&it.what), escape(&it.reason)];
+    let subjects = lab::subjects(record).iter().map(|text| escape(text)).collect();
+    all.push(Section {
+        table: Table {
+            caption: "What was not measured".to_owned(),
+            head: texts(["what", "why"]),
+            rows: unmeasured.iter().map(row).collect(),
+        },
+        notes: Vec::new(),
+    });
+    if let Some(first) = all.first_mut() {
+        let own: Vec<String> = subjects;
+        first.notes.extend(own);
+    }
+    all
 }
 
 /// What stands further down: every step of a sweep, errors, what is missing.

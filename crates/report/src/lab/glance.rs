@@ -10,7 +10,10 @@ use record::{Lifetime, RunRecord};
 pub(crate) struct Answer {
     /// `fastest`, `least CPU`.
     pub(crate) label: &'static str,
-    pub(crate) text: String,
+    /// Who it is.
+    pub(crate) name: String,
+    /// With what number.
+    pub(crate) found: String,
     /// Of the next in rank; `None` if nobody is.
     pub(crate) next: Option<String>,
 }
@@ -36,12 +39,13 @@ fn answer(
     let first = ranked.first()?;
     let value = show(first.median(metric)?);
     let ratio = group.zero().filter(|zero| zero.is_allowed).and_then(|zero| {
-        Some(format!(", {} of {}", first.to(zero, metric)?.cell(), words::name(zero.workload)))
+        Some(format!(", {} of {}", first.to(zero, metric)?.cell(), zero.base_name()))
     });
     let next = ranked.get(1).and_then(|next| against(next, first, metric));
     Some(Answer {
         label,
-        text: format!("{}: {value}{}", first.name, ratio.unwrap_or_default()),
+        name: first.name.clone(),
+        found: format!("{value}{}", ratio.unwrap_or_default()),
         next,
     })
 }
@@ -73,9 +77,10 @@ pub(crate) fn conclusion(groups: &[Group<'_>]) -> Option<String> {
         1 => "alone".to_owned(),
         count => format!("the fastest of {count}"),
     };
-    let zero = group.zero().filter(|zero| zero.is_allowed).and_then(|zero| {
-        Some(format!(" of {}", words::name(zero.workload))).zip(first.to(zero, p50_ns))
-    });
+    let zero = group
+        .zero()
+        .filter(|zero| zero.is_allowed)
+        .and_then(|zero| Some(format!(" of {}", zero.base_name())).zip(first.to(zero, p50_ns)));
     let ratio = zero.map_or_else(String::new, |(of, ratio)| format!(", {}{of}", ratio.cell()));
     let next = ranked.get(1).and_then(|next| against(next, first, p50_ns));
     let next = next.map_or_else(String::new, |next| format!("; {next}"));

@@ -34,13 +34,18 @@ pub fn lab(record: &RunRecord, style: &Style) -> String {
     }
     for group in groups.iter().filter(|_| record.kind != Kind::Imported) {
         page.blank();
+        let cells = tables::cells(record, group);
+        page.prose(Tone::Strong, &cells.table.caption);
         for answer in glance::answers(group) {
-            page.labelled(answer.label, (Tone::Strong, &answer.text));
+            let text = format!("{}: {}", answer.name, answer.found);
+            page.labelled(answer.label, (Tone::Strong, &text));
             if let Some(next) = answer.next {
                 page.labelled("", (Tone::Plain, &next));
             }
         }
-        section(&mut page, &tables::cells(record, group));
+        page.blank();
+        grid::show(&mut page, &cells.table);
+        cells.notes.iter().for_each(|note| page.prose(Tone::Plain, note));
     }
     failures(&mut page, record, &groups);
     layers::added(&mut page, record, &verdict);
@@ -90,8 +95,9 @@ pub(crate) fn all_tables(record: &RunRecord, verdict: &Verdict) -> Vec<Section> 
 }
 
 fn section(page: &mut Page, section: &Section) {
-    grid::show(page, &section.table);
     if !section.table.rows.is_empty() {
+        page.prose(Tone::Strong, &section.table.caption);
+        grid::show(page, &section.table);
         section.notes.iter().for_each(|note| page.prose(Tone::Plain, note));
     }
 }
@@ -165,7 +171,7 @@ fn footnotes(page: &mut Page, record: &RunRecord) {
     page.prose(
         Tone::Plain,
         &format!(
-            "Medians of blocks, in random order (seed {}). CPU: user and system time of all its processes, for each \
+            "Medians of blocks, in random order (seed {}); intervals are of 95 %. CPU: user and system time of all its processes, for each \
              message. Memory: of the server, at the end of a block.",
             record.plan.seed
         ),

@@ -13,16 +13,13 @@ pub(crate) fn sections(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section>
     let Some(published) = record.lab.as_ref().and_then(|lab| lab.published.as_ref()) else {
         return Vec::new();
     };
-    let used: Vec<&Field> = FIELDS
+    let mut sections: Vec<Section> = KINDS
         .iter()
-        .filter(|field| published.rows.iter().any(|row| (field.there)(row).is_some()))
-        .collect();
-    let mut sections: Vec<Section> = used
-        .chunks(FIELDS_MAX)
         .map(|fields| Section {
             table: table(record, groups, &published.rows, fields, &published.source),
             notes: Vec::new(),
         })
+        .filter(|section| !section.table.rows.is_empty())
         .collect();
     let unmatched: Vec<&str> = published
         .rows
@@ -44,37 +41,52 @@ pub(crate) fn sections(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section>
     sections
 }
 
+/// The fields of a kind that were published, and the rows that have one of them.
 fn table(
     record: &RunRecord,
     groups: &[Group<'_>],
     all: &[PublishedRow],
-    fields: &[&Field],
+    fields: &[Field],
     source: &str,
 ) -> Table {
+    let has = |field: &Field, row: &PublishedRow| (field.there)(row).is_some();
+    let fields: Vec<&Field> =
+        fields.iter().filter(|field| all.iter().any(|row| has(field, row))).collect();
     let row = |row: &PublishedRow| {
         let mut cells = vec![escape(&row.name)];
-        for field in fields {
-            let show = |value: Option<f64>| value.map_or_else(|| MISSING.to_owned(), field.show);
+        for field in &fields {
+            let there = (field.there)(row).map_or_else(|| MISSING.to_owned(), as_published);
             let found = here(record, groups, row);
             let ours = found.and_then(|found| match field.here {
                 Here::Of(of) => of(found),
                 Here::ToBase => {
+                    row.ratio?;
                     Some(wall_us(found)? / wall_us(here(record, groups, base(all, row)?)?)?)
                 }
             });
-            cells.extend([show((field.there)(row)), show(ours)]);
+            cells.extend([there, ours.map_or_else(|| MISSING.to_owned(), field.show)]);
         }
         cells
     };
     let mut head = vec!["published row".to_owned()];
-    for field in fields {
+    for field in &fields {
         head.extend(["there", "here"].map(|side| format!("{} {side}", field.name)));
     }
     Table {
         caption: escape(&format!("Published: {source}")),
         head: heads(&head.iter().map(String::as_str).collect::<Vec<_>>()),
-        rows: all.iter().map(row).collect(),
+        rows: all
+            .iter()
+            .filter(|row| fields.iter().any(|field| has(field, row)))
+            .map(row)
+            .collect(),
     }
+}
+
+/// To the digit: what differs in its fourth one may have been published as a difference.
+fn as_published(value: f64) -> String {
+    let text = value.to_string();
+    if text.len() > PUBLISHED_MAX { number::three(value) } else { text }
 }
 
 /// The cell that is the counterpart of `row`, if it was measured.
@@ -110,52 +122,58 @@ enum Here {
     ToBase,
 }
 
-const FIELDS: [Field; 8] = [
-    Field {
-        name: "wall/message, us",
+/// What was published together is one table.
+const KINDS: [&[Field]; 3] = [
+    &[Field {
+        name: "wall by messages, us",
         there: |row| row.wall_per_message_us,
         here: Here::Of(|row| row.median(rows::wall_per_message_us)),
         show: number::micros_cell,
-    },
-    Field {
-        name: "Min, ms",
-        there: |row| row.life_min_ms,
-        here: Here::Of(|row| Some(life(row)?.0 / 1e6)),
-        show: of_millis,
-    },
-    Field {
-        name: "Mean, ms",
-        there: |row| row.life_mean_ms,
-        here: Here::Of(|row| Some(life(row)?.1 / 1e6)),
-        show: of_millis,
-    },
-    Field {
-        name: "Max, ms",
-        there: |row| row.life_max_ms,
-        here: Here::Of(|row| Some(life(row)?.2 / 1e6)),
-        show: of_millis,
-    },
-    Field {
-        name: "wall, us",
-        there: |row| row.wall_us,
-        here: Here::Of(wall_us),
-        show: number::micros_cell,
-    },
-    Field {
-        name: "stddev, us",
-        there: |row| row.wall_stddev_us,
-        here: Here::Of(|row| Some(Aggregates::of(&walls(row))?.stddev)),
-        show: number::micros_cell,
-    },
-    Field {
-        name: "CPU, us",
-        there: |row| row.cpu_us,
-        here: Here::Of(cpu_us),
-        show: number::micros_cell,
-    },
-    Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase, show: number::three },
+    }],
+    &[
+        Field {
+            name: "Min, ms",
+            there: |row| row.life_min_ms,
+            here: Here::Of(|row| Some(life(row)?.0)),
+            show: millis,
+        },
+        Field {
+            name: "Mean, ms",
+            there: |row| row.life_mean_ms,
+            here: Here::Of(|row| Some(life(row)?.1)),
+            show: millis,
+        },
+        Field {
+            name: "Max, ms",
+            there: |row| row.life_max_ms,
+            here: Here::Of(|row| Some(life(row)?.2)),
+            show: millis,
+        },
+    ],
+    &[
+        Field {
+            name: "wall, us",
+            there: |row| row.wall_us,
+            here: Here::Of(wall_us),
+            show: number::micros_cell,
+        },
+        Field {
+            name: "stddev, us",
+            there: |row| row.wall_stddev_us,
+            here: Here::Of(|row| Some(Aggregates::of(&walls(row))?.stddev)),
+            show: number::micros_cell,
+        },
+        Field {
+            name: "CPU, us",
+            there: |row| row.cpu_us,
+            here: Here::Of(cpu_us),
+            show: number::micros_cell,
+        },
+        Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase, show: number::three },
+    ],
 ];
 
+/// Shortest, mean and longest, in nanoseconds.
 fn life(row: &Row<'_>) -> Option<(f64, f64, f64)> {
     let lives: Vec<&Summary> =
         row.blocks.iter().filter_map(|block| block.phases.life.as_ref()).collect();
@@ -177,9 +195,5 @@ fn cpu_us(row: &Row<'_>) -> Option<f64> {
     Some(Aggregates::of(&cpu?)?.mean)
 }
 
-fn of_millis(ms: f64) -> String {
-    millis(ms * 1e6)
-}
-
-/// So many are one table: each has two columns.
-const FIELDS_MAX: usize = 4;
+/// What is longer was not published so.
+const PUBLISHED_MAX: usize = 9;

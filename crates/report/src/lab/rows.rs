@@ -54,11 +54,11 @@ impl Ratio {
         number::ratio(self.value, self.interval)
     }
 
-    /// `3.1 % would have been`: what more blocks, or a quieter machine, would be for.
+    /// `3.1 % would have shown`: what more blocks, or a quieter machine, would be for.
     pub(crate) fn could_see(self) -> String {
         match self.smallest.filter(|smallest| smallest.is_finite()) {
-            Some(smallest) => format!("one of {} would have been", number::percent(smallest)),
-            None => "what would have been is not known".to_owned(),
+            Some(smallest) => format!("{} would have shown", number::percent(smallest)),
+            None => "what would have shown is not known".to_owned(),
         }
     }
 }
@@ -172,6 +172,12 @@ impl<'a> Row<'a> {
             is_allowed: !verdict::forbids(verdict, index),
             seed: record.plan.seed,
         }
+    }
+
+    /// What it is called as what others are compared with.
+    pub(crate) fn base_name(&self) -> &str {
+        let is_ours = self.workload.server.is_none() && self.workload.client.is_none();
+        if is_ours && self.workload.transport == "tcp" { "raw TCP" } else { &self.name }
     }
 
     /// The median of `metric` over its blocks.

@@ -6,7 +6,7 @@ use crate::benchmark::{Aggregates, Mean};
 use crate::chart::Table;
 use crate::escape::escape;
 use crate::number::{self, MISSING};
-use record::{Block, Footprint, Lifetime, Phases, RunRecord, Summary, View};
+use record::{Block, Footprint, Kind, Lifetime, Phases, RunRecord, Summary, View};
 
 /// A table, and what is needed to read it. Cells and captions are escaped, notes are not.
 pub(crate) struct Section {
@@ -17,7 +17,7 @@ pub(crate) struct Section {
 /// The rows of one load, those that were measured by their time, the one that all are compared with first.
 pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
     let zero = group.zero();
-    let to = zero.map_or("baseline", |zero| &zero.name[..]);
+    let to = zero.map_or("baseline", Row::base_name);
     let mut order: Vec<&Row<'_>> = group.rows.iter().collect();
     order.sort_by(|one, other| rank(group, one).total_cmp(&rank(group, other)));
     let row = |row: &&Row<'_>| {
@@ -47,7 +47,7 @@ pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
             of(medians.and_then(|all| all.messages_per_s), number::per_second_cell),
             of(medians.and_then(|all| all.generator_cpu_us_per_message), number::micros_cell),
             of(medians.and_then(|all| all.server_cpu_us_per_message), number::micros_cell),
-            cell(row.median(rows::server_bytes), number::bytes_cell),
+            cell(row.median(rows::server_bytes), size),
             ratio(row, zero),
         ]
     };
@@ -67,7 +67,7 @@ pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
             "CPU us client",
             "CPU us server",
             "memory server",
-            &format!("p50 to {to} [95 % interval]"),
+            &format!("p50 to {to} [interval]"),
         ]),
         rows: order.iter().map(row).collect(),
     };
@@ -104,7 +104,7 @@ fn not_shown(group: &Group<'_>) -> Vec<String> {
         else {
             return;
         };
-        let (name, base, cell) = (&row.name, &base.name, ratio.cell());
+        let (name, base, cell) = (&row.name, base.base_name(), ratio.cell());
         if ratio.is_shown() == Some(false) {
             notes.push(format!(
                 "No difference is shown between {name} and {base}: {cell}; {}.",
@@ -133,13 +133,19 @@ pub(crate) fn views(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
     let mut sections = Vec::new();
     for view in &lab.views {
         match view {
-            View::Benchmark => sections.extend([benchmark(groups), phases(groups)]),
+            View::Benchmark => sections.push(benchmark(groups)),
             View::Footprint => {}
-            View::Life => sections.extend([lives(groups), phases(groups)]),
+            View::Life => sections.push(lives(groups)),
             View::Memory => sections.push(memory(groups)),
             View::WallPerMessage => sections.push(wall_per_message(groups)),
             View::Other => {}
         }
+    }
+    if lab.views.iter().any(|view| matches!(view, View::Benchmark | View::Life)) {
+        sections.push(phases(groups));
+    }
+    if record.kind == Kind::Lab {
+        sections.push(clients(groups));
     }
     // What was looked at is shown, asked for or not.
     sections.push(footprints(&lab.footprints));
@@ -163,12 +169,16 @@ fn measured<'a>(groups: &'a [Group<'a>]) -> impl Iterator<Item = (String, &'a Ro
 fn wall_per_message(groups: &[Group<'_>]) -> Section {
     let mut example: Option<(f64, String)> = None;
     let mut all = Vec::new();
-    for (name, row) in measured(groups).filter(|(_, row)| row.workload.arrival.is_closed()) {
+    // Clients that come and go spend a part of their time without a message in flight.
+    let is_steady = |(_, row): &(String, &Row<'_>)| {
+        row.workload.arrival.is_closed() && row.workload.lifetime == Lifetime::Long
+    };
+    for (name, row) in measured(groups).filter(is_steady) {
         let Some(wall_us) = row.median(rows::wall_per_message_us) else { continue };
         let round_trip: rows::Metric = |_, block| Some(block.round_trip.as_ref()?.mean_ns / 1e3);
         let mean_us = row.median(round_trip);
         let in_flight = number::float(row.workload.connections) * f64::from(row.workload.in_flight);
-        if let Some(mean_us) = mean_us.filter(|_| row.workload.lifetime == Lifetime::Long) {
+        if let Some(mean_us) = mean_us {
             let text = format!(
                 "{}: {} x {in_flight:.0} = {}, measured {}",
                 row.name,
@@ -350,27 +360,39 @@ fn phases(groups: &[Group<'_>]) -> Section {
         row.extend(phases.map(|mean| mean.map_or_else(|| MISSING.to_owned(), millis)));
         all.push(row);
     }
+    let mut table = Table {
+        caption: "Phases of a connection, means in ms".to_owned(),
+        head: heads(&[
+            "row",
+            "resolve",
+            "connect",
+            "TLS full",
+            "TLS resumed",
+            "handshake",
+            "first reply",
+            "steady reply",
+            "close",
+        ]),
+        rows: all,
+    };
+    without_empty(&mut table);
     Section {
-        table: Table {
-            caption: "Phases of a connection, means in ms".to_owned(),
-            head: heads(&[
-                "row",
-                "resolve",
-                "connect",
-                "TLS full",
-                "TLS resumed",
-                "handshake",
-                "first reply",
-                "steady reply",
-                "close",
-            ]),
-            rows: all,
-        },
+        table,
         notes: vec![
             "- is a phase that there is not, or that the client does not tell apart. Steady: a round trip after the \
              first of its connection; of all where the first is not known."
                 .to_owned(),
         ],
+    }
+}
+
+/// Takes the columns away in which nothing is known of any row.
+fn without_empty(table: &mut Table) {
+    for column in (1..table.head.len()).rev() {
+        if table.rows.iter().all(|row| row[column] == MISSING) {
+            table.head.remove(column);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
     }
 }
 
@@ -422,16 +444,18 @@ fn memory(groups: &[Group<'_>]) -> Section {
             Some(number::few_bytes(each))
         });
         let mut row = vec![escape(name)];
-        row.extend(loads.iter().map(|connections| {
-            of(name, *connections).map_or_else(|| MISSING.to_owned(), number::bytes_cell)
-        }));
+        row.extend(
+            loads
+                .iter()
+                .map(|connections| of(name, *connections).map_or_else(|| MISSING.to_owned(), size)),
+        );
         row.push(each.unwrap_or_else(|| MISSING.to_owned()));
         row
     };
     let rows: Vec<Vec<String>> = names.iter().map(row).collect();
     let mut head = vec!["row".to_owned()];
-    head.extend(loads.iter().map(|connections| format!("{connections} open")));
-    head.push("B for each".to_owned());
+    head.extend(loads.iter().map(|connections| format!("at {connections}")));
+    head.push("each, B".to_owned());
     Section {
         table: Table {
             caption: "Memory of the server by connections, at the end of a block".to_owned(),
@@ -447,10 +471,51 @@ fn memory(groups: &[Group<'_>]) -> Section {
     }
 }
 
+/// Our own client beside the fastest of the others, for each server that both were set on.
+fn clients(groups: &[Group<'_>]) -> Section {
+    let mut all = Vec::new();
+    for group in groups {
+        let ranked = group.ranked(rows::p50_ns);
+        for ours in ranked.iter().filter(|row| row.workload.client.is_none()) {
+            let is_other = |row: &&&Row<'_>| {
+                let (one, other) = (row.workload, ours.workload);
+                let server = |it: &record::Workload| it.server.as_ref().map(|it| it.name.clone());
+                other.server.is_some()
+                    && one.client.is_some()
+                    && server(one) == server(other)
+                    && one.transport == other.transport
+            };
+            let fastest = ranked.iter().find(is_other);
+            let Some((fastest, ratio)) =
+                fastest.and_then(|row| Some((row, ours.to(row, rows::p50_ns)?)))
+            else {
+                continue;
+            };
+            let load = if group.load.is_empty() { "" } else { &format!(", {}", group.load) };
+            let verdict = match ratio.is_shown() {
+                Some(false) => format!("no difference shown; {}", ratio.could_see()),
+                Some(true) if ratio.value < 1.0 => "ours is faster".to_owned(),
+                Some(true) => "ours is slower".to_owned(),
+                None => "too few blocks".to_owned(),
+            };
+            let name = escape(&format!("{}{load}", ours.name));
+            all.push(vec![name, escape(&fastest.name), ratio.cell(), verdict]);
+        }
+    }
+    Section {
+        table: Table {
+            caption: "Our own client by the fastest other one on the same server, p50".to_owned(),
+            head: heads(&["row", "fastest other", "ratio", "so"]),
+            rows: all,
+        },
+        notes: Vec::new(),
+    }
+}
+
 /// What subjects need to be shipped.
 pub(crate) fn footprints(all: &[Footprint]) -> Section {
     let cell = |bytes: Option<u64>| {
-        bytes.map_or_else(|| MISSING.to_owned(), |bytes| number::bytes_cell(number::float(bytes)))
+        bytes.map_or_else(|| MISSING.to_owned(), |bytes| number::bytes(number::float(bytes)))
     };
     let row = |it: &Footprint| {
         vec![
@@ -474,7 +539,8 @@ pub(crate) fn footprints(all: &[Footprint]) -> Section {
     ];
     for it in all {
         for (field, reason) in &it.missing {
-            notes.push(format!("{MISSING} {}, {}: {reason}", it.subject, field.replace('_', " ")));
+            let field = field.trim_end_matches("_bytes").trim_end_matches("_ns");
+            notes.push(format!("{MISSING} {}, {field}: {reason}", it.subject));
         }
     }
     Section {
@@ -503,6 +569,12 @@ pub(crate) fn spread(all: &[&Summary]) -> Option<(f64, f64, f64)> {
     let min = all.iter().map(|summary| summary.min_ns).min()?;
     let max = all.iter().map(|summary| summary.max_ns).max()?;
     Some((number::float(min), total / count, number::float(max)))
+}
+
+/// `34 MB`, `512 B`.
+fn size(bytes: f64) -> String {
+    let cell = number::bytes_cell(bytes);
+    if cell.ends_with(|letter: char| letter.is_ascii_digit()) { format!("{cell} B") } else { cell }
 }
 
 /// A time in ms, with three digits.

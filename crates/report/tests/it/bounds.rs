@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
     Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate,
-    Fairness, Identity, Level, Lifetime, Little, Live, OpenLoop, Phases, Reason, RunRecord,
+    Fairness, Identity, Kind, Level, Lifetime, Little, Live, OpenLoop, Phases, Reason, RunRecord,
     Sessions, Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
 };
 use report::Style;
@@ -17,13 +17,27 @@ proptest! {
 
     #[test]
     fn pages_stay_within_80_columns_and_plain_text(seed: u64, width in 0..200_usize) {
-        let record = any_record(&mut Random::new(seed));
-        for page in pages(&record, &Style { width, color: false }) {
+        let mut random = Random::new(seed);
+        let mut all = pages(&any_record(&mut random), &Style { width, color: false }).to_vec();
+        all.push(report::lab(&any_lab(&mut random), &Style { width, color: false }));
+        for page in all {
             for line in page.lines() {
                 prop_assert!(line.width() <= 80, "{} columns: {line}", line.width());
             }
             prop_assert!(page.chars().all(|letter| letter == '\n' || !letter.is_control()), "{page:?}");
             prop_assert!(!page.contains(['\u{202e}', '\u{5d0}', '\u{301}']), "{page:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_for_programs_moves_no_terminal(seed: u64) {
+        let record = any_lab(&mut Random::new(seed));
+        let (csv, markdown) = (report::csv(&record), report::markdown(&record));
+        let json = report::google_benchmark(&record).unwrap_or_default();
+        for text in [csv, markdown, json] {
+            let is_plain = |letter| matches!(letter, '\n' | '\r') || !char::is_control(letter);
+            prop_assert!(text.chars().all(is_plain), "{text:?}");
+            prop_assert!(!text.contains(['\u{202e}', '\u{5d0}', '\u{301}']), "{text:?}");
         }
     }
 
@@ -69,11 +83,12 @@ fn same_each_time() -> ProptestConfig {
     }
 }
 
-fn pages(record: &RunRecord, style: &Style) -> [String; 3] {
+fn pages(record: &RunRecord, style: &Style) -> [String; 4] {
     let other = records::ladder(&["tcp", "ws", "http-new"]);
     [
         report::ladder(record, style),
         report::run(record, style),
+        report::lab(record, style),
         report::compare(&other, record, style),
     ]
 }
@@ -230,6 +245,55 @@ fn any_record(random: &mut Random) -> RunRecord {
                 ..comparison.clone()
             };
         }
+    }
+    record
+}
+
+/// A lab of the right shape with anything in its numbers and texts.
+fn any_lab(random: &mut Random) -> RunRecord {
+    let mut record = records::lab();
+    record.kind = [Kind::Lab, Kind::Imported, Kind::Other][random.below(3)];
+    for workload in &mut record.plan.workloads {
+        workload.name = any_text(random);
+        workload.baseline = (random.below(2) == 0).then(|| random.below(14));
+        workload.connections = any_count(random);
+        if let Some(server) = &mut workload.server {
+            (server.library, server.language) = (any_text(random), any_text(random));
+        }
+    }
+    // Intervals take their time, and few records need them.
+    let rounds = if random.below(128) == 0 { 8 } else { random.below(4) };
+    record.blocks.retain(|block| block.round < rounds);
+    for block in &mut record.blocks {
+        block.failed = (random.below(4) == 0).then(|| any_text(random));
+        block.messages_per_s = any_number(random);
+        block.cpu.generator_us_per_message = Some(any_number(random));
+        if random.below(4) == 0 {
+            block.round_trip = Some(any_summary(random));
+            block.phases.life = Some(any_summary(random));
+        }
+        let client = block.client.as_mut().and_then(|client| client.google_benchmark.as_mut());
+        if let Some(found) = client {
+            (found.real_time_ns, found.cpu_time_ns) = (any_number(random), any_number(random));
+        }
+        if let Some(memory) = &mut block.memory {
+            memory.server_pss_bytes = Some(any_count(random));
+        }
+    }
+    let Some(lab) = &mut record.lab else { return record };
+    lab.question = any_text(random);
+    for it in &mut lab.footprints {
+        it.library = any_text(random);
+        it.installed_bytes = Some(any_count(random));
+        it.packages = Some(any_count(random));
+        it.build_ns = Some(any_count(random));
+    }
+    for row in lab.published.iter_mut().flat_map(|published| &mut published.rows) {
+        row.name = any_text(random);
+        row.wall_us = Some(any_number(random));
+        row.cpu_us = Some(any_number(random));
+        row.ratio = (random.below(2) == 0).then_some(1.0);
+        row.here = record.plan.workloads.get(random.below(14)).map(|it| it.name.clone());
     }
     record
 }

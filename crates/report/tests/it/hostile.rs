@@ -14,6 +14,35 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     for block in &mut record.blocks {
         block.errors = vec![ErrorClass { class: text(), count: 1, example: text() }];
         block.cpu.missing.insert(text(), text());
+        block.failed = block.failed.as_ref().map(|_| text());
+    }
+    for workload in &mut record.plan.workloads {
+        for subject in [&mut workload.server, &mut workload.client].into_iter().flatten() {
+            for part in [
+                &mut subject.name,
+                &mut subject.language,
+                &mut subject.library,
+                &mut subject.version,
+                &mut subject.licence,
+            ] {
+                *part += &text();
+            }
+            subject.version_found = Some(text());
+            subject.options = vec![text()];
+        }
+    }
+    if let Some(lab) = &mut record.lab {
+        lab.question = text();
+        lab.left_out.iter_mut().for_each(|it| (it.name, it.reason) = (text(), text()));
+        for it in &mut lab.footprints {
+            (it.subject, it.library, it.from) = (text(), text(), text());
+            it.missing.insert(text(), text());
+        }
+        if let Some(published) = &mut lab.published {
+            published.source = text();
+            published.notes = vec![text()];
+            published.rows.iter_mut().for_each(|row| row.name += &text());
+        }
     }
     if let Some(sweep) = &mut record.sweep {
         sweep.slo = Some(text());

@@ -37,6 +37,14 @@ fn a_ladder_is_a_page_with_its_ratios() {
 }
 
 #[test]
+fn a_lab_is_a_page_with_a_drawing_of_ratios_for_each_load() {
+    let record = records::lab();
+    expect_file!["golden/lab.html"].assert_eq(&redacted(&report::html(&record)));
+    let names: Vec<String> = report::figures(&record).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["ratios.svg", "ratios-2.svg"]);
+}
+
+#[test]
 fn what_was_published_is_set_beside_what_was_found() {
     let page = report::html(&sweeps::cubeia());
     let (_, findings) = page.split_once("<table class=\"findings\">").unwrap();
@@ -84,6 +92,7 @@ fn every_kind_of_record_is_a_page_without_a_way_out() {
         records::run(),
         records::open(),
         records::bots(),
+        records::lab(),
     ];
     for record in all {
         let page = report::html(&record);
@@ -97,7 +106,9 @@ fn every_kind_of_record_is_a_page_without_a_way_out() {
 
 #[test]
 fn nothing_that_a_record_says_becomes_a_part_of_the_page() {
-    for record in [sweeps::cubeia(), records::layered(&["tcp", "ws"]), records::open()] {
+    for record in
+        [sweeps::cubeia(), records::layered(&["tcp", "ws"]), records::open(), records::lab()]
+    {
         let [harmless, evil] = ["words", EVIL].map(|text| report::html(&saying(&record, text)));
         check_whole(&evil);
         assert_eq!(tags(&harmless), tags(&evil));

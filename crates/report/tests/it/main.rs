@@ -5,6 +5,7 @@ mod compare;
 mod export;
 mod hostile;
 mod html;
+mod lab;
 mod ladder;
 mod layers;
 mod live;

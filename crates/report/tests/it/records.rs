@@ -1,10 +1,12 @@
 //! Made-up records.
 
 use record::{
-    Added, Arrival, Block, Comparison, Connections, ContextSwitches, Counts, Cpu, Ended,
-    Environment, Estimate, Fairness, Identity, Kind, Layer, Lifetime, Little, Message, MessageKind,
-    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Resumption, RunRecord, Spacing, Split,
-    Stalls, Stop, Summary, TimeOuts, Tls, TlsSeen, Tool, Verify, Wire, Workload, WorkloadResult,
+    Added, Arrival, Block, Class, ClientReport, Comparison, Connections, ContextSwitches, Counts,
+    Cpu, Ended, Environment, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Kind, Lab,
+    Layer, LeftOut, Lifetime, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
+    PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Resumption, RunRecord, Spacing,
+    Split, Stalls, Stop, Subject, Summary, TimeOuts, Tls, TlsSeen, Tool, Verify, View, WarmUp,
+    Wire, Workload, WorkloadResult,
 };
 
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
@@ -405,5 +407,307 @@ fn result(index: usize) -> WorkloadResult {
         response: None,
         to_baseline: (index > 0)
             .then(|| PerMetric { round_trip_p50_ns: Some(comparison), ..PerMetric::default() }),
+    }
+}
+
+/// Six rows under two loads, eight blocks of each: our own TCP server, three servers of others, one of them driven by a
+/// client of others, and one server that does not answer.
+pub(crate) fn lab() -> RunRecord {
+    let mut workloads = Vec::new();
+    for (load, lifetime, connections) in
+        [("pings", Lifetime::Long, 50), ("lives", Lifetime::RoundTrips(5), 10)]
+    {
+        let zero = workloads.len();
+        for row in LAB_ROWS {
+            workloads.push(Workload {
+                name: format!("{}, {load}", row.name),
+                lifetime,
+                connections,
+                message: Message {
+                    kind: MessageKind::Text,
+                    size_bytes: 4,
+                    ..workload("ws").message
+                },
+                stop: match lifetime {
+                    Lifetime::Long => Stop::DurationNs(2_000_000_000),
+                    Lifetime::RoundTrips(_) => Stop::Clients(1000),
+                },
+                server: row.server.map(subject),
+                client: row.client.map(subject),
+                baseline: (row.name != "tcp").then_some(zero),
+                ..workload(if row.name == "tcp" { "tcp" } else { "ws" })
+            });
+        }
+    }
+    let blocks = (0..8)
+        .flat_map(|round| (0..workloads.len()).map(move |index| (index, round)))
+        .map(|(index, round)| lab_block(&workloads[index], index, round))
+        .collect::<Vec<Block>>();
+    let results = (0..workloads.len()).filter_map(|index| lab_result(&blocks, index)).collect();
+    let mut record = record(Kind::Lab, workloads, blocks, results);
+    record.plan.rounds = vec![(0..record.plan.workloads.len()).collect(); 8];
+    record.plan.baseline = Some(0);
+    record.plan.layers = vec![Layer { workload: 2, base: 1, name: "framework".to_owned() }];
+    record.added = vec![Added {
+        workload: 2,
+        base: 1,
+        layer: "framework".to_owned(),
+        round_trip_p50_ns: estimate_of(200_000.0),
+        cpu_us_per_message: estimate_of(4.0),
+        sent_bytes_per_message: Some(0.0),
+        received_bytes_per_message: Some(0.0),
+    }];
+    record.lab = Some(lab_facts());
+    record
+}
+
+/// A row of the made-up lab.
+struct LabRow {
+    name: &'static str,
+    server: Option<&'static str>,
+    client: Option<&'static str>,
+    /// The mean round trip on one connection, in ns.
+    round_trip_ns: u32,
+    /// CPU time of the client and of the server for a message.
+    cpu_us: [f64; 2],
+}
+
+const LAB_ROWS: [LabRow; 6] = [
+    LabRow { name: "tcp", server: None, client: None, round_trip_ns: 2000, cpu_us: [0.9, 1.0] },
+    LabRow {
+        name: "netty",
+        server: Some("netty"),
+        client: None,
+        round_trip_ns: 4000,
+        cpu_us: [1.1, 3.0],
+    },
+    LabRow {
+        name: "play",
+        server: Some("play"),
+        client: None,
+        round_trip_ns: 8000,
+        cpu_us: [1.1, 7.0],
+    },
+    LabRow {
+        name: "node-ws",
+        server: Some("node-ws"),
+        client: None,
+        round_trip_ns: 4010,
+        cpu_us: [1.1, 2.0],
+    },
+    LabRow {
+        name: "netty driven by Boost.Beast",
+        server: Some("netty"),
+        client: Some("beast"),
+        round_trip_ns: 5000,
+        cpu_us: [4.6, 3.1],
+    },
+    LabRow {
+        name: "ratchet",
+        server: Some("ratchet"),
+        client: None,
+        round_trip_ns: 0,
+        cpu_us: [0.0; 2],
+    },
+];
+
+fn subject(name: &str) -> Subject {
+    Subject {
+        name: name.to_owned(),
+        language: if name == "beast" { "C++" } else { "Java" }.to_owned(),
+        library: format!("lib{name}"),
+        version: "1.0".to_owned(),
+        version_found: (name == "netty").then(|| "4.1.140.Final".to_owned()),
+        licence: "Apache-2.0".to_owned(),
+        class: if name == "play" { Class::Tuned } else { Class::Default },
+        options: if name == "play" { vec!["native epoll".to_owned()] } else { Vec::new() },
+        warm_up: (name == "netty").then_some(WarmUp {
+            took_ns: 3_250_000_000,
+            windows: 13,
+            first_per_s: 21_000.0,
+            last_per_s: 160_000.0,
+            is_steady: true,
+        }),
+    }
+}
+
+/// Every block a bit off, each in its own way, so that intervals have a width.
+fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
+    let row = &LAB_ROWS[index % LAB_ROWS.len()];
+    let round_number = u32::try_from(round).expect("eight");
+    let off = (round_number * 37 + u32::try_from(index).expect("twelve") * 53) % 11;
+    let each = row.round_trip_ns * (995 + off) / 1000;
+    if each == 0 {
+        return Block {
+            failed: Some("the server was never ready: it said nothing for 60 s".to_owned()),
+            counts: Counts::default(),
+            round_trip: None,
+            ..block(index, round)
+        };
+    }
+    let in_flight = u32::try_from(workload.connections).expect("at most 50");
+    let ok: u64 = 5000;
+    let round_trip = Some(summary(each * in_flight, ok));
+    let mean_ns = 1.05 * f64::from(each * in_flight);
+    let lives = (workload.lifetime != Lifetime::Long).then(|| summary(each * in_flight * 8, 1000));
+    let [client_us, server_us] = row.cpu_us;
+    Block {
+        measured_ns: 2_000_000_000,
+        counts: Counts { planned: ok, sent: ok, ok, ..Counts::default() },
+        connections: Connections {
+            asked: workload.connections,
+            opened: workload.connections,
+            ..Connections::default()
+        },
+        phases: Phases {
+            connect: Some(summary(80_000, 1000)),
+            handshake: (row.name != "tcp").then(|| summary(150_000, 1000)),
+            first_reply: lives.as_ref().map(|_| summary(each * in_flight * 2, 1000)),
+            life: lives,
+            ..Phases::default()
+        },
+        round_trip,
+        messages_per_s: f64::from(in_flight) * 1e9 / mean_ns,
+        cpu: Cpu {
+            // It spins, and has that much time between two replies.
+            generator_us_per_message: Some(match (row.client, workload.lifetime) {
+                (Some(_), Lifetime::RoundTrips(_)) => 80.0,
+                _ => client_us,
+            }),
+            server_us_per_message: Some(server_us),
+            ..Cpu::default()
+        },
+        memory: Some(Memory {
+            server_pss_bytes: Some(
+                u64::from(row.round_trip_ns) * 10_000 + 4096 * workload.connections,
+            ),
+            ..Memory::default()
+        }),
+        client: row.client.map(|_| ClientReport {
+            wall_ns: 2_000_000_000,
+            cpu_ns: Some(1_900_000_000),
+            cpu_seen_ns: Some(1_900_000_000),
+            open: None,
+            google_benchmark: Some(GoogleBenchmark {
+                name: "echo".to_owned(),
+                iterations: ok,
+                real_time_ns: f64::from(each),
+                cpu_time_ns: 0.95 * f64::from(each),
+            }),
+        }),
+        ..block(index, round)
+    }
+}
+
+fn estimate_of(value: f64) -> Option<Estimate> {
+    Some(Estimate { value, low: Some(value * 0.98), high: Some(value * 1.02) })
+}
+
+/// `None` if no block counts.
+fn lab_result(blocks: &[Block], index: usize) -> Option<WorkloadResult> {
+    let good: Vec<&Block> =
+        blocks.iter().filter(|it| it.workload == index && it.failed.is_none()).collect();
+    let first = good.first()?;
+    let times = |block: &'_ Block| block.phases.life.clone().or_else(|| block.round_trip.clone());
+    let median = |of: &dyn Fn(&Block) -> Option<f64>| {
+        let values: Vec<f64> = good.iter().filter_map(|block| of(block)).collect();
+        estimate_of(stats::median(&values).ok()?)
+    };
+    let time = |of: fn(&Summary) -> Option<u64>| median(&|block| Some(number(of(&times(block)?)?)));
+    Some(WorkloadResult {
+        workload: index,
+        blocks: good.len(),
+        blocks_failed: 0,
+        medians: PerMetric {
+            messages_per_s: median(&|block| Some(block.messages_per_s)),
+            round_trip_p50_ns: time(|it| it.p50_ns),
+            round_trip_p90_ns: time(|it| it.p90_ns),
+            round_trip_p99_ns: time(|it| it.p99_ns),
+            generator_cpu_us_per_message: first.cpu.generator_us_per_message.and_then(estimate_of),
+            server_cpu_us_per_message: first.cpu.server_us_per_message.and_then(estimate_of),
+            ..PerMetric::default()
+        },
+        round_trip: times(first),
+        response: None,
+        to_baseline: None,
+    })
+}
+
+fn lab_facts() -> Lab {
+    Lab {
+        question: "What does a framework cost on top of a socket?".to_owned(),
+        views: vec![
+            View::WallPerMessage,
+            View::Life,
+            View::Benchmark,
+            View::Memory,
+            View::Footprint,
+        ],
+        published: Some(Published {
+            source: "somebody, on another machine, 2013".to_owned(),
+            rows: vec![
+                PublishedRow {
+                    name: "bare socket".to_owned(),
+                    here: Some("tcp, pings".to_owned()),
+                    wall_per_message_us: Some(2.0),
+                    ratio: Some(1.0),
+                    ..PublishedRow::default()
+                },
+                PublishedRow {
+                    name: "framework".to_owned(),
+                    here: Some("play, pings".to_owned()),
+                    wall_per_message_us: Some(20.0),
+                    ratio: Some(10.0),
+                    ..PublishedRow::default()
+                },
+                PublishedRow {
+                    name: "remote echo".to_owned(),
+                    life_min_ms: Some(806.0),
+                    life_mean_ms: Some(884.8),
+                    life_max_ms: Some(1967.0),
+                    ..PublishedRow::default()
+                },
+                PublishedRow {
+                    name: "library".to_owned(),
+                    here: Some("netty driven by Boost.Beast, lives".to_owned()),
+                    life_min_ms: Some(18.0),
+                    life_mean_ms: Some(35.715),
+                    life_max_ms: Some(66.0),
+                    ..PublishedRow::default()
+                },
+            ],
+            notes: vec!["20 us is no round trip: 50 were in flight.".to_owned()],
+        }),
+        left_out: vec![
+            LeftOut {
+                name: "socket.io".to_owned(),
+                reason: "skipped: Packagist not reached".to_owned(),
+            },
+            LeftOut { name: "bun".to_owned(), reason: "not installed".to_owned() },
+        ],
+        footprints: vec![
+            Footprint {
+                subject: "beast".to_owned(),
+                library: "libboost-dev 1.74".to_owned(),
+                from: "apt".to_owned(),
+                packages: Some(69),
+                installed_bytes: Some(234_000_000),
+                download_bytes: Some(59_000_000),
+                floor_bytes: Some(42_000_000),
+                program_bytes: Some(649_000),
+                build_ns: Some(17_000_000_000),
+                missing: Missing::new(),
+            },
+            Footprint {
+                subject: "node-ws".to_owned(),
+                library: "ws 8.23.0".to_owned(),
+                from: "npm".to_owned(),
+                packages: Some(1),
+                installed_bytes: Some(162_000),
+                download_bytes: Some(40_000),
+                missing: [("build_ns".to_owned(), "nothing is built".to_owned())].into(),
+                ..Footprint::default()
+            },
+        ],
     }
 }

@@ -1,0 +1,182 @@
+//! The page of a lab: what it answers, and what it says of what it cannot.
+
+use crate::records;
+use expect_test::{expect, expect_file};
+use record::{Ended, Kind, Level, Reason, RunRecord, Verdict, View};
+use report::Style;
+
+#[test]
+fn the_page_of_a_lab_answers_first_and_shows_its_views_after() {
+    expect_file!["golden/lab.txt"].assert_eq(&page(&records::lab()));
+}
+
+#[test]
+fn the_answer_is_one_sentence() {
+    expect![[r#"
+        On this machine netty is the fastest of 4 at 4 B, 50 connections, one message in flight (round trip p50 200 us, 2.00x [2.00, 2.02] of raw TCP); no difference is shown to node-ws: 1.00x [1.00, 1.01]; 0.7 % would have shown."#]]
+    .assert_eq(&report::conclusion(&records::lab()).unwrap());
+}
+
+#[test]
+fn few_blocks_have_no_interval_and_say_so() {
+    let mut record = records::lab();
+    record.blocks.retain(|block| block.round < 3);
+    let page = page(&record);
+    for words in [
+        "fastest        netty: p50 200 us, 2.00x of raw TCP\n",
+        "node-ws comes next, with 1.00x of that, in too few blocks for an\n",
+        "lives: 6 of 6 pairs of rows have too few blocks for an interval",
+    ] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+    assert!(!page.contains("no difference"), "{page}");
+}
+
+#[test]
+fn what_the_verdict_takes_away_is_no_answer() {
+    let mut record = records::lab();
+    let reason = |workload| Reason {
+        code: "impossible".to_owned(),
+        level: Level::Invalid,
+        workload: Some(workload),
+        message: "it cannot be".to_owned(),
+        evidence: String::new(),
+        advice: String::new(),
+    };
+    record.verdict = Some(Verdict { level: Level::Invalid, reasons: vec![reason(1), reason(6)] });
+    let page = page(&record);
+    assert!(page.contains("fastest        node-ws: p50 201 us, 2.01x [1.99, 2.01] of raw TCP"));
+    assert!(row(&page, "netty").ends_with(" 40 MB invalid"), "{page}");
+    // Of the second load, what all are compared with.
+    assert!(page.contains("fastest        netty: p50 320 us\n"), "{page}");
+}
+
+#[test]
+fn a_row_may_be_compared_with_another_one_than_raw_tcp() {
+    let mut record = records::lab();
+    record.plan.workloads[2].baseline = Some(1);
+    record.plan.workloads[3].baseline = Some(1);
+    let page = page(&record);
+    assert!(row(&page, "play").ends_with("80 MB 4.00x [3.99, 4.03]"), "{page}");
+    assert!(page.contains("\nplay takes 2.00x [2.00, 2.01] of netty.\n"), "{page}");
+    assert!(page.contains("\nNo difference is shown between node-ws and netty: 1.00x"), "{page}");
+}
+
+#[test]
+fn wall_by_messages_is_told_from_the_round_trip_by_the_number_in_flight() {
+    let page = page(&shows(View::WallPerMessage));
+    let (_, view) = page.split_once("Wall time by messages, beside").unwrap();
+    expect![[r#"
+         the true round trip
+                                           wall/message,     in mean round
+        row                                           us flight   trip, us
+        tcp, pings                                  2.10     50        105
+        netty, pings                                4.20     50        210
+        play, pings                                 8.40     50        420
+        node-ws, pings                              4.21     50        211
+        netty driven by Boost.Beast, pings          5.25     50        262
+        Wall time by messages is the inverse of throughput, not a time that any message
+        took: by Little's law the round trip is that times the number in flight (tcp:
+        2.10 us x 50 = 105 us, measured 105 us).
+    "#]]
+    .assert_eq(&view[..view.find("\n\n").unwrap() + 1]);
+}
+
+#[test]
+fn who_waits_on_its_cpu_is_named() {
+    let spins =
+        |record: &RunRecord| page(record).contains("\nSpins: netty driven by Boost.Beast, ");
+    let mut record = shows(View::Benchmark);
+    assert!(spins(&record));
+    for block in &mut record.blocks {
+        // 66 us of CPU for each of five messages, in a life of 420 us: less than 80 %.
+        block.cpu.generator_us_per_message = Some(66.0);
+    }
+    assert!(!spins(&record), "{}", page(&record));
+}
+
+#[test]
+fn a_client_that_ran_google_benchmark_is_shown_as_that_found_it() {
+    let mut record = shows(View::Benchmark);
+    for workload in &mut record.plan.workloads {
+        workload.connections = 1;
+    }
+    let page = page(&record);
+    // Of its 5 us 4.75 us on the CPU.
+    assert!(page.contains("   5.00   5.00  0.016  4.75   4.75  0.015     40.0 k\n"), "{page}");
+    assert!(page.contains("\nSpins: netty driven by Boost.Beast, pings"), "{page}");
+}
+
+#[test]
+fn what_was_not_reached_says_why() {
+    let mut record = records::lab();
+    record.blocks.retain(|block| block.workload != 2);
+    record.results.retain(|result| result.workload != 2);
+    assert!(page(&record).contains("\nplay, pings not reached: it has no block that counts\n"));
+    record.ended = Ended::Interrupted { signal: 2 };
+    let page = page(&record);
+    assert!(page.starts_with("partial: ended by SIGINT, Ctrl-C"), "{page}");
+    assert!(page.contains("\nplay, pings not reached: the run ended before its first block\n"));
+    assert!(page.contains("not reached\n"));
+}
+
+#[test]
+fn one_load_leaves_names_as_they_are() {
+    let mut record = records::lab();
+    record.plan.workloads.truncate(6);
+    record.blocks.retain(|block| block.workload < 6);
+    record.results.retain(|result| result.workload < 6);
+    assert!(page(&record).contains("fastest        netty, pings: p50 200 us"));
+}
+
+#[test]
+fn baselines_in_a_circle_end() {
+    let mut record = records::lab();
+    record.plan.workloads[0].baseline = Some(1);
+    record.plan.workloads[1].baseline = Some(0);
+    record.plan.workloads[2].baseline = Some(99);
+    assert!(page(&record).contains("verdict"));
+}
+
+#[test]
+fn what_was_imported_says_that_it_is_not_ours() {
+    let mut record = shows(View::Benchmark);
+    record.kind = Kind::Imported;
+    let page = page(&record);
+    assert!(page.starts_with("Not measured by wirebench: "), "{page}");
+    assert!(!page.contains("fastest") && !page.contains("checks:"), "{page}");
+}
+
+#[test]
+fn footprints_stand_for_themselves() {
+    let footprints = records::lab().lab.unwrap().footprints;
+    expect![[r#"
+        What each needs to be shipped
+        subject                 from packages installed    floor download program  build
+        beast (libboost-dev 1.74)
+                                apt        69   223 MiB 40.1 MiB 56.3 MiB 634 KiB 17.0 s
+        node-ws (ws 8.23.0)     npm         1   158 KiB        - 39.1 KiB       -      -
+        Measured on this machine, with all that the library needs. Floor: what of it
+        every program of that language needs. Build: from clean, with everything fetched
+        before.
+        - node-ws, build: nothing is built
+    "#]]
+    .assert_eq(&report::footprints(&footprints, &Style::default()));
+}
+
+fn page(record: &RunRecord) -> String {
+    report::terminal(record, &Style::default())
+}
+
+/// The first row of that name.
+fn row<'a>(page: &'a str, name: &str) -> &'a str {
+    page.lines().find(|line| line.starts_with(&format!("{name}  "))).expect("a row")
+}
+
+/// The lab with this view alone.
+fn shows(view: View) -> RunRecord {
+    let mut record = records::lab();
+    let lab = record.lab.as_mut().expect("a lab");
+    (lab.views, lab.published) = (vec![view], None);
+    record
+}
