@@ -1,7 +1,9 @@
 //! The folder of all subjects.
 
+use crate::reading::did_you_mean;
 use crate::{Manifest, ManifestError};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The subjects of a folder.
 #[derive(Clone, Debug, Default)]
@@ -22,3 +24,132 @@ pub struct Subject {
     /// What it says of itself.
     pub manifest: Manifest,
 }
+
+impl Catalogue {
+    /// Reads the manifests of all folders in `folder`; `shared` and those whose names begin with a dot are none.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogueError`] if the folder cannot be read. A manifest that is wrong does not hide the others.
+    pub fn read(folder: &Path) -> Result<Self, CatalogueError> {
+        let unreadable = |source| CatalogueError { folder: folder.to_owned(), source };
+        let mut folders = Vec::new();
+        for entry in folder.read_dir().map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_dir() && name != SHARED && !name.starts_with('.') {
+                folders.push((name, entry.path()));
+            }
+        }
+        folders.sort();
+        let mut catalogue = Self::default();
+        for (name, folder) in folders {
+            match Subject::read(name, folder) {
+                Ok(subject) => catalogue.subjects.push(subject),
+                Err(errors) => catalogue.broken.extend(errors),
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// The subject of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchSubject`] with what was probably meant, or with what is wrong with its manifest.
+    pub fn find(&self, name: &str) -> Result<&Subject, NoSuchSubject> {
+        let found = self.subjects.iter().find(|subject| subject.name == name);
+        found.ok_or_else(|| match self.broken.iter().find(|error| error.name == name) {
+            Some(error) => NoSuchSubject::Broken(error.clone()),
+            None => {
+                let known = self.subjects.iter().map(|subject| subject.name.as_str());
+                NoSuchSubject::Unknown { name: name.to_owned(), near: did_you_mean(name, known) }
+            }
+        })
+    }
+}
+
+impl Subject {
+    /// Reads the manifest in `folder`.
+    fn read(name: String, folder: PathBuf) -> Result<Self, Vec<ManifestError>> {
+        let file = folder.join(MANIFEST);
+        let unreadable = |what: String| {
+            let (name, file) = (name.clone(), file.clone());
+            vec![ManifestError { name, file, line: 1, column: 1, what }]
+        };
+        let size = file.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        if size > MANIFEST_SIZE_MAX {
+            let what = format!("it has {size} bytes, at most {MANIFEST_SIZE_MAX} are read");
+            return Err(unreadable(what));
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            let missing = || "is missing; each subject has one".to_owned();
+            unreadable(if is_missing { missing() } else { format!("cannot be read: {error}") })
+        })?;
+        let manifest = Manifest::parse(&name, &file, &text)?;
+        Ok(Self { name, folder, manifest })
+    }
+
+    /// Whether it speaks `scheme`.
+    pub fn speaks(&self, scheme: &str) -> bool {
+        self.manifest.speaks.iter().any(|speaks| speaks == scheme)
+    }
+
+    /// As a record has it, before it was asked for its version and warmed up.
+    pub fn record(&self) -> record::Subject {
+        let manifest = &self.manifest;
+        record::Subject {
+            name: self.name.clone(),
+            language: manifest.language.clone(),
+            library: manifest.library.clone(),
+            version: manifest.version.clone(),
+            version_found: None,
+            licence: manifest.licence.clone(),
+            class: manifest.class,
+            options: manifest.options.clone(),
+            warm_up: None,
+        }
+    }
+
+    /// The folders that are shared with it, by name: they lie beside its own.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let beside = self.folder.parent().unwrap_or(&self.folder).join(SHARED);
+        self.manifest.shared.iter().map(move |name| (name.as_str(), beside.join(name)))
+    }
+}
+
+/// Why a folder of subjects cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the subjects in {}: {source}", folder.display())]
+pub struct CatalogueError {
+    /// Which folder.
+    pub folder: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Why there is no subject of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSuchSubject {
+    /// There is, but its manifest is wrong.
+    #[error("{0}")]
+    Broken(ManifestError),
+    /// There is none.
+    #[error("there is no subject {name:?}{near}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// `; did you mean …?`, if that is likely.
+        near: String,
+    },
+}
+
+/// The manifest in a subject's folder.
+pub const MANIFEST: &str = "subject.toml";
+
+/// The folder, among those of subjects, of what several of them are made of.
+pub const SHARED: &str = "shared";
+
+/// What is longer was not written by hand.
+const MANIFEST_SIZE_MAX: u64 = 1 << 20;

@@ -1,8 +1,8 @@
 //! The keeper: a process of ours around each subject, which outlives us for as long as it takes to end the subject.
 //!
 //! Whoever descends from a subject stays below its keeper, which is their subreaper: neither a second fork nor a new
-//! session gets away. The keeper ends them all when the subject itself has ended, when it is told to (SIGTERM), and when
-//! wirebench has ended in whatever way, SIGKILL included: then the pipe behind the keeper's stderr has no reader.
+//! session gets away. The keeper ends them all when the subject itself has ended, when it is told to (SIGTERM), and
+//! when wirebench has ended in whatever way, SIGKILL included: then the pipe behind the keeper's stderr has no reader.
 //!
 //! What a subject inherits is set here, before it is started: its CPUs, the longest file that it may write, no core
 //! dumps, and of the environment only what is meant for it.

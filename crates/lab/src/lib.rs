@@ -9,13 +9,16 @@
 
 mod catalogue;
 mod client;
+mod command;
 mod descendants;
+mod files;
 mod footprint;
 mod home;
 pub mod keeper;
 mod launch;
 mod lines;
 mod manifest;
+mod needs;
 mod process;
 mod reading;
 mod results;
@@ -23,10 +26,10 @@ mod said;
 mod schemes;
 mod server;
 
-pub use catalogue::{Catalogue, Subject};
+pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
 pub use client::{Client, ClientError};
 pub use footprint::footprint;
-pub use home::{Home, Options, State};
+pub use home::{Home, InstallError, Options, State, VersionError};
 pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
 pub use process::{Ended, Process};

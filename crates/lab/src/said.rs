@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Read;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use units::Nanos;
 
@@ -37,7 +37,12 @@ impl Said {
 
     /// Waits until the other end is closed; not longer than a second.
     pub(crate) fn wait(&self) {
-        self.ended.recv_timeout(Nanos::from_secs(1).into()).ok();
+        self.wait_for(Nanos::from_secs(1));
+    }
+
+    /// The same, at most so long. Whether it is closed.
+    pub(crate) fn wait_for(&self, at_most: Nanos) -> bool {
+        self.ended.recv_timeout(at_most.into()) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// What is kept now, harmless on a terminal.

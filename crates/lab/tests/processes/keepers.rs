@@ -1,7 +1,7 @@
 //! Nothing is left running, whatever a subject does and however we end.
 
 use crate::scripts::{Script, launch, runs, wait_until};
-use lab::{Role, Server, ServerSettings};
+use lab::{Catalogue, Home, Options, Role, Server, ServerSettings, VersionError};
 use std::process::{Command, ExitCode, Stdio};
 
 crate::tests![
@@ -16,6 +16,7 @@ crate::tests![
     a_subject_sees_only_what_is_meant_for_it,
     a_subject_is_kept_on_its_cpus,
     a_program_that_is_not_there_is_named,
+    a_subject_says_its_version,
 ];
 
 /// Makes this binary start the subject in a folder and wait to be killed.
@@ -216,4 +217,32 @@ fn a_program_that_is_not_there_is_named() {
     let error = Server::start(&script.subject, script.path(), &settings, &launch()).unwrap_err();
     let expected = "cannot start venv/bin/nothing: No such file or directory (os error 2)";
     assert_eq!(error.to_string(), expected);
+}
+
+fn a_subject_says_its_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let version = |command: &str| {
+        let text = format!(
+            "role = \"server\"\nlanguage = \"sh\"\nlibrary = \"none\"\nversion = \"1\"\nfrom = \"own\"\n\
+             licence = \"MIT\"\nspeaks = [\"ws\"]\nstart = [\"true\"]\n\
+             ask-version = [\"sh\", \"-c\", \"{command}\"]\n"
+        );
+        let subject = folder.path().join("subjects/versioned");
+        std::fs::create_dir_all(&subject).unwrap();
+        std::fs::write(subject.join("subject.toml"), text).unwrap();
+        let catalogue = Catalogue::read(&folder.path().join("subjects")).unwrap();
+        let home = Home::new(folder.path().join("home"));
+        let subject = catalogue.find("versioned").unwrap();
+        let before = home.version(subject, &launch());
+        assert_eq!(before, Err(VersionError::NotInstalled));
+        home.install(subject, Options::default(), &mut |_| {}).unwrap();
+        home.version(subject, &launch()).map_err(|error| error.to_string())
+    };
+    assert_eq!(version("echo; echo v1.2; echo more").as_deref(), Ok("v1.2"));
+    let failed = |how: &str| Err(how.to_owned());
+    assert_eq!(
+        version("echo no >&2; exit 3"),
+        failed("`sh -c echo no >&2; exit 3` failed: exit code 3; it said:\nno")
+    );
+    assert_eq!(version(":"), failed("`sh -c :` failed: it printed nothing"));
 }

@@ -1,3 +1,5 @@
+//! google-benchmark's JSON: read, written, refused.
+
 use record::google_benchmark::{AggregateUnit, ReadError, RunType, TimeUnit, read};
 
 /// As version 1.7.1 prints it, shortened.

@@ -1,0 +1,83 @@
+//! A folder of subjects: read, searched, and its faults told.
+
+use lab::{Catalogue, SCHEMES, is_secure};
+use std::path::Path;
+
+pub(crate) const MANIFEST: &str = "\
+role = \"server\"
+language = \"sh\"
+library = \"none\"
+version = \"1\"
+from = \"own\"
+licence = \"MIT\"
+speaks = [\"ws\"]
+start = [\"sh\", \"server.sh\"]
+ask-version = [\"echo\", \"1\"]
+";
+
+pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    }
+}
+
+#[test]
+fn a_manifest_that_is_wrong_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = MANIFEST.replace("licence", "license").replace("1\n", "1");
+    write(
+        folder.path(),
+        &[
+            ("zeta/subject.toml", MANIFEST),
+            ("alpha/subject.toml", MANIFEST),
+            ("beta/subject.toml", &wrong),
+            ("gamma/server.sh", ""),
+            ("shared/cpp/a.hpp", ""),
+            (".git/config", ""),
+            ("README.md", ""),
+        ],
+    );
+    let catalogue = Catalogue::read(folder.path()).unwrap();
+    let names: Vec<&str> = catalogue.subjects.iter().map(|subject| &*subject.name).collect();
+    assert_eq!(names, ["alpha", "zeta"]);
+    let said: Vec<String> = catalogue.broken.iter().map(ToString::to_string).collect();
+    let [beta, gamma] = &said[..] else { panic!("{said:?}") };
+    let expected = "beta/subject.toml:6:1: unknown field `license`, expected one of";
+    assert!(beta.contains(expected) && beta.ends_with("did you mean `licence`?"), "{beta}");
+    let expected = "gamma/subject.toml:1:1: is missing; each subject has one";
+    assert!(gamma.ends_with(expected), "{gamma}");
+
+    let refused = |name| catalogue.find(name).unwrap_err().to_string();
+    assert_eq!(catalogue.find("zeta").unwrap().name, "zeta");
+    assert_eq!(refused("zata"), "there is no subject \"zata\"; did you mean `zeta`?");
+    assert_eq!(refused("quite-another"), "there is no subject \"quite-another\"");
+    assert!(refused("beta").contains("unknown field `license`"));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Catalogue::read(&folder.path().join("none")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the subjects in /"), "{error}");
+    assert!(error.contains("none: No such file"), "{error}");
+}
+
+#[test]
+fn the_subjects_of_this_repository_can_be_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects");
+    let mut catalogue = Catalogue::read(&folder).unwrap();
+    // A folder without one is somebody's work that has just begun.
+    catalogue.broken.retain(|error| error.file.exists());
+    assert_eq!(catalogue.broken, []);
+}
+
+#[test]
+fn what_is_secure_has_a_plain_twin() {
+    let plain = ["http", "socketio", "sockjs", "tcp", "tcp-framed", "ws"];
+    let known = SCHEMES.map(|(scheme, _)| scheme);
+    assert!(known.is_sorted());
+    assert!(plain.iter().all(|scheme| known.contains(scheme) && !is_secure(scheme)));
+    assert_eq!(known.iter().filter(|scheme| is_secure(scheme)).count(), plain.len());
+}

@@ -1,0 +1,190 @@
+//! Subjects are installed: once, wholly, and with reasons where they are not.
+
+use crate::catalogue::{MANIFEST, write};
+use lab::{Catalogue, Home, InstallError, Options, State, Subject};
+use tempfile::TempDir;
+
+/// A folder with `subjects/echo`, and `home` to install into.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(more: &str) -> Self {
+        let place = Self { folder: tempfile::tempdir().expect("a folder") };
+        place.write("subject.toml", &format!("{MANIFEST}{more}"));
+        place
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        write(&self.folder.path().join("subjects/echo"), &[(file, text)]);
+    }
+
+    fn subject(&self) -> Subject {
+        let catalogue = Catalogue::read(&self.folder.path().join("subjects"));
+        let catalogue = catalogue.expect("its folder is there");
+        assert_eq!(catalogue.broken, []);
+        catalogue.find("echo").expect("it was written").clone()
+    }
+
+    fn home(&self) -> Home {
+        Home::new(self.folder.path().join("home"))
+    }
+
+    fn state(&self) -> State {
+        self.home().state(&self.subject())
+    }
+
+    fn install(&self) -> Result<Vec<String>, InstallError> {
+        let mut told = Vec::new();
+        let mut tell = |words: &str| told.push(words.to_owned());
+        let folder = self.home().install(&self.subject(), Options::default(), &mut tell)?;
+        assert_eq!(folder, self.home().folder_of(&self.subject()));
+        Ok(told)
+    }
+
+    fn refused(&self) -> InstallError {
+        let error = self.install().expect_err("it cannot be installed");
+        assert_eq!(self.state(), State::NotInstalled);
+        error
+    }
+
+    fn installed(&self, file: &str) -> String {
+        let path = self.folder.path().join("home/echo").join(file);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+#[test]
+fn it_is_installed_once_and_again_when_it_has_changed() {
+    let place = Place::new(
+        "install = [[\"sh\", \"-c\", \"echo fetched > fetched\"]]\nbuild = [[\"./build\", \"a b\"]]\n",
+    );
+    place.write("build", "#!/bin/sh\ncat fetched > built; echo \"$1\" >> built\n");
+    let build = place.folder.path().join("subjects/echo/build");
+    std::fs::set_permissions(&build, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write("node_modules/left/over.js", "");
+    assert_eq!(place.state(), State::NotInstalled);
+    assert_eq!(place.install().unwrap(), ["sh -c echo fetched > fetched", "./build a b"]);
+    assert_eq!(place.installed("built"), "fetched\na b\n");
+    assert!(!place.folder.path().join("home/echo/node_modules").exists());
+    assert!(matches!(place.state(), State::Installed(_)));
+    assert_eq!(place.install().unwrap(), [] as [&str; 0], "it is installed");
+
+    place.write("server.sh", "echo changed");
+    assert_eq!(place.state(), State::Outdated);
+    write(&place.folder.path().join("home/echo"), &[("old", "")]);
+    assert_eq!(place.install().unwrap().len(), 2);
+    assert!(!place.folder.path().join("home/echo/old").exists(), "it is installed from nothing");
+    std::fs::set_permissions(&build, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    assert_eq!(place.state(), State::Outdated, "what may run is part of it");
+}
+
+#[test]
+fn shared_folders_lie_beside_its_own_files() {
+    let place = Place::new("shared = [\"lib\"]\n");
+    write(place.folder.path(), &[("subjects/shared/lib/deep/a.txt", "a")]);
+    place.install().unwrap();
+    assert_eq!(place.installed("lib/deep/a.txt"), "a");
+    write(place.folder.path(), &[("subjects/shared/lib/deep/a.txt", "b")]);
+    assert_eq!(place.state(), State::Outdated);
+    place.write("lib/own.txt", "");
+    let error = place.install().unwrap_err().to_string();
+    assert!(error.ends_with("the shared folder \"lib\" is also one of its own"), "{error}");
+}
+
+#[test]
+fn a_shared_folder_that_is_not_there_is_named() {
+    let error = Place::new("shared = [\"nothing\"]\n").refused().to_string();
+    assert!(error.contains("subjects/shared/nothing: No such file"), "{error}");
+}
+
+#[test]
+fn a_command_that_fails_says_its_last_words_and_leaves_nothing_installed() {
+    let failing = "build = [[\"sh\", \"-c\", \"seq 100; printf 'fatal \\\\033[31merror\\\\n' >&2; exit 3\"]]\n";
+    let place = Place::new(failing);
+    let InstallError::Command { status, said, .. } = place.refused() else { panic!() };
+    assert_eq!(status, "exit status: 3");
+    assert!(said.starts_with("82\n") && said.ends_with("\nfatal \\u{1b}[31merror"), "{said}");
+    place.write("subject.toml", MANIFEST);
+    place.install().unwrap();
+    assert!(matches!(place.state(), State::Installed(_)));
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named() {
+    let error = Place::new("build = [[\"no-such-compiler\", \"-O2\"]]\n").refused().to_string();
+    let expected = "`no-such-compiler -O2` failed: it cannot be started: No such file or directory";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_packages_that_bring_it() {
+    let place = Place::new(
+        "[needs]\nprograms = [\"sh\", \"no-such-program\"]\nfiles = [\"/no/such/header.h\"]\n\
+         packages = [\"no-such-package\"]\n",
+    );
+    let expected =
+        "no-such-program, /no/such/header.h are missing: apt-get install no-such-package";
+    let error = place.refused();
+    assert!(matches!(error, InstallError::Missing { .. }), "{error}");
+    // Where there is no dpkg, packages cannot be asked for.
+    let has_dpkg = std::path::Path::new("/usr/bin/dpkg-query").exists();
+    let expected = if has_dpkg { expected } else { expected.split(':').next().unwrap() };
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_registry_that_is_not_reached_is_told_from_a_fault() {
+    let place = Place::new(
+        "install = [[\"sh\", \"-c\", \"echo curl error 6: Could not resolve host; exit 1\"]]\n",
+    );
+    place.write(
+        "subject.toml",
+        &std::fs::read_to_string(place.folder.path().join("subjects/echo/subject.toml"))
+            .unwrap()
+            .replace("\"own\"", "\"composer\""),
+    );
+    let error = place.refused();
+    assert!(matches!(error, InstallError::Unreachable { registry: "Packagist", .. }), "{error}");
+    assert!(error.to_string().starts_with("Packagist not reached: `sh -c"), "{error}");
+}
+
+#[test]
+fn a_build_reaches_nobody_so_its_failure_is_a_fault() {
+    let place = Place::new("build = [[\"sh\", \"-c\", \"echo Could not resolve host; exit 1\"]]\n");
+    let error = place.refused();
+    assert!(matches!(error, InstallError::Command { .. }), "{error}");
+}
+
+#[test]
+fn what_was_broken_off_is_not_installed() {
+    let place = Place::new("");
+    write(&place.folder.path().join("home/echo"), &[("subject.toml", MANIFEST)]);
+    assert_eq!(place.state(), State::NotInstalled);
+    place.install().unwrap();
+    assert!(matches!(place.state(), State::Installed(_)));
+}
+
+#[test]
+fn two_at_the_same_time_install_it_once() {
+    let place = Place::new("install = [[\"sh\", \"-c\", \"echo once >> ../count; sleep 0.1\"]]\n");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| place.install().unwrap());
+        }
+    });
+    let count = std::fs::read_to_string(place.folder.path().join("home/count")).unwrap();
+    assert_eq!(count, "once\n");
+}
+
+#[test]
+fn cargo_is_not_told_what_holds_for_this_workspace() {
+    let place = Place::new("install = [[\"sh\", \"-c\", \"env > seen\"]]\n");
+    place.install().unwrap();
+    let seen = place.installed("seen");
+    for name in ["CARGO_TARGET_DIR=", "CARGO_MANIFEST_DIR=", "RUSTFLAGS="] {
+        assert!(!seen.lines().any(|line| line.starts_with(name)), "{name}");
+    }
+    assert!(seen.lines().any(|line| line.starts_with("PATH=")));
+}

@@ -1,0 +1,4 @@
+//! The lab's folders: subjects that are read, and installed.
+
+mod catalogue;
+mod home;
