@@ -6,6 +6,8 @@ use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
 use crate::raw::Raw;
+use crate::socketio::SocketIo;
+use crate::sockjs::SockJs;
 use crate::styx::Styx;
 use crate::tls::Tls;
 use crate::web::Web;
@@ -24,6 +26,10 @@ pub enum Connection {
     Http1(Http1),
     /// No framing.
     Raw(Raw),
+    /// Socket.IO over WebSocket.
+    SocketIo(Box<SocketIo>),
+    /// SockJS over WebSocket.
+    SockJs(Box<SockJs>),
     /// Styx, of the Firebase game server.
     Styx(Styx),
     /// Any of them inside TLS.
@@ -43,6 +49,8 @@ macro_rules! each {
             Connection::Game($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Raw($protocol) => $call,
+            Connection::SocketIo($protocol) => $call,
+            Connection::SockJs($protocol) => $call,
             Connection::Styx($protocol) => $call,
             Connection::Tls($protocol) => $call,
             Connection::Web($protocol) => $call,
@@ -129,6 +137,18 @@ impl From<Http1> for Connection {
 impl From<Raw> for Connection {
     fn from(protocol: Raw) -> Self {
         Self::Raw(protocol)
+    }
+}
+
+impl From<SocketIo> for Connection {
+    fn from(protocol: SocketIo) -> Self {
+        Self::SocketIo(Box::new(protocol))
+    }
+}
+
+impl From<SockJs> for Connection {
+    fn from(protocol: SockJs) -> Self {
+        Self::SockJs(Box::new(protocol))
     }
 }
 

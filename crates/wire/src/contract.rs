@@ -250,6 +250,9 @@ pub enum PeerError {
     /// Of Bayeux.
     #[error(transparent)]
     Bayeux(#[from] crate::bayeux::PeerError),
+    /// Of SockJS or Socket.IO.
+    #[error(transparent)]
+    Envelope(#[from] crate::envelope::PeerError),
     /// Of the length before each message.
     #[error(transparent)]
     Framed(#[from] crate::framed::PeerError),

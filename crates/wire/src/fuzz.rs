@@ -50,6 +50,16 @@ pub fn http1_response(bytes: &[u8]) {
     }
 }
 
+/// A client of Socket.IO.
+pub fn socketio(bytes: &[u8]) {
+    crate::socketio::fuzz_socketio(bytes);
+}
+
+/// A client of SockJS.
+pub fn sockjs(bytes: &[u8]) {
+    crate::sockjs::fuzz_sockjs(bytes);
+}
+
 /// A definition of packets of Styx.
 pub fn styx_definition(bytes: &[u8]) {
     crate::styx::fuzz_styx_definition(bytes);
@@ -305,7 +315,7 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 16] = [
+    const TARGETS: [(&str, Check); 18] = [
         ("bayeux_batch", bayeux_batch),
         ("bayeux_session", bayeux_session),
         ("framed", framed),
@@ -313,6 +323,8 @@ mod tests {
         ("game_json", game_json),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
+        ("socketio", socketio),
+        ("sockjs", sockjs),
         ("styx_definition", styx_definition),
         ("styx_frames", styx_frames),
         ("styx_json", styx_json),

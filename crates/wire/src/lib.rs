@@ -9,6 +9,7 @@
 pub mod bayeux;
 mod connection;
 pub mod contract;
+pub mod envelope;
 mod excerpt;
 pub mod framed;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -18,6 +19,8 @@ pub mod http1;
 mod pieces;
 mod prefixed;
 pub mod raw;
+pub mod socketio;
+pub mod sockjs;
 pub mod styx;
 pub mod tls;
 pub mod web;

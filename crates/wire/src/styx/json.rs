@@ -169,7 +169,7 @@ pub(super) fn write_integer(value: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends text in quotes, with quotes, backslashes and control characters escaped.
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| matches!(byte, ..0x20 | b'"' | b'\\')) {

@@ -38,6 +38,7 @@ pub use field::DecodeError;
 pub use framing::{Limits, PeerError, Styx};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{fuzz_styx_definition, fuzz_styx_frames, fuzz_styx_json, fuzz_styx_packet};
+pub(crate) use json::write_text;
 pub use json::{JsonError, json_packets};
 pub use packets::Packet;
 pub use xml::{XmlError, XmlFault};

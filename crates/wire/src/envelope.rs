@@ -1,0 +1,428 @@
+//! A layer for protocols that put messages into texts of their own, each a text message of the connection inside:
+//! [`SockJs`](crate::sockjs::SockJs) and [`SocketIo`](crate::socketio::SocketIo), over WebSocket.
+//!
+//! [`Enveloped`] is the layer, for the client alone; a [`Dialect`] says what such a text looks like and what it means.
+//! Messages are text: binary ones are refused, in both directions.
+//!
+//! Left out: the servers' halves, and every transport of these protocols but WebSocket.
+
+use crate::connection::Connection;
+use crate::contract::{
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
+    Pushed, Secured,
+};
+use crate::excerpt::Excerpt;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+
+/// What the texts of a protocol look like, and what they mean to a client.
+pub trait Dialect: Default + fmt::Debug {
+    /// How the protocol is called.
+    const NAME: &'static str;
+
+    /// What a client says before it ends the connection; empty for nothing.
+    const FAREWELL: &'static str;
+
+    /// What the server has to say before the connection is open; `None` once it was said.
+    fn awaited(&self) -> Option<&'static str>;
+
+    /// Appends a message to `packet`, as the text that carries it.
+    fn write(message: &str, packet: &mut Vec<u8>);
+
+    /// Understands a text of the server: its messages go to `messages`, an answer that it wants to `answer`.
+    ///
+    /// # Errors
+    ///
+    /// It has no meaning, or not now.
+    fn read(
+        &mut self,
+        packet: &str,
+        messages: &mut Messages,
+        answer: &mut Vec<u8>,
+    ) -> Result<Heard, PeerError>;
+}
+
+/// What a text of the server means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The server lives.
+    Alive,
+    /// The server is done.
+    Closed {
+        /// The protocol's code for it.
+        code: Option<u16>,
+        /// In the server's words.
+        reason: String,
+    },
+    /// So many messages as were put to the others.
+    Messages,
+    /// Nothing to anybody but the dialect.
+    Nothing,
+    /// What answers no message.
+    Notice,
+    /// Messages may be sent.
+    Open,
+}
+
+/// A client's end of a connection that carries messages in texts.
+///
+/// **Encoding** ([`Layers`]) is by how much messages grew to texts, in both directions; texts without a message are
+/// framing.
+#[derive(Debug)]
+pub struct Enveloped<D> {
+    dialect: D,
+    encoding_sent: i64,
+    encoding_received: i64,
+    inner: Connection,
+    messages: Messages,
+    packet: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The connection inside is not open, or the server did not say all of its greeting.
+    AwaitOpen,
+    Open,
+    /// Our end is said, the server's is awaited.
+    AwaitClose,
+    Over,
+}
+
+impl<D: Dialect> Enveloped<D> {
+    /// The client's end, over a connection that carries text messages.
+    pub fn client(inner: Connection) -> Self {
+        Self {
+            dialect: D::default(),
+            encoding_sent: 0,
+            encoding_received: 0,
+            inner,
+            messages: Messages::default(),
+            packet: Vec::new(),
+            state: State::AwaitOpen,
+        }
+    }
+}
+
+impl<D: Dialect> Protocol for Enveloped<D> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        self.inner.open(tx);
+        Opening::Awaited
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        if message.kind == Kind::Binary {
+            return Err(MisuseError::Malformed { expected: "text" });
+        }
+        let text = std::str::from_utf8(message.payload).map_err(|_| MisuseError::NotUtf8)?;
+        self.packet.clear();
+        D::write(text, &mut self.packet);
+        let growth = growth(self.packet.len(), text.len());
+        self.say(tx)?;
+        self.encoding_sent += growth;
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            if self.state == State::Over {
+                input.take_all();
+                return Ok(None);
+            }
+            if let Some(message) = self.messages.next() {
+                let payload = &self.messages.bytes[message];
+                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+            }
+            self.messages.release();
+            match self.inner.receive(input, tx)? {
+                None => return Ok(None),
+                Some(Event::Message(_)) if self.state == State::AwaitClose => {}
+                Some(Event::Message(Message { kind: Kind::Binary, payload })) => {
+                    let len = payload.len();
+                    return Err(PeerError::Binary { protocol: D::NAME, len }.into());
+                }
+                Some(Event::Message(Message { kind: Kind::Text, payload })) => {
+                    let len = payload.len();
+                    // The connection inside has checked that it is UTF-8.
+                    let packet = str::from_utf8(payload).unwrap_or_default();
+                    self.packet.clear();
+                    let heard = self.dialect.read(packet, &mut self.messages, &mut self.packet)?;
+                    if heard == Heard::Messages {
+                        self.encoding_received += growth(len, self.messages.bytes.len());
+                    }
+                    if let Some(event) = self.heard(heard, tx)? {
+                        return Ok(Some(self.event(event)));
+                    }
+                }
+                Some(Event::Secured(secured)) => {
+                    let opening = Opening::Awaited;
+                    return Ok(Some(Event::Secured(Secured { opening, ..secured })));
+                }
+                Some(Event::Closed(Closed { code, reason })) => {
+                    self.state = State::Over;
+                    let reason = reason.into_owned().into();
+                    return Ok(Some(Event::Closed(Closed { code, reason })));
+                }
+                Some(Event::Refused { code, body }) => {
+                    let said = format!("status {code}, {}", Excerpt::new(body));
+                    return Err(PeerError::Refused { protocol: D::NAME, said }.into());
+                }
+                Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => {}
+            }
+        }
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        if self.state == State::Open && !D::FAREWELL.is_empty() {
+            self.packet.clear();
+            self.packet.extend_from_slice(D::FAREWELL.as_bytes());
+            // Where nothing can be said any more, the client is gone without it.
+            let _said: Result<_, _> = self.say(tx);
+        }
+        let is_answered = self.inner.close(tx);
+        self.state = if is_answered { State::AwaitClose } else { State::Over };
+        is_answered
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// The connection was not open yet, or what the connection inside says about it.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let state = std::mem::replace(&mut self.state, State::Over);
+        if state == State::Over {
+            return Ok(Event::Closed(Closed::default()));
+        }
+        let event = self.inner.end()?;
+        match self.dialect.awaited().filter(|_| state == State::AwaitOpen) {
+            None => Ok(event),
+            Some(awaited) => Err(PeerError::Cut { protocol: D::NAME, awaited }.into()),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers {
+            encoding_sent: inside.encoding_sent + self.encoding_sent,
+            encoding_received: inside.encoding_received + self.encoding_received,
+            ..inside
+        }
+    }
+}
+
+/// An event of which the payload, if it has one, is still among the messages.
+enum Found {
+    Alive,
+    Closed(Closed<'static>),
+    Notice(Range<usize>),
+    Open,
+}
+
+impl<D: Dialect> Enveloped<D> {
+    /// Says the answer that the dialect wants, and what event a text is; `None` for none, or for messages.
+    fn heard(
+        &mut self,
+        heard: Heard,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Found>, contract::PeerError> {
+        if !self.packet.is_empty() {
+            let mute = |error| PeerError::Mute { protocol: D::NAME, error };
+            self.say(tx).map_err(mute)?;
+        }
+        Ok(match heard {
+            Heard::Alive => Some(Found::Alive),
+            Heard::Closed { code, reason } => {
+                self.state = State::Over;
+                self.inner.close(tx);
+                Some(Found::Closed(Closed { code, reason: reason.into() }))
+            }
+            Heard::Messages | Heard::Nothing => None,
+            Heard::Notice => self.messages.next().map(Found::Notice),
+            Heard::Open => {
+                self.state = State::Open;
+                Some(Found::Open)
+            }
+        })
+    }
+
+    fn event(&self, found: Found) -> Event<'_> {
+        match found {
+            Found::Alive => Event::Ping(b""),
+            Found::Closed(closed) => Event::Closed(closed),
+            Found::Notice(notice) => {
+                let payload = &self.messages.bytes[notice];
+                Event::Pushed(Pushed { kind: Push::Notice, payload })
+            }
+            Found::Open => Event::Open,
+        }
+    }
+
+    /// Sends the packet.
+    fn say(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let sent = self.inner.send(Message { kind: Kind::Text, payload: &self.packet }, tx);
+        if self.packet.capacity() > KEPT_LEN_MAX {
+            self.packet = Vec::new();
+        }
+        sent
+    }
+}
+
+/// Messages that came in one text, until all of them are handed out.
+#[derive(Debug, Default)]
+pub struct Messages {
+    bytes: Vec<u8>,
+    waiting: VecDeque<Range<usize>>,
+}
+
+impl Messages {
+    /// One more.
+    pub fn push(&mut self, message: &str) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(message.as_bytes());
+        self.waiting.push_back(start..self.bytes.len());
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Range<usize>> {
+        self.waiting.pop_front()
+    }
+
+    /// Forgets what was handed out. Room for a few short messages is kept, more is freed.
+    #[inline]
+    fn release(&mut self) {
+        if self.bytes.capacity() > KEPT_LEN_MAX || self.waiting.capacity() > KEPT_COUNT_MAX {
+            *self = Self::default();
+        }
+        self.bytes.clear();
+    }
+}
+
+/// How a server broke such a protocol, or refused a client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The server sent a binary message.
+    #[error("{protocol}: a binary message of {len} bytes, and only text is spoken here")]
+    Binary {
+        /// The protocol.
+        protocol: &'static str,
+        /// How long it is.
+        len: usize,
+    },
+    /// The connection ended before it was open.
+    #[error("{protocol}: the connection ended before {awaited}")]
+    Cut {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was awaited.
+        awaited: &'static str,
+    },
+    /// What is in a text is not what it announces.
+    #[error("{protocol}: {reason}: {said}")]
+    Json {
+        /// The protocol.
+        protocol: &'static str,
+        /// Why not.
+        reason: String,
+        /// The beginning of the text.
+        said: Excerpt,
+    },
+    /// The connection inside refused what the protocol wants said.
+    #[error("{protocol}: cannot be said to the server: {error}")]
+    Mute {
+        /// The protocol.
+        protocol: &'static str,
+        /// Why not.
+        error: MisuseError,
+    },
+    /// The server does not let us in.
+    #[error("{protocol}: refused: {said}")]
+    Refused {
+        /// The protocol.
+        protocol: &'static str,
+        /// In the server's words, escaped.
+        said: String,
+    },
+    /// A text that means nothing, or nothing yet.
+    #[error("{protocol}: {said} came, awaited is {awaited}")]
+    Unexpected {
+        /// The protocol.
+        protocol: &'static str,
+        /// What could have come.
+        awaited: &'static str,
+        /// The beginning of the text.
+        said: Excerpt,
+    },
+}
+
+/// By how much `len` bytes became more in `packet_len`.
+fn growth(packet_len: usize, len: usize) -> i64 {
+    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
+    signed(packet_len) - signed(len)
+}
+
+/// A quiet connection holds no more than this of what was said and heard, in bytes and in messages.
+const KEPT_LEN_MAX: usize = 256;
+const KEPT_COUNT_MAX: usize = 8;
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz {
+    //! What must hold for any bytes at all: a client answers the same however they are cut.
+
+    use super::{Dialect, Enveloped};
+    use crate::contract::{Input, Kind, Message, Protocol, Role};
+    use crate::fuzz::{Transcript, check_splits};
+    use crate::websocket::{Limits, WebSocket};
+
+    /// Frames of WebSocket that come to a client that awaits its greeting, and to one whose greeting is `greeting`;
+    /// messages are sent back. What the client says must be understood by WebSocket at least.
+    pub(crate) fn fuzz<D: Dialect>(bytes: &[u8], greeting: &[&str]) {
+        check(bytes, &|| client::<D>(&[]));
+        check(bytes, &|| client::<D>(greeting));
+    }
+
+    fn check<P: Protocol>(bytes: &[u8], client: &dyn Fn() -> P) {
+        let transcript = check_splits(bytes, client);
+        let server = WebSocket::established(Role::Server, Limits::default(), 0);
+        let answer = Transcript::of(server, [&*transcript.tx]);
+        let is_understood = answer.events.iter().all(|event| !event.starts_with("error"));
+        assert!(is_understood, "the client was sent {}: {answer:?}", bytes.escape_ascii());
+    }
+
+    /// A client over an established WebSocket that was greeted.
+    pub(crate) fn client<D: Dialect>(greeting: &[&str]) -> Enveloped<D> {
+        let mut client = Enveloped::client(WebSocket::established(Role::Client, LIMITS, 7).into());
+        client.open(&mut Vec::new());
+        for text in greeting {
+            let mut frame = frame(text);
+            let mut input = Input::new(&mut frame);
+            while let Ok(Some(_)) = client.receive(&mut input, &mut Vec::new()) {}
+        }
+        client
+    }
+
+    /// A text as a server sends it.
+    pub(crate) fn frame(text: &str) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let message = Message { kind: Kind::Text, payload: text.as_bytes() };
+        WebSocket::established(Role::Server, LIMITS, 0)
+            .send(message, &mut frame)
+            .expect("it is open");
+        frame
+    }
+
+    /// Small, so that short inputs reach them.
+    const LIMITS: Limits =
+        Limits { fragments_max: 4, frame_len_max: 1 << 10, message_len_max: 1 << 10 };
+}

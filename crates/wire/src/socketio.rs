@@ -1,0 +1,242 @@
+//! Socket.IO 5 over Engine.IO 4 over WebSocket, the client's half (the packets of Socket.IO 3 and 4).
+//!
+//! ```text
+//! server: 0{"sid":…}           Engine.IO is open        client: 40   join the default namespace
+//! server: 40{"sid":…}          joined: Event::Open
+//! client: 42["message",text]   a message                server: 42["message",text]
+//! server: 2                    a ping                    client: 3
+//! server: 41 or 1              the end                   client: 41   the same
+//! ```
+//!
+//! A message is an event called `message` with one text; every other packet is a notice. [`target`] makes the path.
+//!
+//! Left out: long polling and the upgrade from it, other namespaces, acknowledgements, and binary events.
+
+use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
+use crate::excerpt::Excerpt;
+use crate::styx::write_text;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A client's end of a connection.
+pub type SocketIo = Enveloped<Packets>;
+
+/// Packets of Socket.IO in packets of Engine.IO.
+#[derive(Debug, Default)]
+pub struct Packets {
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    AwaitOpen,
+    AwaitConnect,
+    Connected,
+}
+
+/// The path and query of Socket.IO where a server has it under `target`.
+pub fn target(target: &str) -> String {
+    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+    let query = query.strip_prefix('?').map_or_else(String::new, |query| format!("&{query}"));
+    format!("{}/socket.io/?EIO=4&transport=websocket{query}", path.trim_end_matches('/'))
+}
+
+impl Dialect for Packets {
+    const NAME: &'static str = "Socket.IO";
+    const FAREWELL: &'static str = "41";
+
+    fn awaited(&self) -> Option<&'static str> {
+        match self.state {
+            State::AwaitOpen => Some("the packet `0`"),
+            State::AwaitConnect => Some("the packet `40`"),
+            State::Connected => None,
+        }
+    }
+
+    fn write(message: &str, packet: &mut Vec<u8>) {
+        packet.extend_from_slice(b"42[\"message\",");
+        write_text(message, packet);
+        packet.push(b']');
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        packet: &str,
+        messages: &mut Messages,
+        answer: &mut Vec<u8>,
+    ) -> Result<Heard, PeerError> {
+        let said = || Excerpt::new(packet.as_bytes());
+        let unexpected =
+            |awaited| PeerError::Unexpected { protocol: Self::NAME, awaited, said: said() };
+        match (self.state, packet.as_bytes()) {
+            (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
+            (_, [b'2', rest @ ..]) => {
+                answer.push(b'3');
+                answer.extend_from_slice(rest);
+                Ok(Heard::Alive)
+            }
+            (_, [b'3' | b'6', ..]) => Ok(Heard::Nothing),
+            (State::AwaitOpen, [b'0', ..]) => {
+                self.state = State::AwaitConnect;
+                answer.extend_from_slice(b"40");
+                Ok(Heard::Nothing)
+            }
+            (State::AwaitOpen, _) => Err(unexpected("the packet `0`")),
+            (State::AwaitConnect, [b'4', b'0', ..]) => {
+                self.state = State::Connected;
+                Ok(Heard::Open)
+            }
+            (State::AwaitConnect, [b'4', b'4', ..]) => {
+                Err(PeerError::Refused { protocol: Self::NAME, said: said().to_string() })
+            }
+            (State::AwaitConnect, _) => Err(unexpected("the packet `40`")),
+            (State::Connected, [b'4', b'1']) => {
+                Ok(Heard::Closed { code: None, reason: "disconnected".to_owned() })
+            }
+            (State::Connected, [b'4', b'2', b'[', ..]) => {
+                let mut json = serde_json::Deserializer::from_str(&packet[2..]);
+                let event = json.deserialize_seq(EventVisitor).and_then(|event| {
+                    json.end()?;
+                    Ok(event)
+                });
+                let broken = |error: serde_json::Error| PeerError::Json {
+                    protocol: Self::NAME,
+                    reason: error.to_string(),
+                    said: said(),
+                };
+                match event.map_err(broken)? {
+                    Some(text) => {
+                        messages.push(&text);
+                        Ok(Heard::Messages)
+                    }
+                    None => Ok(notice(packet, messages)),
+                }
+            }
+            (State::Connected, [b'4', b'0'..=b'4', ..]) => Ok(notice(packet, messages)),
+            (State::Connected, [b'4', b'5' | b'6', ..]) => Err(unexpected("a packet of text")),
+            (State::Connected, _) => Err(unexpected("a packet of Engine.IO")),
+        }
+    }
+}
+
+fn notice(packet: &str, messages: &mut Messages) -> Heard {
+    messages.push(packet);
+    Heard::Notice
+}
+
+/// An event: its text, if it is a message.
+struct EventVisitor;
+
+impl<'de> Visitor<'de> for EventVisitor {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event: its name, and what it carries")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut event: A) -> Result<Self::Value, A::Error> {
+        let Some(name) = event.next_element::<Text<'de>>()? else { return Ok(None) };
+        if name.0 != MESSAGE {
+            while event.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(None);
+        }
+        let text = event.next_element::<Text<'de>>()?;
+        let is_more = event.next_element::<IgnoredAny>()?.is_some();
+        while event.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(text.map(|text| text.0).filter(|_| !is_more))
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Frames of WebSocket that come to a client.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn fuzz_socketio(bytes: &[u8]) {
+    crate::envelope::fuzz::fuzz::<Packets>(bytes, &["0{}", "40{}"]);
+}
+
+/// The event that a message is.
+const MESSAGE: &str = "message";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Protocol;
+    use crate::envelope::fuzz::{client, frame};
+    use crate::fuzz::{Transcript, check_splits};
+    use crate::websocket::{Limits, WebSocket};
+
+    /// Greeting, what the server says, or what is said to it.
+    type Texts = &'static [&'static str];
+
+    #[test]
+    fn it_is_found_below_the_path_of_the_server() {
+        #[rustfmt::skip]
+        let table = [
+            ("/",       "/socket.io/?EIO=4&transport=websocket"),
+            ("/a/b/",   "/a/b/socket.io/?EIO=4&transport=websocket"),
+            ("/a?x=1",  "/a/socket.io/?EIO=4&transport=websocket&x=1"),
+        ];
+        for (of_server, expected) in table {
+            assert_eq!(target(of_server), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_server_may_say_and_what_is_answered() {
+        const NEW: &[&str] = &[];
+        const GREETED: &[&str] = &["0{}"];
+        const OPEN: &[&str] = &["0{}", "40{}"];
+        #[rustfmt::skip]
+        let table: [(Texts, Texts, &str, Texts); _] = [
+            (NEW,     &["0{\"sid\":\"a\"}", "40{\"sid\":\"b\"}"], "open", &["40"]),
+            (NEW,     &["40"],                  "error: Socket.IO: \"40\" came, awaited is the packet `0`", &[]),
+            (NEW,     &["1"],                   "closed None \"\"", &[]),
+            (GREETED, &["44{\"message\":\"no\"}"], "error: Socket.IO: refused: \"44{\\\"message\\\":\\\"no\\\"}\"", &[]),
+            (GREETED, &["42[\"message\",\"a\"]"], "error: Socket.IO: \"42[\\\"message\\\",\\\"a\\\"]\" came, awaited is the packet `40`", &[]),
+            (GREETED, &["2", "40"],             "ping \"\"; open", &["3"]),
+            (OPEN,    &["2probe", "3", "6"],    "ping \"\"", &["3probe"]),
+            (OPEN,    &["42[\"message\",\"Pong\"]"], "Text \"Pong\"", &["42[\"message\",\"Pong\"]"]),
+            (OPEN,    &["42[\"message\",\"\\u0041\\n\"]"], "Text \"A\\n\"", &["42[\"message\",\"A\\\\n\"]"]),
+            (OPEN,    &["42[\"news\",{}]"],     "Notice \"42[\\\"news\\\",{}]\"", &[]),
+            (OPEN,    &["42[\"message\",\"a\",1]"], "Notice \"42[\\\"message\\\",\\\"a\\\",1]\"", &[]),
+            (OPEN,    &["4313[\"a\"]"],         "Notice \"4313[\\\"a\\\"]\"", &[]),
+            (OPEN,    &["41", "42[\"message\",\"a\"]"], "closed None \"disconnected\"", &[]),
+            (OPEN,    &["451-[\"message\"]"],   "error: Socket.IO: \"451-[\\\"message\\\"]\" came, awaited is a packet of text", &[]),
+            (OPEN,    &["42[\"message\""],      "error: Socket.IO: EOF while parsing a list at line 1 column 10: \"42[\\\"message\\\"\"", &[]),
+            (OPEN,    &["9"],                   "error: Socket.IO: \"9\" came, awaited is a packet of Engine.IO", &[]),
+        ];
+        for (greeting, texts, expected, answers) in table {
+            let bytes: Vec<u8> = texts.iter().flat_map(|text| frame(text)).collect();
+            let transcript = check_splits(&bytes, &|| client::<Packets>(greeting));
+            let mut events = transcript.events;
+            events.retain(|event| !event.starts_with("end: "));
+            assert_eq!(events.join("; "), expected, "{texts:?}");
+            assert_eq!(said(&transcript.tx), answers, "{texts:?}");
+        }
+        let binary = check_splits(b"\x82\x01a", &|| client::<Packets>(OPEN));
+        let error = "error: Socket.IO: a binary message of 1 bytes, and only text is spoken here";
+        assert_eq!(binary.events, [error]);
+    }
+
+    #[test]
+    fn a_client_says_that_it_goes() {
+        let mut client = client::<Packets>(&["0{}", "40{}"]);
+        let mut tx = Vec::new();
+        assert!(client.close(&mut tx));
+        assert_eq!(said(&tx), ["41"]);
+    }
+
+    /// The texts in what a client sent.
+    fn said(tx: &[u8]) -> Vec<String> {
+        let server = WebSocket::established(crate::contract::Role::Server, Limits::default(), 0);
+        let events = Transcript::of(server, [tx]).events;
+        let texts = events.iter().filter_map(|event| event.strip_prefix("Text \""));
+        texts.map(|text| text.strip_suffix('"').unwrap().replace("\\\"", "\"")).collect()
+    }
+}
