@@ -3,7 +3,7 @@
 use engine::Address;
 use std::net::IpAddr;
 use std::sync::Arc;
-use wire::{bayeux, framed, game, http1, raw, styx, tls, websocket};
+use wire::{bayeux, framed, game, http1, raw, socketio, sockjs, styx, tls, websocket};
 
 /// The other end of every connection of a worker.
 #[derive(Clone, Debug)]
@@ -33,6 +33,16 @@ impl Target {
                 secured(http1::Http1::client(Arc::clone(request), *limits).into())
             }
             Transport::Raw { reply_len } => secured(raw::Raw::client(*reply_len).into()),
+            Transport::SocketIo(request, limits) => {
+                let inner = websocket::WebSocket::client(Arc::clone(request), *limits, seed);
+                socketio::SocketIo::client(secured(inner.into())).into()
+            }
+            Transport::SockJs(request, limits) => {
+                let target = sockjs::session_target(&request.target, seed);
+                let request = websocket::handshake::Request { target, ..(**request).clone() };
+                let inner = websocket::WebSocket::client(Arc::new(request), *limits, seed);
+                sockjs::SockJs::client(secured(inner.into())).into()
+            }
             Transport::Styx(limits) => secured(styx::Styx::new(*limits).into()),
             Transport::WebSocket(request, limits) => {
                 secured(websocket::WebSocket::client(Arc::clone(request), *limits, seed).into())
@@ -43,7 +53,7 @@ impl Target {
     /// Whether there is anything but framing around payloads.
     pub(crate) fn has_layers(&self) -> bool {
         let encodes = match &self.transport {
-            Transport::Game(_) => true,
+            Transport::Game(_) | Transport::SocketIo(..) | Transport::SockJs(..) => true,
             Transport::WebSocket(request, _) => request.deflate.is_some(),
             Transport::Framed(_)
             | Transport::Http(..)
@@ -69,6 +79,10 @@ pub enum Transport {
         /// How many.
         reply_len: usize,
     },
+    /// Socket.IO over WebSocket; the target of the request is where [`socketio::target`] found it.
+    SocketIo(Arc<websocket::handshake::Request>, websocket::Limits),
+    /// SockJS over WebSocket; the target of the request is that of the service, where each connection has a session.
+    SockJs(Arc<websocket::handshake::Request>, websocket::Limits),
     /// Frames of Styx; a payload is a packet of whatever definition, as it is packed.
     Styx(styx::Limits),
     /// WebSocket.
@@ -160,6 +174,8 @@ impl Transport {
             Self::Framed(_)
             | Self::Http(..)
             | Self::Raw { .. }
+            | Self::SocketIo(..)
+            | Self::SockJs(..)
             | Self::Styx(_)
             | Self::WebSocket(..) => false,
         }

@@ -4,6 +4,7 @@
 mod allocation;
 mod clients;
 mod closed_loop;
+mod enveloped;
 mod faults;
 mod game;
 mod identity;
