@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
 use wire::tls::{Client, ClientOptions, Trust};
-use wire::{bayeux, framed, http1, styx, websocket};
+use wire::{bayeux, framed, http1, socketio, styx, websocket};
 
 /// What the set-up keeps time with, and by what it is stopped.
 #[derive(Clone, Copy)]
@@ -147,6 +147,15 @@ pub(crate) fn transport_for(
         Scheme::WebSocket | Scheme::WebSocketSecure => {
             let (request, limits) = upgrade(url, speech)?;
             Transport::WebSocket(request, limits)
+        }
+        Scheme::SocketIo | Scheme::SocketIoSecure => {
+            let url = Url { path: socketio::target(&url.path), ..url.clone() };
+            let (request, limits) = upgrade(&url, speech)?;
+            Transport::SocketIo(request, limits)
+        }
+        Scheme::SockJs | Scheme::SockJsSecure => {
+            let (request, limits) = upgrade(url, speech)?;
+            Transport::SockJs(request, limits)
         }
         Scheme::Styx | Scheme::StyxTls => Transport::Styx(styx::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
@@ -312,6 +321,8 @@ fn asking(transport: &Transport) -> Transport {
         Transport::Framed(_)
         | Transport::Http(..)
         | Transport::Raw { .. }
+        | Transport::SocketIo(..)
+        | Transport::SockJs(..)
         | Transport::Styx(_)
         | Transport::WebSocket(..) => transport.clone(),
     }

@@ -32,6 +32,14 @@ pub enum Scheme {
     Http,
     /// HTTP/1.1 inside TLS.
     Https,
+    /// Socket.IO over WebSocket.
+    SocketIo,
+    /// The same inside TLS.
+    SocketIoSecure,
+    /// SockJS over WebSocket.
+    SockJs,
+    /// The same inside TLS.
+    SockJsSecure,
     /// Frames of Styx over TCP, each of which is echoed.
     Styx,
     /// The same inside TLS.
@@ -54,7 +62,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Tcp,
         Self::TcpFramed,
         Self::Unix,
@@ -66,6 +74,10 @@ impl Scheme {
         Self::WebSocketSecure,
         Self::Https,
         Self::StyxTls,
+        Self::SockJs,
+        Self::SockJsSecure,
+        Self::SocketIo,
+        Self::SocketIoSecure,
         Self::Game,
         Self::GameWebSocket,
         Self::GameComet,
@@ -88,6 +100,10 @@ impl Scheme {
             Self::GameWebSocketSecure => "game-wss",
             Self::Http => "http",
             Self::Https => "https",
+            Self::SocketIo => "socketio",
+            Self::SocketIoSecure => "socketios",
+            Self::SockJs => "sockjs",
+            Self::SockJsSecure => "sockjss",
             Self::Styx => "styx",
             Self::StyxTls => "styx-tls",
             Self::Tcp => "tcp",
@@ -104,10 +120,17 @@ impl Scheme {
     pub const fn default_port(self) -> Option<u16> {
         match self {
             Self::Game | Self::GameTls => Some(4123),
-            Self::GameComet | Self::GameWebSocket | Self::Http | Self::WebSocket => Some(80),
+            Self::GameComet
+            | Self::GameWebSocket
+            | Self::Http
+            | Self::SocketIo
+            | Self::SockJs
+            | Self::WebSocket => Some(80),
             Self::GameCometTls
             | Self::GameWebSocketSecure
             | Self::Https
+            | Self::SocketIoSecure
+            | Self::SockJsSecure
             | Self::WebSocketSecure => Some(443),
             Self::Styx | Self::StyxTls => None,
             Self::Tcp | Self::TcpFramed | Self::Tls | Self::TlsFramed | Self::Unix => None,
@@ -116,7 +139,17 @@ impl Scheme {
 
     /// Whether a path says which service of the server is meant.
     pub const fn has_paths(self) -> bool {
-        matches!(self.plain(), Self::GameComet | Self::GameWebSocket | Self::Http | Self::WebSocket)
+        matches!(self.plain(), Self::GameComet | Self::Http) || self.is_over_websocket()
+    }
+
+    /// Whether it is WebSocket, or travels over that.
+    pub const fn is_over_websocket(self) -> bool {
+        matches!(self.plain(), Self::GameWebSocket | Self::WebSocket) || self.is_enveloped()
+    }
+
+    /// Whether messages travel over WebSocket in texts of another protocol, so that they are text themselves.
+    pub const fn is_enveloped(self) -> bool {
+        matches!(self.plain(), Self::SocketIo | Self::SockJs)
     }
 
     /// The path that is meant where none is written.
@@ -148,6 +181,8 @@ impl Scheme {
                 | Self::GameTls
                 | Self::GameWebSocketSecure
                 | Self::Https
+                | Self::SocketIoSecure
+                | Self::SockJsSecure
                 | Self::StyxTls
                 | Self::Tls
                 | Self::TlsFramed
@@ -162,6 +197,8 @@ impl Scheme {
             Self::GameComet | Self::GameCometTls => Self::GameComet,
             Self::GameWebSocket | Self::GameWebSocketSecure => Self::GameWebSocket,
             Self::Http | Self::Https => Self::Http,
+            Self::SocketIo | Self::SocketIoSecure => Self::SocketIo,
+            Self::SockJs | Self::SockJsSecure => Self::SockJs,
             Self::Styx | Self::StyxTls => Self::Styx,
             Self::Tcp | Self::Tls => Self::Tcp,
             Self::TcpFramed | Self::TlsFramed => Self::TcpFramed,
@@ -177,6 +214,8 @@ impl Scheme {
             Self::GameComet | Self::GameCometTls => Some(Self::GameCometTls),
             Self::GameWebSocket | Self::GameWebSocketSecure => Some(Self::GameWebSocketSecure),
             Self::Http | Self::Https => Some(Self::Https),
+            Self::SocketIo | Self::SocketIoSecure => Some(Self::SocketIoSecure),
+            Self::SockJs | Self::SockJsSecure => Some(Self::SockJsSecure),
             Self::Styx | Self::StyxTls => Some(Self::StyxTls),
             Self::Tcp | Self::Tls => Some(Self::Tls),
             Self::TcpFramed | Self::TlsFramed => Some(Self::TlsFramed),
@@ -569,16 +608,16 @@ mod tests {
     }
 
     #[test]
-    fn echo_servers_are_listed_before_games() {
-        let (echoes, games) = Scheme::ALL.split_at(Scheme::ECHOES.len());
+    fn our_echo_servers_are_listed_before_what_has_none() {
+        let (echoes, others) = Scheme::ALL.split_at(Scheme::ECHOES.len());
         assert_eq!(echoes, Scheme::ECHOES);
-        assert!(echoes.iter().all(|scheme| !scheme.is_game()));
-        assert!(games.iter().all(|scheme| scheme.is_game()));
+        assert!(echoes.iter().all(|scheme| !scheme.is_game() && !scheme.is_enveloped()));
+        assert!(others.iter().all(|scheme| scheme.is_game() || scheme.is_enveloped()));
     }
 
     #[test]
     fn a_url_says_what_is_spoken_where() {
-        use Scheme::{Game, GameComet, GameWebSocket, StyxTls};
+        use Scheme::{Game, GameComet, GameWebSocket, SockJs, SocketIoSecure, StyxTls};
         use Scheme::{Http, Https, Tcp, TcpFramed, Tls, TlsFramed, WebSocket, WebSocketSecure};
         #[rustfmt::skip]
         let table = [
@@ -604,6 +643,8 @@ mod tests {
             ("game-ws://h/",             GameWebSocket, "h",        80, "/",         "h"),
             ("game-comet://h?a=b",       GameComet, "h",            80, "/cometd?a=b", "h"),
             ("styx-tls://h:9",           StyxTls,   "h",             9, "/",         "h:9"),
+            ("sockjs://h:8/echo",        SockJs,    "h",             8, "/echo",     "h:8"),
+            ("socketios://h",            SocketIoSecure, "h",      443, "/",         "h"),
             ("HTTPS://[::1]:443/",       Https,     "::1",         443, "/",         "[::1]"),
         ];
         for (text, scheme, name, port, path, authority) in table {
@@ -643,13 +684,13 @@ mod tests {
         let table = [
             ("",                   "is empty; try `ws://127.0.0.1:8080`"),
             (" ",                  "is empty; try `ws://127.0.0.1:8080`"),
-            ("htps://h",           "unknown scheme `htps`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `https`?"),
-            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tls-framed`?"),
+            ("htps://h",           "unknown scheme `htps`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `https`?"),
+            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tls-framed`?"),
             ("tls://h",            "has no port, and tls has no usual one; add it, as in `tls://h:9000`"),
-            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp`?"),
-            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp-framed`?"),
-            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
-            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
+            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp`?"),
+            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls; did you mean `tcp-framed`?"),
+            ("x://h",              "unknown scheme `x`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
+            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tcp-framed, unix, ws, http, styx, tls, tls-framed, wss, https, styx-tls, sockjs, sockjss, socketio, socketios, game, game-ws, game-comet, game-tls, game-wss, game-comet-tls"),
             ("localhost:8080/a",   "does not say what the server speaks; did you mean `ws://localhost:8080/a`?"),
             ("//localhost:8080",   "does not say what the server speaks; did you mean `ws://localhost:8080`?"),
             ("://h",               "does not say what the server speaks; did you mean `ws://h`?"),

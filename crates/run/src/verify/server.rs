@@ -100,11 +100,17 @@ impl<'a> Asking<'a> {
 /// Messages on a connection.
 impl<'a> Asking<'a> {
     fn messages(&self, plain: Scheme) -> Vec<Check> {
-        let is_websocket = plain == Scheme::WebSocket;
-        let kinds = if is_websocket { &[Kind::Text, Kind::Binary][..] } else { &[Kind::Binary] };
+        let (is_websocket, is_text) = (plain == Scheme::WebSocket, plain.is_enveloped());
+        let kinds = match (is_websocket, is_text) {
+            (true, _) => &[Kind::Text, Kind::Binary][..],
+            (false, true) => &[Kind::Text],
+            (false, false) => &[Kind::Binary],
+        };
         let mut checks = self.echoes(kinds);
         if is_websocket && self.questions.extent == Extent::Full {
             checks.push(Check::new("ping", self.pong()));
+        }
+        if (is_websocket || is_text) && self.questions.extent == Extent::Full {
             checks.push(Check::new("close", self.end()));
         }
         checks

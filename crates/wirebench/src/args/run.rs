@@ -337,20 +337,25 @@ impl Run {
     /// What is said besides the messages.
     fn speech(&self) -> Result<Speech, String> {
         let scheme = self.url.scheme;
-        let speaks_text = scheme.plain() == Scheme::WebSocket;
-        let is_websocket = speaks_text || scheme.plain() == Scheme::GameWebSocket;
+        let speaks_text = speaks_text(scheme);
+        let is_websocket = scheme.is_over_websocket();
         let is_http = scheme.plain() == Scheme::Http;
         let has_headers = scheme.has_paths();
-        let websocket = "ws:// and wss://, game-ws:// and game-wss://";
+        let websocket = "ws:// and wss://, and what travels over them";
         #[rustfmt::skip]
         let all = [
             ("--header",      "schemes over HTTP and WebSocket", !has_headers && !self.header.is_empty()),
             ("--subprotocol", websocket, !is_websocket && !self.subprotocol.is_empty()),
             ("--deflate",     websocket, !is_websocket && self.deflate.is_some()),
             ("--close",       websocket, !is_websocket && self.close == Close::AtOnce),
-            ("--text",        "ws:// and wss://", !speaks_text && self.text),
+            ("--text",        websocket, !speaks_text && self.text),
             ("--method",      "http:// and https://", !is_http && self.method.is_some()),
         ];
+        if scheme.is_enveloped() && self.binary {
+            return Err(format!(
+                "--binary is not possible over {scheme}://, where messages are text; leave it out, or use ws://"
+            ));
+        }
         for (option, schemes, is_misplaced) in all {
             if is_misplaced {
                 return Err(format!(
@@ -428,12 +433,14 @@ impl Run {
                 let bytes =
                     values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
                 let is_file = typed.starts_with('@') && !typed.starts_with("@@");
-                let as_text =
-                    scheme.plain() == Scheme::WebSocket && !self.binary && (self.text || !is_file);
+                let as_text = scheme.is_enveloped()
+                    || speaks_text(scheme) && !self.binary && (self.text || !is_file);
                 if as_text && std::str::from_utf8(&bytes).is_err() {
-                    return Err(format!(
-                        "--payload {typed} is not UTF-8, and text is; use --binary"
-                    ));
+                    let cure = match scheme.is_enveloped() {
+                        true => format!("over {scheme}:// messages are text"),
+                        false => "use --binary".to_owned(),
+                    };
+                    return Err(format!("--payload {typed} is not UTF-8, and text is; {cure}"));
                 }
                 let packet = self.game.packet(scheme, Some(&bytes))?;
                 let packed = if packet.is_some() { ", packed by --codec" } else { "" };
@@ -472,8 +479,10 @@ impl Run {
             Some(_) => Content::varied(kind, self.size, seed),
             None => Content::generated(kind, self.size, seed),
         };
+        let scheme = self.url.scheme;
         let as_text = self.text
-            || (kind.is_text() && self.url.scheme.plain() == Scheme::WebSocket && !self.binary);
+            || scheme.is_enveloped()
+            || (kind.is_text() && speaks_text(scheme) && !self.binary);
         let content = if as_text { content.as_text() } else { content.as_binary() };
         let what = match kind {
             PayloadKind::Random if as_text => "random text",
@@ -560,6 +569,11 @@ struct Payload {
 /// Whether nothing in the protocol says where a message ends.
 fn is_stream(scheme: Scheme) -> bool {
     matches!(scheme.plain(), Scheme::Tcp | Scheme::Unix)
+}
+
+/// Whether the protocol has messages of text.
+fn speaks_text(scheme: Scheme) -> bool {
+    scheme.plain() == Scheme::WebSocket || scheme.is_enveloped()
 }
 
 /// Whether requests of this method have no body.

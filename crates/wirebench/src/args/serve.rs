@@ -311,8 +311,12 @@ impl Serve {
             | Scheme::GameCometTls
             | Scheme::GameTls
             | Scheme::GameWebSocket
-            | Scheme::GameWebSocketSecure => {
-                return Err(format!("{scheme} is none that sends messages back"));
+            | Scheme::GameWebSocketSecure
+            | Scheme::SocketIo
+            | Scheme::SocketIoSecure
+            | Scheme::SockJs
+            | Scheme::SockJsSecure => {
+                return Err(format!("{scheme} has no server here"));
             }
         })
     }
@@ -425,7 +429,11 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
         | Scheme::GameCometTls
         | Scheme::GameTls
         | Scheme::GameWebSocket
-        | Scheme::GameWebSocketSecure => "",
+        | Scheme::GameWebSocketSecure
+        | Scheme::SocketIo
+        | Scheme::SocketIoSecure
+        | Scheme::SockJs
+        | Scheme::SockJsSecure => "",
         Scheme::Styx => "frames of Styx, of the Firebase game server; their packets are not read",
         Scheme::StyxTls => "styx inside TLS",
     };
