@@ -15,6 +15,7 @@
 mod block;
 mod environment;
 pub mod google_benchmark;
+mod imported;
 mod json;
 mod lab;
 mod live;
@@ -34,6 +35,7 @@ pub use block::{
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
+pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};
 pub use lab::{
     Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published, PublishedRow,

@@ -29,6 +29,7 @@
 //!   the noise lets one see. Next: a quieter machine, more rounds
 //! - `below_the_floor`, degraded: send lag above 10 % of the response that is no more than this machine's timers are
 //!   late by; a difference of open loops below it. Next: service times, `--busy-poll`
+//! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
 //!
@@ -48,7 +49,7 @@ mod tls;
 
 pub use comparable::{incomparable, partner};
 
-use crate::RunRecord;
+use crate::{Kind, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use subject::Subject;
@@ -60,6 +61,9 @@ use subject::Subject;
 /// In a sweep only the steps that were carried are reasons, each code once, and none because more was offered than
 /// achieved.
 pub fn judge(record: &RunRecord) -> Verdict {
+    if record.kind == Kind::Imported {
+        return Verdict { level: Level::Degraded, reasons: vec![imported()] };
+    }
     let mut reasons = reasons(record);
     if let Some(sweep) = &record.sweep {
         reasons = sweep::summed(reasons, sweep);
@@ -80,6 +84,20 @@ pub fn levels(record: &RunRecord) -> Vec<Level> {
         }
     }
     levels
+}
+
+/// What is to be said of every record that was read from what another program printed.
+fn imported() -> Reason {
+    Reason {
+        code: "imported".to_owned(),
+        level: Level::Degraded,
+        workload: None,
+        message:
+            "not measured by wirebench: nothing was checked, neither replies nor the generator"
+                .to_owned(),
+        evidence: "means that another program printed, without a distribution".to_owned(),
+        advice: "run the same with `wirebench run` or `wirebench lab`".to_owned(),
+    }
 }
 
 /// All that speaks against the numbers.

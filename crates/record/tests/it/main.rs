@@ -4,6 +4,7 @@ mod counts;
 mod example;
 mod good;
 mod google_benchmark;
+mod imported;
 mod json;
 mod schema;
 mod secrets;

@@ -1,0 +1,248 @@
+//! A record of what google-benchmark measured: nothing that this program checks was checked, and the verdict says so.
+
+use crate::google_benchmark::{Entry, File, RunType};
+use crate::{
+    Arrival, Block, ClientReport, Connections, ContextSwitches, Counts, Cpu, Ended, Environment,
+    Estimate, Kind, Lab, Lifetime, Little, Message, MessageKind, Missing, PerMetric, Phases,
+    Pinning, Plan, RunRecord, SCHEMA_VERSION, Stalls, Stop, TimeOuts, Tool, Verify, View, Wire,
+    Workload, WorkloadResult, judge,
+};
+use stats::Bootstrap;
+
+/// Who imports, and when.
+#[derive(Clone, Debug, Default)]
+pub struct Importer {
+    /// The program.
+    pub tool: Tool,
+    /// Its arguments, without secrets.
+    pub command_line: Vec<String>,
+    /// When: RFC 3339, UTC.
+    pub started_at: String,
+}
+
+/// `file` as a record: a workload for each benchmark, a block for each of its repetitions.
+///
+/// Wall time and CPU time of an iteration become throughput and CPU time of a message. There is no distribution, since
+/// google-benchmark keeps means alone; what it worked out over repetitions is worked out again.
+///
+/// # Errors
+///
+/// [`ImportError`] if a benchmark has no repetition.
+pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportError> {
+    let mut workloads: Vec<Workload> = Vec::new();
+    let mut blocks: Vec<Block> = Vec::new();
+    let is_repetition = |entry: &&Entry| entry.run_type == RunType::Iteration;
+    for entry in file.benchmarks.iter().filter(is_repetition) {
+        let known = workloads.iter().position(|workload| workload.name == entry.run_name);
+        let index = known.unwrap_or(workloads.len());
+        if known.is_none() {
+            workloads.push(workload(entry));
+        }
+        let round = blocks.iter().filter(|block| block.workload == index).count();
+        let started_at_ns =
+            blocks.iter().map(|block| block.measured_ns).fold(0, u64::saturating_add);
+        blocks.push(Block { started_at_ns, ..block(entry, index, round) });
+    }
+    let is_known = |entry: &Entry| workloads.iter().any(|it| it.name == entry.run_name);
+    if let Some(entry) = file.benchmarks.iter().find(|entry| !is_known(entry)) {
+        return Err(ImportError { name: entry.run_name.clone() });
+    }
+    let rounds = blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
+    let of_round = |round| {
+        blocks
+            .iter()
+            .filter(move |block| block.round == round)
+            .map(|block| block.workload)
+            .collect()
+    };
+    let mut record = RunRecord {
+        schema_version: SCHEMA_VERSION,
+        tool: importer.tool,
+        command_line: importer.command_line,
+        started_at: importer.started_at,
+        duration_ns: blocks.iter().map(|block| block.measured_ns).fold(0, u64::saturating_add),
+        kind: Kind::Imported,
+        ended: Ended::Completed,
+        environment: environment(file),
+        plan: Plan { rounds: (0..rounds).map(of_round).collect(), workloads, ..Plan::default() },
+        results: Vec::new(),
+        blocks,
+        added: Vec::new(),
+        sweep: None,
+        lab: Some(Lab { question: origin(file), views: vec![View::Benchmark], ..Lab::default() }),
+        verdict: None,
+        warnings: Vec::new(),
+        conclusion: None,
+    };
+    record.results = (0..record.plan.workloads.len()).map(|index| result(&record, index)).collect();
+    record.verdict = Some(judge(&record));
+    Ok(record)
+}
+
+/// A file has what google-benchmark worked out over the repetitions of this benchmark, and not the repetitions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{name:?} has aggregates and no repetitions; run it without --benchmark_report_aggregates_only"
+)]
+pub struct ImportError {
+    /// Its name.
+    pub name: String,
+}
+
+fn origin(file: &File) -> String {
+    let context = &file.context;
+    let program = context.executable.as_ref().map_or_else(String::new, |it| format!(" in {it}"));
+    let date = context.date.as_ref().map_or_else(String::new, |date| format!(", {date}"));
+    let is_debug = context.library_build_type.as_deref() == Some("debug");
+    let build = if is_debug { ", google-benchmark built without optimisation" } else { "" };
+    format!("google-benchmark{program}{date}{build}")
+}
+
+fn environment(file: &File) -> Environment {
+    let why = "google-benchmark does not say".to_owned();
+    let missing = ["os", "kernel", "cpu_model"].map(|field| (field.to_owned(), why.clone()));
+    Environment {
+        cpus_online: file.context.num_cpus.and_then(|cpus| u32::try_from(cpus).ok()),
+        missing: missing.into(),
+        ..Environment::default()
+    }
+}
+
+fn workload(entry: &Entry) -> Workload {
+    Workload {
+        name: entry.run_name.clone(),
+        target: entry.run_name.clone(),
+        transport: "google-benchmark".to_owned(),
+        connections: 1,
+        lifetime: Lifetime::Long,
+        closing_awaited: true,
+        arrival: Arrival::Closed,
+        in_flight: 1,
+        in_flight_max: None,
+        message: Message {
+            kind: MessageKind::Binary,
+            size_bytes: 0,
+            source: "not known: google-benchmark does not say".to_owned(),
+            payload_kind: None,
+        },
+        stop: Stop::Messages(entry.iterations),
+        busy_poll_ns: 0,
+        warm_up_ns: 0,
+        drain_ns: 0,
+        time_outs: TimeOuts::default(),
+        connects_per_s: None,
+        threads: u32::try_from(entry.threads).unwrap_or(u32::MAX),
+        source_addresses: Vec::new(),
+        header_names: Vec::new(),
+        subprotocols: Vec::new(),
+        tls: None,
+        deflate: None,
+        verify: Verify::Nothing,
+        seed: 0,
+        pinning: Pinning::default(),
+        server: None,
+        client: None,
+        baseline: None,
+    }
+}
+
+fn block(entry: &Entry, workload: usize, round: usize) -> Block {
+    let failed = entry.error_occurred.then(|| {
+        entry.error_message.clone().unwrap_or_else(|| "it failed, and does not say why".to_owned())
+    });
+    let iterations = if failed.is_some() { 0 } else { entry.iterations };
+    let wall_ns = nanoseconds(entry.real_time_ns(), iterations);
+    let is_timed = failed.is_none() && entry.real_time_ns() > 0.0;
+    let report = ClientReport {
+        wall_ns,
+        cpu_ns: Some(nanoseconds(entry.cpu_time_ns(), iterations)),
+        cpu_seen_ns: None,
+        google_benchmark: Some(entry.result()),
+        ..ClientReport::default()
+    };
+    Block {
+        workload,
+        round,
+        started_at_ns: 0,
+        measured_ns: wall_ns,
+        counts: Counts {
+            planned: iterations,
+            sent: iterations,
+            ok: iterations,
+            ..Counts::default()
+        },
+        connections: Connections::default(),
+        tls: None,
+        errors: Vec::new(),
+        phases: Phases::default(),
+        round_trip: None,
+        open_loop: None,
+        stalls: Stalls::default(),
+        identity: None,
+        fairness: None,
+        pushed: None,
+        last_1000_mean_ms: None,
+        last_1000_mean_ns: None,
+        messages_per_s: if is_timed { 1e9 / entry.real_time_ns() } else { 0.0 },
+        cpu: Cpu {
+            generator_us_per_message: failed.is_none().then(|| entry.cpu_time_ns() / 1e3),
+            missing: alone("server_us_per_message"),
+            ..Cpu::default()
+        },
+        wire: Wire { missing: alone("sent_bytes_per_message"), ..Wire::default() },
+        context_switches: ContextSwitches::default(),
+        little: Little::NotChecked { reason: "measured by google-benchmark".to_owned() },
+        series: Vec::new(),
+        samples: Vec::new(),
+        interface: None,
+        memory: None,
+        sampling_cpu_fraction: None,
+        client: failed.is_none().then_some(report),
+        failed,
+    }
+}
+
+fn alone(field: &str) -> Missing {
+    [(field.to_owned(), "google-benchmark measures its own process alone".to_owned())].into()
+}
+
+/// So many iterations of this length.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "saturates; the times that were read are not negative"
+)]
+fn nanoseconds(each_ns: f64, iterations: u64) -> u64 {
+    (each_ns * iterations as f64).round() as u64
+}
+
+fn result(record: &RunRecord, workload: usize) -> WorkloadResult {
+    let all = || record.blocks.iter().filter(move |block| block.workload == workload);
+    let good: Vec<&Block> = all().filter(|block| block.failed.is_none()).collect();
+    let estimate = |of: fn(&Block) -> Option<f64>| {
+        let values: Vec<f64> = good.iter().filter_map(|block| of(block)).collect();
+        match Bootstrap::new(record.plan.seed).median(&values) {
+            Ok(found) => {
+                Some(Estimate { value: found.value, low: Some(found.low), high: Some(found.high) })
+            }
+            Err(_) => {
+                let value = stats::median(&values).ok()?;
+                Some(Estimate { value, low: None, high: None })
+            }
+        }
+    };
+    WorkloadResult {
+        workload,
+        blocks: good.len(),
+        blocks_failed: all().count() - good.len(),
+        medians: PerMetric {
+            messages_per_s: estimate(|block| Some(block.messages_per_s).filter(|rate| *rate > 0.0)),
+            generator_cpu_us_per_message: estimate(|block| block.cpu.generator_us_per_message),
+            ..PerMetric::default()
+        },
+        round_trip: None,
+        response: None,
+        to_baseline: None,
+    }
+}
