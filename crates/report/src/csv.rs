@@ -1,4 +1,5 @@
-//! What a record came to as comma-separated values (RFC 4180): a line for each workload, with its numbers in full.
+//! What a record came to as comma-separated values (RFC 4180, with plain line ends): a line for each workload, with its
+//! numbers in full.
 
 use crate::escape::escape;
 use crate::lab::rows::{Group, Row, p50_ns, server_bytes};
@@ -100,7 +101,7 @@ fn line(cells: &[String]) -> String {
             false => cell.clone(),
         })
         .collect();
-    format!("{}\r\n", cells.join(","))
+    format!("{}\n", cells.join(","))
 }
 
 struct Metric {
