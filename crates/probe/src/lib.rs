@@ -3,7 +3,8 @@
 //! The modules here hold the values and the arithmetic, which any operating system can fill; `linux` reads them from
 //! `/proc` and `/sys`. A further system is a further folder with the same names.
 //!
-//! Left out: clocks and the CPU time of living processes, which belong to `engine`, and verdicts, which belong to `stats`.
+//! Left out: clocks and the CPU time of living processes, which belong to `engine`, and verdicts, which belong to
+//! `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
 //! [`InterfaceSampler`] for what is read again and again, at [`capacity`] and [`place`] for what is decided before a

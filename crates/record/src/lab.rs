@@ -1,6 +1,6 @@
 //! A lab: programs that others wrote, servers and client libraries, set beside each other and a bare TCP socket.
 
-use crate::Missing;
+use crate::{Missing, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,9 @@ pub struct ClientReport {
     pub cpu_ns: Option<u64>,
     /// CPU time of its processes in that window by our own reading of the kernel's accounting.
     pub cpu_seen_ns: Option<u64>,
+    /// From the start of a connection until it was usable, where the library does not know the parts of that.
+    #[serde(default)]
+    pub open: Option<Summary>,
     /// What google-benchmark printed, where that ran it.
     pub google_benchmark: Option<GoogleBenchmark>,
 }

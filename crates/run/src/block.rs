@@ -2,20 +2,23 @@
 
 use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
+use crate::processes::{Processes, Together};
 use crate::progress::{News, Progress};
 use crate::reach::Context;
-use crate::sampling::{Sampler, Samples};
+use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
+use crate::warming::Warming;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
-use load::Workload;
-use probe::{ProcessSampler, Switches, SystemSampler, SystemTimes, pin_current_thread};
-use record::{Live, Second};
+use load::{Arrival, Phases, Stop, Workload};
+use probe::{Switches, SystemSampler, SystemTimes, pin_current_thread};
+use record::{Live, Memory, Second, WarmUp};
 use stats::Histogram;
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -29,11 +32,16 @@ pub(crate) struct Stage<'a> {
     pub(crate) interrupt: &'a AtomicUsize,
     pub(crate) progress: &'a mut dyn Progress,
     pub(crate) system: Option<SystemSampler>,
-    pub(crate) own_process: Option<ProcessSampler>,
+    pub(crate) ourselves: Together,
     /// What is shorter is no stall of a worker.
     pub(crate) stall_min: Nanos,
     /// Whether the machine, both sides and the interface are looked at ten times a second.
     pub(crate) is_sampled: bool,
+    /// Whether the memory of both sides is looked at when a block ends.
+    pub(crate) is_weighed: bool,
+    /// The warm-up that the next block is, and what it came to.
+    warming: Option<Warming>,
+    warmed: Option<WarmUp>,
     /// How many numbers connections of earlier blocks have: none is given twice.
     pub(crate) numbered: u64,
 }
@@ -42,8 +50,8 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) measurement: &'a Measurement,
     pub(crate) target: &'a Target,
-    /// The process of the server, if it is ours.
-    pub(crate) server: Option<u32>,
+    /// The processes of the server, if they are ours.
+    pub(crate) server: Option<Processes>,
     /// The CPU of each worker; empty: the system chooses.
     pub(crate) cpus: &'a [usize],
     /// Which of how many.
@@ -61,6 +69,7 @@ pub(crate) struct Measured {
     pub(crate) after: Option<Reading>,
     /// Where they were asked for.
     pub(crate) samples: Option<Samples>,
+    pub(crate) memory: Option<Memory>,
 }
 
 /// What workers handed over, added up.
@@ -99,11 +108,41 @@ impl<'a> Stage<'a> {
             interrupt: context.interrupt,
             progress,
             system: set_up.system.take(),
-            own_process: ProcessSampler::open(std::process::id()).ok(),
+            ourselves: Processes::one(std::process::id()).sampler(),
             stall_min: set_up.stall_min(),
             is_sampled: false,
+            is_weighed: false,
+            warming: None,
+            warmed: None,
             numbered: 0,
         }
+    }
+
+    /// Drives the server of `task` until it has come to its speed, or `limit` is over; `None` if nothing came of it.
+    ///
+    /// # Errors
+    ///
+    /// As below.
+    pub(crate) fn warm_up(
+        &mut self,
+        task: &Task<'_>,
+        limit: Nanos,
+    ) -> Result<Option<WarmUp>, ConnectionError> {
+        let workload = &task.measurement.workload;
+        let phases = Phases {
+            warm_up: Nanos::ZERO,
+            // Longer than the limit, which ends it.
+            stop: Stop::After(limit + Nanos::from_secs(1)),
+            drain: Nanos::ZERO,
+        };
+        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
+        let workload = Workload { phases, arrival, ..workload.clone() };
+        let measurement = Measurement { workload, ..task.measurement.clone() };
+        let task = Task { measurement: &measurement, server: task.server.clone(), ..*task };
+        self.warming = Some(Warming::new(limit));
+        self.run(&task)?;
+        self.warming = None;
+        Ok(self.warmed.take())
     }
 
     /// Runs one block.
@@ -119,7 +158,7 @@ impl<'a> Stage<'a> {
         let (mut watches, mut returns) = (Vec::new(), Vec::new());
         let arrival = task.measurement.workload.arrival;
         for index in 0..parts.len() {
-            let (watch, back) = Watch::new(index, told.clone(), task.server, arrival);
+            let (watch, back) = Watch::new(index, told.clone(), task.server.clone(), arrival);
             watches.push(watch);
             returns.push(back);
         }
@@ -142,7 +181,7 @@ impl<'a> Stage<'a> {
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            let Collector { collected, before, after, sampler, .. } = collector;
+            let Collector { collected, before, after, sampler, memory, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let used = outcomes.iter().map(|outcome| outcome.connections.started);
@@ -150,7 +189,16 @@ impl<'a> Stage<'a> {
             let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
             let collected = collected.finish();
             let samples = sampler.map(Sampler::finish);
-            Ok(Measured { started, outcomes, busiest_worker, collected, before, after, samples })
+            Ok(Measured {
+                started,
+                outcomes,
+                busiest_worker,
+                collected,
+                before,
+                after,
+                samples,
+                memory,
+            })
         })
     }
 }
@@ -209,11 +257,12 @@ struct Collector<'a, 'b> {
     stage: &'a mut Stage<'b>,
     task: &'a Task<'a>,
     returns: Vec<Returns>,
-    server: Option<ProcessSampler>,
+    server: Option<Together>,
     collected: Adding,
     before: Option<Reading>,
     after: Option<Reading>,
     sampler: Option<Sampler>,
+    memory: Option<Memory>,
     live: LiveView,
 }
 
@@ -228,8 +277,9 @@ impl<'a, 'b> Collector<'a, 'b> {
         Self {
             stage,
             task,
-            sampler: is_sampled.then(|| Sampler::new(task.server, &task.target.address)),
-            server: task.server.and_then(|pid| ProcessSampler::open(pid).ok()),
+            sampler: is_sampled.then(|| Sampler::new(task.server.as_ref(), &task.target.address)),
+            server: task.server.as_ref().map(Processes::sampler),
+            memory: None,
             collected: Adding::default(),
             before: None,
             after: None,
@@ -242,6 +292,12 @@ impl<'a, 'b> Collector<'a, 'b> {
     fn collect(&mut self, hears: &Receiver<Told>, control: &Control) {
         loop {
             if self.stage.interrupt.load(Ordering::Relaxed) != 0 {
+                control.stop();
+            }
+            let warmed =
+                self.stage.warming.as_ref().and_then(|warming| warming.over(warming.until()));
+            if warmed.is_some() && self.stage.warmed.is_none() {
+                self.stage.warmed = warmed;
                 control.stop();
             }
             match hears.recv_timeout(TOLD_EVERY.into()) {
@@ -257,13 +313,14 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     fn boundary(&mut self, phase: Phase, cpu: CpuReading) {
-        let switches =
-            |sampler: &mut Option<ProcessSampler>| Some(sampler.as_mut()?.sample().ok()?.switches);
+        let besides = self.task.server.as_ref().map_or(Nanos::ZERO, Processes::cpu_besides);
+        let cpu = CpuReading { server: cpu.server.map(|server| server + besides), ..cpu };
+        let switches = |together: &mut Together| Some(together.sample()?.switches);
         let reading = Reading {
             cpu,
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
-            generator: switches(&mut self.stage.own_process),
-            server: switches(&mut self.server),
+            generator: switches(&mut self.stage.ourselves),
+            server: self.server.as_mut().and_then(switches),
         };
         let begins = phase == Phase::Measure;
         match &mut self.sampler {
@@ -275,11 +332,21 @@ impl<'a, 'b> Collector<'a, 'b> {
             self.before = Some(reading);
         } else {
             self.after = Some(reading);
+            if self.stage.is_weighed {
+                self.memory = Some(memory(self.server.as_mut(), &mut self.stage.ourselves));
+            }
         }
     }
 
     fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
         self.collected.add(&interval);
+        if let Some((warming, began)) =
+            self.stage.warming.as_mut().zip(self.collected.measured_from)
+            && interval.phase == Phase::Measure
+        {
+            let since = |instant: Instant| Nanos(instant.0.saturating_sub(began.0));
+            warming.add(since(interval.start), since(interval.end), interval.replies);
+        }
         if let Some(now) = self.live.add(&interval) {
             self.tell(&interval, now);
         }

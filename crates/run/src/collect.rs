@@ -73,7 +73,7 @@ pub(crate) fn block(
         series: collected.series.clone(),
         samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
         interface: samples.and_then(|samples| samples.interface.clone()),
-        memory: samples.and_then(|samples| samples.memory),
+        memory: samples.and_then(|samples| samples.memory).or(measured.memory),
         sampling_cpu_fraction: samples
             .filter(|_| measured_time > Nanos::ZERO)
             .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
@@ -268,17 +268,17 @@ fn class_name(class: ErrorClass) -> &'static str {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-fn per_second(count: u64, time: Nanos) -> f64 {
+pub(crate) fn per_second(count: u64, time: Nanos) -> f64 {
     if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-fn per_message(total: u64, messages: u64) -> Option<f64> {
+pub(crate) fn per_message(total: u64, messages: u64) -> Option<f64> {
     (messages > 0).then(|| total as f64 / messages as f64)
 }
 
 /// Between the boundaries of the measurement; the reason where it could not be read.
-fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
+pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
     let mut cpu = Cpu::default();
     let Some((before, after)) = measured.before.as_ref().zip(measured.after.as_ref()) else {
         missing(&mut cpu.missing, &CPU_FIELDS, "the measurement did not reach its end");
@@ -345,7 +345,7 @@ const CPU_FIELDS: [&str; 5] = [
     "others_cores_used",
 ];
 
-fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
+pub(crate) fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
     for field in fields {
         reasons.insert((*field).to_owned(), reason.to_owned());
     }
@@ -420,7 +420,7 @@ const IPV6_HEADER: u64 = 40;
 /// 7323, section 3.2).
 const TCP_HEADER: u64 = 20 + 12;
 
-fn context_switches(measured: &Measured) -> ContextSwitches {
+pub(crate) fn context_switches(measured: &Measured) -> ContextSwitches {
     let mut switches = ContextSwitches::default();
     let between = |of: fn(&Reading) -> Option<probe::Switches>| {
         let (before, after) = (measured.before.as_ref()?, measured.after.as_ref()?);
@@ -486,6 +486,11 @@ fn little(
             round_trip_mean_ns: life.mean_ns().unwrap_or(0.0) + close.mean_ns().unwrap_or(0.0),
         },
     };
+    little_of(closed)
+}
+
+/// The law as the record has it.
+pub(crate) fn little_of(closed: ClosedLoop) -> Little {
     match stats::little(closed) {
         stats::Little::Checked { expected_in_flight, measured_in_flight, deviation, holds } => {
             Little::Checked {

@@ -22,6 +22,9 @@ pub enum RunError {
     /// What was asked of TLS does not fit together.
     #[error("TLS: {0}")]
     InvalidTls(#[from] wire::tls::OptionsError),
+    /// A server that several measurements share did not start.
+    #[error("{0}")]
+    NotStarted(String),
     /// A part of the request cannot be said in the protocol.
     #[error("{0}")]
     InvalidRequest(String),

@@ -7,12 +7,17 @@
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
 mod block;
+mod client_block;
+mod clients;
 mod collect;
+mod distrust;
+mod drawer;
 mod ending;
 mod error;
 mod journal;
 mod live;
 mod plan;
+mod processes;
 mod progress;
 mod reach;
 mod results;
@@ -21,9 +26,11 @@ mod sampling;
 pub mod selftest;
 mod servers;
 mod setup;
+mod standing;
 mod sweep;
 pub mod url;
 pub mod verify;
+mod warming;
 mod watch;
 mod written;
 
@@ -43,18 +50,18 @@ use collect::Place;
 use ending::Ending;
 use engine::clock::Clock;
 use reach::Context;
-use record::{RunRecord, Tool};
+use record::{Block, RunRecord, Tool};
 use results::{Headline, Kept};
-use setup::{Ready, SetUp};
+use setup::{Known, SetUp};
 use stats::Histogram;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use units::Instant;
+use units::{Instant, Nanos};
 
 /// What the binary knows and a run needs.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Our own program, to start embedded servers with.
+    /// Our own program, to start embedded servers with, and keepers of subjects ([`lab::keeper`]).
     pub program: PathBuf,
     /// A directory for the sockets of embedded servers.
     pub scratch: PathBuf,
@@ -85,30 +92,37 @@ pub fn execute(
     interrupt: &AtomicUsize,
 ) -> Result<RunRecord, RunError> {
     let clock = Clock::start();
-    let mut set_up = SetUp::new(plan, host, Context { clock, interrupt }, progress)?;
-    progress.report(News::Begin { expected: set_up.expected });
-    let mut stage = Stage::new(&mut set_up, Context { clock, interrupt }, progress);
-    let mut kept: Vec<Kept> =
-        journal.take().into_iter().filter_map(|entry| Kept::again(plan, entry.block)).collect();
+    let context = Context { clock, interrupt };
     let order = plan.blocks();
-    let total = plan.measurements.len() * order.len();
-    for (round, workload) in order
-        .iter()
-        .enumerate()
-        .flat_map(|(round, order)| order.iter().map(move |workload| (round, *workload)))
-    {
+    let (mut kept, known) = already(plan, journal);
+    let is_kept = |kept: &[Kept], place| kept.iter().any(|kept| kept.place() == place);
+    let left: Vec<Place> = places(&order).filter(|place| !is_kept(&kept, *place)).collect();
+    let wanted = |workload| left.iter().any(|place| place.workload == workload);
+    let mut set_up = SetUp::new(plan, host, context, &wanted, progress)?;
+    set_up.known = known;
+    set_up.warn_resumed(kept.len(), left.len(), progress);
+    progress.report(News::Begin { expected: plan.expected_of(&left) });
+    let mut stage = Stage::new(&mut set_up, context, progress);
+    stage.is_weighed = host.kind == record::Kind::Lab;
+    // What ran before the interruption came first.
+    let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
+    let total = kept.len() + left.len();
+    for place in left {
         if interrupt.load(Ordering::Relaxed) != 0 {
             break;
         }
-        let place = Place { workload, round };
-        if kept.iter().any(|kept| kept.place() == place) {
-            continue;
+        let mut one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total))?;
+        one.block.started_at_ns += before.unwrap_or(0);
+        if interrupt.load(Ordering::Relaxed) != 0 && one.block.failed.is_some() {
+            // It is the interruption that it failed of.
+            break;
         }
-        let one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total))?;
-        let name = &plan.measurements[workload].name;
+        let name = &plan.measurements[place.workload].name;
         stage.progress.report(News::Block { name, block: &one.block, index: kept.len(), total });
-        if interrupt.load(Ordering::Relaxed) == 0 {
-            journal.keep(&Entry { block: one.block.clone(), server: None, client: None });
+        if interrupt.load(Ordering::Relaxed) == 0 && set_up.ready[place.workload].is_ok() {
+            let (server, client) =
+                set_up.subjects(&plan.measurements[place.workload], place.workload);
+            journal.keep(&Entry { block: one.block.clone(), server, client });
         }
         kept.push(one);
     }
@@ -121,6 +135,33 @@ pub fn execute(
     Ok(ending::judge(ending.record(&mut set_up), stage.progress))
 }
 
+/// All blocks of a run, in their order.
+fn places(order: &[Vec<usize>]) -> impl Iterator<Item = Place> {
+    let of_round = |(round, order): (usize, &Vec<usize>)| {
+        let place = move |workload: &usize| Place { workload: *workload, round };
+        order.iter().map(place).collect::<Vec<_>>()
+    };
+    order.iter().enumerate().flat_map(of_round)
+}
+
+/// The blocks of `plan` that `journal` has, each once, and what their subjects were, by measurement.
+fn already(plan: &Plan, journal: &mut dyn Journal) -> (Vec<Kept>, Known) {
+    let (mut kept, mut known): (Vec<Kept>, Known) = Default::default();
+    for Entry { block, server, client } in journal.take() {
+        let place = Place { workload: block.workload, round: block.round };
+        let Some(measurement) = plan.measurements.get(place.workload) else { continue };
+        let is_known = kept.iter().any(|kept| kept.place() == place);
+        if is_known || place.round >= plan.rounds as usize {
+            continue;
+        }
+        if let Some(one) = Kept::of(measurement, block) {
+            known.insert(place.workload, (server, client));
+            kept.push(one);
+        }
+    }
+    (kept, known)
+}
+
 /// Runs one block, or says why it cannot be run.
 pub(crate) fn one_block(
     stage: &mut Stage<'_>,
@@ -129,27 +170,67 @@ pub(crate) fn one_block(
     place: Place,
     number: (usize, usize),
 ) -> Result<Kept, RunError> {
-    let Place { workload, .. } = place;
-    let failed = |reason: String, now: Instant| Kept {
-        block: collect::failed(place, now, reason),
-        headline: Headline::RoundTrip(Histogram::new()),
+    let workload = place.workload;
+    let measurement = &plan.measurements[workload];
+    let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+    let began = stage.clock.now();
+    let block = match set_up.wake(plan, workload, context) {
+        Ok(()) => block_awake(stage, measurement, plan.jit_warm_up_max, set_up, place, number)?,
+        Err(reason) => Err(reason),
     };
-    if let Some(died) = set_up.server_died(workload) {
-        return Ok(failed(died, stage.clock.now()));
-    }
-    let Ready { target, resolve, .. } = match &set_up.ready[workload] {
+    let block = set_up.survived(measurement, block);
+    set_up.rest(measurement, workload);
+    let block = block.unwrap_or_else(|reason| collect::failed(place, began, reason));
+    let empty = || Headline::RoundTrip(Histogram::new());
+    Ok(match Kept::of(measurement, block.clone()) {
+        Some(kept) => kept,
+        None => Kept { block, headline: empty() },
+    })
+}
+
+/// The same, once its server runs.
+fn block_awake(
+    stage: &mut Stage<'_>,
+    measurement: &Measurement,
+    jit_warm_up_max: Nanos,
+    set_up: &mut SetUp,
+    place: Place,
+    number: (usize, usize),
+) -> Result<Result<Block, String>, RunError> {
+    let workload = place.workload;
+    let server_starts = set_up.servers.of(measurement).map_or(0, |standing| standing.starts);
+    let ready = match &set_up.ready[workload] {
         Ok(ready) => ready,
-        Err(reason) => return Ok(failed(reason.clone(), stage.clock.now())),
+        Err(reason) => return Ok(Err(reason.clone())),
     };
     let task = Task {
-        measurement: &plan.measurements[workload],
-        target,
-        server: set_up.server_pid(workload),
+        measurement,
+        target: &ready.target,
+        server: set_up.server(measurement),
         cpus: &set_up.generator_cpus,
         number,
     };
-    let measured = stage.run(&task).map_err(RunError::Engine)?;
-    let block = collect::block(place, &task, &measured, *resolve);
-    let headline = Headline::of(task.measurement, &measured);
-    Ok(Kept { block, headline })
+    let is_warm = set_up.is_warm(workload, server_starts);
+    let limit = |is_warm: bool| {
+        Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)
+    };
+    if measurement.client.is_none() {
+        let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
+        let warmed = warmed.map_err(RunError::Engine)?.flatten();
+        let measured = stage.run(&task).map_err(RunError::Engine)?;
+        let block = collect::block(place, &task, &measured, ready.resolve);
+        set_up.warmed(workload, warmed, server_starts);
+        return Ok(Ok(block));
+    }
+    let stood = set_up.clients.stand(workload, measurement, ready, server_starts);
+    let result = stood.and_then(|(client, is_new)| {
+        let limit = limit(is_warm && !is_new);
+        let warmed =
+            limit.map(|limit| stage.warm_client(client, measurement, limit)).transpose()?;
+        Ok((stage.run_client(client, &task, place)?, warmed))
+    });
+    Ok(result.map(|(block, warmed)| {
+        set_up.warmed(workload, warmed, server_starts);
+        block
+    }))
 }

@@ -1,8 +1,9 @@
 //! What is to be done, with every default resolved: printable, storable, repeatable.
 
 use crate::Url;
+use crate::collect::Place;
 use crate::url::Scheme;
-use load::{PayloadKind, Workload};
+use load::{PayloadKind, Stop, Workload};
 use serve::Share;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -37,6 +38,32 @@ pub struct Plan {
 impl Plan {
     /// What is usual for [`Plan::jit_warm_up_max`].
     pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
+
+    /// How long all of it takes, about: its blocks, and before them the start and warm-up of subjects.
+    pub fn expected(&self) -> Nanos {
+        let places: Vec<Place> = (0..self.measurements.len())
+            .flat_map(|workload| {
+                (0..self.rounds as usize).map(move |round| Place { workload, round })
+            })
+            .collect();
+        let started = self.measurements.iter().map(starting);
+        started.fold(self.expected_of(&places), |sum, one| sum + one)
+    }
+
+    /// How long these blocks take, about, once everything stands.
+    pub(crate) fn expected_of(&self, blocks: &[Place]) -> Nanos {
+        let blocks_of = |workload| blocks.iter().filter(|place| place.workload == workload).count();
+        let of_measurement = |(workload, measurement): (usize, &Measurement)| {
+            let blocks = blocks_of(workload) as u64;
+            let warm_up = match measurement.compiles_while_it_runs() && blocks > 0 {
+                true => Nanos(self.jit_warm_up_max.0 / 2),
+                false => Nanos::ZERO,
+            };
+            warm_up + Nanos(expected(measurement).0.saturating_mul(blocks))
+        };
+        let each = self.measurements.iter().enumerate().map(of_measurement);
+        each.fold(Nanos::ZERO, |sum, one| sum + one)
+    }
 
     /// Which measurement each block of each round runs: every round has each once.
     pub fn blocks(&self) -> Vec<Vec<usize>> {
@@ -94,6 +121,43 @@ pub struct Measurement {
     /// How long to wait for a name to be resolved.
     pub resolve_timeout: Nanos,
 }
+
+impl Measurement {
+    /// Whether one of its subjects gets faster while it runs.
+    pub(crate) fn compiles_while_it_runs(&self) -> bool {
+        let server = match &self.peer {
+            Peer::Subject(server) => server.subject.manifest.jit,
+            Peer::Embedded(_) | Peer::Given(_) => false,
+        };
+        server || self.client.as_ref().is_some_and(|client| client.subject.manifest.jit)
+    }
+}
+
+/// How long one block of a measurement takes; about, where its end is no time.
+fn expected(measurement: &Measurement) -> Nanos {
+    let phases = measurement.workload.phases;
+    let per = |count: u64, each: Nanos| Nanos(count.saturating_mul(each.0));
+    let measured = match phases.stop {
+        Stop::After(time) => time,
+        Stop::Clients(clients) => per(clients.get(), LIFE),
+        Stop::Messages(messages) => per(messages.get(), MESSAGE),
+    };
+    let besides = if measurement.client.is_some() { CLIENT } else { Nanos::ZERO };
+    phases.warm_up + measured + besides
+}
+
+/// How long the subjects of a measurement take to start, about.
+fn starting(measurement: &Measurement) -> Nanos {
+    let is_subject = matches!(measurement.peer, Peer::Subject(_));
+    let count = u64::from(is_subject) + u64::from(measurement.client.is_some());
+    Nanos(count * START.0)
+}
+
+/// What a life of a client, a message, the opening and report of a client subject, and its start take, about.
+const LIFE: Nanos = Nanos::from_micros(500);
+const MESSAGE: Nanos = Nanos::from_micros(30);
+const CLIENT: Nanos = Nanos::from_millis(200);
+const START: Nanos = Nanos::from_millis(700);
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
-use crate::block::{Collected, Measured};
 use crate::collect::Place;
 use crate::plan::{Measurement, Plan};
 use load::{Arrival, Lifetime};
@@ -15,10 +14,8 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// A block that was kept before; `None` if it is none of `plan`, or cannot be read.
-    pub(crate) fn again(plan: &Plan, block: Block) -> Option<Self> {
-        let measurement = plan.measurements.get(block.workload)?;
-        let is_known = block.round < plan.rounds as usize;
+    /// A block of `measurement`; `None` if its distributions cannot be read.
+    pub(crate) fn of(measurement: &Measurement, block: Block) -> Option<Self> {
         let times = match (measurement.workload.arrival, measurement.workload.lifetime) {
             (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
                 block.open_loop.as_ref().and_then(|times| times.response.as_ref())
@@ -33,7 +30,7 @@ impl Kept {
             Arrival::Open { .. } | Arrival::Sessions { .. } => Headline::Response(times),
             Arrival::Think { .. } | Arrival::Closed { .. } => Headline::RoundTrip(times),
         };
-        is_known.then_some(Self { block, headline })
+        Some(Self { block, headline })
     }
 
     /// Where in the plan it belongs.
@@ -52,24 +49,6 @@ pub(crate) enum Headline {
 }
 
 impl Headline {
-    /// That of a block.
-    pub(crate) fn of(measurement: &Measurement, measured: &Measured) -> Self {
-        let Collected { round_trips, open_loop, .. } = &measured.collected;
-        match (measurement.workload.arrival, measurement.workload.lifetime) {
-            (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
-                Self::Response(open_loop.response.clone())
-            }
-            (Arrival::Think { .. }, _) | (Arrival::Closed { .. }, Lifetime::Long) => {
-                Self::RoundTrip(round_trips.clone())
-            }
-            (Arrival::Closed { .. }, Lifetime::RoundTrips(_)) => {
-                let mut lives = Histogram::new();
-                measured.outcomes.iter().for_each(|outcome| lives.add(&outcome.times.life));
-                Self::RoundTrip(lives)
-            }
-        }
-    }
-
     fn round_trip(&self) -> Option<&Histogram> {
         match self {
             Self::RoundTrip(times) => Some(times),
@@ -160,12 +139,13 @@ fn time(times: &Histogram, q: f64) -> Option<f64> {
 pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     let mut results: Vec<WorkloadResult> =
         (0..plan.measurements.len()).map(|workload| one(plan, kept, workload)).collect();
-    if let Some(baseline) = plan.baseline {
-        for workload in (0..results.len()).filter(|workload| *workload != baseline) {
+    for (workload, measurement) in plan.measurements.iter().enumerate() {
+        let baseline = measurement.baseline.or(plan.baseline);
+        if let Some(baseline) = baseline.filter(|baseline| *baseline != workload) {
             results[workload].to_baseline = compare(plan, kept, workload, baseline);
         }
-        correct(&mut results);
     }
+    correct(&mut results);
     results
 }
 

@@ -2,20 +2,19 @@
 //!
 //! It costs CPU time of the collecting thread alone, which is measured and told.
 
+use crate::processes::{Processes, Together};
 use engine::Address;
-use engine::clock::{own_cpu, process_cpu, thread_cpu};
-use probe::{
-    InterfaceCounters, InterfaceSampler, ProcessSampler, SystemSampler, SystemTimes, interface_to,
-};
+use engine::clock::{own_cpu, thread_cpu};
+use probe::{InterfaceCounters, InterfaceSampler, SystemSampler, SystemTimes, interface_to};
 use record::{Interface, Memory, Sample};
 use units::{Instant, Nanos};
 
 /// Takes the samples of one block.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    server: Option<u32>,
-    server_process: Option<ProcessSampler>,
-    own_process: Option<ProcessSampler>,
+    server: Option<Processes>,
+    server_together: Option<Together>,
+    ourselves: Together,
     system: Option<SystemSampler>,
     interface: Option<InterfaceSampler>,
     /// When the measured window began, and what was used until then.
@@ -46,15 +45,15 @@ struct Snapshot {
 
 impl Sampler {
     /// Opens what is read from then on. What cannot be opened is not known, and no error.
-    pub(crate) fn new(server: Option<u32>, target: &Address) -> Self {
+    pub(crate) fn new(server: Option<&Processes>, target: &Address) -> Self {
         let name = match target {
             Address::Tcp(address) => interface_to(address.ip()),
             Address::Unix(_) => None,
         };
         Self {
-            server,
-            server_process: server.and_then(|pid| ProcessSampler::open(pid).ok()),
-            own_process: ProcessSampler::open(std::process::id()).ok(),
+            server: server.cloned(),
+            server_together: server.map(Processes::sampler),
+            ourselves: Processes::one(std::process::id()).sampler(),
             system: SystemSampler::open().ok(),
             interface: name.and_then(|name| InterfaceSampler::open(&name).ok()),
             first: None,
@@ -83,16 +82,7 @@ impl Sampler {
         self.take(now);
         let Some(first) = self.first.take() else { return };
         let used = thread_cpu();
-        let rss =
-            |sampler: &mut Option<ProcessSampler>| Some(sampler.as_mut()?.sample().ok()?.rss.0);
-        self.taken.memory = Some(Memory {
-            server_rss_bytes: rss(&mut self.server_process),
-            server_pss_bytes: self
-                .server_process
-                .as_ref()
-                .and_then(|server| Some(server.footprint().ok()?.pss?.0)),
-            generator_rss_bytes: rss(&mut self.own_process),
-        });
+        self.taken.memory = Some(memory(self.server_together.as_mut(), &mut self.ourselves));
         let last = self.last.take().and_then(|last| last.interface);
         self.taken.interface = self.interface.as_ref().zip(last.zip(first.interface)).map(
             |(interface, (last, first))| {
@@ -117,7 +107,7 @@ impl Sampler {
     fn take(&mut self, now: Instant) {
         let used = thread_cpu();
         let next = self.snapshot(now);
-        let memory = self.server_process.as_mut().and_then(|server| server.sample().ok());
+        let memory = self.server_together.as_mut().and_then(Together::sample);
         if let (Some(first), Some(last)) = (&self.first, &self.last)
             && self.taken.samples.len() < SAMPLES_MAX
         {
@@ -134,7 +124,7 @@ impl Sampler {
         Snapshot {
             at,
             system: self.system.as_mut().and_then(|system| system.sample().ok()),
-            server: self.server.and_then(process_cpu),
+            server: self.server.as_ref().and_then(Processes::cpu_in_all),
             generator: own_cpu(),
             interface: self.interface.as_mut().and_then(|interface| interface.sample().ok()),
         }
@@ -143,6 +133,17 @@ impl Sampler {
     fn pay(&mut self, since: Nanos) {
         self.taken.cost += Nanos(thread_cpu().0.saturating_sub(since.0));
     }
+}
+
+/// The memory of both sides. That of the server is walked over once, which takes it a moment.
+pub(crate) fn memory(server: Option<&mut Together>, generator: &mut Together) -> Memory {
+    let rss = |together: &mut Together| Some(together.sample()?.rss.0);
+    let mut memory = Memory { generator_rss_bytes: rss(generator), ..Memory::default() };
+    if let Some(server) = server {
+        memory.server_rss_bytes = rss(server);
+        memory.server_pss_bytes = server.pss().map(|pss| pss.0);
+    }
+    memory
 }
 
 impl Snapshot {
@@ -205,7 +206,8 @@ mod tests {
     #[test]
     fn samples_are_a_tenth_of_a_second_apart_and_the_end_is_one() {
         let target = Address::Tcp("127.0.0.1:1".parse().unwrap());
-        let mut sampler = Sampler::new(Some(std::process::id()), &target);
+        let ourselves = Processes::one(std::process::id());
+        let mut sampler = Sampler::new(Some(&ourselves), &target);
         let at = |ms| Instant::START + Nanos::from_millis(ms);
         sampler.tick(at(0));
         sampler.begin(at(1000));

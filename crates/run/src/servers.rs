@@ -1,10 +1,9 @@
 //! The embedded servers, started as child processes, so that their CPU, memory and sockets are their own.
 
+use crate::drawer::Drawer;
 use crate::{Embedded, RunError, Scheme, Speech, Tls, Url};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -34,19 +33,27 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Server {
-    /// Starts the server and waits until it says that it listens.
+    /// Starts the server and waits until it says that it listens. It answers every message with `reply`, or else with
+    /// that message.
     ///
     /// # Errors
     ///
     /// [`RunError::EmbeddedServer`] with what it said on its standard error.
-    pub(crate) fn start(embedded: Embedded, launch: Launch<'_>) -> Result<Self, RunError> {
+    pub(crate) fn start(
+        embedded: Embedded,
+        reply: Option<&str>,
+        launch: Launch<'_>,
+    ) -> Result<Self, RunError> {
         let scheme = embedded.scheme;
         let first = match (scheme.is_game(), scheme.is_secure()) {
             (false, _) => &[scheme.name()][..],
             (true, false) => &["game", "--web", "127.0.0.1:0"],
             (true, true) => &["game", "--web", "127.0.0.1:0", "--tls"],
         };
-        Self::start_as(&[first, embedded.options].concat(), scheme, launch)
+        let mut words = [first, embedded.options].concat();
+        let reply = reply.map(|reply| format!("--reply={reply}"));
+        words.extend(reply.as_deref());
+        Self::start_as(&words, scheme, launch)
     }
 
     /// The same for an oracle, whose `delay` is as it is typed.
@@ -71,7 +78,7 @@ impl Server {
             Some(path) => path.display().to_string(),
             None => "127.0.0.1:0".to_owned(),
         };
-        let authority = scheme.is_secure().then(|| Drawer::new(launch.scratch)).transpose();
+        let authority = scheme.is_secure().then(|| Drawer::new(launch.scratch, "ca")).transpose();
         let authority = authority.map_err(&failed)?;
         let mut command = Command::new(launch.program);
         command.arg("serve").args(words);
@@ -80,7 +87,7 @@ impl Server {
             command.args(["--cpu", &cpu.to_string()]);
         }
         if let Some(authority) = &authority {
-            command.arg("--ca-out").arg(authority.file());
+            command.arg("--ca-out").arg(authority.path(AUTHORITY));
         }
         let mut child = command
             .stdin(Stdio::null())
@@ -92,7 +99,7 @@ impl Server {
             Ok(url) => {
                 let mut server = Self { child, url, authority_pem: None, socket };
                 server.authority_pem =
-                    authority.map(|authority| authority.read()).transpose().map_err(failed)?;
+                    authority.map(|drawer| drawer.read(AUTHORITY)).transpose().map_err(failed)?;
                 Ok(server)
             }
             Err(said) => {
@@ -148,35 +155,6 @@ impl Drop for Server {
     }
 }
 
-/// A folder that nobody else can look into, for one file; removed when dropped.
-struct Drawer(PathBuf);
-
-impl Drawer {
-    fn new(scratch: &Path) -> Result<Self, String> {
-        let folder = scratch.join(format!("wirebench-{}-ca", std::process::id()));
-        // What a process of the same number may have left.
-        drop(std::fs::remove_dir_all(&folder));
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-        Ok(Self(folder))
-    }
-
-    fn file(&self) -> PathBuf {
-        self.0.join("ca.pem")
-    }
-
-    fn read(&self) -> Result<Vec<u8>, String> {
-        let file = self.file();
-        std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
-    }
-}
-
-impl Drop for Drawer {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
 /// Where the child says that it speaks `scheme`, of all that it says to be ready for. Read on a thread of its own
 /// because a pipe has no time-out.
 fn ready(child: &mut Child, scheme: Scheme) -> Result<Url, String> {
@@ -210,6 +188,9 @@ fn url_said(lines: &mut impl BufRead, scheme: Scheme) -> Result<Url, String> {
         }
     }
 }
+
+/// The file in which it puts its authority.
+const AUTHORITY: &str = "ca.pem";
 
 /// How long a server may take to listen.
 const READY_TIMEOUT: Nanos = Nanos::from_secs(10);

@@ -1,9 +1,12 @@
 //! Everything that has to stand before the first block: the machine known, servers up, targets verified.
 
-use crate::plan::{Embedded, Measurement, Peer, Plan};
+use crate::clients::{Clients, beyond, misfit};
+use crate::plan::{Measurement, Peer, Plan, SubjectServer};
+use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
-use crate::servers::{Launch, Server};
+use crate::standing::{Key, Servers, Standing, Starting};
 use crate::url::Scheme;
+use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Host, News, Progress, RunError, Url};
 use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
@@ -11,7 +14,7 @@ use engine::epoll::Epoll;
 use engine::{Address, Engine};
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
-use record::{Environment, Warning};
+use record::{Block, Counts, Environment, Kind, Subject, WarmUp, Warning};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
@@ -26,15 +29,26 @@ pub(crate) struct SetUp {
     /// Where everybody runs; `None` where that was left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
-    servers: BTreeMap<Embedded, Server>,
-    /// For each measurement its server, if that is ours.
-    embedded: Vec<Option<Embedded>>,
+    pub(crate) servers: Servers,
+    pub(crate) clients: Clients,
     /// For each measurement its target, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
     /// What the user should know of the set-up.
     pub(crate) warnings: Vec<Warning>,
-    /// How long all blocks will take.
-    pub(crate) expected: Nanos,
+    /// By measurement, how it was warmed up.
+    warm: BTreeMap<usize, Warm>,
+    /// By measurement, what its subjects were before the run was interrupted.
+    pub(crate) known: Known,
+}
+
+/// What the subjects of measurements were: server and client.
+pub(crate) type Known = BTreeMap<usize, (Option<Subject>, Option<Subject>)>;
+
+/// How the subjects of a measurement were warmed up.
+struct Warm {
+    /// Which start of the server that was.
+    server_starts: u32,
+    warm_up: Option<WarmUp>,
 }
 
 /// A target that answered as it should.
@@ -44,10 +58,14 @@ pub(crate) struct Ready {
     pub(crate) target: Target,
     /// How long its name took to be resolved.
     pub(crate) resolve: Option<Nanos>,
+    /// Whom to trust, where it is ours and speaks TLS.
+    pub(crate) authority_pem: Option<Vec<u8>>,
+    /// What it answers, where that was asked because nobody said it, and a client subject has to know.
+    pub(crate) reply: Option<Vec<u8>>,
 }
 
 impl SetUp {
-    /// Makes everything stand.
+    /// Makes everything stand that is `wanted`: measurements of which no block is left are not.
     ///
     /// # Errors
     ///
@@ -57,6 +75,7 @@ impl SetUp {
         plan: &Plan,
         host: &Host,
         context: Context<'_>,
+        wanted: &dyn Fn(usize) -> bool,
         progress: &mut dyn Progress,
     ) -> Result<Self, RunError> {
         drop(sharpen_timers());
@@ -68,10 +87,7 @@ impl SetUp {
         let system_before = system.as_mut().and_then(|system| system.sample().ok());
         progress.report(News::Machine(&environment));
 
-        let ours = plan
-            .measurements
-            .iter()
-            .any(|measurement| matches!(measurement.peer, Peer::Embedded(_)));
+        let ours = plan.measurements.iter().any(|measurement| measurement.peer.is_ours());
         let threads = plan
             .measurements
             .iter()
@@ -80,6 +96,14 @@ impl SetUp {
             .unwrap_or(1);
         let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
         let placement = if ours { probe::place(&topology, threads) } else { None };
+        let starting = Starting {
+            program: host.program.clone(),
+            launch: lab::Launch::new(host.program.clone()),
+            scratch: host.scratch.clone(),
+            server_cpu: placement.as_ref().map(|placement| placement.server),
+        };
+        let client_cpu =
+            placement.as_ref().and_then(|placement| placement.generator.first().copied());
         let mut set_up = Self {
             environment,
             system,
@@ -88,34 +112,31 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
-            servers: BTreeMap::new(),
-            embedded: Vec::new(),
+            servers: Servers::new(starting.clone()),
+            clients: Clients::new(starting, client_cpu),
             ready: Vec::new(),
             warnings: Vec::new(),
-            expected: plan
-                .measurements
-                .iter()
-                .map(expected)
-                .fold(Nanos::ZERO, |sum, one| Nanos(sum.0 + one.0 * u64::from(plan.rounds))),
+            warm: BTreeMap::new(),
+            known: Known::new(),
         };
         if let Some(first) = plan.measurements.first() {
             set_up.warn_without_identity(first);
         }
-        for measurement in &plan.measurements {
+        for (index, measurement) in plan.measurements.iter().enumerate() {
             context.check()?;
-            let ready = set_up.prepare(plan, measurement, host, context);
-            set_up.embedded.push(match &measurement.peer {
-                Peer::Embedded(embedded) => Some(*embedded),
-                Peer::Given(_) | Peer::Subject(_) => None,
-            });
+            if !wanted(index) {
+                set_up.ready.push(Err("no block of it is left".to_owned()));
+                continue;
+            }
+            let ready = set_up.prepare(plan, measurement, context);
+            if let Some(standing) = set_up.servers.of(measurement) {
+                standing.pause();
+            }
+            // Steps have one target: where it does not answer there is nothing to measure.
+            let is_only =
+                plan.measurements.len() == 1 || matches!(measurement.peer, Peer::Given(_));
             match ready {
-                // Steps have one target: where it does not answer there is nothing to measure.
-                Err(error)
-                    if plan.measurements.len() == 1
-                        // Steps have one target: where it does not answer there is nothing to measure.
-                        || matches!(measurement.peer, Peer::Given(_))
-                        || !is_local(&error) =>
-                {
+                Err(error) if is_only && host.kind != Kind::Lab || !is_local(&error) => {
                     return Err(error);
                 }
                 ready => set_up.ready.push(ready.map_err(|error| error.to_string())),
@@ -127,22 +148,32 @@ impl SetUp {
         Ok(set_up)
     }
 
+    /// Makes the target of a measurement ready: its server up, verified, and one message answered as it should be.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be measured.
     fn prepare(
         &mut self,
         plan: &Plan,
         measurement: &Measurement,
-        host: &Host,
         context: Context<'_>,
     ) -> Result<Ready, RunError> {
-        let (url, authority_pem) = match &measurement.peer {
-            Peer::Given(url) => (url.clone(), None),
+        check_limits(measurement)?;
+        let mut authority_pem = None;
+        let url = match &measurement.peer {
+            Peer::Given(url) => url.clone(),
             Peer::Embedded(embedded) => {
-                let server = self.server(*embedded, host)?;
-                (server.url.clone(), server.authority_pem.clone())
+                let standing = self.servers.stand(measurement)?;
+                authority_pem = standing.authority_pem().map(<[u8]>::to_vec);
+                standing.url(embedded.scheme).map_err(RunError::NotStarted)?
             }
             Peer::Subject(server) => {
-                let name = server.subject.name.clone();
-                return Err(RunError::Subject { name, reason: "it was not started".to_owned() });
+                let standing = self.servers.stand(measurement)?;
+                standing.resume();
+                authority_pem = standing.authority_pem().map(<[u8]>::to_vec);
+                let url = verified(standing, server, measurement, context)?;
+                Url { path: server.path.clone().unwrap_or(url.path), ..url }
             }
         };
         let resolved = resolve(&url, measurement.resolve_timeout, context.clock)?;
@@ -165,7 +196,144 @@ impl SetUp {
                 ),
             });
         }
-        Ok(Ready { url, target, resolve: resolved.took })
+        let is_unknown =
+            measurement.client.is_some() && matches!(measurement.workload.expect, Expect::Anything);
+        let reply = is_unknown
+            .then(|| reply_to(&target, measurement.workload.content.payload(), context))
+            .transpose()
+            .map_err(RunError::InvalidRequest)?;
+        Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply })
+    }
+
+    /// Lets the server of a measurement run for a block, after starting it again if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// What became of it, where it is not started again.
+    pub(crate) fn wake(
+        &mut self,
+        plan: &Plan,
+        workload: usize,
+        context: Context<'_>,
+    ) -> Result<(), String> {
+        let measurement = &plan.measurements[workload];
+        if let Some(died) = self.servers.of_mut(measurement).and_then(Standing::died) {
+            self.servers.start_again(measurement, &died)?;
+            let key = Key::of(measurement);
+            for (index, other) in plan.measurements.iter().enumerate() {
+                if Key::of(other) == key && self.ready.get(index).is_some_and(Result::is_ok) {
+                    let ready = self.prepare(plan, other, context);
+                    self.ready[index] = ready.map_err(|error| error.to_string());
+                }
+            }
+        }
+        if let Some(standing) = self.servers.of(measurement) {
+            standing.resume();
+        }
+        Ok(())
+    }
+
+    /// What is left of a block of `measurement` when its server is looked at again.
+    ///
+    /// # Errors
+    ///
+    /// It is a subject that has ended meanwhile, or that answered nothing and is ended for that.
+    pub(crate) fn survived(
+        &mut self,
+        measurement: &Measurement,
+        block: Result<Block, String>,
+    ) -> Result<Block, String> {
+        if !matches!(measurement.peer, Peer::Subject(_)) {
+            return block;
+        }
+        let Some(standing) = self.servers.of_mut(measurement) else { return block };
+        if let Some(died) = standing.died() {
+            return Err(died);
+        }
+        if let Ok(Block { counts: Counts { ok: 0, sent: 1.., .. }, errors, .. }) = &block {
+            let example = errors.first().map_or_else(String::new, |error| {
+                format!(", {} x {}, first: {}", error.count, error.class, error.example)
+            });
+            standing.end();
+            return Err(format!("the server answered no message as it should{example}"));
+        }
+        block
+    }
+
+    /// The turn of a measurement is over.
+    pub(crate) fn rest(&self, measurement: &Measurement, workload: usize) {
+        self.clients.pause(workload);
+        if let Some(standing) = self.servers.of(measurement) {
+            standing.pause();
+        }
+    }
+
+    /// Whether a measurement was warmed up since its server was started for the last time.
+    pub(crate) fn is_warm(&self, workload: usize, server_starts: u32) -> bool {
+        self.warm.get(&workload).is_some_and(|warm| warm.server_starts == server_starts)
+    }
+
+    /// Keeps how a measurement was warmed up, if it was.
+    pub(crate) fn warmed(&mut self, workload: usize, warm_up: Option<WarmUp>, server_starts: u32) {
+        if warm_up.is_some() {
+            self.warm.insert(workload, Warm { server_starts, warm_up });
+        }
+    }
+
+    /// The subjects of a measurement, server and client, as the record has them.
+    pub(crate) fn subjects(
+        &self,
+        measurement: &Measurement,
+        workload: usize,
+    ) -> (Option<Subject>, Option<Subject>) {
+        let warm_up = self.warm.get(&workload).and_then(|warm| warm.warm_up);
+        let subject = |subject: &lab::Subject, version_found: Option<String>| Subject {
+            name: subject.name.clone(),
+            language: subject.manifest.language.clone(),
+            library: subject.manifest.library.clone(),
+            version: subject.manifest.version.clone(),
+            version_found,
+            licence: subject.manifest.licence.clone(),
+            class: subject.manifest.class,
+            options: subject.manifest.options.clone(),
+            warm_up: warm_up.filter(|_| subject.manifest.jit),
+        };
+        let server = match &measurement.peer {
+            Peer::Subject(server) => {
+                let version = self.servers.of(measurement).and_then(Standing::version);
+                Some(subject(&server.subject, version))
+            }
+            Peer::Embedded(_) | Peer::Given(_) => None,
+        };
+        let client = measurement.client.as_ref().map(|client| {
+            let version = self.clients.version(workload);
+            subject(&client.subject, version)
+        });
+        match self.known.get(&workload) {
+            // Nothing of it ran since.
+            Some(known) if self.ready.get(workload).is_none_or(Result::is_err) => known.clone(),
+            _ => (server, client),
+        }
+    }
+
+    /// Says that some of the blocks were measured before an interruption.
+    pub(crate) fn warn_resumed(&mut self, kept: usize, left: usize, progress: &mut dyn Progress) {
+        if kept == 0 {
+            return;
+        }
+        let warning = Warning {
+            code: "resumed".to_owned(),
+            message: "the run was interrupted, and gone on with later".to_owned(),
+            evidence: format!("{kept} of {} blocks were measured before", kept + left),
+            advice: "what drifted between the two is within the spread of blocks".to_owned(),
+        };
+        progress.report(News::Warning(&warning));
+        self.warnings.push(warning);
+    }
+
+    /// The processes of a measurement's server, if they are ours.
+    pub(crate) fn server(&self, measurement: &Measurement) -> Option<Processes> {
+        Some(self.servers.of(measurement)?.processes())
     }
 
     /// Whether the machine allows the connections of another measurement of the same target as measurement `like`.
@@ -200,29 +368,7 @@ impl SetUp {
             ready.target.sources = sources;
         }
         self.ready.push(ready);
-        self.embedded.push(self.embedded[like]);
         Ok(self.ready.len() - 1)
-    }
-
-    fn server(&mut self, embedded: Embedded, host: &Host) -> Result<&Server, RunError> {
-        if !self.servers.contains_key(&embedded) {
-            let cpu = self.placement.as_ref().map(|placement| placement.server);
-            let launch = Launch { program: &host.program, scratch: &host.scratch, cpu };
-            self.servers.insert(embedded, Server::start(embedded, launch)?);
-        }
-        Ok(&self.servers[&embedded])
-    }
-
-    /// The process of a measurement's server, if it is ours.
-    pub(crate) fn server_pid(&self, workload: usize) -> Option<u32> {
-        Some(self.servers.get(&self.embedded[workload]?)?.pid())
-    }
-
-    /// What became of a measurement's server, if it is ours and has ended.
-    pub(crate) fn server_died(&mut self, workload: usize) -> Option<String> {
-        let embedded = self.embedded[workload]?;
-        let status = self.servers.get_mut(&embedded)?.died()?;
-        Some(format!("the embedded {} server has ended: {status}", embedded.scheme))
     }
 
     /// Says why the replies of an open loop cannot be told apart, where they cannot.
@@ -276,6 +422,7 @@ fn is_local(error: &RunError) -> bool {
         RunError::EmbeddedServer { .. }
         | RunError::InvalidRequest(_)
         | RunError::InvalidTls(_)
+        | RunError::NotStarted(_)
         | RunError::ResolveTimedOut { .. }
         | RunError::Subject { .. }
         | RunError::Unreachable { .. }
@@ -289,13 +436,61 @@ fn is_local(error: &RunError) -> bool {
     }
 }
 
-/// How long one block of a measurement takes, if its end is a time.
-fn expected(measurement: &Measurement) -> Nanos {
-    let phases = measurement.workload.phases;
-    match phases.stop {
-        Stop::After(time) => phases.warm_up + time,
-        Stop::Clients(_) | Stop::Messages(_) => phases.warm_up,
+/// That a subject can do what is asked of it, as far as its manifest says.
+///
+/// # Errors
+///
+/// [`RunError::Subject`] with what it cannot do.
+fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
+    let client = measurement.client.as_ref();
+    let of_client = client.and_then(|client| Some((&client.subject, misfit(measurement, client)?)));
+    let of_server = || match &measurement.peer {
+        Peer::Subject(server) => {
+            let manifest = &server.subject.manifest;
+            let cannot_reply = measurement.reply.is_some() && !manifest.replies;
+            let reason = cannot_reply.then(|| "it answers with an echo alone".to_owned());
+            let reason = reason.or_else(|| beyond(measurement, &manifest.limits))?;
+            Some((&server.subject, reason))
+        }
+        Peer::Embedded(_) | Peer::Given(_) => None,
+    };
+    match of_client.or_else(of_server) {
+        None => Ok(()),
+        Some((subject, reason)) => Err(RunError::Subject { name: subject.name.clone(), reason }),
     }
+}
+
+/// Where a subject speaks what a measurement wants, after it has answered the questions of the short verification
+/// there, once.
+///
+/// # Errors
+///
+/// [`RunError::Subject`] with the first question that it failed.
+fn verified(
+    standing: &mut Standing,
+    server: &SubjectServer,
+    measurement: &Measurement,
+    context: Context<'_>,
+) -> Result<Url, RunError> {
+    let SubjectServer { subject, scheme, .. } = server;
+    let failed = |reason| RunError::Subject { name: subject.name.clone(), reason };
+    let url = standing.url(*scheme).map_err(failed)?;
+    if !standing.verified.contains(scheme) {
+        let questions = ServerQuestions {
+            url: &url,
+            authority_pem: standing.authority_pem(),
+            limits: &subject.manifest.limits,
+            reply: measurement.reply.as_deref().map(str::as_bytes),
+            extent: Extent::Short,
+        };
+        let checks = verify_server(&questions, context.interrupt);
+        context.check()?;
+        if let Some(failure) = checks.iter().find_map(Check::failure) {
+            return Err(failed(format!("not verified: {failure}")));
+        }
+        standing.verified.push(*scheme);
+    }
+    Ok(url)
 }
 
 /// CPUs as the record has them.
@@ -334,7 +529,7 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     let each = measurement.peer.scheme().connections_each();
     let connections = u64::from(measurement.workload.connections.get()) * each;
     let mut limits: Limits = probe::limits();
-    if matches!(measurement.peer, Peer::Embedded(_)) {
+    if measurement.peer.is_ours() {
         limits.server_open_files = Some(limits.open_files);
     }
     let target = addresses.iter().find_map(|address| match address {

@@ -78,7 +78,7 @@ pub fn sweep(
 ) -> Result<RunRecord, RunError> {
     let context = Context { clock: Clock::start(), interrupt };
     let plan = first_steps(sweep, at_load)?;
-    let mut set_up = SetUp::new(&plan, host, context, progress)?;
+    let mut set_up = SetUp::new(&plan, host, context, &|_| true, progress)?;
     let mut stage = Stage::new(&mut set_up, context, progress);
     stage.is_sampled = true;
     let lines = Line::all(sweep, &plan, &set_up);

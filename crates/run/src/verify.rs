@@ -14,6 +14,24 @@ mod server;
 pub use server::verify_server;
 
 use crate::Url;
+use crate::reach::Context;
+use conversation::Conversation;
+use drive::Target;
+use wire::Kind;
+
+/// What `target` answers a message with.
+///
+/// # Errors
+///
+/// What it does instead.
+pub(crate) fn reply_to(
+    target: &Target,
+    payload: &[u8],
+    context: Context<'_>,
+) -> Result<Vec<u8>, String> {
+    let (_, reply) = Conversation::open(target, context)?.ask(Kind::Binary, payload)?;
+    Ok(reply)
+}
 
 /// One thing that was asked of a subject, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! From the workers to the one who collects: intervals and the instants at which CPU time is read.
 
+use crate::processes::Processes;
 use drive::{Control, Interval, Observer, Phase};
-use engine::clock::{own_cpu, process_cpu, thread_cpu};
+use engine::clock::{own_cpu, thread_cpu};
 use load::Arrival;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,8 +36,8 @@ pub(crate) struct Watch {
     worker: usize,
     told: SyncSender<Told>,
     returned: Receiver<Box<Interval>>,
-    /// The process of the server, if it is ours.
-    server: Option<u32>,
+    /// The processes of the server, if they are ours.
+    server: Option<Processes>,
     arrival: Arrival,
     /// When the measurement began on this worker, and the CPU time that its thread had used then.
     began: Option<(Instant, Nanos)>,
@@ -51,7 +52,7 @@ impl Watch {
     pub(crate) fn new(
         worker: usize,
         told: SyncSender<Told>,
-        server: Option<u32>,
+        server: Option<Processes>,
         arrival: Arrival,
     ) -> (Self, Returns) {
         let (returns, returned) = sync_channel(INTERVALS_KEPT);
@@ -88,7 +89,7 @@ impl Observer for Watch {
             let reading = CpuReading {
                 at: now,
                 generator: own_cpu(),
-                server: self.server.and_then(process_cpu),
+                server: self.server.as_ref().and_then(Processes::cpu),
             };
             drop(self.told.send(Told::Boundary(phase, reading)));
         }

@@ -39,6 +39,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         (Peer::Subject(_), Some(ready)) => ready.url.to_string(),
         (Peer::Subject(server), None) => format!("{} {scheme}", server.subject.name),
     };
+    let (server, client) = set_up.subjects(measurement, index);
     let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
     Workload {
         name: measurement.name.clone(),
@@ -96,8 +97,8 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
                 _ => Vec::new(),
             },
         },
-        server: None,
-        client: None,
+        server,
+        client,
         baseline: measurement.baseline,
     }
 }

@@ -327,6 +327,7 @@ fn block(workload: usize) -> Block {
             wall_ns: 420_000_000,
             cpu_ns: Some(210_000_000),
             cpu_seen_ns: Some(211_000_000),
+            open: None,
             google_benchmark: Some(GoogleBenchmark {
                 name: "ws/beast".to_owned(),
                 iterations: 10_000,

@@ -133,7 +133,7 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
-        let server = Server::start(test.scheme.into(), self.launch())?;
+        let server = Server::start(test.scheme.into(), None, self.launch())?;
         let process = Stoppable::new(server.pid())?;
         let (tell, told) = channel();
         let (measured, stopped) = thread::scope(|scope| {
@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
 
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
-        let server = Server::start(Scheme::WebSocket.into(), self.launch())?;
+        let server = Server::start(Scheme::WebSocket.into(), None, self.launch())?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
         let child = Command::new(&self.host.program)
             .arg("run")

@@ -1,0 +1,343 @@
+//! One block of a client subject: what it says of itself, beside what was seen of it and its server from outside.
+
+use crate::block::{Collected, Measured, Reading, Stage, Task};
+use crate::collect::{self, Place};
+use crate::distrust::{Asked, Seen, distrust, is_less};
+use crate::plan::Measurement;
+use crate::processes::{Processes, Together};
+use crate::sampling::memory;
+use crate::warming::Warming;
+use crate::watch::CpuReading;
+use lab::{Client, Moment, Report, Run, Until};
+use load::{Arrival, Lifetime, Stop};
+use record::{
+    Block, ClientReport, Connections, Counts, ErrorClass, Little, Missing, OpenLoop, Phases,
+    Summary, WarmUp, Wire,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use stats::{ClosedLoop, Histogram};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use units::Nanos;
+
+impl Stage<'_> {
+    /// Runs one block of `client`.
+    ///
+    /// # Errors
+    ///
+    /// Why it came to nothing: the client ended, said what is no result, or what cannot be true.
+    pub(crate) fn run_client(
+        &mut self,
+        client: &mut Client,
+        task: &Task<'_>,
+        place: Place,
+    ) -> Result<Block, String> {
+        let run = order(task.measurement);
+        let mut seen = Watching::new(self, client, task);
+        let report = patiently(client, &run, seen.stage.interrupt, &mut |moment| seen.at(moment))?;
+        let (measured, seen) = seen.finish(&report)?;
+        match distrust(&report, seen, asked(task.measurement)) {
+            Some(reason) => Err(format!("what the client says cannot be: {reason}")),
+            None => Ok(block(place, task, &measured, &report, seen)),
+        }
+    }
+
+    /// Drives `client` in short windows until it and its server have come to their speed, or `limit` is over.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(crate) fn warm_client(
+        &self,
+        client: &mut Client,
+        measurement: &Measurement,
+        limit: Nanos,
+    ) -> Result<WarmUp, String> {
+        let run = Run {
+            warm_up: Nanos::ZERO,
+            until: Until::Time(Warming::WINDOW),
+            rate: None,
+            patience: patience(measurement, Warming::WINDOW),
+        };
+        let began = self.clock.now();
+        let mut warming = Warming::new(limit);
+        loop {
+            let report = patiently(client, &run, self.interrupt, &mut |_| {})?;
+            // Its windows are as long as was asked for, however long it takes to open connections before each.
+            let per_window = f64::from(u32::try_from(report.ok).unwrap_or(u32::MAX))
+                * Warming::WINDOW.as_secs_f64()
+                / report.wall.as_secs_f64().max(1e-9);
+            warming.add_window(per_window);
+            let took = self.clock.now().since(began);
+            if let Some(over) = warming.over(took) {
+                return Ok(over);
+            }
+        }
+    }
+}
+
+/// What a client is told to do in a block.
+fn order(measurement: &Measurement) -> Run {
+    let load = &measurement.workload;
+    let (until, time) = match load.phases.stop {
+        Stop::After(time) => (Until::Time(time), time),
+        Stop::Messages(messages) => (Until::Messages(messages.get()), COUNTED_MAX),
+        Stop::Clients(clients) => (Until::Clients(clients.get()), COUNTED_MAX),
+    };
+    let rate = match load.arrival {
+        Arrival::Open { schedule, .. } => Some(schedule.rate),
+        Arrival::Closed { .. } | Arrival::Sessions { .. } | Arrival::Think { .. } => None,
+    };
+    let warm_up = match load.phases.stop {
+        // All of so many clients are measured.
+        Stop::Clients(_) => Nanos::ZERO,
+        Stop::After(_) | Stop::Messages(_) => load.phases.warm_up,
+    };
+    Run { warm_up, until, rate, patience: patience(measurement, warm_up + time) }
+}
+
+/// How long all of a block may take that works for `time`.
+fn patience(measurement: &Measurement, time: Nanos) -> Nanos {
+    let connections = u64::from(measurement.workload.connections.get());
+    let opening = Nanos(connections.saturating_mul(OPEN_MAX.0));
+    time + time + measurement.workload.timeouts.reply + opening + BESIDES_MAX
+}
+
+fn asked(measurement: &Measurement) -> Asked {
+    let load = &measurement.workload;
+    let (messages, clients) = match load.phases.stop {
+        Stop::After(_) => (None, None),
+        Stop::Messages(messages) => (Some(messages.get()), None),
+        Stop::Clients(clients) => (None, Some(clients.get())),
+    };
+    Asked {
+        connections: load.connections.get().into(),
+        messages,
+        clients,
+        is_closed: load.arrival.is_closed(),
+    }
+}
+
+/// Lets the client do one block. A signal that asks us to stop ends it.
+fn patiently(
+    client: &mut Client,
+    run: &Run,
+    interrupt: &AtomicUsize,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Report, String> {
+    let keeper = Pid::from_raw(client.process().keeper_pid().cast_signed());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                if let Some(keeper) = keeper.filter(|_| interrupt.load(Ordering::Relaxed) != 0) {
+                    kill_process(keeper, Signal::TERM).ok();
+                    return;
+                }
+                thread::park_timeout(LOOK_EVERY.into());
+            }
+        });
+        let report = client.run(run, tell);
+        is_over.store(true, Ordering::Relaxed);
+        watcher.thread().unpark();
+        report.map_err(|error| error.to_string())
+    })
+}
+
+/// What is seen of a block from outside while the client works.
+struct Watching<'a, 'b> {
+    stage: &'a mut Stage<'b>,
+    client: Processes,
+    client_together: Together,
+    server: Option<Processes>,
+    server_together: Option<Together>,
+    before: Option<Reading>,
+    after: Option<Reading>,
+    memory: Option<record::Memory>,
+}
+
+impl<'a, 'b> Watching<'a, 'b> {
+    fn new(stage: &'a mut Stage<'b>, client: &Client, task: &Task<'_>) -> Self {
+        let client = Processes::of(client.process().keeper_pid());
+        Self {
+            stage,
+            client_together: client.sampler(),
+            client,
+            server: task.server.clone(),
+            server_together: task.server.as_ref().map(Processes::sampler),
+            before: None,
+            after: None,
+            memory: None,
+        }
+    }
+
+    fn at(&mut self, moment: Moment) {
+        let at = self.stage.clock.now();
+        let in_all = |processes: &Processes| processes.cpu_in_all();
+        let cpu = CpuReading {
+            at,
+            generator: in_all(&self.client).unwrap_or(Nanos::ZERO),
+            server: self.server.as_ref().and_then(in_all),
+        };
+        let switches = |together: &mut Together| Some(together.sample()?.switches);
+        let reading = Reading {
+            cpu,
+            system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
+            generator: switches(&mut self.client_together),
+            server: self.server_together.as_mut().and_then(switches),
+        };
+        match moment {
+            Moment::Measuring => self.before = Some(reading),
+            Moment::Measured => {
+                self.after = Some(reading);
+                if self.stage.is_weighed {
+                    let server = self.server_together.as_mut();
+                    self.memory = Some(memory(server, &mut self.client_together));
+                }
+            }
+        }
+    }
+
+    fn finish(self, report: &Report) -> Result<(Measured, Seen), String> {
+        let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) else {
+            return Err("the client did not say when its window begins and ends".to_owned());
+        };
+        let used = Nanos(after.cpu.generator.0.saturating_sub(before.cpu.generator.0));
+        let seen = Seen {
+            window: after.cpu.at.since(before.cpu.at),
+            cpu: Some(used).filter(|_| after.cpu.generator > Nanos::ZERO),
+        };
+        let measured = Measured {
+            started: before.cpu.at,
+            outcomes: Vec::new(),
+            busiest_worker: None,
+            collected: Collected {
+                round_trips: report.round_trips.clone(),
+                replies: report.ok,
+                ..Collected::default()
+            },
+            before: self.before,
+            after: self.after,
+            samples: None,
+            memory: self.memory,
+        };
+        Ok((measured, seen))
+    }
+}
+
+/// Writes a block down.
+fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> Block {
+    let load = &task.measurement.workload;
+    let is_open = !load.arrival.is_closed();
+    let errors: u64 = report.errors.iter().map(|(count, _)| count).sum();
+    let sent = report.ok.saturating_add(errors);
+    let round_trip = Summary::of(&report.round_trips);
+    Block {
+        measured_ns: report.wall.0,
+        failed: None,
+        counts: Counts { planned: sent, sent, ok: report.ok, error: errors, ..Counts::default() },
+        connections: connections(task.measurement, report),
+        errors: report.errors.iter().map(error).collect(),
+        phases: Phases {
+            resolve: Summary::of(&report.resolve),
+            connect: Summary::of(&report.connect),
+            tls_full: Summary::of(&report.tls),
+            tls_resumed: None,
+            handshake: Summary::of(&report.handshake),
+            first_reply: None,
+            close: Summary::of(&report.close),
+            life: Summary::of(&report.lives),
+        },
+        open_loop: is_open.then(|| OpenLoop {
+            response: report.responses.as_ref().and_then(Summary::of),
+            service: round_trip.clone(),
+            ..OpenLoop::default()
+        }),
+        round_trip: round_trip.filter(|_| !is_open),
+        messages_per_s: collect::per_second(report.ok, report.wall),
+        cpu: cpu(task, measured, report, seen),
+        wire: wire(),
+        context_switches: collect::context_switches(measured),
+        little: little(task.measurement, report, errors),
+        memory: measured.memory,
+        client: Some(ClientReport {
+            wall_ns: report.wall.0,
+            cpu_ns: report.cpu.map(|cpu| cpu.0),
+            cpu_seen_ns: seen.cpu.map(|cpu| cpu.0),
+            open: Summary::of(&report.open),
+            google_benchmark: report.google_benchmark.clone(),
+        }),
+        ..collect::failed(place, measured.started, String::new())
+    }
+}
+
+fn error((count, words): &(u64, String)) -> ErrorClass {
+    ErrorClass { class: "client".to_owned(), count: *count, example: words.clone() }
+}
+
+/// What it opened, as far as it tells of each.
+fn connections(measurement: &Measurement, report: &Report) -> Connections {
+    let told = [&report.connect, &report.open, &report.handshake, &report.lives];
+    let told = told.into_iter().map(Histogram::count).max().unwrap_or(0);
+    let asked = match measurement.workload.lifetime {
+        Lifetime::Long => u64::from(measurement.workload.connections.get()),
+        Lifetime::RoundTrips(_) => told,
+    };
+    let opened = if told == 0 { asked } else { told.min(asked) };
+    Connections { asked, opened, ..Connections::default() }
+}
+
+/// CPU time of the client is what it says; where that leaves out processes of its own, it is what was seen.
+fn cpu(task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> record::Cpu {
+    let mut cpu = collect::cpu(task, measured);
+    let said = report.cpu.filter(|said| seen.cpu.is_none_or(|seen| !is_less(*said, seen)));
+    if let Some(said) = said {
+        cpu.generator_us_per_message =
+            collect::per_message(said.0, report.ok).map(|nanos| nanos / 1e3);
+        cpu.generator_cores_used = Some(said.as_secs_f64() / report.wall.as_secs_f64());
+    }
+    cpu
+}
+
+fn wire() -> Wire {
+    let mut missing = Missing::new();
+    let fields = ["sent_bytes_per_message", "received_bytes_per_message", "sent", "received"];
+    collect::missing(&mut missing, &fields, "the client is a subject, and does not count them");
+    Wire { missing, ..Wire::default() }
+}
+
+/// Little's law on what it says, in a closed loop. It has no part of the time between a reply and the next message.
+fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
+    let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
+    if !measurement.workload.arrival.is_closed() {
+        return not_checked("an open loop has no fixed number in flight");
+    }
+    if errors > 0 {
+        return not_checked("messages failed");
+    }
+    let mean = |times: &Histogram| times.mean_ns().unwrap_or(0.0);
+    let (replies, round_trip_mean_ns) = match measurement.workload.lifetime {
+        Lifetime::Long => (report.ok, mean(&report.round_trips)),
+        Lifetime::RoundTrips(_) if report.close.is_empty() => {
+            return not_checked("the client does not say how long its connections take to close");
+        }
+        Lifetime::RoundTrips(_) => {
+            (report.lives.count(), mean(&report.lives) + mean(&report.close))
+        }
+    };
+    collect::little_of(ClosedLoop {
+        in_flight: measurement.workload.connections.get().into(),
+        replies,
+        measured: report.wall,
+        round_trip_mean_ns,
+    })
+}
+
+/// How long a block may take that ends by a count: for a million messages at a hundred a second and more.
+const COUNTED_MAX: Nanos = Nanos::from_secs(300);
+/// How long a connection may take to be opened.
+const OPEN_MAX: Nanos = Nanos::from_millis(5);
+/// And what else may take time: its own report.
+const BESIDES_MAX: Nanos = Nanos::from_secs(20);
+/// How often a wish to stop is looked for.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);

@@ -1,0 +1,183 @@
+//! Whether what a client subject says of a block can be true: held against what was seen from outside.
+//!
+//! Pure arithmetic. What does not fit fails the block: a number that its own client contradicts is no number.
+
+use lab::Report;
+use stats::Histogram;
+use units::Nanos;
+
+/// What was seen of a block from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// From when it said that its window begins until it said that it had ended.
+    pub(crate) window: Nanos,
+    /// CPU time of all its processes meanwhile; `None` if they have ended.
+    pub(crate) cpu: Option<Nanos>,
+}
+
+/// What was asked of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// How many connections there are at a time.
+    pub(crate) connections: u64,
+    /// How many round trips at most, if they are counted.
+    pub(crate) messages: Option<u64>,
+    /// How many clients, if they are counted.
+    pub(crate) clients: Option<u64>,
+    /// Whether each message follows the reply to the one before on its connection.
+    pub(crate) is_closed: bool,
+}
+
+/// Why a report cannot be true; `None` if it can.
+pub(crate) fn distrust(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
+    let times = report.round_trips.count();
+    if times != report.ok {
+        return Some(format!("it says {} round trips, and gives {times} times", report.ok));
+    }
+    if report.round_trips.min() == Some(Nanos::ZERO) {
+        return Some("it gives a round trip of 0 ns".to_owned());
+    }
+    window(report.wall, seen.window)
+        .or_else(|| report.cpu.zip(seen.cpu).and_then(|(said, seen)| cpu(said, seen)))
+        .or_else(|| counts(report, asked))
+        .or_else(|| asked.is_closed.then(|| in_flight(report, asked.connections)).flatten())
+}
+
+/// Whether CPU time that a client claims leaves out some of what was seen, as that of a browser does which its driver
+/// starts.
+pub(crate) fn is_less(said: Nanos, seen: Nanos) -> bool {
+    float(said.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0) < float(seen.0)
+}
+
+fn window(said: Nanos, seen: Nanos) -> Option<String> {
+    let off = float(said.0.abs_diff(seen.0));
+    let allowed = float(seen.0) * WINDOW_OFF_MAX + float(WINDOW_SLACK.0);
+    (said == Nanos::ZERO || off > allowed)
+        .then(|| format!("it says that its window was {said}, and {seen} were seen"))
+}
+
+fn cpu(said: Nanos, seen: Nanos) -> Option<String> {
+    let allowed = float(seen.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0);
+    (float(said.0) > allowed)
+        .then(|| format!("it says that it used {said} of CPU time, and {seen} were seen"))
+}
+
+fn counts(report: &Report, asked: Asked) -> Option<String> {
+    let lives = report.lives.count();
+    if let Some(clients) = asked.clients.filter(|clients| lives > *clients) {
+        return Some(format!("it says {lives} lives, of {clients} clients that were asked for"));
+    }
+    let messages = asked.messages.filter(|messages| report.ok > *messages)?;
+    Some(format!("it says {} round trips, of {messages} that were asked for", report.ok))
+}
+
+/// On a connection with one message in flight, round trips lie one behind the other: together they are no longer than
+/// the window, but for the one that had begun before it.
+fn in_flight(report: &Report, connections: u64) -> Option<String> {
+    let sum = sum_ns(&report.round_trips);
+    let mean = report.round_trips.mean_ns()?;
+    let possible = float(report.wall.0) * float(connections);
+    let allowed = possible * (1.0 + SUM_MORE_MAX) + mean * float(connections);
+    (sum > allowed).then(|| {
+        format!(
+            "its round trips together are {:.3} s, and {connections} connections have {:.3} s in its window",
+            sum / 1e9,
+            possible / 1e9
+        )
+    })
+}
+
+fn sum_ns(times: &Histogram) -> f64 {
+    times.mean_ns().unwrap_or(0.0) * float(times.count())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// How far the window may be off, as a share: clocks of two processes of one machine are the same.
+const WINDOW_OFF_MAX: f64 = 0.05;
+/// And in time: what it says reaches us through a pipe, and we may have to wait for a CPU.
+const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
+/// How much more CPU time than seen it may claim.
+const CPU_MORE_MAX: f64 = 0.2;
+/// And in time: it may count in ticks.
+const CPU_SLACK: Nanos = Nanos::from_millis(20);
+/// By how much round trips together may be longer than all connections have time.
+const SUM_MORE_MAX: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Asked =
+        Asked { connections: 10, messages: Some(10_000), clients: None, is_closed: true };
+    const SEEN: Seen =
+        Seen { window: Nanos::from_millis(1010), cpu: Some(Nanos::from_millis(500)) };
+
+    /// A second with 10 000 round trips of a millisecond on ten connections.
+    fn honest() -> Report {
+        let mut report = Report {
+            wall: Nanos::from_secs(1),
+            cpu: Some(Nanos::from_millis(490)),
+            ok: 10_000,
+            ..Report::default()
+        };
+        (0..10_000).for_each(|_| report.round_trips.record(Nanos::from_millis(1)));
+        report
+    }
+
+    #[test]
+    fn a_report_is_believed_where_it_can_be_true() {
+        let short = |times: u64, wall: u64| {
+            let mut report = Report { wall: Nanos(wall), ok: times, ..Report::default() };
+            (0..times).for_each(|_| report.round_trips.record(Nanos(wall / 2)));
+            report
+        };
+        let edges = short(29, 100_000_000);
+        let seen = Seen { window: Nanos::from_millis(101), cpu: None };
+        assert_eq!(distrust(&edges, seen, ASKED), None, "round trips that began before the window");
+        assert_eq!(distrust(&honest(), SEEN, ASKED), None);
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_true_is_not() {
+        type Lie = fn(&mut Report);
+        #[rustfmt::skip]
+        let table: [(Lie, &str); 8] = [
+            (|report| report.wall = Nanos::from_millis(500), "it says that its window was 500 ms, and 1.01 s were seen"),
+            (|report| report.wall = Nanos::from_secs(2),     "it says that its window was 2 s, and 1.01 s were seen"),
+            (|report| report.wall = Nanos::ZERO,             "it says that its window was 0 ns, and 1.01 s were seen"),
+            (|report| report.cpu = Some(Nanos::from_secs(1)), "it says that it used 1 s of CPU time, and 500 ms were seen"),
+            (|report| report.ok = 20_000,                    "it says 20000 round trips, and gives 10000 times"),
+            (|report| { report.round_trips.record(Nanos(1)); report.ok += 1; }, "it says 10001 round trips, of 10000 that were asked for"),
+            (|report| { report.round_trips.record(Nanos(0)); report.ok += 1; }, "it gives a round trip of 0 ns"),
+            (|report| { report.round_trips = Histogram::new(); (0..10_000).for_each(|_| report.round_trips.record(Nanos::from_millis(2))); },
+             "its round trips together are 20.004 s, and 10 connections have 10.000 s in its window"),
+        ];
+        for (lie, expected) in table {
+            let mut report = honest();
+            lie(&mut report);
+            let found = distrust(&report, SEEN, ASKED).unwrap_or_default();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn lives_are_no_more_than_clients() {
+        let mut report = honest();
+        (0..11).for_each(|_| report.lives.record(Nanos::from_millis(5)));
+        let asked = Asked { clients: Some(10), ..ASKED };
+        let found = distrust(&report, SEEN, asked).unwrap();
+        assert_eq!(found, "it says 11 lives, of 10 clients that were asked for");
+    }
+
+    #[test]
+    fn cpu_time_that_leaves_processes_out_is_noticed() {
+        let ms = Nanos::from_millis;
+        assert!(is_less(ms(100), ms(500)));
+        assert!(!is_less(ms(490), ms(500)));
+        assert!(!is_less(ms(0), ms(20)));
+    }
+}

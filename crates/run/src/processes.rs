@@ -1,0 +1,129 @@
+//! The processes of one party, a server or a client, looked at as one: CPU time, switches, memory.
+
+use engine::clock::process_cpu;
+use probe::{ProcessSample, ProcessSampler, descendants, reaped_cpu};
+use std::sync::Arc;
+use units::{Bytes, Nanos};
+
+/// Which processes they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Processes {
+    /// The process that all of them descend from, itself not one of them; `None`: there is one process, which is known.
+    keeper: Option<u32>,
+    /// Those that there were when this was made.
+    known: Arc<[u32]>,
+}
+
+impl Processes {
+    /// A single process that starts no others.
+    pub(crate) fn one(pid: u32) -> Self {
+        Self { keeper: None, known: Arc::new([pid]) }
+    }
+
+    /// All that descend from `keeper`, now and later.
+    pub(crate) fn of(keeper: u32) -> Self {
+        Self { keeper: Some(keeper), known: descendants(keeper).into() }
+    }
+
+    /// CPU time that those which were known from the start have used until now; `None` if none of them is left. It
+    /// takes a microsecond for each.
+    pub(crate) fn cpu(&self) -> Option<Nanos> {
+        let used = self.known.iter().filter_map(|pid| process_cpu(*pid));
+        used.reduce(|sum, one| sum + one)
+    }
+
+    /// CPU time that the others have used until now: processes that were started later, and those that have ended and
+    /// were waited for, in steps of 10 ms. It is slower to read, and changes rarely.
+    pub(crate) fn cpu_besides(&self) -> Nanos {
+        let Some(keeper) = self.keeper else { return Nanos::ZERO };
+        let now = descendants(keeper);
+        let later = now.iter().filter(|pid| !self.known.contains(pid));
+        let ended = std::iter::once(&keeper).chain(&now).filter_map(|pid| reaped_cpu(*pid));
+        later
+            .filter_map(|pid| process_cpu(*pid))
+            .chain(ended)
+            .fold(Nanos::ZERO, |sum, one| sum + one)
+    }
+
+    /// All of it: what is read where no message waits for it.
+    pub(crate) fn cpu_in_all(&self) -> Option<Nanos> {
+        Some(self.cpu()? + self.cpu_besides())
+    }
+
+    /// Opens what tells more of them.
+    pub(crate) fn sampler(&self) -> Together {
+        let open = |pid: &u32| ProcessSampler::open(*pid).ok();
+        Together { each: self.known.iter().filter_map(open).collect() }
+    }
+}
+
+/// Looks at each of some processes.
+#[derive(Debug)]
+pub(crate) struct Together {
+    each: Vec<ProcessSampler>,
+}
+
+impl Together {
+    /// What they hold and did together; `None` if none is left. Pages that they share count for each.
+    pub(crate) fn sample(&mut self) -> Option<ProcessSample> {
+        let now = self.each.iter_mut().filter_map(|one| one.sample().ok());
+        now.reduce(|sum, one| {
+            let mut switches = sum.switches;
+            switches += one.switches;
+            let rss = Bytes(sum.rss.0 + one.rss.0);
+            ProcessSample { rss, threads: sum.threads + one.threads, switches }
+        })
+    }
+
+    /// Their memory, pages that they share counted once; `None` where the kernel does not say.
+    pub(crate) fn pss(&self) -> Option<Bytes> {
+        let each = self.each.iter().map(|one| Some(one.footprint().ok()?.pss?.0));
+        Some(Bytes(each.sum::<Option<u64>>()?)).filter(|_| !self.each.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_children_use_counts_while_they_run_and_when_they_have_ended() {
+        // Its child counts to some hundred thousand, and then says so; the shell waits for it, and then for us.
+        let count = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let script = format!("sh -c '{count}; echo counted; read go'; echo reaped; read go");
+        let mut keeper = Command::new("sh")
+            .args(["-c", "sh -c \"$SCRIPT\" <&0; :"])
+            .env("SCRIPT", script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = keeper.stdin.take().unwrap();
+        let mut said = std::io::BufReader::new(keeper.stdout.take().unwrap());
+        let mut heard = |word: &str| {
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+            assert_eq!(line.trim(), word);
+        };
+        while descendants(keeper.id()).is_empty() {
+            std::thread::yield_now();
+        }
+        let processes = Processes::of(keeper.id());
+        heard("counted");
+        let running = processes.cpu_in_all().unwrap();
+        let whole = Processes::of(keeper.id());
+        assert!(whole.sampler().sample().unwrap().threads >= 2);
+        assert!(whole.sampler().pss().unwrap() > Bytes(0));
+        stdin.write_all(b"go\n").unwrap();
+        heard("reaped");
+        let reaped = processes.cpu_in_all().unwrap();
+        assert!(running >= Nanos::from_millis(20), "{running}");
+        // What has ended is counted in ticks of 10 ms, user and system apart.
+        assert!(reaped.0 + 25_000_000 >= running.0, "{reaped} after {running}");
+        stdin.write_all(b"go\n").unwrap();
+        keeper.wait().unwrap();
+        assert_eq!(processes.cpu(), None);
+    }
+}
