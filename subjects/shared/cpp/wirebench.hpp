@@ -227,7 +227,8 @@ private:
 /// The connections of one `run`, from opening them to closing them.
 class Block {
 public:
-    Block(const Settings& settings, const Factory& factory) : settings_(settings), tallies_(settings.connections), warm_ups_(settings.connections) {
+    Block(const Settings& settings, const Factory& factory)
+        : settings_(settings), tallies_(settings.connections), warm_ups_(settings.connections) {
         for (std::uint64_t i = 0; i < settings.connections; ++i) workers_.emplace_back(settings, factory);
     }
 
