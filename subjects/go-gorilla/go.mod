@@ -1,0 +1,5 @@
+module wirebench.subjects/go-gorilla
+
+go 1.25
+
+require github.com/gorilla/websocket v1.5.3

@@ -1,0 +1,295 @@
+//! One of the places for a connection: there are as many as connections at a time, each driven by a thread of its
+//! own.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls_pki_types::pem::PemObject;
+use tungstenite::http::Uri;
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Bytes, Message, Utf8Bytes, WebSocket};
+
+use crate::block::Block;
+use crate::{AnyError, bytes, variable};
+
+/// Enough for TLS and a frame; several thousand of them are to fit.
+pub(crate) const STACK_SIZE: usize = 256 << 10;
+
+/// What wirebench tells a client, by its environment.
+pub(crate) struct Settings {
+    pub(crate) connections: usize,
+    /// Round trips of a connection; without, it stays.
+    pub(crate) life: Option<u64>,
+    url: Uri,
+    host: String,
+    port: u16,
+    tls: Option<Arc<ClientConfig>>,
+    message: Message,
+    expect: Message,
+}
+
+/// What was seen in a lane, in nanoseconds.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) round_trips: Vec<u64>,
+    pub(crate) errors: Vec<String>,
+    /// When the last counted round trip was over.
+    pub(crate) last: u64,
+    lives: Vec<u64>,
+    resolves: Vec<u64>,
+    connects: Vec<u64>,
+    tls: Vec<u64>,
+    handshakes: Vec<u64>,
+    closes: Vec<u64>,
+}
+
+pub(crate) struct Lane {
+    settings: Arc<Settings>,
+    block: Arc<Block>,
+    peer: Option<WebSocket<Stream>>,
+    seen: Seen,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Secure(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Settings {
+    pub(crate) fn read() -> Result<Self, AnyError> {
+        let url: Uri = variable("WIREBENCH_URL")?.parse()?;
+        let secure = match url.scheme_str() {
+            Some("ws") => false,
+            Some("wss") => true,
+            other => return Err(format!("neither ws nor wss: {other:?}").into()),
+        };
+        let text = variable("WIREBENCH_KIND")? == "text";
+        let message = |bytes: Vec<u8>| -> Result<Message, AnyError> {
+            Ok(if text {
+                Message::Text(Utf8Bytes::try_from(bytes)?)
+            } else {
+                Message::Binary(Bytes::from(bytes))
+            })
+        };
+        let life = env::var("WIREBENCH_LIFE").unwrap_or_else(|_| "long".to_owned());
+        Ok(Self {
+            connections: variable("WIREBENCH_CONNECTIONS")?.parse()?,
+            life: if life == "long" { None } else { Some(life.parse()?) },
+            host: url.host().ok_or("a URL without a host")?.trim_matches(['[', ']']).to_owned(),
+            port: url.port_u16().unwrap_or(if secure { 443 } else { 80 }),
+            url,
+            tls: if secure { Some(tls()?) } else { None },
+            message: message(bytes("WIREBENCH_PAYLOAD")?)?,
+            expect: message(bytes("WIREBENCH_EXPECT")?)?,
+        })
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(settings: &Arc<Settings>, block: &Arc<Block>) -> Self {
+        let (settings, block) = (Arc::clone(settings), Arc::clone(block));
+        Self { settings, block, peer: None, seen: Seen::default() }
+    }
+
+    /// Opens the connection that stays.
+    pub(crate) fn open(&mut self) {
+        match self.connect(true) {
+            Ok(peer) => self.peer = Some(peer),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Waits at the gate, then runs until the block is over.
+    pub(crate) fn drive(mut self) -> Self {
+        self.block.wait_at_gate();
+        if let Some(life) = self.settings.life {
+            let mut now = self.block.now();
+            while self.block.may_live(now) {
+                if let Err(error) = self.live(now, life) {
+                    self.failed(&error);
+                    self.block.spend(now);
+                }
+                now = self.block.now();
+            }
+        } else if self.peer.is_some()
+            && let Err(error) = self.exchange(u64::MAX)
+        {
+            self.failed(&error);
+        }
+        self
+    }
+
+    /// Closes the connection that stayed, if it still stands.
+    pub(crate) fn close(&mut self) {
+        let Some(peer) = self.peer.take() else { return };
+        let before = self.block.now();
+        match close(peer) {
+            Ok(()) => self.seen.closes.push(self.block.now() - before),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    pub(crate) fn into_seen(self) -> Seen {
+        self.seen
+    }
+
+    fn live(&mut self, began: u64, life: u64) -> Result<(), AnyError> {
+        let counts = self.block.counts(began);
+        self.peer = Some(self.connect(counts)?);
+        let whole = self.exchange(life)?;
+        let over = self.block.now();
+        if let Some(peer) = self.peer.take() {
+            close(peer)?;
+        }
+        if counts {
+            self.seen.closes.push(self.block.now() - over);
+            if whole {
+                self.seen.lives.push(over - began);
+            }
+        }
+        Ok(())
+    }
+
+    /// So many round trips, one after the other; false: the block was over before.
+    fn exchange(&mut self, count: u64) -> Result<bool, AnyError> {
+        let Some(peer) = &mut self.peer else { return Ok(false) };
+        for _ in 0..count {
+            let sent = self.block.now();
+            if !self.block.may_send(sent) {
+                return Ok(false);
+            }
+            peer.send(self.settings.message.clone())?;
+            let good = loop {
+                match peer.read()? {
+                    Message::Ping(_) | Message::Pong(_) => {}
+                    message => break message == self.settings.expect,
+                }
+            };
+            let received = self.block.now();
+            if !good {
+                return Err("another reply than was expected".into());
+            }
+            if self.block.counts(sent) {
+                self.seen.round_trips.push(received - sent);
+                self.seen.last = received;
+            }
+        }
+        Ok(true)
+    }
+
+    fn connect(&mut self, counts: bool) -> Result<WebSocket<Stream>, AnyError> {
+        let settings = &self.settings;
+        let mut before = self.block.now();
+        let mut phase = |times: &mut Vec<u64>| {
+            let now = self.block.now();
+            if counts {
+                times.push(now - before);
+            }
+            before = now;
+        };
+        let addresses: Vec<_> =
+            (settings.host.as_str(), settings.port).to_socket_addrs()?.collect();
+        phase(&mut self.seen.resolves);
+        let stream = TcpStream::connect(&addresses[..])?;
+        stream.set_nodelay(true)?;
+        phase(&mut self.seen.connects);
+        let stream = match &settings.tls {
+            None => Stream::Plain(stream),
+            Some(config) => {
+                let name = ServerName::try_from(settings.host.clone())?;
+                let mut secure =
+                    StreamOwned::new(ClientConnection::new(Arc::clone(config), name)?, stream);
+                while secure.conn.is_handshaking() {
+                    secure.conn.complete_io(&mut secure.sock)?;
+                }
+                phase(&mut self.seen.tls);
+                Stream::Secure(Box::new(secure))
+            }
+        };
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        let (peer, _) =
+            tungstenite::client::client_with_config(&settings.url, stream, Some(config))
+                .map_err(|error| error.to_string())?;
+        phase(&mut self.seen.handshakes);
+        Ok(peer)
+    }
+
+    fn failed(&mut self, error: &AnyError) {
+        self.peer = None;
+        self.seen.errors.push(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+}
+
+impl Seen {
+    pub(crate) fn times(&self) -> [(&'static str, &[u64]); 7] {
+        [
+            ("round_trip_ns", &self.round_trips),
+            ("life_ns", &self.lives),
+            ("resolve_ns", &self.resolves),
+            ("connect_ns", &self.connects),
+            ("tls_ns", &self.tls),
+            ("handshake_ns", &self.handshakes),
+            ("close_ns", &self.closes),
+        ]
+    }
+}
+
+impl Stream {
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Secure(stream) => &stream.sock,
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Secure(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Secure(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Secure(stream) => stream.flush(),
+        }
+    }
+}
+
+/// Closes properly: until the other end has closed too.
+fn close(mut peer: WebSocket<Stream>) -> Result<(), AnyError> {
+    peer.get_ref().tcp().set_read_timeout(Some(Duration::from_secs(5)))?;
+    peer.close(None)?;
+    loop {
+        match peer.read() {
+            Ok(_) => {}
+            Err(tungstenite::Error::ConnectionClosed) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn tls() -> Result<Arc<ClientConfig>, AnyError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(variable("WIREBENCH_CA")?)? {
+        roots.add(certificate?)?;
+    }
+    Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
+}
