@@ -5,7 +5,7 @@ use crate::process::Process;
 use crate::results::{GarbageError, Moment, Reader, Report, ResultLimits, Step};
 use crate::said::last_lines;
 use crate::server::{Deadline, LINES_SHOWN, UNSUPPORTED, ended, shown};
-use crate::{ClientSettings, Launch, Method, Run, StartError, Subject, Until};
+use crate::{ClientSettings, Ended, Launch, Method, Run, StartError, Subject, Until, keeper};
 use record::MessageKind;
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,7 +17,8 @@ use units::Nanos;
 #[derive(Debug)]
 pub struct Client {
     process: Process,
-    commands: ChildStdin,
+    /// `None` once it was asked to end.
+    commands: Option<ChildStdin>,
     lines: Lines,
     library: String,
     limits: ResultLimits,
@@ -40,7 +41,7 @@ impl Client {
             .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
         let limits = ResultLimits::default();
         let lines = Lines::read(process.take_stdout(), limits.line_len_max);
-        let commands = process.take_stdin();
+        let commands = Some(process.take_stdin());
         let deadline = Deadline::after(launch.ready_timeout);
         let library = match lines.next(deadline.left()) {
             Ok(line) => library_of(&line)?,
@@ -65,6 +66,14 @@ impl Client {
         result
     }
 
+    /// Ends it: first by closing its stdin, at which it has [`keeper::GRACE`] to end by itself.
+    pub fn end(&mut self) -> &Ended {
+        if self.commands.take().is_some() {
+            self.process.wait_for_end(keeper::GRACE);
+        }
+        self.process.end()
+    }
+
     /// The library and its version, as it calls them.
     pub fn library(&self) -> &str {
         &self.library
@@ -87,7 +96,8 @@ impl Client {
         }
         let deadline = Deadline::after(run.patience);
         let mut reader = Reader::new(self.limits);
-        if self.commands.write_all(command(run).as_bytes()).is_err() {
+        let commands = self.commands.as_mut();
+        if commands.is_none_or(|pipe| pipe.write_all(command(run).as_bytes()).is_err()) {
             return Err(self.died());
         }
         loop {
@@ -115,7 +125,7 @@ impl Client {
 
     /// Why there is no more line of it.
     fn died(&mut self) -> ClientError {
-        let status = self.process.wait_for_end();
+        let status = self.process.wait_for_end(Process::END_MAX);
         let code = self.process.end().code;
         let said = last_lines(&self.process.said(), LINES_SHOWN);
         if code == Some(UNSUPPORTED) {
@@ -123,6 +133,12 @@ impl Client {
         }
         let status = status.unwrap_or_else(|| "it closed its stdout and ran on".to_owned());
         ClientError::Died { status, said }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

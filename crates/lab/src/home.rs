@@ -90,7 +90,7 @@ impl Home {
             .map_err(|error| failed(error.to_string(), ""))?;
         let printed = Said::read(process.take_stdout());
         let is_over = printed.wait_for(launch.ready_timeout);
-        let status = process.wait_for_end().filter(|_| is_over);
+        let status = process.wait_for_end(Process::END_MAX).filter(|_| is_over);
         let code = process.end().code;
         if status.is_none() || code != Some(0) {
             let late = || format!("it did not end within {}", launch.ready_timeout);

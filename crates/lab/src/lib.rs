@@ -5,7 +5,8 @@
 //!
 //! Left out: what a message costs (`drive` and `run` measure that), and whether answers are right (`run` verifies).
 //!
-//! Start reading at [`Manifest`].
+//! Start reading at [`Manifest`]; then [`Home::install`], [`Server::start`], [`Client::run`], and [`keeper`], which
+//! ends whatever was started.
 
 mod catalogue;
 mod client;

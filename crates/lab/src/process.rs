@@ -116,13 +116,15 @@ impl Process {
         self.ended.get_or_insert_default()
     }
 
-    /// Waits for its end, which is near, and says how that was; `None` if it is not.
-    pub(crate) fn wait_for_end(&mut self) -> Option<String> {
+    /// How long it may take from when a subject closes its stdout until it has ended, its leftovers too.
+    pub(crate) const END_MAX: Nanos = Nanos::from_secs(5);
+
+    /// Waits for its end, at most so long, and says how that was; `None` if it still runs.
+    pub(crate) fn wait_for_end(&mut self, at_most: Nanos) -> Option<String> {
         let clock = Clock::start();
         loop {
             let died = self.died();
-            if died.is_some() || clock.now().0 > END_MAX.0 {
-                self.said.wait();
+            if died.is_some() || clock.now().0 > at_most.0 {
                 return died;
             }
             clock::sleep(LOOK_AGAIN);
@@ -192,9 +194,6 @@ fn name_of(signal: i32) -> &'static str {
 
 /// How often its end is looked for.
 const LOOK_AGAIN: Nanos = Nanos::from_millis(2);
-
-/// How long it may take from when a subject closes its stdout until it has ended, its leftovers too.
-const END_MAX: Nanos = Nanos::from_secs(5);
 
 /// How long a keeper may take: longer than it waits for anything.
 const KEEPER_MAX: Nanos = Nanos::from_secs(15);

@@ -417,6 +417,19 @@ mod tests {
     }
 
     #[test]
+    fn with_any_byte_wrong_it_does_not_panic() {
+        for place in 0..GOOD.len() {
+            let mut bytes = GOOD.as_bytes().to_vec();
+            bytes[place] = b'9';
+            let mut reader = Reader::new(ResultLimits::default());
+            let mut lines = bytes.split(|byte| *byte == b'\n');
+            while let Some(Ok(Step::More | Step::Moment(_))) =
+                lines.next().map(|line| reader.take(line))
+            {}
+        }
+    }
+
+    #[test]
     fn what_cannot_be_names_the_line() {
         let head = "measuring\nmeasured\n";
         let number = "is no whole number of at most 64 bits";

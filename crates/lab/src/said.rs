@@ -65,12 +65,20 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// The last lines of `text`: at most `count`, without empty ones.
+/// The last lines of `text`: at most `count`, without empty ones, the long ones cut off.
 pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
+    let last = &lines[lines.len().saturating_sub(count)..];
+    let cut_off = last.iter().map(|line| match line.char_indices().nth(LINE_SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => (*line).to_owned(),
+    });
+    cut_off.collect::<Vec<_>>().join("\n")
 }
+
+/// How many characters of a line are shown.
+const LINE_SHOWN_MAX: usize = 240;
 
 #[cfg(test)]
 mod tests {
@@ -91,5 +99,11 @@ mod tests {
     fn last_lines_leave_out_empty_ones() {
         assert_eq!(last_lines("a\n\nb\n  \nc\n", 2), "b\nc");
         assert_eq!(last_lines("", 2), "");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_off_between_characters() {
+        let shown = last_lines(&"ü".repeat(LINE_SHOWN_MAX + 1), 1);
+        assert_eq!(shown, format!("{}…", "ü".repeat(LINE_SHOWN_MAX)));
     }
 }

@@ -155,7 +155,7 @@ impl Deadline {
 
 /// Why a subject that has closed its stdout before it was ready did so. `port` is the one it was to take.
 pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
-    let status = process.wait_for_end();
+    let status = process.wait_for_end(Process::END_MAX);
     let code = process.end().code;
     let said = last_lines(&process.said(), LINES_SHOWN);
     if code == Some(keeper::FAILED.into())

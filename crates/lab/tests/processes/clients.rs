@@ -44,10 +44,11 @@ fn a_client_does_block_after_block() {
         assert_eq!(moments, [Moment::Measuring, Moment::Measured]);
         assert_eq!((report.ok, report.wall), (2, Nanos(9)));
     }
-    drop(client);
+    let ended = client.end().clone();
+    assert_eq!((ended.code, ended.killed), (Some(0), vec![]), "it ends when its stdin is closed");
     let line = "run warm_up_ns=5 messages=2 long text\n";
     let commands = std::fs::read_to_string(script.path().join("commands")).unwrap();
-    assert!(commands.starts_with(&format!("{line}{line}")), "{commands}");
+    assert_eq!(commands, format!("{line}{line}end\n"));
 }
 
 fn a_client_that_dies_says_its_last_words() {
