@@ -5,7 +5,7 @@ use crate::process::Process;
 use crate::results::{GarbageError, Moment, Reader, Report, ResultLimits, Step};
 use crate::said::last_lines;
 use crate::server::{Deadline, LINES_SHOWN, UNSUPPORTED, ended, shown};
-use crate::{ClientSettings, Ended, Launch, Method, Run, StartError, Subject, Until, keeper};
+use crate::{ClientSettings, Ended, Launch, Method, Run, StartError, Subject, Until};
 use record::MessageKind;
 use std::ffi::OsString;
 use std::io::Write;
@@ -66,10 +66,10 @@ impl Client {
         result
     }
 
-    /// Ends it: first by closing its stdin, at which it has [`keeper::GRACE`] to end by itself.
+    /// Ends it: first by closing its stdin, at which it has 5 s to end by itself. A browser takes 2 s for that.
     pub fn end(&mut self) -> &Ended {
         if self.commands.take().is_some() {
-            self.process.wait_for_end(keeper::GRACE);
+            self.process.wait_for_end(Process::END_MAX);
         }
         self.process.end()
     }
