@@ -1,4 +1,4 @@
-//! The other end: the embedded servers. Each answers every message with the same message.
+//! The other end: the embedded servers. Each answers every message with the same message, or with a fixed one.
 //!
 //! One [`Server`] is a node on an engine, like the generator's worker: the same engine, the same protocol machines in
 //! the other role. All messages found in one read are answered with one write. An [`Oracle`] is a server too, whose
@@ -120,6 +120,8 @@ pub struct Server {
     tx: Vec<u8>,
     /// The message that is being answered: its answer is written by the machine that may still hold it.
     message: Vec<u8>,
+    /// What every message is answered with in place of itself.
+    reply: Option<Box<[u8]>>,
 }
 
 impl Server {
@@ -134,7 +136,15 @@ impl Server {
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(TX_LEN),
             message: Vec::new(),
+            reply: None,
         }
+    }
+
+    /// Answers every message with `reply`, as a message of the same kind. Without framing that is one for each so many
+    /// bytes as [`Speaks::RawMessages`] says.
+    #[must_use]
+    pub fn replying(self, reply: impl Into<Box<[u8]>>) -> Self {
+        Self { reply: Some(reply.into()), ..self }
     }
 
     /// What it has done so far.
@@ -179,9 +189,14 @@ impl Server {
                 Ok(None) => break,
                 Ok(Some(Event::Message(message))) => {
                     let kind = message.kind;
-                    self.message.clear();
-                    self.message.extend_from_slice(message.payload);
-                    let answer = Message { kind, payload: &self.message };
+                    let payload = if let Some(reply) = &self.reply {
+                        reply
+                    } else {
+                        self.message.clear();
+                        self.message.extend_from_slice(message.payload);
+                        &self.message[..]
+                    };
+                    let answer = Message { kind, payload };
                     if peer.machine.send(answer, &mut self.tx).is_ok() {
                         self.totals.messages += 1;
                     }

@@ -70,6 +70,12 @@ pub(crate) struct Serve {
         default_missing_value = ""
     )]
     deflate: Option<Accept>,
+    /// Answer every message with this text in place of itself
+    ///
+    /// As a message of the same kind. Over tcp, tls and unix, where nothing says how long a message is, it is taken to be
+    /// as long as the reply: so many bytes come back for every so many that arrived.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
+    reply: Option<String>,
     /// Print the totals as JSON
     #[arg(long)]
     json: bool,
@@ -117,6 +123,7 @@ impl Serve {
         let scheme = self.scheme().map_err(Failure::usage)?;
         let address = self.address(scheme).map_err(Failure::usage)?;
         self.check_websocket(scheme).map_err(Failure::usage)?;
+        self.check_reply(scheme).map_err(Failure::usage)?;
         if self.kind == Kind::Game {
             return self.run_game(scheme, address, terminal);
         }
@@ -178,6 +185,9 @@ impl Serve {
             return Ok(oracle.totals());
         }
         let mut server = Server::new(speaks, tls, stop);
+        if let Some(reply) = &self.reply {
+            server = server.replying(reply.as_bytes());
+        }
         engine::run(engine, &mut server);
         Ok(server.totals())
     }
@@ -267,6 +277,21 @@ impl Serve {
         }
     }
 
+    /// That a fixed reply is one that can be given.
+    fn check_reply(&self, scheme: Scheme) -> Result<(), String> {
+        let Some(reply) = &self.reply else { return Ok(()) };
+        match (self.kind, scheme.plain()) {
+            (Kind::Game | Kind::Oracle, _) => Err(format!(
+                "--reply means nothing to serve {}; leave it out, or take serve ws",
+                self.kind
+            )),
+            (Kind::Echo(_), Scheme::Tcp | Scheme::Unix | Scheme::Styx) if reply.is_empty() => Err(
+                format!("--reply: a reply of 0 bytes cannot be seen over {scheme}; use tcp-framed"),
+            ),
+            (Kind::Echo(_), _) => Ok(()),
+        }
+    }
+
     /// How connections are spoken to.
     fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
         let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
@@ -287,7 +312,10 @@ impl Serve {
                     len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?;
                 Speaks::RawMessages { len }
             }
-            Scheme::Tcp | Scheme::Unix | Scheme::Tls => Speaks::Raw,
+            Scheme::Tcp | Scheme::Unix | Scheme::Tls => {
+                let len = self.reply.as_ref().and_then(|reply| NonZeroUsize::new(reply.len()));
+                len.map_or(Speaks::Raw, |len| Speaks::RawMessages { len })
+            }
             Scheme::TcpFramed | Scheme::TlsFramed => Speaks::Framed(framed::Limits {
                 frame_len_max: u32::try_from(max).unwrap_or(u32::MAX),
             }),

@@ -75,6 +75,23 @@ fn the_totals_are_what_a_run_has_sent() {
 }
 
 #[test]
+fn a_fixed_reply_answers_every_message() {
+    for kind in ["tcp", "tcp-framed", "unix --listen a.sock", "ws", "http"] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, &format!("{kind} --reply Pong! --json"));
+        let line = format!("run {} -n 100 -c 2 -q --payload Ping! --expect Pong!", server.url);
+        sandbox.run(&line).check_measured(&[]);
+        server.process.send(Signal::TERM);
+        let ended = server.process.wait();
+        let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(totals["messages"], 101, "{kind}: {totals}");
+        let wrong = Server::start(&sandbox, &format!("{kind} --reply Pang!"));
+        let line = format!("run {} -n 100 -c 2 -q --payload Ping! --expect Pong!", wrong.url);
+        sandbox.run(&line).check(15, &["Pang!"]);
+    }
+}
+
+#[test]
 fn totals_are_json_for_programs() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws --json");

@@ -210,6 +210,9 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("ws://h -q -v",                             &["--quiet", "--verbose"]),
         ("serve unix",                               &["--listen /tmp/echo.sock"]),
         ("serve tcp --subprotocol a",                &["--subprotocol", "ws"]),
+        ("serve game --reply a",                     &["--reply means nothing to serve game"]),
+        ("serve oracle ws --reply a",                &["--reply means nothing to serve oracle"]),
+        ("serve tcp --reply=",                       &["a reply of 0 bytes", "tcp-framed"]),
     ];
     for (line, words) in table {
         let ended = sandbox.run(line);
