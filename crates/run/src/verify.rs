@@ -1,16 +1,21 @@
 //! Whether a subject does what it is to be timed at: a server answers every message, a client counts what it did.
 //!
 //! [`verify_server`] asks a server for echoes of every length at which a protocol changes its form, for pongs and for
-//! its end. Nothing here measures: what passes may be timed, what fails is shown as failed.
+//! its end; [`verify_client`] holds what a client reports against servers that know better. Nothing here measures: what
+//! passes may be timed, what fails is shown as failed.
 //!
-//! `conversation` has one connection and what is said on it, `server` what is asked, `content` the messages.
+//! `server` and `client` have what is asked of each, `content` the messages, `conversation` one connection to a server
+//! and what is said on it, `known` the servers that know better.
 //!
 //! Left out: starting servers (crate `lab`, and [`crate::execute`]), and every reply while it is timed (crate `drive`).
 
+mod client;
 mod content;
 mod conversation;
+mod known;
 mod server;
 
+pub use client::{ClientQuestions, verify_client};
 pub use server::verify_server;
 
 use crate::Url;

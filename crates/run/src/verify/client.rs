@@ -1,0 +1,359 @@
+//! What is asked of a client: to work against servers of ours, which know what it did.
+
+use super::content::payload;
+use super::known::{Answers, Known, Secrets};
+use super::{Check, Extent};
+use crate::Scheme;
+use lab::{Client, ClientError, ClientSettings, Launch, Method, Report, Run, Subject, Until};
+use record::MessageKind;
+use serve::{Behaviour, Delay};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use units::Nanos;
+use wire::Kind;
+
+/// What is asked of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientQuestions<'a> {
+    /// Which.
+    pub subject: &'a Subject,
+    /// Where it is installed.
+    pub installed: &'a Path,
+    /// What it is to speak.
+    pub scheme: Scheme,
+    /// How it is started.
+    pub launch: &'a Launch,
+    /// Where files may be put for it.
+    pub scratch: &'a Path,
+    /// How much is asked.
+    pub extent: Extent,
+}
+
+/// Lets a client work against servers that know better, and says what came of each question, in their order: it has
+/// done exactly as much as it says; a delay that is known is in its times; wrong replies are errors to it.
+///
+/// `interrupt` holds the number of the signal that asks to stop; what is asked after that fails.
+pub fn verify_client(questions: &ClientQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
+    let mut start = |settings: &ClientSettings, run: &Run| {
+        let ClientQuestions { subject, installed, launch, .. } = *questions;
+        let mut client = Client::start(subject, installed, settings, launch)
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        client.run(run, &mut |_| {}).map_err(|error| {
+            let words = error.to_string();
+            let is_unsupported = matches!(error, ClientError::Unsupported { .. });
+            if is_unsupported { Failure::Unsupported(words) } else { Failure::Other(words) }
+        })
+    };
+    let text_only = questions.subject.manifest.limits.text_only;
+    match Asking::new(questions.scheme, questions.scratch) {
+        Err(why) => vec![Check::not_asked("round trips", why)],
+        Ok(asking) => asking.all(questions.extent, text_only, &mut start, interrupt),
+    }
+}
+
+/// Starts a client, which does one block.
+type Start<'s> = dyn FnMut(&ClientSettings, &Run) -> Result<Report, Failure> + 's;
+
+/// Why a client has no report.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Anything else.
+    Other(String),
+    /// It does not do this, and says so.
+    Unsupported(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Other(reason)
+    }
+}
+
+/// Servers to work against, and the files that a client reads.
+pub(super) struct Asking {
+    drawer: Drawer,
+    scheme: Scheme,
+    secrets: Option<Secrets>,
+}
+
+/// What a client is asked to do.
+#[derive(Clone, Debug)]
+struct Task {
+    answers: Answers,
+    connections: u32,
+    expect: Vec<u8>,
+    kind: Kind,
+    life: Option<u64>,
+    payload: Vec<u8>,
+    until: Until,
+}
+
+impl Task {
+    /// A hundred echoes of `len` bytes on one connection.
+    fn new(kind: Kind, len: usize) -> Self {
+        let payload = payload(kind, len);
+        Self {
+            answers: Answers::Echo,
+            connections: 1,
+            expect: payload.clone(),
+            kind,
+            life: None,
+            payload,
+            until: Until::Messages(MESSAGES),
+        }
+    }
+}
+
+impl Asking {
+    /// # Errors
+    ///
+    /// There is no server of ours that speaks it, or no place for files.
+    pub(super) fn new(scheme: Scheme, scratch: &Path) -> Result<Self, String> {
+        drop(Known::start(scheme, 1, Answers::Echo, None)?);
+        let secrets = scheme.is_secure().then(|| Secrets::new(scheme)).transpose()?;
+        let drawer = Drawer::new(scratch)?;
+        if let Some(secrets) = &secrets {
+            drawer.put(AUTHORITY, secrets.authority_pem.as_bytes())?;
+        }
+        Ok(Self { drawer, scheme, secrets })
+    }
+
+    pub(super) fn all(
+        &self,
+        extent: Extent,
+        text_only: bool,
+        start: &mut Start<'_>,
+        interrupt: &AtomicUsize,
+    ) -> Vec<Check> {
+        let is_text = self.scheme.plain() == Scheme::WebSocket;
+        let usual = if is_text { Kind::Text } else { Kind::Binary };
+        let mut checks = Vec::new();
+        let mut ask = |what: &str, asked: &mut dyn FnMut(&mut Start<'_>) -> Result<(), Failure>| {
+            let check = match interrupt.load(Ordering::Relaxed) {
+                0 => match asked(start) {
+                    Ok(()) => Check::new(what, Ok(())),
+                    Err(Failure::Other(reason)) => Check::new(what, Err(reason)),
+                    Err(Failure::Unsupported(why)) => Check::not_asked(what, why),
+                },
+                signal => Check::new(what, Err(format!("stopped by signal {signal}"))),
+            };
+            checks.push(check);
+        };
+        ask("exactly as many round trips as it reports", &mut |start| {
+            self.counted(Task::new(usual, 64), start)
+        });
+        if extent == Extent::Short {
+            return checks;
+        }
+        ask("round trips of 65536 bytes", &mut |start| {
+            self.counted(Task::new(usual, 65_536), start)
+        });
+        if is_text && !text_only {
+            ask("round trips of binary messages", &mut |start| {
+                self.counted(Task::new(Kind::Binary, 64), start)
+            });
+        }
+        ask("round trips on 4 connections", &mut |start| {
+            self.counted(Task { connections: 4, ..Task::new(usual, 64) }, start)
+        });
+        ask("a reply that is another text", &mut |start| {
+            let (payload, pong) = (b"Ping".to_vec(), b"Pong".to_vec());
+            let answers = Answers::Always(pong.clone());
+            self.counted(Task { answers, payload, expect: pong, ..Task::new(usual, 4) }, start)
+        });
+        ask("10 lives of 5 round trips", &mut |start| self.lives(usual, start));
+        ask("a delay of 20 ms is in its times", &mut |start| self.delay(usual, start));
+        ask("wrong replies are errors", &mut |start| self.wrong(usual, start));
+        checks
+    }
+
+    /// Its count is the server's.
+    fn counted(&self, task: Task, start: &mut Start<'_>) -> Result<(), Failure> {
+        let (connections, until) = (u64::from(task.connections), task.until);
+        let (report, totals) = self.work(task, start)?;
+        without_errors(&report)?;
+        if until != Until::Messages(report.ok) {
+            return Err(format!("{} round trips reported, {MESSAGES} asked for", report.ok).into());
+        }
+        consistent(&report, connections)?;
+        // Others may be on their way when the last one is done.
+        let possible = report.ok..=report.ok + connections - 1;
+        if !possible.contains(&totals.messages) {
+            let (ok, messages) = (report.ok, totals.messages);
+            return Err(format!("{ok} round trips reported, the server had {messages}").into());
+        }
+        // A request of HTTP may have a connection of its own.
+        if self.scheme.plain() != Scheme::Http && totals.connections != connections {
+            let came = totals.connections;
+            return Err(format!("{connections} connections asked for, {came} came").into());
+        }
+        Ok(())
+    }
+
+    /// Short-lived clients.
+    fn lives(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
+        let task = Task {
+            connections: 2,
+            life: Some(ROUND_TRIPS),
+            until: Until::Clients(LIVES),
+            ..Task::new(kind, 64)
+        };
+        let (report, totals) = self.work(task, start)?;
+        without_errors(&report)?;
+        let (ok, lives) = (report.ok, report.lives.count());
+        if (ok, lives) != (LIVES * ROUND_TRIPS, LIVES) {
+            let (trips, each) = (LIVES * ROUND_TRIPS, ROUND_TRIPS);
+            return Err(format!(
+                "{lives} lives with {ok} round trips reported, {LIVES} of {each} asked for, which are {trips}"
+            )
+            .into());
+        }
+        if totals.messages != ok {
+            let had = totals.messages;
+            return Err(format!("{ok} round trips reported, the server had {had}").into());
+        }
+        if self.scheme.plain() != Scheme::Http && totals.connections != LIVES {
+            let came = totals.connections;
+            return Err(format!("{LIVES} lives reported, {came} connections came").into());
+        }
+        Ok(())
+    }
+
+    /// A server that keeps every message for as long as is known.
+    fn delay(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
+        let behaviour = Behaviour { delay: Delay::Fixed(DELAY), ..Behaviour::default() };
+        let answers = Answers::Oracle(behaviour);
+        let task = Task { answers, until: Until::Messages(DELAYED), ..Task::new(kind, 64) };
+        let (report, _) = self.work(task, start)?;
+        without_errors(&report)?;
+        let median = report.round_trips.quantile(0.5).map_err(|error| error.to_string())?;
+        let possible = Nanos(DELAY.0 / 1001 * 1000)..=DELAY + DELAY_OVER_MAX;
+        if possible.contains(&median) {
+            return Ok(());
+        }
+        Err(format!(
+            "a median of {median}, and the server keeps each message for {DELAY}; at most {DELAY_OVER_MAX} more is possible"
+        )
+        .into())
+    }
+
+    /// A server whose replies have the right length, and another last byte.
+    fn wrong(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
+        let task = Task::new(kind, 64);
+        let mut reply = task.payload.clone();
+        reply.last_mut().into_iter().for_each(|byte| *byte ^= 1);
+        let task = Task { answers: Answers::Always(reply), until: Until::Time(WRONG), ..task };
+        let (report, totals) = self.work(task, start)?;
+        let errors: u64 = report.errors.iter().map(|(count, _)| count).sum();
+        if totals.messages == 0 {
+            return Err("it sent nothing".to_owned().into());
+        }
+        if errors == 0 || report.ok > 0 {
+            let (ok, had) = (report.ok, totals.messages);
+            return Err(format!(
+                "{ok} round trips and {errors} errors reported, and all {had} replies were wrong"
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    /// Lets a client do it; what it says, and what the server does.
+    fn work(&self, task: Task, start: &mut Start<'_>) -> Result<(Report, serve::Totals), Failure> {
+        let (len, secrets) = (task.payload.len(), self.secrets.as_ref());
+        let server = Known::start(self.scheme, len, task.answers, secrets)?;
+        let settings = ClientSettings {
+            url: server.url.to_string(),
+            authority: secrets.map(|_| self.drawer.0.join(AUTHORITY)),
+            connections: task.connections,
+            payload: self.drawer.put("payload", &task.payload)?,
+            expect: self.drawer.put("expect", &task.expect)?,
+            kind: match task.kind {
+                Kind::Binary => MessageKind::Binary,
+                Kind::Text => MessageKind::Text,
+            },
+            method: Method::Post,
+            life: task.life,
+        };
+        let run = Run { warm_up: Nanos::ZERO, until: task.until, rate: None, patience: PATIENCE };
+        let report = start(&settings, &run)?;
+        Ok((report, server.finish()))
+    }
+}
+
+fn without_errors(report: &Report) -> Result<(), String> {
+    match report.errors.first() {
+        None => Ok(()),
+        Some((count, words)) => Err(format!("{count} errors reported: {}", words.escape_debug())),
+    }
+}
+
+/// That the times of a report can be: one for each round trip, and no more of them than there was time for.
+fn consistent(report: &Report, connections: u64) -> Result<(), String> {
+    let (ok, times) = (report.ok, report.round_trips.count());
+    if ok != times {
+        return Err(format!("{ok} round trips reported, and the times of {times}"));
+    }
+    let (wall, mean_ns) = (report.wall, report.round_trips.mean_ns().unwrap_or(0.0));
+    #[expect(clippy::cast_precision_loss, reason = "it is held against a twentieth")]
+    let share = mean_ns * ok as f64 / wall.0.saturating_mul(connections) as f64;
+    // A twentieth for what a histogram rounds, and for clocks.
+    if share <= 1.05 {
+        return Ok(());
+    }
+    Err(format!(
+        "round trips fill {share:.2} times what {connections} connections have in a window of {wall}"
+    ))
+}
+
+/// A folder that nobody else can look into; removed when dropped.
+struct Drawer(PathBuf);
+
+impl Drawer {
+    fn new(scratch: &Path) -> Result<Self, String> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = scratch.join(format!("wirebench-{process}-verify-{count}"));
+        // What a process of the same number may have left.
+        drop(std::fs::remove_dir_all(&folder));
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
+        let file = self.0.join(name);
+        let written = std::fs::write(&file, bytes);
+        written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Drawer {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Where the authority is that a client is to trust.
+const AUTHORITY: &str = "ca.pem";
+
+/// How many round trips are counted.
+const MESSAGES: u64 = 100;
+
+/// How many short-lived clients there are, and how long each lives.
+const LIVES: u64 = 10;
+const ROUND_TRIPS: u64 = 5;
+
+/// How long the server keeps a message, by how much a client may be above that, and how many are asked.
+const DELAY: Nanos = Nanos::from_millis(20);
+const DELAY_OVER_MAX: Nanos = Nanos::from_millis(5);
+const DELAYED: u64 = 20;
+
+/// How long wrong replies are sent.
+const WRONG: Nanos = Nanos::from_millis(300);
+
+/// How long a client may take for any of this, started anew for each.
+const PATIENCE: Nanos = Nanos::from_secs(30);

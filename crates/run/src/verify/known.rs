@@ -1,0 +1,163 @@
+//! Servers of our own on a thread of ours, which say afterwards what was really done to them.
+
+use crate::url::Place;
+use crate::{Scheme, Url};
+use engine::clock::{Clock, sharpen_timers, unix_seconds};
+use engine::epoll::Epoll;
+use engine::{Address, Engine, run};
+use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
+use serve::{Behaviour, Oracle, Server, Speaks, Totals};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use wire::{framed, http1, styx, tls, websocket};
+
+/// What a server does with a message.
+#[derive(Clone, Debug)]
+pub(super) enum Answers {
+    /// It answers with this in place of the message.
+    Always(Vec<u8>),
+    /// It sends the message back.
+    Echo,
+    /// It sends the message back as this says.
+    Oracle(Behaviour),
+}
+
+/// A server that listens until it is dropped.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) url: Url,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Totals>>,
+}
+
+/// What makes servers speak TLS, and clients trust them.
+pub(super) struct Secrets {
+    pub(super) authority_pem: String,
+    server: tls::Server,
+}
+
+impl Secrets {
+    /// An authority, and a certificate of it for this machine.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no randomness.
+    pub(super) fn new(scheme: Scheme) -> Result<Self, String> {
+        let now_unix_s = unix_seconds().unwrap_or(0);
+        let validity = Validity::days(now_unix_s, 2);
+        let words = |error: serve::certificates::CertificateError| error.to_string();
+        let authority = Authority::new(KeyType::default(), validity).map_err(words)?;
+        let names = local_names();
+        let leaf = Leaf { names: &names, usage: Usage::Server, validity };
+        let identity = authority.issue(&leaf).map_err(words)?;
+        let alpn = if scheme.has_paths() { vec!["http/1.1".to_owned()] } else { Vec::new() };
+        let server = tls::Server::new(&tls::ServerOptions {
+            versions: Vec::new(),
+            suites: Vec::new(),
+            identity,
+            client_authorities_pem: None,
+            alpn,
+            resumption: true,
+            now_unix_s,
+        });
+        let authority_pem = authority.certificate_pem().to_owned();
+        Ok(Self { authority_pem, server: server.map_err(|error| error.to_string())? })
+    }
+}
+
+impl Known {
+    /// Starts a server for messages of `len` bytes, inside TLS if there are `secrets`.
+    ///
+    /// # Errors
+    ///
+    /// There is no server of that scheme, or it cannot listen.
+    pub(super) fn start(
+        scheme: Scheme,
+        len: usize,
+        answers: Answers,
+        secrets: Option<&Secrets>,
+    ) -> Result<Self, String> {
+        let speaks = speaks(scheme, len).ok_or_else(|| format!("we have no server of {scheme}"))?;
+        let tls = secrets.map(|secrets| secrets.server.clone());
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, told) = channel();
+        let thread = std::thread::spawn({
+            let stop = Arc::clone(&stop);
+            move || {
+                serve(speaks, tls, answers, stop, &tell).unwrap_or_else(|error| {
+                    drop(tell.send(Err(error)));
+                    Totals::default()
+                })
+            }
+        });
+        let Address::Tcp(address) = told.recv().map_err(|error| error.to_string())?? else {
+            return Err("it listens at no port".to_owned());
+        };
+        let place = Place::Host { name: address.ip().to_string(), port: address.port() };
+        let url = Url { scheme, place, path: scheme.default_path().to_owned() };
+        Ok(Self { url, stop, thread: Some(thread) })
+    }
+
+    /// Ends it; what was done to it.
+    pub(super) fn finish(mut self) -> Totals {
+        self.end()
+    }
+
+    fn end(&mut self) -> Totals {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Tells where it listens, then serves. Engines do not move between threads.
+fn serve(
+    speaks: Speaks,
+    tls: Option<tls::Server>,
+    answers: Answers,
+    stop: Arc<AtomicBool>,
+    tell: &Sender<Result<Address, String>>,
+) -> Result<Totals, String> {
+    drop(sharpen_timers());
+    let words = |error: engine::ConnectionError| error.to_string();
+    let mut engine = Epoll::new(Clock::start()).map_err(words)?;
+    let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into())).map_err(words)?;
+    let mut server = match answers {
+        Answers::Always(reply) => Server::new(speaks, tls, stop).replying(reply),
+        Answers::Echo => Server::new(speaks, tls, stop),
+        Answers::Oracle(behaviour) => {
+            let oracle = Oracle::new(speaks, tls, behaviour, stop);
+            let mut oracle = oracle.map_err(|error| error.to_string())?;
+            drop(tell.send(Ok(address)));
+            run(&mut engine, &mut oracle);
+            return Ok(oracle.totals());
+        }
+    };
+    drop(tell.send(Ok(address)));
+    run(&mut engine, &mut server);
+    Ok(server.totals())
+}
+
+/// What a server of that scheme speaks to messages of `len` bytes; `None` where there is none.
+fn speaks(scheme: Scheme, len: usize) -> Option<Speaks> {
+    let plain = scheme.plain();
+    let has_server = Scheme::ECHOES.contains(&plain) && plain != Scheme::Unix;
+    match (has_server, plain) {
+        (false, _) => None,
+        (true, Scheme::Http) => Some(Speaks::Http(http1::Limits::default())),
+        (true, Scheme::WebSocket) => {
+            Some(Speaks::WebSocket(Arc::default(), websocket::Limits::default()))
+        }
+        (true, Scheme::Styx) => Some(Speaks::Styx(styx::Limits::default())),
+        (true, Scheme::TcpFramed) => Some(Speaks::Framed(framed::Limits::default())),
+        (true, _) => Some(Speaks::RawMessages { len: NonZeroUsize::new(len)? }),
+    }
+}
