@@ -5,7 +5,7 @@ use crate::escape::escape;
 use crate::lab::rows::{Group, Row, p50_ns, server_bytes};
 use crate::steps;
 use crate::verdict;
-use record::{Estimate, PerMetric, RunRecord, Verdict};
+use record::{Estimate, Kind, PerMetric, RunRecord, Verdict};
 
 /// A line for each workload of `record`, after one with the names of the columns.
 ///
@@ -42,7 +42,7 @@ fn cells(record: &RunRecord, verdict: &Verdict, row: &Row<'_>, group: &Group<'_>
     let mut cells = vec![
         text(&workload.name),
         subject(&workload.server, ""),
-        subject(&workload.client, "wirebench"),
+        subject(&workload.client, if record.kind == Kind::Imported { "" } else { "wirebench" }),
         text(&workload.transport),
         workload.connections.to_string(),
         workload.message.size_bytes.to_string(),

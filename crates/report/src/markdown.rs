@@ -2,8 +2,9 @@
 
 use crate::chart::Table;
 use crate::escape::escape;
+use crate::lab;
+use crate::lab::glance::{self, Answer};
 use crate::lab::rows::Group;
-use crate::lab::{self, glance};
 use crate::{ladder, notes, steps, verdict};
 use record::{Kind, RunRecord};
 
@@ -27,21 +28,17 @@ pub fn markdown(record: &RunRecord) -> String {
         paragraph(&format!("**partial:** {}", plain(&words)));
     }
     if let Some(lab) = &record.lab {
-        paragraph(&plain(&lab.question));
+        paragraph(&sentence(&lab.question));
     }
-    let conclusion = record.conclusion.clone().or_else(|| ladder::conclusion(record));
-    paragraph(&conclusion.map_or_else(String::new, |words| plain(&words)));
     if record.kind == Kind::Lab {
-        for group in &groups {
-            for glance::Answer { label, name, found, next } in glance::answers(group) {
-                let next = next.map_or_else(String::new, |next| format!("; {next}"));
-                paragraph(&format!("- **{label}** {}", plain(&format!("{name}: {found}{next}"))));
-            }
-        }
+        groups.iter().flat_map(answers).for_each(|answer| paragraph(&answer));
+    } else {
+        let conclusion = record.conclusion.clone().or_else(|| ladder::conclusion(record));
+        paragraph(&conclusion.map_or_else(String::new, |words| sentence(&words)));
     }
     for section in lab::all_tables(record, &verdict) {
         paragraph(&table(&section.table));
-        section.notes.iter().for_each(|note| paragraph(&plain(note)));
+        section.notes.iter().for_each(|note| paragraph(&sentence(note)));
     }
     for it in lab::unmeasured(record, &groups) {
         paragraph(&format!("- **{}** {}", plain(&it.what), plain(&it.reason)));
@@ -51,11 +48,22 @@ pub fn markdown(record: &RunRecord) -> String {
         let evidence = plain(&told.evidence);
         paragraph(&format!("- {}; shown by: {evidence}", plain(&told.text)));
     }
-    let tool = plain(&format!("{} {}", record.tool.name, record.tool.version));
-    paragraph(&format!("{tool}, {}", plain(&record.started_at)));
+    let RunRecord { tool, started_at, .. } = record;
+    paragraph(&sentence(&format!("{} {}, {started_at}", tool.name, tool.version)));
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// The answers of a load, a line each.
+fn answers(group: &Group<'_>) -> Vec<String> {
+    let load = if group.load.is_empty() { "" } else { &format!(", {}", group.load) };
+    let line = |Answer { label, name, found, next }| {
+        let next = next.map_or_else(String::new, |next| format!("; {next}"));
+        let label = plain(&format!("{label}{load}"));
+        format!("- **{label}** {}", plain(&format!("{name}: {found}{next}")))
+    };
+    glance::answers(group).into_iter().map(line).collect()
 }
 
 /// Numbers at the right, words at the left.
@@ -78,6 +86,17 @@ fn table(table: &Table) -> String {
     ];
     lines.extend(table.rows.iter().map(|cells| row(cells)));
     lines.join("\n")
+}
+
+/// [`plain`] text that begins a paragraph, and begins nothing else: no list, no heading, no block.
+fn sentence(text: &str) -> String {
+    let safe = plain(text.trim_start());
+    let digits = safe.len() - safe.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+    match safe[digits..].chars().next() {
+        Some('-' | '+' | '=') if digits == 0 => format!("\\{safe}"),
+        Some('.' | ')') if digits > 0 => format!("{}\\{}", &safe[..digits], &safe[digits..]),
+        Some(_) | None => safe,
+    }
 }
 
 /// `text` with everything escaped that would be more than text: to a terminal, to Markdown, and to HTML within it.

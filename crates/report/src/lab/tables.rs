@@ -133,7 +133,7 @@ pub(crate) fn views(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
     let mut sections = Vec::new();
     for view in &lab.views {
         match view {
-            View::Benchmark => sections.push(benchmark(groups)),
+            View::Benchmark => sections.push(benchmark(record, groups)),
             View::Footprint => {}
             View::Life => sections.push(lives(groups)),
             View::Memory => sections.push(memory(groups)),
@@ -212,14 +212,14 @@ fn wall_per_message(groups: &[Group<'_>]) -> Section {
     }
 }
 
-fn benchmark(groups: &[Group<'_>]) -> Section {
+fn benchmark(record: &RunRecord, groups: &[Group<'_>]) -> Section {
     let mut all = Vec::new();
     let mut spinning = Vec::new();
     for (name, row) in measured(groups) {
         let means: Vec<Mean> =
             row.blocks.iter().filter_map(|block| Mean::of(row.workload, block)).collect();
-        let wall: Vec<f64> = means.iter().map(|mean| mean.wall_ns / 1e3).collect();
-        let cpu: Option<Vec<f64>> = means.iter().map(|mean| Some(mean.cpu_ns? / 1e3)).collect();
+        let wall: Vec<f64> = means.iter().map(|mean| mean.wall_ns).collect();
+        let cpu: Option<Vec<f64>> = means.iter().map(|mean| mean.cpu_ns).collect();
         let cells = |values: Option<&[f64]>| {
             let all = values.and_then(Aggregates::of);
             let numbers = all.map(|all| [all.mean, all.median, all.stddev]);
@@ -241,7 +241,8 @@ fn benchmark(groups: &[Group<'_>]) -> Section {
          standard deviation over blocks, as google-benchmark has them over repetitions."
             .to_owned(),
     ];
-    if !spinning.is_empty() {
+    // What an imported benchmark waits for, if anything, is not known.
+    if !spinning.is_empty() && record.kind != Kind::Imported {
         notes.push(format!(
             "Spins: {}. Its CPU time is at least 80 % of its wall time: it looks for the reply again and again \
              instead of sleeping until it is there.",
@@ -250,7 +251,7 @@ fn benchmark(groups: &[Group<'_>]) -> Section {
     }
     Section {
         table: Table {
-            caption: "As google-benchmark has it, in microseconds".to_owned(),
+            caption: "As google-benchmark has it".to_owned(),
             head: heads(&[
                 "row",
                 "wall mean",
@@ -343,6 +344,8 @@ fn phases(groups: &[Group<'_>]) -> Section {
                 row.blocks.iter().filter_map(|block| of(&block.phases)).collect();
             spread(&found).map(|(_, mean, _)| mean)
         };
+        let clients = row.blocks.iter().filter_map(|block| block.client.as_ref());
+        let opens: Vec<&Summary> = clients.filter_map(|client| client.open.as_ref()).collect();
         let phases = [
             mean(|it| it.resolve.as_ref()),
             mean(|it| it.connect.as_ref()),
@@ -352,6 +355,7 @@ fn phases(groups: &[Group<'_>]) -> Section {
             mean(|it| it.first_reply.as_ref()),
             steady_ns(&row.blocks),
             mean(|it| it.close.as_ref()),
+            spread(&opens).map(|(_, mean, _)| mean),
         ];
         if phases.iter().all(Option::is_none) {
             continue;
@@ -372,6 +376,7 @@ fn phases(groups: &[Group<'_>]) -> Section {
             "first reply",
             "steady reply",
             "close",
+            "start to usable",
         ]),
         rows: all,
     };
@@ -379,8 +384,8 @@ fn phases(groups: &[Group<'_>]) -> Section {
     Section {
         table,
         notes: vec![
-            "- is a phase that there is not, or that the client does not tell apart. Steady: a round trip after the \
-             first of its connection; of all where the first is not known."
+            "What a row has no time of is a phase that there is not, or that its client does not tell apart. Steady: a round \
+             trip after the first of its connection; of all where the first is not known."
                 .to_owned(),
         ],
     }

@@ -3,6 +3,7 @@
 mod bounds;
 mod compare;
 mod export;
+mod exports;
 mod hostile;
 mod html;
 mod lab;
