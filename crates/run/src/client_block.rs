@@ -325,14 +325,27 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
             (report.lives.count(), mean(&report.lives) + mean(&report.close))
         }
     };
-    collect::little_of(ClosedLoop {
+    let found = collect::little_of(ClosedLoop {
         in_flight: measurement.workload.connections.get().into(),
         replies,
         measured: report.wall,
         round_trip_mean_ns,
-    })
+    });
+    match found {
+        Little::Checked { deviation_fraction, holds: false, .. }
+            if (GAPS_MAX..0.0).contains(&deviation_fraction) =>
+        {
+            let percent = 100.0 * deviation_fraction.abs();
+            not_checked(&format!(
+                "{percent:.1} % of the time lie between a reply and the client's next message"
+            ))
+        }
+        Little::Checked { .. } | Little::NotChecked { .. } => found,
+    }
 }
 
+/// What a client does between a reply and its next message is its own affair, up to this share of its time.
+const GAPS_MAX: f64 = -0.2;
 /// How long a block may take that ends by a count: for a million messages at a hundred a second and more.
 const COUNTED_MAX: Nanos = Nanos::from_secs(300);
 /// How long a connection may take to be opened.

@@ -247,7 +247,11 @@ impl SetUp {
             return block;
         }
         let Some(standing) = self.servers.of_mut(measurement) else { return block };
-        if let Some(died) = standing.died() {
+        let is_whole = block.as_ref().is_ok_and(|block| {
+            block.counts.ok == block.counts.planned && block.connections.lost == 0
+        });
+        let died = if is_whole { standing.died() } else { standing.died_just_now() };
+        if let Some(died) = died {
             return Err(died);
         }
         if let Ok(Block { counts: Counts { ok: 0, sent: 1.., .. }, errors, .. }) = &block {

@@ -11,6 +11,7 @@ use lab::{Home, ServerSettings};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use units::Nanos;
 
 /// What distinguishes servers: measurements that agree in all of it share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +139,24 @@ impl Standing {
                 Some(format!("the server has ended: {status}{said}"))
             }
         }
+    }
+}
+
+impl Standing {
+    /// The same after a block in which something went wrong: a subject's end takes a moment to be seen.
+    pub(crate) fn died_just_now(&mut self) -> Option<String> {
+        for poll in 0..END_POLLS_MAX {
+            let died = self.died();
+            let is_ending = match &self.who {
+                Who::Embedded(_) => false,
+                Who::Subject(server) => server.process().pids().is_empty() || poll < END_POLLS,
+            };
+            if died.is_some() || !is_ending {
+                return died;
+            }
+            engine::clock::sleep(END_POLL);
+        }
+        None
     }
 }
 
@@ -296,6 +315,10 @@ pub(crate) fn last_words(said: &str) -> String {
 /// How many lines of it, and how many characters.
 const LAST_LINES: usize = 3;
 const LAST_WORDS_LEN_MAX: usize = 400;
+/// How often, and how many times, its end is looked for: for 0.1 s, and for 3 s while none of its processes is left.
+const END_POLL: Nanos = Nanos::from_millis(5);
+const END_POLLS: u32 = 20;
+const END_POLLS_MAX: u32 = 600;
 /// A subject that has ended is started again once.
 const STARTS_MAX: u32 = 2;
 /// Longer than any run.

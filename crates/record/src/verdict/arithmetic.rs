@@ -55,14 +55,27 @@ fn why(block: &Block) -> Option<String> {
     block.failed.clone().or_else(error)
 }
 
-/// Messages in flight = replies a second x mean round trip, on every block of a closed loop.
+/// Messages in flight = replies a second x mean round trip, on every block of a closed loop. A client subject whose own
+/// work lies between a reply and the next message breaks it honestly, so that its times say less than they seem to.
 fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
+    let (message, advice) = if subject.has_client() {
+        (
+            "much of the time lies between a reply and the client's next message, in none of its round trips",
+            "read its messages a second, and the time by messages, which have all of it",
+        )
+    } else {
+        (
+            "Little's law does not hold: messages, time or replies were lost from sight",
+            "measure longer (-d 10s) on a quieter machine; if it stays, report it: wirebench has a bug",
+        )
+    };
     let rule = Rule {
         code: "littles_law",
-        message: "Little's law does not hold: messages, time or replies were lost from sight".to_owned(),
-        advice: "measure longer (-d 10s) on a quieter machine; if it stays, report it: wirebench has a bug".to_owned(),
+        message: message.to_owned(),
+        advice: advice.to_owned(),
         outvoted: Outvoted::Softened,
     };
+    let level = if subject.has_client() { Level::Degraded } else { Level::Invalid };
     subject.reason(rule, |block| match &block.little {
         Little::Checked {
             expected_in_flight,
@@ -70,7 +83,7 @@ fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
             deviation_fraction,
             holds: false,
         } => Some(Finding {
-            level: Level::Invalid,
+            level,
             weight: deviation_fraction.abs(),
             evidence: format!(
                 "{expected_in_flight:.1} messages in flight expected, {measured_in_flight:.1} measured ({})",
@@ -95,7 +108,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
             .check()
             .err()
             .map(|error| format!("the counts do not add up: {error}"))
-            .or_else(|| samples_missing(block))
+            .or_else(|| samples_missing(subject, block))
             .or_else(|| bytes_missing(&block.wire))
             .or_else(|| in_named_times(block, out_of_order))
             .or_else(|| in_never_zero(block))
@@ -105,13 +118,17 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Every message is in the distributions that its end belongs to, once.
-fn samples_missing(block: &Block) -> Option<String> {
+/// Every message is in the distributions that its end belongs to, once. A client subject tells of right replies alone,
+/// and not how late it sent.
+fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let counts = block.counts;
     let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
     let ended = counts.ok.saturating_add(counts.error).saturating_add(counts.timed_out);
     let all = match &block.open_loop {
         None => vec![("round trip", count(&block.round_trip), counts.ok)],
+        Some(times) if subject.has_client() => {
+            vec![("service", count(&times.service), counts.ok)]
+        }
         Some(times) => vec![
             ("response", count(&times.response), ended),
             ("service", count(&times.service), counts.ok),

@@ -27,7 +27,8 @@ const ACHIEVED_MIN: f64 = 0.99;
 const EDGE_SIGMAS: f64 = 3.0;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
-    [bound(subject), stalled(subject), asked_not_achieved(subject)].into_iter().flatten().collect()
+    let ours = [bound(subject), stalled(subject)].into_iter().filter(|_| !subject.has_client());
+    ours.chain([asked_not_achieved(subject)]).flatten().collect()
 }
 
 /// The generator was at its limit, so that what was measured is the generator.

@@ -11,7 +11,7 @@
 //! - `unanswered`, degraded; invalid in an open loop: more than 1 % had no reply when the drain ended, and are in no
 //!   distribution. Next: a longer drain
 //! - `littles_law`, invalid; degraded on fewer than half of the blocks: messages in flight are off by more than 5 %.
-//!   Next: longer blocks
+//!   Next: longer blocks. Of a client subject degraded: more than 20 % of its time is in none of its round trips
 //! - `impossible`, invalid: counts that do not add up, percentiles out of order, times of zero, means that no such
 //!   distribution has. Next: report it: wirebench has a bug
 //! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
@@ -32,6 +32,8 @@
 //! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
+//!
+//! That a client subject keeps its core busy in a closed loop, or stands still, is a fact of it and none of these.
 //!
 //! What fewer than half of several blocks share is at most degraded, or no reason at all where medians of blocks
 //! survive it; arithmetic that cannot be is always invalid. [`incomparable`] is the same for two records.

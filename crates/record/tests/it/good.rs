@@ -48,6 +48,8 @@ pub(crate) fn closed() -> RunRecord {
         lifetime: Lifetime::Long,
         in_flight_max: None,
         source_addresses: Vec::new(),
+        server: None,
+        client: None,
         ..workload.clone()
     };
     record.plan.rounds = vec![vec![0]];

@@ -4,7 +4,7 @@ use crate::good::{self, times};
 use record::{
     Arrival, Block, Certificate, Check, Comparison, Container, Ended, Estimate, Fairness, Identity,
     Knee, Level, Lifetime, Little, OpenLoop, PayloadKind, Pinning, Resumption, RunRecord, Sessions,
-    Spacing, Split, Stalls, Sweep, SweepLine, SweepOf, SweepStep, Tls, TlsSeen, Workload,
+    Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, Tls, TlsSeen, Workload,
     incomparable, judge, levels,
 };
 
@@ -338,6 +338,40 @@ fn littles_law_is_broken_or_not() {
     let mut one_of_ten = good::ladder();
     one_of_ten.blocks[0].little = off(-0.06, false).blocks[0].little.clone();
     assert_eq!(codes(&one_of_ten), [("littles_law", Level::Degraded)]);
+}
+
+#[test]
+fn what_a_client_subject_does_of_itself_is_no_limit_of_ours() {
+    let client = |change: fn(&mut Block)| {
+        let mut record = closed(|block| {
+            block.cpu.busiest_worker_fraction = None;
+            block.cpu.generator_cores_used = Some(1.0);
+            block.cpu.server_cores_used = Some(0.3);
+        });
+        change(&mut record.blocks[0]);
+        record.plan.workloads[0].client = Some(Subject::default());
+        record
+    };
+    assert_eq!(codes(&client(|_| {})), [], "its core is busy all the time");
+    let gaps = client(|block| {
+        block.little = Little::Checked {
+            expected_in_flight: 50.0,
+            measured_in_flight: 35.0,
+            deviation_fraction: -0.3,
+            holds: false,
+        };
+    });
+    assert_eq!(codes(&gaps), [("littles_law", Level::Degraded)]);
+    // In an open loop it tells of right replies alone, and not how late it sent.
+    let mut open = good::open();
+    open.plan.workloads[0].client = Some(Subject::default());
+    let times = times_of(&mut open);
+    times.send_lag = None;
+    times.response = None;
+    assert_eq!(codes(&open), []);
+    // What it did not do is named as ever.
+    let failed = client(|block| (block.counts.ok, block.counts.error) = (0, block.counts.sent));
+    assert!(codes(&failed).iter().any(|(code, _)| *code == "nothing_succeeded"));
 }
 
 #[test]

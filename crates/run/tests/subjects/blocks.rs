@@ -1,0 +1,169 @@
+//! Blocks of subjects.
+
+use crate::plans::{MESSAGES, execute, failures, measurement, plan};
+use crate::scripts::{Script, state};
+use load::Expect;
+use run::Measurement;
+
+crate::tests![
+    a_server_and_a_client_of_others_are_measured_and_ended,
+    a_fixed_reply_is_given_and_checked,
+    a_server_that_dies_fails_its_block_and_is_started_again_once,
+    a_client_that_dies_fails_its_block_and_is_started_again_once,
+    a_client_that_lies_is_shown_as_failed,
+    a_server_that_answers_wrongly_is_not_timed_and_the_others_are,
+    what_a_manifest_rules_out_is_not_timed,
+    what_compiles_while_it_runs_is_warmed_up_before_its_first_block,
+];
+
+fn a_server_and_a_client_of_others_are_measured_and_ended() {
+    let (server, client) = (Script::server(&[]), Script::client(&[]));
+    let ours = measurement("ours", server.as_peer());
+    let theirs =
+        Measurement { name: "theirs".to_owned(), client: Some(client.as_client()), ..ours.clone() };
+    let other = Measurement { name: "other".to_owned(), baseline: Some(1), ..ours.clone() };
+    let record = execute(&plan(vec![ours, theirs, other], 2));
+    assert_eq!(record.blocks.len(), 6);
+    for block in &record.blocks {
+        assert_eq!(block.failed, None);
+        assert_eq!((block.counts.ok, block.counts.check()), (MESSAGES, Ok(())));
+        assert!(block.memory.unwrap().server_pss_bytes > Some(0));
+        assert!(block.context_switches.server_voluntary.is_some());
+        assert_eq!(block.client.is_some(), block.workload == 1);
+    }
+    let of_client = record.blocks.iter().find(|block| block.workload == 1).unwrap();
+    let report = of_client.client.as_ref().unwrap();
+    assert_eq!(report.wall_ns, of_client.measured_ns);
+    assert!(report.cpu_ns.is_some() && report.cpu_seen_ns.is_some());
+    assert_eq!(of_client.phases.connect.as_ref().unwrap().count, 1);
+    assert!(of_client.wire.missing.contains_key("sent_bytes_per_message"));
+    let workloads = &record.plan.workloads;
+    let found = workloads[1].client.as_ref().unwrap().version_found.as_deref();
+    assert_eq!((found, workloads[0].client.is_none()), (Some("1.0"), true));
+    assert_eq!(workloads[0].server.as_ref().unwrap().library, "script");
+    assert_eq!(workloads[2].baseline, Some(1));
+    assert!(record.results[0].to_baseline.is_none(), "it is the baseline of the plan");
+    assert!(record.results[2].to_baseline.is_some());
+    let verdict = record.verdict.unwrap();
+    let codes: Vec<&str> = verdict.reasons.iter().map(|reason| &reason.code[..]).collect();
+    assert!(!codes.contains(&"impossible"), "{verdict:?}", verdict = codes);
+    // One process for all measurements of a server, one for all blocks of a client, and none is left.
+    let (servers, clients) = (server.pids(), client.pids());
+    assert_eq!((servers.len(), clients.len()), (1, 1));
+    assert_eq!((state(servers[0]), state(clients[0])), (None, None));
+}
+
+fn a_fixed_reply_is_given_and_checked() {
+    let (server, client) = (Script::server(&[]), Script::client(&[]));
+    let mut ours = measurement("ours", server.as_peer());
+    ours.reply = Some("Pong".to_owned());
+    ours.workload.expect = Expect::Exactly((*b"Pong").into());
+    let theirs = Measurement { client: Some(client.as_client()), ..ours.clone() };
+    let echo = measurement("echo", server.as_peer());
+    let record = execute(&plan(vec![ours, theirs, echo], 1));
+    assert!(record.blocks.iter().all(|block| block.counts.ok == MESSAGES));
+    assert_eq!(server.pids().len(), 2, "an echo is another server");
+}
+
+fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
+    let dying = Script::server(&[("DIES_AFTER = None", "DIES_AFTER = 100")]);
+    let record = execute(&plan(vec![measurement("dying", dying.as_peer())], 4));
+    let failures = failures(&record, 0);
+    assert!(failures.iter().all(|failure| failure.contains("exit code 3")), "{failures:?}");
+    assert!(failures[0].ends_with("the last it said: out of luck"), "{failures:?}");
+    assert_eq!((failures.len(), dying.pids().len()), (4, 2));
+    let verdict = record.verdict.unwrap();
+    assert_eq!(verdict.reasons[0].code, "nothing_succeeded");
+
+    // It dies in the first block alone.
+    let once =
+        ("DIES_AFTER = None", "DIES_AFTER = 100 if len(open('pids').readlines()) == 1 else None");
+    let (dying, client) = (Script::server(&[once]), Script::client(&[]));
+    let mut ours = measurement("dying", dying.as_peer());
+    ours.client = Some(client.as_client());
+    let record = execute(&plan(vec![ours], 3));
+    let failed: Vec<bool> = record.blocks.iter().map(|block| block.failed.is_some()).collect();
+    assert_eq!(failed, [true, false, false], "{:?}", self::failures(&record, 0));
+    assert_eq!((dying.pids().len(), client.pids().len()), (2, 2));
+}
+
+fn a_client_that_dies_fails_its_block_and_is_started_again_once() {
+    let server = Script::server(&[]);
+    let dying = Script::client(&[("DIES = False", "DIES = True")]);
+    let mut theirs = measurement("dying", server.as_peer());
+    theirs.client = Some(dying.as_client());
+    let ours = measurement("ours", server.as_peer());
+    let record = execute(&plan(vec![ours, theirs], 3));
+    let failures = failures(&record, 1);
+    assert!(failures[..2].iter().all(|failure| failure.contains("cannot go on")), "{failures:?}");
+    assert!(failures[2].contains("has ended twice"), "{failures:?}");
+    assert_eq!(dying.pids().len(), 2);
+    assert_eq!(self::failures(&record, 0), ["", "", ""]);
+}
+
+fn a_client_that_lies_is_shown_as_failed() {
+    let server = Script::server(&[]);
+    #[rustfmt::skip]
+    let lies = [
+        // All of it in a nanosecond, so that it had many a second.
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [1]}", "cannot be"),
+        // A window that is longer than what was seen.
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [10**12]}", "its window was 16m40s"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'cpu_ns': [10**12]}", "of CPU time"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [999]}", "999"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [300], 'round_trip_ns': [1000] * 300}", "of 200 that were asked for"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'round_trip_ns': [10**9] * 200}", "together are"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'round_trip_ns': [0] * 200}", "0 ns"),
+    ];
+    let clients: Vec<Script> =
+        lies.iter().map(|(line, other, _)| Script::client(&[(line, other)])).collect();
+    let lying = |client: &Script| {
+        let mut theirs = measurement("lying", server.as_peer());
+        theirs.client = Some(client.as_client());
+        theirs
+    };
+    let record = execute(&plan(clients.iter().map(lying).collect(), 1));
+    for (workload, (_, lie, words)) in lies.iter().enumerate() {
+        let failures = failures(&record, workload);
+        assert!(failures[0].contains(words), "{lie}: {failures:?}");
+    }
+}
+
+fn a_server_that_answers_wrongly_is_not_timed_and_the_others_are() {
+    let wrong =
+        ("CHANGES = lambda data: data", "CHANGES = lambda data: data.replace(b'\\x07', b'!')");
+    let (wrong, right) = (Script::server(&[wrong]), Script::server(&[]));
+    let both = vec![measurement("wrong", wrong.as_peer()), measurement("right", right.as_peer())];
+    let record = execute(&plan(both, 1));
+    let failures = failures(&record, 0);
+    assert!(failures[0].contains("not verified: echo of 125 bytes"), "{failures:?}");
+    assert_eq!(self::failures(&record, 1), [""]);
+}
+
+fn what_a_manifest_rules_out_is_not_timed() {
+    let (server, client) = (Script::server(&[]), Script::client(&[]));
+    let mut at_a_rate = measurement("rate", server.as_peer());
+    at_a_rate.client = Some(client.as_client());
+    at_a_rate.workload.arrival = load::Arrival::Think { think: units::Nanos::ZERO };
+    let record = execute(&plan(vec![at_a_rate, measurement("ours", server.as_peer())], 1));
+    let failures = failures(&record, 0);
+    assert!(failures[0].contains("one message in flight"), "{failures:?}");
+    assert_eq!((self::failures(&record, 1), client.pids().len()), (vec![String::new()], 0));
+}
+
+fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
+    let (server, client) = (Script::server(&[]).compiling(), Script::client(&[]).compiling());
+    let ours = measurement("ours", server.as_peer());
+    let mut theirs = measurement("theirs", Script::as_peer(&server));
+    theirs.client = Some(client.as_client());
+    let record = execute(&plan(vec![ours, theirs], 2));
+    for workload in &record.plan.workloads {
+        let warm_up = workload.server.as_ref().unwrap().warm_up.unwrap();
+        // Four windows, and what connecting takes of them.
+        assert!(warm_up.windows >= 2 && warm_up.took_ns >= 1_000_000_000, "{warm_up:?}");
+        assert!(warm_up.last_per_s > 0.0);
+        let of_client = workload.client.as_ref().map(|client| client.warm_up);
+        assert!(of_client.is_none_or(|of_client| of_client == Some(warm_up)));
+    }
+    assert!(record.blocks.iter().all(|block| block.counts.ok == MESSAGES));
+}

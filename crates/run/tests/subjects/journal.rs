@@ -1,0 +1,130 @@
+//! Runs that were interrupted, and gone on with.
+
+use crate::plans::{execute_with, measurement, plan};
+use crate::scripts::{Script, state};
+use run::{Entry, Journal, JournalFile, NoJournal, Plan};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::TempDir;
+
+crate::tests![
+    a_plan_that_was_interrupted_runs_exactly_what_is_missing,
+    a_journal_is_read_back_as_far_as_it_was_written,
+    servers_are_stopped_when_it_is_not_their_turn,
+];
+
+/// Remembers what it is told, and asks to stop after so many blocks.
+#[derive(Default)]
+struct Memory<'a> {
+    before: Vec<Entry>,
+    kept: Vec<Entry>,
+    stop_after: Option<(usize, &'a AtomicUsize)>,
+}
+
+impl Journal for Memory<'_> {
+    fn take(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.before)
+    }
+
+    fn keep(&mut self, entry: &Entry) {
+        self.kept.push(entry.clone());
+        if let Some((_, interrupt)) = self.stop_after.filter(|(count, _)| *count == self.kept.len())
+        {
+            interrupt.store(2, Ordering::Relaxed);
+        }
+    }
+}
+
+fn two(rounds: u32) -> (Script, Script, Plan) {
+    let (server, client) = (Script::server(&[]), Script::client(&[]));
+    let ours = measurement("ours", server.as_peer());
+    let mut theirs = measurement("theirs", server.as_peer());
+    theirs.client = Some(client.as_client());
+    let plan = plan(vec![ours, theirs], rounds);
+    (server, client, plan)
+}
+
+fn a_plan_that_was_interrupted_runs_exactly_what_is_missing() {
+    let (server, client, plan) = two(3);
+    let interrupt = AtomicUsize::new(0);
+    let mut first = Memory { stop_after: Some((4, &interrupt)), ..Memory::default() };
+    let record = execute_with(&plan, &mut first, &interrupt).unwrap();
+    assert_eq!(record.ended, record::Ended::Interrupted { signal: 2 });
+    assert_eq!((first.kept.len(), record.blocks.len()), (4, 4));
+
+    let mut second = Memory { before: first.kept.clone(), ..Memory::default() };
+    let record = execute_with(&plan, &mut second, &AtomicUsize::new(0)).unwrap();
+    assert_eq!((second.kept.len(), record.blocks.len()), (2, 6));
+    let before: Vec<_> = first.kept.iter().map(|entry| &entry.block).collect();
+    assert_eq!(record.blocks[..4].iter().collect::<Vec<_>>(), before);
+    let mut places: Vec<_> =
+        record.blocks.iter().map(|block| (block.round, block.workload)).collect();
+    assert!(record.blocks.is_sorted_by_key(|block| block.started_at_ns));
+    places.sort_unstable();
+    assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
+    assert!(record.warnings.iter().any(|warning| warning.code == "resumed"));
+    assert_eq!(record.results[1].blocks, 3, "distributions of the journal count");
+
+    // Nothing is left to do: nothing is started, and the record has all the same.
+    let started = (server.pids().len(), client.pids().len());
+    let all = first.kept.into_iter().chain(second.kept).collect();
+    let mut third = Memory { before: all, ..Memory::default() };
+    let again = execute_with(&plan, &mut third, &AtomicUsize::new(0)).unwrap();
+    assert_eq!(again.blocks, record.blocks);
+    assert_eq!((server.pids().len(), client.pids().len()), started);
+    let found = again.plan.workloads[1].client.as_ref().unwrap().version_found.as_deref();
+    assert_eq!(found, Some("1.0"));
+}
+
+fn a_journal_is_read_back_as_far_as_it_was_written() {
+    let (_server, _client, plan) = two(1);
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = JournalFile::open(&path, "plan 1").unwrap();
+    execute_with(&plan, &mut journal, &AtomicUsize::new(0)).unwrap();
+
+    let mut again = JournalFile::open(&path, "plan 1").unwrap();
+    assert_eq!(again.blocks(), 2);
+    let entries = again.take();
+    let mut memory = Memory { before: entries.clone(), ..Memory::default() };
+    let record = execute_with(&plan, &mut memory, &AtomicUsize::new(0)).unwrap();
+    assert_eq!((memory.kept.len(), record.blocks.len()), (0, 2));
+
+    // A crash in the middle of a line.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() - 10]).unwrap();
+    let mut cut = JournalFile::open(&path, "plan 1").unwrap();
+    assert_eq!(cut.take(), entries[..1]);
+    cut.keep(&entries[1]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(JournalFile::open(&path, "plan 2").unwrap().blocks(), 0, "of another plan");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "plan 2\n");
+    JournalFile::open(&path, "plan 2").unwrap().finish().unwrap();
+    assert!(!path.exists());
+    assert_eq!(NoJournal.take(), []);
+}
+
+/// Looks at processes when a block has ended.
+struct Looking<'a> {
+    scripts: &'a [&'a Script],
+    seen: Vec<Vec<Option<char>>>,
+}
+
+impl Journal for Looking<'_> {
+    fn take(&mut self) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    fn keep(&mut self, _: &Entry) {
+        let states = self.scripts.iter().flat_map(|script| script.pids()).map(state);
+        self.seen.push(states.collect());
+    }
+}
+
+fn servers_are_stopped_when_it_is_not_their_turn() {
+    let (server, client, plan) = two(2);
+    let scripts = [&server, &client];
+    let mut looking = Looking { scripts: &scripts, seen: Vec::new() };
+    execute_with(&plan, &mut looking, &AtomicUsize::new(0)).unwrap();
+    assert_eq!(looking.seen.len(), 4);
+    assert!(looking.seen.iter().flatten().all(|state| *state == Some('T')), "{:?}", looking.seen);
+}

@@ -1,0 +1,99 @@
+//! Subjects made of a script.
+
+use lab::{From, Limits, Manifest, Needs, Role, Subject};
+use run::{Peer, Scheme, SubjectClient, SubjectServer};
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A subject that is installed: a folder with its script.
+pub(crate) struct Script {
+    subject: Subject,
+    folder: TempDir,
+}
+
+impl Script {
+    /// A server that echoes, with lines of the script replaced.
+    pub(crate) fn server(changes: &[(&str, &str)]) -> Self {
+        Self::new(Role::Server, include_str!("server.py"), changes)
+    }
+
+    /// A client that tells the truth, with lines of the script replaced.
+    pub(crate) fn client(changes: &[(&str, &str)]) -> Self {
+        Self::new(Role::Client, include_str!("client.py"), changes)
+    }
+
+    fn new(role: Role, script: &str, changes: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut script = script.to_owned();
+        for (line, other) in changes {
+            assert!(script.contains(line), "{line}");
+            script = script.replace(line, other);
+        }
+        std::fs::write(folder.path().join("script.py"), script).unwrap();
+        let manifest = Manifest {
+            role,
+            language: "Python".to_owned(),
+            library: "script".to_owned(),
+            version: "1.0".to_owned(),
+            from: From::Own,
+            licence: "MIT".to_owned(),
+            class: record::Class::Default,
+            options: Vec::new(),
+            speaks: vec!["tcp".to_owned()],
+            jit: false,
+            replies: true,
+            rates: false,
+            limits: Limits::default(),
+            needs: Needs::default(),
+            shared: Vec::new(),
+            install: Vec::new(),
+            build: Vec::new(),
+            built: Vec::new(),
+            start: vec!["python3".to_owned(), "script.py".to_owned()],
+            ask_version: vec!["true".to_owned()],
+        };
+        let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
+        Self { subject: Subject { name, folder: folder.path().to_owned(), manifest }, folder }
+    }
+
+    /// The same that says to compile while it runs.
+    pub(crate) fn compiling(mut self) -> Self {
+        self.subject.manifest.jit = true;
+        self
+    }
+
+    pub(crate) fn as_peer(&self) -> Peer {
+        Peer::Subject(SubjectServer {
+            subject: Arc::new(self.subject.clone()),
+            installed: self.path().to_owned(),
+            scheme: Scheme::Tcp,
+            path: None,
+        })
+    }
+
+    pub(crate) fn as_client(&self) -> SubjectClient {
+        SubjectClient {
+            subject: Arc::new(self.subject.clone()),
+            installed: self.path().to_owned(),
+            host: None,
+        }
+    }
+
+    /// The processes that were started, in order.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let pids = std::fs::read_to_string(self.path().join("pids")).unwrap_or_default();
+        pids.lines().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// The state of a process as the kernel has it, e.g. `T` for stopped; `None` if there is none, or it has ended.
+pub(crate) fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let state = stat.rsplit_once(") ")?.1.chars().next()?;
+    (!matches!(state, 'Z' | 'X')).then_some(state)
+}
