@@ -139,7 +139,9 @@ func (l *lane) connect(counts bool) error {
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		phase("connect_ns")
+		if err == nil {
+			phase("connect_ns")
+		}
 		return connection, err
 	}
 	dialer := websocket.Dialer{
@@ -154,9 +156,11 @@ func (l *lane) connect(counts bool) error {
 				return nil, err
 			}
 			secure := tls.Client(connection, &tls.Config{RootCAs: l.settings.authority, ServerName: host})
-			err = secure.HandshakeContext(ctx)
+			if err := secure.HandshakeContext(ctx); err != nil {
+				return nil, errors.Join(err, connection.Close())
+			}
 			phase("tls_ns")
-			return secure, err
+			return secure, nil
 		},
 	}
 	peer, _, err := dialer.Dial(l.settings.url, nil)

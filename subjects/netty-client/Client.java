@@ -305,7 +305,7 @@ public final class Client extends Lane {
         public void channelRead(ChannelHandlerContext context, Object message) {
             try {
                 if (!awaiting) {
-                    failed(new IOException("a message that nobody asked for"));
+                    error(new IOException("a message that nobody asked for"));
                 } else if (message instanceof WebSocketFrame frame) {
                     boolean kind = frame instanceof TextWebSocketFrame == settings.text;
                     replied(kind && ByteBufUtil.equals(frame.content(), expect));
