@@ -223,8 +223,7 @@ fn benchmark(record: &RunRecord, groups: &[Group<'_>]) -> Section {
         let cells = |values: Option<&[f64]>| {
             let all = values.and_then(Aggregates::of);
             let numbers = all.map(|all| [all.mean, all.median, all.stddev]);
-            numbers
-                .map_or_else(|| [MISSING; 3].map(str::to_owned), |all| all.map(number::micros_cell))
+            numbers.map_or_else(|| [MISSING; 3].map(str::to_owned), |all| all.map(number::time))
         };
         let iterations = means.iter().fold(0_u64, |sum, mean| sum.saturating_add(mean.iterations));
         if means.iter().filter(|mean| mean.spins()).count() * 2 > means.len() {

@@ -594,7 +594,6 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
                 real_time_ns: f64::from(each),
                 cpu_time_ns: 0.95 * f64::from(each),
             }),
-            ..ClientReport::default()
         }),
         ..block(index, round)
     }
