@@ -14,6 +14,8 @@ mod content;
 mod conversation;
 mod known;
 mod server;
+#[cfg(test)]
+mod tests;
 
 pub use client::{ClientQuestions, verify_client};
 pub use server::verify_server;

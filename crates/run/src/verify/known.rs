@@ -156,7 +156,7 @@ fn speaks(scheme: Scheme, len: usize) -> Option<Speaks> {
         (true, Scheme::WebSocket) => {
             Some(Speaks::WebSocket(Arc::default(), websocket::Limits::default()))
         }
-        (true, Scheme::Styx) => Some(Speaks::Styx(styx::Limits::default())),
+        (true, Scheme::Styx) => Some(Speaks::Styx(styx::Limits { frame_len_max: 16 << 20 })),
         (true, Scheme::TcpFramed) => Some(Speaks::Framed(framed::Limits::default())),
         (true, _) => Some(Speaks::RawMessages { len: NonZeroUsize::new(len)? }),
     }

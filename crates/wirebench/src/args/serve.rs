@@ -72,8 +72,8 @@ pub(crate) struct Serve {
     deflate: Option<Accept>,
     /// Answer every message with this text in place of itself
     ///
-    /// As a message of the same kind. Over tcp, tls and unix, where nothing says how long a message is, it is taken to be
-    /// as long as the reply: so many bytes come back for every so many that arrived.
+    /// As a message of the same kind. Over tcp, tls and unix, where nothing says how long a message is, it is as long
+    /// as the reply: so many bytes come back for every so many that arrived.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     reply: Option<String>,
     /// Print the totals as JSON
