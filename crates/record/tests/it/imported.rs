@@ -2,8 +2,8 @@
 
 use record::{Importer, Kind, Level, RunRecord, google_benchmark, imported};
 
-/// As google-benchmark 1.7.1 of Debian 12 printed it: three repetitions each of `echo/64` and `echo/65536`, one of `once`
-/// in microseconds, and `refused`, which failed.
+/// As google-benchmark 1.7.1 of Debian 12 printed it: three repetitions each of `echo/64` and `echo/65536`, one of
+/// `once` in microseconds, and `refused`, which failed.
 const PRINTED: &str = include_str!("google_benchmark_1.7.1.json");
 
 #[test]

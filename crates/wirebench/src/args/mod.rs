@@ -8,6 +8,7 @@ mod compare;
 mod completions;
 mod config;
 mod doctor;
+mod import;
 mod ladder;
 mod man;
 mod open_loop;
@@ -111,6 +112,7 @@ enum Subcommand {
     Show(show::Show),
     Report(report::Report),
     Compare(compare::Compare),
+    Import(import::Import),
     Doctor(doctor::Doctor),
     Certs(certs::Certs),
     Selftest(selftest::Selftest),
@@ -176,6 +178,7 @@ impl Invocation {
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
+            Subcommand::Import(import) => import.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),

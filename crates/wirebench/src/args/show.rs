@@ -26,8 +26,8 @@ pub(crate) struct Show {
     /// A file, or `-` for stdin [default: the newest of .wirebench/records]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
-    /// In which format
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    /// In which format; `--export` is the same
+    #[arg(long, alias = "export", value_name = "FORMAT", value_enum, default_value = "text")]
     format: Format,
     /// The workload that an hgrm is of, where there are several
     #[arg(long, value_name = "NAME")]
@@ -51,6 +51,12 @@ enum Format {
     Hlog,
     /// An HdrHistogram percentile table of one workload, in microseconds
     Hgrm,
+    /// What google-benchmark prints, a repetition for each block; its compare.py reads it
+    GoogleBenchmark,
+    /// Comma-separated values, a line for each workload
+    Csv,
+    /// Tables for a README or an issue
+    Markdown,
 }
 
 impl Show {
@@ -71,6 +77,9 @@ impl Show {
             Format::Hgrm => {
                 report::hgrm(&record, self.workload.as_deref()).map_err(cannot_export)?
             }
+            Format::GoogleBenchmark => report::google_benchmark(&record).map_err(cannot_export)?,
+            Format::Csv => report::csv(&record),
+            Format::Markdown => report::markdown(&record),
         };
         terminal.result(&shown)?;
         if self.record.is_none() {
@@ -97,12 +106,7 @@ pub(super) fn newest() -> Result<PathBuf, Failure> {
 
 /// The record in the file `path`; of stdin if that is `-`.
 pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
-    let (name, text) = if path == Path::new("-") {
-        ("stdin".to_owned(), text(stdin().lock(), RECORD_SIZE_MAX))
-    } else {
-        let file = File::open(path);
-        (path.display().to_string(), file.and_then(|file| text(file, RECORD_SIZE_MAX)))
-    };
+    let (name, text) = text_of(path, "a record", RECORD_SIZE_MAX);
     let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
     RunRecord::from_json(&text).map_err(|error| {
         let what = report::escape(&error.to_string());
@@ -116,8 +120,18 @@ pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
     })
 }
 
-/// All text of `reader`, which is to have at most `max` bytes.
-fn text(reader: impl Read, max: Bytes) -> io::Result<String> {
+/// What the file `path` is called and all its text, which is to be `what` and to have at most `max` bytes; that of
+/// stdin if it is `-`.
+pub(super) fn text_of(path: &Path, what: &str, max: Bytes) -> (String, io::Result<String>) {
+    if path == Path::new("-") {
+        return ("stdin".to_owned(), text(stdin().lock(), what, max));
+    }
+    let file = File::open(path);
+    (path.display().to_string(), file.and_then(|file| text(file, what, max)))
+}
+
+/// All text of `reader`, which is to be `what` and to have at most `max` bytes.
+fn text(reader: impl Read, what: &str, max: Bytes) -> io::Result<String> {
     let mut bytes = Vec::new();
     reader.take(max.0 + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max.0 {
@@ -128,7 +142,7 @@ fn text(reader: impl Read, max: Bytes) -> io::Result<String> {
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.len() - line_start + 1;
-        invalid(format!("not a record: not UTF-8 at line {line} column {column}"))
+        invalid(format!("not {what}: not UTF-8 at line {line} column {column}"))
     })
 }
 
@@ -159,7 +173,9 @@ mod tests {
 
     #[test]
     fn text_is_read_up_to_a_limit() {
-        let read = |max| text("four".as_bytes(), Bytes(max)).map_err(|error| error.to_string());
+        let read = |max| {
+            text("four".as_bytes(), "a record", Bytes(max)).map_err(|error| error.to_string())
+        };
         assert_eq!(read(4), Ok("four".to_owned()));
         assert_eq!(read(3), Err("it has more than 3 B".to_owned()));
     }
@@ -171,7 +187,7 @@ mod tests {
             (b"{\n  \"a\": \"\xff\"", "line 2 column 9"),
             (b"\n\n\xc3", "line 3 column 1"),
         ] {
-            let error = text(bytes, Bytes(100)).unwrap_err().to_string();
+            let error = text(bytes, "a record", Bytes(100)).unwrap_err().to_string();
             assert_eq!(error, format!("not a record: not UTF-8 at {place}"));
         }
     }

@@ -10,6 +10,7 @@ mod game_serving;
 mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;
+mod import;
 mod ladder;
 mod open_loop;
 mod peers;

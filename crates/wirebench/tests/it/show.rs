@@ -135,7 +135,17 @@ fn nothing_that_a_record_says_moves_a_terminal() {
     assert_ne!(hostile, RECORD);
     assert!(piped(&sandbox, "show -", &hostile).stdout.contains("\\u{1b}[2J\\u{9b}\\u{202e}\\nws"));
     let unknown = RECORD.replace("\"interrupted\"", "\"\\u001b[2J\\n\"");
-    for format in ["text", "json", "hlog", "hgrm", "hgrm --workload x"] {
+    let formats = [
+        "text",
+        "json",
+        "hlog",
+        "hgrm",
+        "hgrm --workload x",
+        "google-benchmark",
+        "csv",
+        "markdown",
+    ];
+    for format in formats {
         for record in [&hostile, &unknown] {
             let Ended { stdout, stderr, .. } =
                 piped(&sandbox, &format!("show - --format {format}"), record);

@@ -1,0 +1,89 @@
+//! `wirebench import`: what another program measured, as a record.
+
+use super::outcome::{self, Repeat};
+use super::show;
+use crate::exit::{Exit, Failure};
+use crate::store::{self, Destination};
+use crate::terminal::{Label, Terminal};
+use record::{Importer, Kind, RunRecord, google_benchmark};
+use std::path::{Path, PathBuf};
+use units::Bytes;
+
+/// Make a record of what another program measured
+///
+/// `show`, `compare` and `report` take it like any other. Nothing of it was checked: it is never trusted, and says that
+/// wirebench did not measure it.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Import {
+    /// Which program printed it
+    #[arg(value_name = "FORMAT", value_enum)]
+    format: Format,
+    /// What it printed: a file, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where to keep the record; `-` is stdout [default: .wirebench/records]
+    #[arg(short, long, value_name = "RECORD")]
+    output: Option<PathBuf>,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench import google-benchmark result.json
+  ./bench --benchmark_format=json | wirebench import google-benchmark -
+  wirebench import google-benchmark old.json -o old-record.json";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// The JSON of google-benchmark 1.5 and later (--benchmark_format=json)
+    GoogleBenchmark,
+}
+
+impl Import {
+    /// Reads it, keeps it and shows it.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let Format::GoogleBenchmark = self.format;
+        let words = ["import".to_owned(), "google-benchmark".to_owned()];
+        let file = self.file.display().to_string();
+        let host = outcome::host(Kind::Imported, &Repeat::of([&words[..], &[file]].concat()))?;
+        let importer = Importer {
+            tool: host.tool,
+            command_line: host.command_line,
+            started_at: host.started_at,
+        };
+        let record = imported(&self.file, importer).map_err(Failure::usage)?;
+        let destination = Destination::new(self.output.as_deref());
+        let kept = store::keep(&record, &destination);
+        let shown = terminal.result(&match destination {
+            Destination::Stdout => record.to_json(),
+            Destination::File(_) | Destination::Records => {
+                report::terminal(&record, &terminal.style())
+            }
+        });
+        if let Some(path) = kept? {
+            terminal.say_labelled(Label::Record, &path.display().to_string());
+        }
+        shown?;
+        Ok(Exit::DONE)
+    }
+}
+
+/// The record of what stands in the file `path`.
+fn imported(path: &Path, importer: Importer) -> Result<RunRecord, String> {
+    let (name, text) = show::text_of(path, "what google-benchmark prints", SIZE_MAX);
+    let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
+    let file = google_benchmark::read(&text)
+        .map_err(|error| format!("{name}: not what google-benchmark prints: {error}; {CURE}"))?;
+    record::imported(&file, importer).map_err(|error| format!("{name}: {error}"))
+}
+
+/// What to do about a file of another kind.
+const CURE: &str = "name a file that `--benchmark_format=json` or `--benchmark_out` made";
+
+/// What is longer was not printed by google-benchmark: an entry has some 500 bytes.
+const SIZE_MAX: Bytes = Bytes(1 << 27);
