@@ -39,8 +39,8 @@ impl Clients {
         Self { starting, cpu, all: BTreeMap::new(), drawer: None }
     }
 
-    /// The client of a measurement, running, and whether it was started for that because there was none. `server_starts`
-    /// is how often its server was.
+    /// The client of a measurement, running, and whether it was started for that because there was none.
+    /// `server_starts` is how often its server was.
     ///
     /// # Errors
     ///

@@ -51,8 +51,8 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Whether a program of others sends: how busy it is, and when, is its own affair and what is measured, and no limit
-    /// of ours.
+    /// Whether a program of others sends: how busy it is, and when, is its own affair and what is measured, and no
+    /// limit of ours.
     pub(super) fn has_client(&self) -> bool {
         self.workload.client.is_some()
     }
