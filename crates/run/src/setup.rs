@@ -5,7 +5,6 @@ use crate::plan::{Measurement, Peer, Plan, SubjectServer};
 use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
-use crate::url::Scheme;
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Host, News, Progress, RunError, Url};
 use drive::Target;
@@ -579,8 +578,8 @@ fn ports(measurement: &Measurement) -> u64 {
         }
     };
     let clients = clients.saturating_mul(scheme.connections_each());
-    let server_closes_first = matches!(scheme.plain(), Scheme::WebSocket | Scheme::GameWebSocket)
-        && workload.closing == load::Closing::Complete;
+    let server_closes_first =
+        scheme.is_over_websocket() && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 
