@@ -33,9 +33,11 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
         return gate.close();
     }
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
-    let servers = gate.step("third parties", "cargo xtask third-party", third_party::install)?;
+    let [clients, subjects] =
+        gate.step("third parties", "cargo xtask third-party", third_party::install_all)?;
     let mut tests = shell::cargo("test --locked --workspace --all-targets");
-    gate.command("tests", tests.env(third_party::VARIABLE, servers))?;
+    tests.env(third_party::VARIABLE, clients).env(third_party::SUBJECTS_VARIABLE, subjects);
+    gate.command("tests", &mut tests)?;
     gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.command("documentation tests", &mut shell::cargo("test --locked --workspace --doc"))?;
     gate.command("release build", &mut shell::cargo("build --locked --release"))?;

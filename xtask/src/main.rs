@@ -36,7 +36,7 @@ enum Task {
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
     Mutants(mutants::MutantsArgs),
-    /// Install the servers that we did not write, for the integration tests
+    /// Install the servers and clients that we did not write, for the integration tests
     ThirdParty,
     /// Check what rustfmt and clippy cannot: arrows between crates, purity, headers, links
     Tidy,
@@ -48,7 +48,8 @@ fn main() -> ExitCode {
         Task::Check(arguments) => check::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
-        Task::ThirdParty => third_party::install().map(|folder| println!("{}", folder.display())),
+        Task::ThirdParty => third_party::install_all()
+            .map(|folders| folders.iter().for_each(|folder| println!("{}", folder.display()))),
         Task::Tidy => tidy::run(),
     };
     match done {

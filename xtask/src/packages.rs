@@ -32,26 +32,6 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     shell::output(&mut install).map(drop)
 }
 
-/// Unpacks a package into `folder` without installing it, so that no daemon is started and nothing else changes.
-pub(crate) fn unpack(package: &str, folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let download = || shell::output(apt_get("download").arg(package).current_dir(folder));
-    if download().is_err() {
-        if am_root()? {
-            update()?;
-        }
-        download()?;
-    }
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "deb") {
-            shell::output(shell::command("dpkg").arg("-x").arg(&path).arg(folder))?;
-            std::fs::remove_file(path)?;
-        }
-    }
-    Ok(())
-}
-
 /// Fetches the lists of packages, once in the life of this process.
 fn update() -> Result<()> {
     static UPDATED: OnceLock<()> = OnceLock::new();

@@ -1,20 +1,52 @@
-//! Installs the servers and clients of `tests/third_party` below the target folder, with what they and their tests
-//! need.
+//! Installs what others wrote below the target folder, with what it needs: the subjects, by wirebench itself, and the
+//! clients of `tests/third_party`.
 //!
-//! Each ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`. A folder that was installed
-//! from the same files is left as it is, so that a second call takes no time.
+//! A client ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`; a subject as
+//! `subjects/NAME`, that of `docs/SUBJECTS.md`. What was installed from the same files is left as it is, so that a
+//! second call takes no time.
 
 use crate::packages::{self, Need};
 use crate::shell;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The variable that tells the tests where they are.
+/// The variable that tells the tests where the clients are.
 pub(crate) const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
 
-/// Installs all of them.
+/// The variable that tells the tests, and wirebench, where the subjects are.
+pub(crate) const SUBJECTS_VARIABLE: &str = "WIREBENCH_INSTALLED";
+
+/// Installs all of both.
+///
+/// Gives back the folders that hold them: what [`VARIABLE`] and [`SUBJECTS_VARIABLE`] are to be.
+pub(crate) fn install_all() -> Result<[PathBuf; 2]> {
+    let clients = install()?;
+    shell::run(&mut shell::cargo("build --quiet --locked --package wirebench"))?;
+    let subjects = install_subjects(&shell::target().join("debug/wirebench"), &["--all"])?;
+    Ok([clients, subjects])
+}
+
+/// Has the program `wirebench` install those subjects. That a registry cannot be reached is no failure here: the tests
+/// know which may be missing.
+pub(crate) fn install_subjects(wirebench: &Path, which: &[&str]) -> Result<PathBuf> {
+    let folder = shell::target().join("subjects");
+    let mut install = shell::command(wirebench);
+    install.args(["subjects", "install", "--packages", "--subjects", "subjects", "--installed"]);
+    install.arg(&folder).args(which);
+    let status =
+        install.status().with_context(|| format!("cannot start `{}`", shell::shown(&install)))?;
+    match status.code() {
+        Some(0 | PARTIAL) => Ok(folder),
+        _ => bail!("`{}` failed: {status}", shell::shown(&install)),
+    }
+}
+
+/// How wirebench ends when some of several are done.
+const PARTIAL: i32 = 13;
+
+/// Installs the clients of `tests/third_party`.
 ///
 /// Gives back the folder that holds them: what [`VARIABLE`] is to be.
 pub(crate) fn install() -> Result<PathBuf> {
@@ -23,50 +55,17 @@ pub(crate) fn install() -> Result<PathBuf> {
         Need { probe: "node", package: "nodejs" },
         Need { probe: "npm", package: "npm" },
         Need { probe: "openssl", package: "openssl" },
-        Need { probe: "python3", package: "python3" },
     ])?;
     let folder = shell::target().join("third-party");
-    for of_npm in ["browser", "cometd", "node-ws"] {
+    for of_npm in ["browser", "cometd"] {
         install_one(of_npm, &folder, npm)?;
     }
-    install_one("python-websockets", &folder, python_websockets)?;
-    install_one("nginx", &folder, nginx)?;
     Ok(folder)
 }
 
 fn npm(folder: &Path) -> Result<()> {
     let flags = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     shell::output(shell::command("npm").args(flags).current_dir(folder)).map(drop)
-}
-
-fn python_websockets(folder: &Path) -> Result<()> {
-    let venv = folder.join("venv");
-    let make_with = |python: &str| {
-        shell::output(shell::command(python).args(["-m", "venv", "--clear"]).arg(&venv))
-    };
-    if make_with("python3").is_err() {
-        // Debian ships Python without what makes environments.
-        packages::install(&["python3-venv"])?;
-        make_with("/usr/bin/python3")?;
-    }
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    let install = install.iter().chain(&["-r", "requirements.txt"]);
-    shell::output(shell::command(venv.join("bin/python")).args(install).current_dir(folder))
-        .map(drop)
-}
-
-fn nginx(folder: &Path) -> Result<()> {
-    let program = folder.join("bin/nginx");
-    fs::create_dir_all(folder.join("bin"))?;
-    let found = if let Some(found) = packages::on_path("nginx") {
-        found
-    } else {
-        // Only unpacked: installing it would start a server on port 80.
-        packages::unpack("nginx", &folder.join("package"))?;
-        folder.join("package/usr/sbin/nginx")
-    };
-    std::os::unix::fs::symlink(found, &program)?;
-    shell::output(shell::command(&program).arg("-v")).context("nginx does not start").map(drop)
 }
 
 /// Copies `tests/third_party/NAME` below `folder` and lets `build` add what it needs, unless that was done before.

@@ -19,11 +19,16 @@ mod terminal;
 
 use args::{Invocation, Stop};
 use exit::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 use terminal::{Label, Talk, Terminal, When};
 
 fn main() -> ExitCode {
-    let arguments = std::env::args_os().collect();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|word| word == lab::keeper::SUBCOMMAND) {
+        // The process around a subject, which we start ourselves: nothing else is to happen in it.
+        return lab::keeper::keep(arguments.into_iter().skip(2)).into();
+    }
     let ended = Invocation::read(arguments).and_then(|invocation| Ok(invocation.run()?));
     let exit = match ended {
         Ok(exit) => exit,

@@ -12,7 +12,7 @@ pub(super) const CORE: usize = 1;
 /// The payload of every message, in bytes.
 const SIZE: &str = "64";
 /// The file of 64 bytes that nginx serves.
-const PAGE: &str = "/64-bytes.txt";
+const PAGE: &str = "/64";
 
 /// Which generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,7 +56,7 @@ impl Server {
             Kind::TcpEpoll => floor("tcp_echo_epoll"),
             Kind::TcpUring => floor("tcp_echo_uring"),
             Kind::WebSocketEpoll => floor("ws_echo_epoll"),
-            Kind::Nginx => Command::new(tools.third_party.join("nginx/start")),
+            Kind::Nginx => Command::new(tools.nginx.join("start")),
         };
         match kind {
             Kind::TcpEpoll | Kind::TcpUring => command.arg("0").arg(&counts),

@@ -17,8 +17,8 @@ pub(super) struct Tools {
     pub(super) peers: PathBuf,
     /// `None` if it cannot be installed here.
     pub(super) k6: Option<PathBuf>,
-    /// The third-party servers.
-    pub(super) third_party: PathBuf,
+    /// nginx, as a subject.
+    pub(super) nginx: PathBuf,
     /// The release binary.
     pub(super) wirebench: PathBuf,
     /// The release example that records messages and does nothing else.
@@ -48,7 +48,7 @@ impl Tools {
         }
         if rows.contains(&Row::Http) {
             packages::ensure(&[Need { probe: "wrk", package: "wrk" }])?;
-            third_party::install()?;
+            third_party::install_subjects(&tools.wirebench, &["nginx"])?;
         }
         if rows.contains(&Row::Recording) {
             packages::ensure(&[Need { probe: "valgrind", package: "valgrind" }])?;
@@ -76,7 +76,7 @@ impl Tools {
             floor: target.join("floor"),
             peers: target.join("bench/peers/release"),
             k6: None,
-            third_party: target.join("third-party"),
+            nginx: target.join("subjects/nginx"),
             wirebench: target.join("release/wirebench"),
             record_messages: target.join("release/examples/record_messages"),
             tls_memory: target.join("release/examples/tls_memory"),

@@ -8,16 +8,21 @@ mod compare;
 mod completions;
 mod config;
 mod doctor;
+mod export;
+mod footprint;
 mod import;
+mod lab;
 mod ladder;
 mod man;
 mod open_loop;
 mod outcome;
+mod places;
 mod report;
 mod run;
 mod selftest;
 mod serve;
 mod show;
+mod subjects;
 mod sweep;
 mod values;
 
@@ -34,6 +39,7 @@ use std::path::Path;
 #[command(
     name = "wirebench",
     version,
+    disable_help_flag = true,
     disable_version_flag = true,
     subcommand_required = true,
     max_term_width = 80,
@@ -47,6 +53,10 @@ pub(crate) struct Program {
     shared: Shared,
     #[command(subcommand)]
     command: Subcommand,
+    /// Print help: all of it, or with -h what fits a screen
+    // Our own, as the one below.
+    #[arg(short, long, global = true, action = clap::ArgAction::Help, hide_short_help = true, display_order = 910)]
+    help: Option<bool>,
     /// Print version
     // Our own, so that it leaves its line of the short help to the commands.
     #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
@@ -62,9 +72,10 @@ Examples:
 
 /// What is asked for once.
 const SHELLS: &str = "\
-For shells:
+For shells and other tools:
   wirebench completions SHELL   completions: bash, zsh or fish
-  wirebench man [COMMAND]       a manual page";
+  wirebench man [COMMAND]       a manual page
+  wirebench import …            results of google-benchmark as a record";
 
 /// Examples stand before options.
 const TEMPLATE: &str = "\
@@ -108,10 +119,14 @@ enum Subcommand {
     Ladder(ladder::Ladder),
     Run(Box<run::Run>),
     Sweep(Box<sweep::Sweep>),
+    Lab(Box<lab::Lab>),
+    Subjects(subjects::Subjects),
+    Footprint(footprint::Footprint),
     Serve(Box<serve::Serve>),
     Show(show::Show),
     Report(report::Report),
     Compare(compare::Compare),
+    #[command(hide = true)] // The long help names it.
     Import(import::Import),
     Doctor(doctor::Doctor),
     Certs(certs::Certs),
@@ -155,7 +170,8 @@ impl Invocation {
         let when = layers.shared("color").and_then(|when| When::from_str(when, true).ok());
         let settled = program.mut_subcommand(name, |command| settings.apply(command));
         let settled = settled.try_get_matches_from(&arguments)?;
-        let Program { shared, command, version: () } = Program::from_arg_matches(&settled)?;
+        let Program { shared, command, help: _, version: () } =
+            Program::from_arg_matches(&settled)?;
         let terminal = shared.terminal(&settled, when);
         for remark in remarks {
             terminal.say_labelled(Label::Warning, &remark);
@@ -174,6 +190,9 @@ impl Invocation {
             Subcommand::Ladder(ladder) => ladder.run(&settings, &terminal),
             Subcommand::Run(run) => run.run(&settings, &terminal),
             Subcommand::Sweep(sweep) => sweep.run(&settings, &terminal),
+            Subcommand::Lab(lab) => lab.run(&settings, &terminal),
+            Subcommand::Subjects(subjects) => subjects.run(&terminal),
+            Subcommand::Footprint(footprint) => footprint.run(&terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
@@ -237,7 +256,7 @@ fn conflicts(subcommand: &str) -> Vec<Conflict> {
 /// The subcommands whose settings come from more places than the command line. The others work where the project file
 /// is broken.
 const NEEDS_LAYERS: &[&str] =
-    &[ladder::NAME, run::NAME, sweep::NAME, serve::NAME, show::NAME, config::NAME];
+    &[ladder::NAME, run::NAME, sweep::NAME, lab::NAME, serve::NAME, show::NAME, config::NAME];
 
 /// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
 fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {

@@ -1,5 +1,6 @@
 //! From a plan to its end: carried out, kept, shown, and how to do it again.
 
+use super::export::Export;
 use crate::config::{Settings, Source};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
@@ -24,6 +25,9 @@ pub(crate) struct Output {
     /// Show the record as JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Where else, in formats of others.
+    #[arg(skip)]
+    pub(crate) exports: Vec<Export>,
 }
 
 /// Runs `plan`, keeps its record and shows it.
@@ -82,8 +86,10 @@ pub(crate) fn carry_out_by(
     if let Some(next) = drawn.or_else(|| next(&record)) {
         terminal.say_labelled(Label::Next, &next);
     }
+    let exported = output.exports.iter().try_for_each(|export| export.write(&record));
     kept?;
     shown?;
+    exported?;
     Ok(exit(&record))
 }
 
@@ -196,7 +202,8 @@ impl Repeat {
             // They may be secret, and are said there again.
             "header" => *source != Source::Flag,
             // To repeat a measurement is not to overwrite its record.
-            name => ["output", "json"].contains(&name),
+            // Nor is it to throw away what is left of one, or to export again.
+            name => ["output", "json", "fresh", "export"].contains(&name),
         }));
         if !settings.is_set("seed") {
             words.extend(["--seed".to_owned(), seed.to_string()]);

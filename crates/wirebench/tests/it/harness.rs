@@ -120,12 +120,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with_patience(command, PATIENCE)
+    }
+
+    /// The same for what takes longer than others.
+    pub(crate) fn start_with_patience(mut command: Command, patience: Duration) -> Self {
         let mut child =
             command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let _waits = kill_after_patience(pid(&child));
+        let _waits = kill_after(patience, pid(&child));
         Self { child, stdout, stderr, _waits }
     }
 
@@ -191,13 +196,13 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed()).unwrap()
 }
 
-/// Kills the process if what is given back still lives after [`PATIENCE`].
-fn kill_after_patience(pid: Pid) -> Sender<()> {
+/// Kills the process if what is given back still lives after `patience`.
+fn kill_after(patience: Duration, pid: Pid) -> Sender<()> {
     // A handle and no number, which might be another process by then.
     let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     let (waits, hears) = channel();
     std::thread::spawn(move || {
-        if hears.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if hears.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             pidfd_send_signal(&process, Signal::KILL).ok();
         }
     });

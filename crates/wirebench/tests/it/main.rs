@@ -11,6 +11,7 @@ mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;
 mod import;
+mod lab;
 mod ladder;
 mod open_loop;
 mod peers;

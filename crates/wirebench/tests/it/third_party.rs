@@ -1,11 +1,11 @@
 //! Runs against servers that we did not write: a misreading of a standard that our client shares with our servers
 //! would pass every other test.
 //!
-//! `tests/third_party` of the repository has them; `cargo xtask check` installs them and says where they are.
+//! They are subjects, in `subjects` of the repository; `cargo xtask check` installs them and says where they are.
 
 use crate::harness::{Ended, Running, Sandbox, record_of, say_skipped};
 use record::{Block, Connections, Counts, MessageKind, RunRecord};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -21,9 +21,8 @@ fn python_websockets_answers_every_message() {
 #[test]
 fn nginx_answers_every_request_and_counted_as_many() {
     let Some(server) = Server::start("nginx") else { return };
-    let file = server.url("http", "/64-bytes.txt");
-    let expected = server.folder.join("www/64-bytes.txt");
-    let get = format!("{file} --method GET --expect @{} --json", expected.display());
+    let file = server.url("http", "/64");
+    let get = format!("{file} --method GET --expect {FILE} --json");
     let before = requests_of_nginx(&server);
 
     let (ended, record) = run(&format!("{get} -n 500 -c 5"));
@@ -41,13 +40,13 @@ fn nginx_answers_every_request_and_counted_as_many() {
 fn nginx_refuses_what_it_does_not_do_and_is_named_for_that() {
     let Some(server) = Server::start("nginx") else { return };
     let sandbox = Sandbox::new();
-    let file = server.url("http", "/64-bytes.txt");
+    let file = server.url("http", "/64");
     #[rustfmt::skip]
     let table = [
         (file.clone(),                                        "refused with status 405: \"<html>"),
         (format!("{file} --method GET --expect nothing"),     "64 bytes came back, expected 7"),
         (format!("{} --method GET", server.url("http", "/none")), "refused with status 404: \"<html>"),
-        (server.url("ws", "/64-bytes.txt"),                   "status 200 instead of an upgrade"),
+        (server.url("ws", "/64"),                             "status 200 instead of an upgrade"),
         (format!("{} --seed 7", server.url("tcp", "")),       r#""HTTP/1.1 400 Bad Request"#),
     ];
     for (line, named) in table {
@@ -65,11 +64,13 @@ fn nginx_answers_inside_both_versions_of_tls_and_resumes_sessions() {
         let folder = sandbox.path().join(key);
         sandbox.run(&format!("certs {key} --key-type {key}")).check(0, &[]);
         let file = |name: &str| folder.join(name).display().to_string();
-        let tls = [("TLS_CERTIFICATE", file("server.pem")), ("TLS_KEY", file("server-key.pem"))];
+        let tls = [
+            ("WIREBENCH_TLS_CERT", file("server.pem")),
+            ("WIREBENCH_TLS_KEY", file("server-key.pem")),
+        ];
         let Some(server) = Server::start_with("nginx", &tls) else { return };
-        let expected = server.folder.join("www/64-bytes.txt");
-        let get = format!("--method GET --expect @{}", expected.display());
-        let url = server.url("https", "/64-bytes.txt");
+        let get = format!("--method GET --expect {FILE}");
+        let url = server.url("https", "/64");
         for version in ["1.2", "1.3"] {
             let trusting = format!("{url} --ca {} --tls-version {version}", file("ca.pem"));
             let (ended, record) = run(&format!("{trusting} {get} --json -n 500 -c 5"));
@@ -90,7 +91,7 @@ fn nginx_answers_inside_both_versions_of_tls_and_resumes_sessions() {
         }
         let untrusted = sandbox.run(&format!("{url} --ca {key}/client.pem {get}"));
         untrusted.check(15, &["is not issued by an authority that we trust", "--ca FILE"]);
-        let plain = sandbox.run(&format!("{} {get}", server.url("http", "/64-bytes.txt")));
+        let plain = sandbox.run(&format!("{} {get}", url.replace("https:", "http:")));
         plain.check(15, &["refused with status 400", "The server speaks TLS: try https://"]);
     }
 }
@@ -127,7 +128,7 @@ fn node_ws_compresses_with_whatever_parameters_are_agreed_on() {
     ];
     let mut ratios = Vec::new();
     for (settings, options) in table {
-        let settings = [("PER_MESSAGE_DEFLATE", settings.to_owned())];
+        let settings = [("WIREBENCH_DEFLATE", settings.to_owned())];
         let Some(server) = Server::start_with("node-ws", &settings) else { return };
         let url = server.url("ws", "/");
         for payload in
@@ -237,7 +238,7 @@ fn only_block(record: &RunRecord) -> &Block {
 /// How many requests nginx says to have had, the one that asks included.
 fn requests_of_nginx(server: &Server) -> u64 {
     use std::io::{Read as _, Write as _};
-    let mut stream = crate::peers::Stream::connect(&server.address).unwrap();
+    let mut stream = crate::peers::Stream::connect(server.address("http")).unwrap();
     stream.write_all(b"GET /status HTTP/1.0\r\n\r\n").unwrap();
     let mut status = String::new();
     stream.read_to_string(&mut status).unwrap();
@@ -246,45 +247,80 @@ fn requests_of_nginx(server: &Server) -> u64 {
     lines.nth(1).unwrap().split_whitespace().nth(2).unwrap().parse().unwrap()
 }
 
-/// A server that we did not write; ended when dropped.
+/// A subject that answers; ended when dropped.
 struct Server {
     _process: Running,
-    folder: PathBuf,
-    address: String,
+    /// What it speaks, and the address of that.
+    services: Vec<(String, String)>,
 }
 
 impl Server {
-    /// Starts it. `None`, and a word about it, where nobody has said that the servers are installed.
+    /// Starts it. `None`, and a word about it, where nobody has said that the subjects are installed.
     fn start(name: &str) -> Option<Self> {
         Self::start_with(name, &[])
     }
 
     /// The same with settings in its environment.
     fn start_with(name: &str, settings: &[(&str, String)]) -> Option<Self> {
-        let folder = installed(name)?;
-        let mut command = Command::new(folder.join("start"));
+        let folder = installed_subjects()?.join(name);
+        let manifest: lab::Manifest =
+            toml::from_str(&std::fs::read_to_string(folder.join("subject.toml")).unwrap()).unwrap();
+        let is_secure = settings.iter().any(|(name, _)| *name == "WIREBENCH_TLS_CERT");
+        let expected = manifest.speaks.iter().filter(|scheme| is_secure || !lab::is_secure(scheme));
+        let [program, arguments @ ..] = &manifest.start[..] else { panic!("{name}: no start") };
+        let beside = folder.join(program);
+        let mut command = Command::new(if beside.exists() { &beside } else { Path::new(program) });
+        command.args(arguments).current_dir(&folder).envs(USUAL.iter().copied());
         command.envs(settings.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Running::start(command);
-        let ready = process.line();
-        let address = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{name}: {ready:?}"));
-        Some(Self { address: address.trim().to_owned(), _process: process, folder })
+        let services = expected.map(|_| {
+            let ready = process.line();
+            let url = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{name}: {ready:?}"));
+            let (scheme, rest) = url.trim().split_once("://").unwrap();
+            (scheme.to_owned(), rest.trim_end_matches('/').to_owned())
+        });
+        let services = services.collect();
+        Some(Self { services, _process: process })
+    }
+
+    /// Where it speaks that; else where it speaks anything.
+    fn address(&self, scheme: &str) -> &str {
+        let of_scheme = self.services.iter().find(|(spoken, _)| spoken == scheme);
+        &of_scheme.unwrap_or(&self.services[0]).1
     }
 
     fn url(&self, scheme: &str, path: &str) -> String {
-        format!("{scheme}://{}{path}", self.address)
+        format!("{scheme}://{}{path}", self.address(scheme))
     }
 }
 
-/// The folder of what is called `name`. `None`, and a word about it, where nobody has said that it is installed.
-pub(crate) fn installed(name: &str) -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
-    let Ok(all) = std::env::var(VARIABLE) else {
-        say_skipped(&format!("{name}: {VARIABLE} is not set; `cargo xtask check` does it"));
-        return None;
-    };
-    Some(PathBuf::from(all).join(name))
+/// Where subjects are installed. `None`, and a word about it, where nobody has said so.
+pub(crate) fn installed_subjects() -> Option<PathBuf> {
+    folder_of("WIREBENCH_INSTALLED", "subjects")
 }
 
-/// Where they are installed, each as `NAME/start`; see `tests/third_party/README.md`.
-const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
+/// The folder of the client that is called `name`. `None`, and a word about it, where nobody has said that it is
+/// installed.
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
+    folder_of("WIREBENCH_THIRD_PARTY", name).map(|all| all.join(name))
+}
+
+fn folder_of(variable: &str, what: &str) -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
+    let Ok(folder) = std::env::var(variable) else {
+        say_skipped(&format!("{what}: {variable} is not set; `cargo xtask check` does it"));
+        return None;
+    };
+    Some(PathBuf::from(folder))
+}
+
+/// What every server subject is told.
+const USUAL: [(&str, &str); 4] = [
+    ("WIREBENCH_HOST", "127.0.0.1"),
+    ("WIREBENCH_PORT", "0"),
+    ("WIREBENCH_MESSAGE_MAX", "16777216"),
+    ("WIREBENCH_BACKLOG", "4096"),
+];
+/// What nginx has at `/64`.
+const FILE: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";

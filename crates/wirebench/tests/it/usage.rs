@@ -2,8 +2,20 @@
 
 use crate::harness::Sandbox;
 
-const COMMANDS: [&str; 9] =
-    ["", "ladder", "run", "sweep", "serve", "certs", "config", "completions", "man"];
+const COMMANDS: [&str; 12] = [
+    "",
+    "ladder",
+    "run",
+    "sweep",
+    "lab",
+    "subjects",
+    "footprint",
+    "serve",
+    "certs",
+    "config",
+    "completions",
+    "man",
+];
 
 #[test]
 fn short_help_fits_a_screen_and_has_three_examples() {
@@ -119,7 +131,7 @@ fn a_typo_gets_a_suggestion() {
         ("serve tcp --listen 8080",      "did you mean 127.0.0.1:8080?"),
         ("serve tcp --listen :8080",     "did you mean 127.0.0.1:8080?"),
         ("completions zhs",              "bash, fish, zsh"),
-        ("man rnu",                      "there are ladder, run, sweep, serve"),
+        ("man rnu",                      "there are ladder, run, sweep, lab"),
     ];
     for (line, suggestion) in table {
         let ended = sandbox.run(line);

@@ -1,0 +1,63 @@
+//! `--export FORMAT=FILE`: a record for other tools, beside the record.
+
+use crate::exit::{Exit, Failure};
+use crate::store;
+use anyhow::anyhow;
+use record::RunRecord;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A file that a record is written to, in a format of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Export {
+    format: Format,
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    GoogleBenchmark,
+    Markdown,
+}
+
+impl Export {
+    /// Writes the file.
+    pub(crate) fn write(&self, record: &RunRecord) -> Result<(), Failure> {
+        let file = self.file.display();
+        let cannot = |what: String| {
+            Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot export to {file}: {what}"))
+        };
+        let text = match self.format {
+            Format::Csv => report::csv(record),
+            Format::GoogleBenchmark => {
+                report::google_benchmark(record).map_err(|error| cannot(error.to_string()))?
+            }
+            Format::Markdown => report::markdown(record),
+        };
+        store::write(&self.file, text.as_bytes()).map_err(|error| cannot(error.to_string()))
+    }
+}
+
+impl FromStr for Export {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, file) = text.split_once('=').unwrap_or((text, ""));
+        let known = FORMATS.into_iter().find(|(name, _)| *name == format);
+        let (_, format) = known.ok_or_else(|| {
+            let names = FORMATS.map(|(name, _)| name).join(", ");
+            format!("no format is called `{format}`; there are {names}")
+        })?;
+        if file.is_empty() {
+            return Err(format!("where to? as in {text}=FILE"));
+        }
+        Ok(Self { format, file: file.into() })
+    }
+}
+
+const FORMATS: [(&str, Format); 3] = [
+    ("csv", Format::Csv),
+    ("google-benchmark", Format::GoogleBenchmark),
+    ("markdown", Format::Markdown),
+];

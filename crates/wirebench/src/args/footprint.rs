@@ -1,0 +1,97 @@
+//! `wirebench footprint SUBJECT…`: what a subject needs to be shipped, measured.
+
+use super::places::Places;
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Label, Terminal};
+use anyhow::Context;
+use lab::State;
+use std::fs;
+use std::path::PathBuf;
+
+/// Weigh subjects: packages, bytes, size and time of a build
+///
+/// Packages are the library with all that it needs, as its registry counts them; installed bytes are those of their
+/// files; a build is timed from clean, with everything fetched before. All of it is asked of the tools or measured here,
+/// nothing is typed in.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Footprint {
+    /// Which
+    #[arg(value_name = "SUBJECT", required_unless_present = "all", conflicts_with = "all")]
+    names: Vec<String>,
+    /// All that are installed
+    #[arg(long)]
+    all: bool,
+    /// Print JSON in place of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    places: Places,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench footprint cpp-libcurl cpp-cpprest
+  wirebench footprint --all
+  wirebench footprint --all --json > footprints.json";
+
+impl Footprint {
+    /// Weighs one after the other, and shows them side by side.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let found = self.places.find()?;
+        let subjects = match self.all {
+            true => found.catalogue.subjects.iter().collect(),
+            false => {
+                self.names.iter().map(|name| found.subject(name)).collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        let (mut all, mut missing) = (Vec::new(), 0);
+        for subject in subjects {
+            let name = &subject.name;
+            let State::Installed(installed) = found.home.state(subject) else {
+                missing += 1;
+                let why = format!(
+                    "{name}: skipped: not installed; `wirebench subjects install {name}` does it"
+                );
+                terminal.say_labelled(Label::Warning, &why);
+                continue;
+            };
+            terminal.say(&format!("{name}: being weighed"));
+            let scratch = Scratch::make(name)?;
+            all.push(lab::footprint(subject, &installed, &scratch.0));
+        }
+        let page = match self.json {
+            true => serde_json::to_string_pretty(&all).context("cannot write JSON")? + "\n",
+            false => report::footprints(&all, &terminal.style()),
+        };
+        terminal.result(&page)?;
+        Ok(match (all.is_empty(), missing) {
+            (_, 0) => Exit::DONE,
+            (true, _) => Exit::UNREACHABLE,
+            (false, _) if self.all => Exit::DONE,
+            (false, _) => Exit::PARTIAL,
+        })
+    }
+}
+
+/// A folder that is gone afterwards.
+pub(super) struct Scratch(pub(super) PathBuf);
+
+impl Scratch {
+    pub(super) fn make(name: &str) -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("wirebench-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}

@@ -1,0 +1,263 @@
+//! `wirebench subjects`: servers and client libraries that others wrote, as programs that can be measured.
+
+mod check;
+mod template;
+
+use super::places::{Found, Places};
+use super::values;
+use crate::exit::{Exit, Failure};
+use crate::signals;
+use crate::terminal::{Label, Talk, Terminal};
+use lab::{InstallError, Role, State, Subject};
+use run::verify::{Check, Outcome};
+use std::sync::atomic::Ordering;
+use template::{Language, Side};
+use units::Nanos;
+
+/// Servers and client libraries that others wrote
+///
+/// Each is a folder with a manifest and one small program in its own language; docs/SUBJECTS.md has how one is added.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::exit_codes(),
+    help_template = super::TEMPLATE,
+)]
+pub(crate) struct Subjects {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench subjects list
+  wirebench subjects new mine --role server --language python
+  wirebench subjects install node-ws netty --packages";
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Show which there are, and which of them are installed
+    List {
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Begin a new one: a manifest and a program that works
+    New(New),
+    /// Ask whether they do what they are to be timed at
+    Check {
+        #[command(flatten)]
+        named: Named,
+        /// How long one may take to be ready
+        #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::some_time)]
+        ready_timeout: Nanos,
+    },
+    /// Install them, with what they need
+    Install {
+        #[command(flatten)]
+        named: Named,
+        /// Install Debian's packages that are missing too
+        #[arg(long)]
+        packages: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct New {
+    /// What it is called: small letters, digits and `-`
+    #[arg(value_name = "NAME", value_parser = template::name)]
+    name: String,
+    /// On which side it stands: server, client
+    #[arg(long, value_name = "ROLE", value_enum, hide_possible_values = true)]
+    role: Side,
+    /// What it is written in: go, javascript, python
+    #[arg(long, value_name = "LANGUAGE", value_enum, hide_possible_values = true)]
+    language: Language,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Which of them.
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// Which
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    names: Vec<String>,
+    /// All that there are; of those that are to be checked, all that are installed
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    places: Places,
+}
+
+impl Subjects {
+    /// Does what was asked for.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        match self.what {
+            What::List { places } => list(&places.find()?, terminal),
+            What::New(new) => new.run(terminal),
+            What::Check { named, ready_timeout } => check(&named, ready_timeout, terminal),
+            What::Install { named, packages } => install(&named, packages, terminal),
+        }
+    }
+}
+
+/// What there is, a line each.
+fn list(found: &Found, terminal: &Terminal) -> Result<Exit, Failure> {
+    let mut rows =
+        vec![["NAME", "ROLE", "LANGUAGE", "LIBRARY", "SPEAKS", "INSTALLED"].map(str::to_owned)];
+    for subject in &found.catalogue.subjects {
+        let manifest = &subject.manifest;
+        let role = match manifest.role {
+            Role::Client => "client",
+            Role::Server => "server",
+        };
+        let installed = match found.home.state(subject) {
+            State::Installed(_) => "yes",
+            State::NotInstalled => "no",
+            State::Outdated => "another version of it",
+        };
+        rows.push([
+            subject.name.clone(),
+            role.to_owned(),
+            manifest.language.clone(),
+            format!("{} {}", manifest.library, manifest.version),
+            manifest.speaks.join(" "),
+            installed.to_owned(),
+        ]);
+    }
+    terminal.result(&table(&rows))?;
+    for broken in &found.catalogue.broken {
+        terminal.say_labelled(Label::Warning, &broken.to_string());
+    }
+    Ok(if found.catalogue.broken.is_empty() { Exit::DONE } else { Exit::PARTIAL })
+}
+
+impl New {
+    /// Writes the files, and says what comes next.
+    fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let folder = self.places.folder().join(&self.name);
+        template::write(self.language, self.role, &folder)?;
+        let (folder, name) = (folder.display(), &self.name);
+        terminal.result(&format!("{}\n", report::escape(&folder.to_string())))?;
+        let next = format!("wirebench subjects install {name} && wirebench subjects check {name}");
+        terminal.say_labelled(Label::Next, &next);
+        Ok(Exit::DONE)
+    }
+}
+
+/// Installs what is named, one after the other; what cannot be is said, and the others still are.
+fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, Failure> {
+    let found = named.places.find()?;
+    let wish = signals::listen()?;
+    let (mut done, mut failed) = (0, broken(named, &found, terminal));
+    for subject in subjects(named, &found)? {
+        let signal = wish.signal.load(Ordering::Relaxed);
+        if signal != 0 {
+            return Ok(Exit::of_signal(i32::try_from(signal).unwrap_or(-1)));
+        }
+        let name = &subject.name;
+        match found.install(subject, packages, terminal) {
+            Ok(folder) => {
+                done += 1;
+                let folder = report::escape(&folder.display().to_string());
+                terminal.result(&format!("{name} {folder}\n"))?;
+            }
+            Err(error @ InstallError::Unreachable { .. }) => {
+                failed += 1;
+                terminal.say_labelled(Label::Warning, &format!("{name}: skipped: {error}"));
+            }
+            Err(error) => {
+                failed += 1;
+                terminal.say_labelled(Label::Error, &format!("{name}: {error}"));
+            }
+        }
+    }
+    Ok(match (done, failed) {
+        (_, 0) => Exit::DONE,
+        (0, _) => Exit::UNREACHABLE,
+        _ => Exit::PARTIAL,
+    })
+}
+
+/// Asks each whether it does what it is to be timed at.
+fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exit, Failure> {
+    let found = named.places.find()?;
+    let wish = signals::listen()?;
+    let mut failed = broken(named, &found, terminal);
+    for subject in subjects(named, &found)? {
+        let State::Installed(folder) = found.home.state(subject) else {
+            if !named.all {
+                failed += 1;
+            }
+            let name = &subject.name;
+            let why = format!(
+                "{name}: skipped: not installed; `wirebench subjects install {name}` does it"
+            );
+            terminal.say_labelled(Label::Warning, &why);
+            continue;
+        };
+        let checks = check::subject(subject, &found.home, &folder, ready_timeout, &wish.signal);
+        let failures = checks.iter().filter(|check| check.failure().is_some()).count();
+        terminal.result(&page(&subject.name, &checks, terminal.talk == Talk::Verbose))?;
+        failed += usize::from(failures > 0);
+        let signal = wish.signal.load(Ordering::Relaxed);
+        if signal != 0 {
+            return Ok(Exit::of_signal(i32::try_from(signal).unwrap_or(-1)));
+        }
+    }
+    Ok(if failed == 0 { Exit::DONE } else { Exit::INVALID })
+}
+
+/// What came of the checks of a subject: what failed, what was not asked, and, if that is wanted, what passed.
+fn page(name: &str, checks: &[Check], with_passed: bool) -> String {
+    let passed = checks.iter().filter(|check| check.outcome == Outcome::Passed).count();
+    let failures = checks.iter().any(|check| check.failure().is_some());
+    let verdict = if failures { "FAILED" } else { "ok" };
+    let mut lines = vec![format!("{name}: {verdict}, {passed} checks passed")];
+    for Check { what, outcome } in checks {
+        match outcome {
+            Outcome::Failed(why) => {
+                lines.extend(format!("  {what}: FAILED: {why}").lines().map(str::to_owned));
+            }
+            Outcome::NotAsked(why) => lines.push(format!("  {what}: not asked, because {why}")),
+            Outcome::Passed if with_passed => lines.push(format!("  {what}: ok")),
+            Outcome::Passed => {}
+        }
+    }
+    lines.iter().map(|line| report::escape(line) + "\n").collect()
+}
+
+/// Those that are named, or all.
+fn subjects<'a>(named: &Named, found: &'a Found) -> Result<Vec<&'a Subject>, Failure> {
+    if named.all {
+        return Ok(found.catalogue.subjects.iter().collect());
+    }
+    let is_broken =
+        |name: &String| found.catalogue.broken.iter().any(|broken| broken.name == *name);
+    named.names.iter().filter(|name| !is_broken(name)).map(|name| found.subject(name)).collect()
+}
+
+/// Says what is wrong with manifests among what is named; how many there are.
+fn broken(named: &Named, found: &Found, terminal: &Terminal) -> usize {
+    let is_named = |name: &String| named.all || named.names.contains(name);
+    let broken = found.catalogue.broken.iter().filter(|broken| is_named(&broken.name));
+    broken.map(|broken| terminal.say_labelled(Label::Error, &broken.to_string())).count()
+}
+
+/// Columns, each as wide as its widest cell.
+fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let mut page = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(column, cell)| format!("{cell:<width$}", width = width(column)))
+            .collect();
+        page += report::escape(cells.join("  ").trim_end()).as_ref();
+        page.push('\n');
+    }
+    page
+}

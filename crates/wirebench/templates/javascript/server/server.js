@@ -1,0 +1,25 @@
+// A TCP echo on Node's own net. Put the library that is to be measured in its place.
+'use strict';
+const net = require('net');
+
+const { WIREBENCH_HOST, WIREBENCH_PORT, WIREBENCH_BACKLOG, WIREBENCH_REPLY } = process.env;
+const reply = Buffer.from(WIREBENCH_REPLY ?? '');
+
+const server = net.createServer({ noDelay: true }, (socket) => {
+  let owed = 0;
+  socket.on('data', (data) => {
+    if (reply.length === 0) {
+      socket.write(data);
+      return;
+    }
+    // As many bytes as the reply has are one message.
+    owed += data.length;
+    for (; owed >= reply.length; owed -= reply.length) socket.write(reply);
+  });
+  socket.on('error', () => socket.destroy());
+});
+
+server.listen({ host: WIREBENCH_HOST, port: Number(WIREBENCH_PORT), backlog: Number(WIREBENCH_BACKLOG) }, () => {
+  console.log(`ready tcp://${WIREBENCH_HOST}:${server.address().port}`);
+});
+process.on('SIGTERM', () => process.exit(0));

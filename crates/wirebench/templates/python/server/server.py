@@ -1,0 +1,38 @@
+"""A TCP echo on asyncio streams. Put the library that is to be measured in its place."""
+
+import asyncio
+import os
+import signal
+
+HOST = os.environ["WIREBENCH_HOST"]
+PORT = int(os.environ["WIREBENCH_PORT"])
+BACKLOG = int(os.environ["WIREBENCH_BACKLOG"])
+REPLY = os.environ.get("WIREBENCH_REPLY", "").encode()
+
+
+async def echo(reader, writer):
+    owed = 0
+    try:
+        while data := await reader.read(65536):
+            if REPLY:
+                # As many bytes as the reply has are one message.
+                count, owed = divmod(owed + len(data), len(REPLY))
+                data = REPLY * count
+            writer.write(data)
+            await writer.drain()
+    except ConnectionError:
+        pass  # who leaves at once is gone all the same
+    finally:
+        writer.close()
+
+
+async def main():
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    server = await asyncio.start_server(echo, HOST, PORT, backlog=BACKLOG)
+    port = server.sockets[0].getsockname()[1]
+    print(f"ready tcp://{HOST}:{port}", flush=True)
+    await stop.wait()
+
+
+asyncio.run(main())

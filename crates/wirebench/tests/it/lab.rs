@@ -1,0 +1,447 @@
+//! Subjects and labs: what is installed can be measured, what misbehaves is named, and nothing is left running.
+
+use crate::harness::{Ended as How, Running, Sandbox, record_of, say_skipped};
+use crate::third_party::installed_subjects;
+use record::{Ended, Kind, RunRecord};
+use rustix::process::Signal;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn every_subject_that_is_installed_passes_its_checks() {
+    let Some(installed) = installed_subjects() else { return };
+    let sandbox = Sandbox::new();
+    let mut failed = Vec::new();
+    for name in all_subjects() {
+        if is_skipped(&name, &installed) {
+            continue;
+        }
+        let line = format!(
+            "subjects check {name} --subjects {} --installed {}",
+            subjects().display(),
+            installed.display()
+        );
+        let checked = run(&sandbox, &line);
+        if checked.code != Some(0) {
+            failed.push(checked);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn every_subject_that_is_installed_is_measured() {
+    let Some(installed) = installed_subjects() else { return };
+    let sandbox = Sandbox::new();
+    let file = repository().join("experiments/smoke/lab.toml");
+    let line = format!(
+        "lab {} --quick --json --subjects {} --installed {}",
+        file.display(),
+        subjects().display(),
+        installed.display()
+    );
+    let ended = Running::start_with_patience(command(&sandbox, &line), SMOKE_PATIENCE).wait();
+    ended.check_measured(&[]);
+    let record = record_of(&ended.stdout);
+    let failed: Vec<_> = record.blocks.iter().filter(|block| block.failed.is_some()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let lab = record.lab.as_ref().unwrap();
+    let left_out: Vec<&str> = lab.left_out.iter().map(|left| left.name.as_str()).collect();
+    assert!(left_out.is_empty() || left_out == ["ratchet"], "{:?}", lab.left_out);
+    for name in all_subjects().iter().filter(|name| !left_out.contains(&name.as_str())) {
+        let is_it =
+            |subject: &Option<record::Subject>| subject.as_ref().is_some_and(|it| it.name == *name);
+        let took_part =
+            record.plan.workloads.iter().any(|it| is_it(&it.server) || is_it(&it.client));
+        assert!(took_part, "experiments/smoke/lab.toml has no row of {name}");
+    }
+    assert_nothing_runs_in(&installed);
+}
+
+#[test]
+fn the_published_labs_name_subjects_that_there_are() {
+    let sandbox = Sandbox::new();
+    for name in ["accelbyte", "cargomedia", "kifi"] {
+        let file = repository().join(format!("experiments/published/{name}.toml"));
+        // Nothing is installed there: what is left is row zero, and what is ours.
+        let line = format!(
+            "lab {} --rounds 1 --block 1ms --only embedded,none --subjects {} --installed {}",
+            file.display(),
+            subjects().display(),
+            sandbox.path().display()
+        );
+        let ended = run(&sandbox, &line);
+        if name == "accelbyte" {
+            // In that one nothing is ours.
+            ended.check(2, &["nothing in it is called so"]);
+        } else {
+            ended.check_measured(&[]);
+        }
+    }
+}
+
+#[test]
+fn a_new_subject_passes_its_checks_and_is_measured_at_once() {
+    let sandbox = Sandbox::new();
+    let mut rows = String::new();
+    for (language, program) in [("python", "python3"), ("javascript", "node"), ("go", "go")] {
+        if sandbox.other(program, "version").env("PATH", path()).output().is_err() {
+            say_skipped(&format!("there is no {program}"));
+            continue;
+        }
+        for role in ["server", "client"] {
+            let name = format!("{language}-{role}");
+            run(&sandbox, &format!("subjects new {name} --role {role} --language {language}"))
+                .check(0, &["next: "]);
+            run(&sandbox, &format!("subjects install {name}")).check(0, &["being installed"]);
+            let checked = run(&sandbox, &format!("subjects check {name}"));
+            checked.check(0, &[]);
+            assert!(checked.stdout.contains(&format!("{name}: ok, ")), "{checked:?}");
+        }
+        rows += &format!(
+            "[[row]]\nserver = '{language}-server'\nclient = ['wirebench', '{language}-client']\ntransport = 'tcp'\n"
+        );
+    }
+    let listed = run(&sandbox, "subjects list");
+    listed.check(0, &[]);
+    assert!(listed.stdout.starts_with("NAME"), "{listed:?}");
+    if rows.is_empty() {
+        return;
+    }
+    let record = measured(&sandbox, &rows, "--quick");
+    assert!(
+        record.blocks.iter().all(|block| block.failed.is_none() && block.counts.ok > 0),
+        "{record:?}"
+    );
+    assert!(record.lab.unwrap().left_out.is_empty());
+    assert_eq!(record.ended, Ended::Completed);
+    run(&sandbox, "subjects new python-server --role server --language python")
+        .check(2, &["is there already"]);
+}
+
+#[test]
+fn a_manifest_with_errors_is_named_with_its_place_and_the_others_are_measured() {
+    let sandbox = Sandbox::new();
+    python(&sandbox, "good", "server", &[]);
+    python(&sandbox, "bad", "server", &[]);
+    change(&sandbox, "bad/subject.toml", "speaks =", "speeks =");
+    run(&sandbox, "subjects install good").check(0, &[]);
+    let place = "bad/subject.toml:10:1: ";
+    run(&sandbox, "subjects list").check(13, &[place, "speeks", "speaks"]);
+    run(&sandbox, "subjects install bad").check(15, &[place]);
+    let ended = lab(&sandbox, "[[row]]\nserver = ['good', 'bad']\ntransport = 'tcp'\n", "");
+    ended.check_measured(&["bad is left out", place]);
+    assert!(ended.stdout.contains("left out: bad") || ended.stdout.contains("bad"), "{ended:?}");
+    run(&sandbox, "subjects check god").check(2, &["god", "good"]);
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_brings_it_and_the_others_are_measured() {
+    let sandbox = Sandbox::new();
+    python(&sandbox, "good", "server", &[]);
+    python(&sandbox, "needy", "server", &[]);
+    change(
+        &sandbox,
+        "needy/subject.toml",
+        "[\"python3\"]\npackages = [\"python3\"]",
+        "[\"no-such-tool\"]\npackages = [\"no-such-package\"]",
+    );
+    let installed = run(&sandbox, "subjects install --all");
+    installed.check(13, &["needy: ", "no-such-tool", "apt-get install", "no-such-package"]);
+    let record = measured(&sandbox, "[[row]]\nserver = ['good', 'needy']\ntransport = 'tcp'\n", "");
+    assert_eq!(record.ended, Ended::Partial { reason: "left out: needy".to_owned() });
+    let left_out = &record.lab.as_ref().unwrap().left_out;
+    assert!(left_out[0].reason.contains("wirebench subjects install needy"), "{left_out:?}");
+    assert_eq!(names_of(&record), ["tcp", "good tcp"]);
+}
+
+#[test]
+fn a_server_that_misbehaves_is_failed_with_the_reason_and_the_others_are_measured() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let at_port = format!("HOST, {port}, backlog");
+    #[rustfmt::skip]
+    let table: [(&str, Changes<'_>, &str); 6] = [
+        ("quitter", &[("async def main():", "raise SystemExit('no use')\nasync def main():")],      "no use"),
+        ("garbage", &[("    print(f\"ready", "    print('Listening!', flush=True)\n    print(f\"ready")], "Listening!"),
+        ("wrong",   &[("writer.write(data)", "writer.write(data[::-1].replace(b'a', b'b'))")],       "echo of"),
+        ("squeeze", &[("HOST, PORT, backlog", &at_port)],                                            "is taken"),
+        ("mortal",  &[("    owed = 0", "    owed, left = 0, 5"), ("            await writer.drain()", DIES)], "exit"),
+        ("chatty",  &[("            await writer.drain()", CHATTERS)],                               ""),
+    ];
+    let sandbox = Sandbox::new();
+    python(&sandbox, "good", "server", &[]);
+    for (name, changes, _) in table {
+        python(&sandbox, name, "server", changes);
+    }
+    run(&sandbox, "subjects install --all").check(0, &[]);
+    let all: Vec<String> = table.iter().map(|(name, ..)| format!("'{name}'")).collect();
+    let rows = format!("[[row]]\nserver = ['good', {}]\ntransport = 'tcp'\n", all.join(", "));
+    let record = measured(&sandbox, &rows, "");
+    for (name, _, reason) in table {
+        let index = index_of(&record, &format!("{name} tcp"));
+        for block in record.blocks.iter().filter(|block| block.workload == index) {
+            let failed = block.failed.as_deref().unwrap_or_default();
+            // What ends in the middle takes its connections with it.
+            if block.connections.lost > 0 && name == "mortal" {
+                continue;
+            }
+            assert!(
+                failed.contains(reason) && failed.is_empty() == reason.is_empty(),
+                "{name}: {block:?}"
+            );
+        }
+    }
+    let good = index_of(&record, "good tcp");
+    let blocks = || record.blocks.iter().filter(|block| block.workload == good);
+    assert!(blocks().all(|block| block.failed.is_none() && block.counts.ok > 0), "{record:?}");
+    assert_nothing_runs_in(sandbox.path());
+}
+
+#[test]
+fn a_server_that_is_never_ready_is_waited_for_as_long_as_was_said() {
+    let sandbox = Sandbox::new();
+    python(
+        &sandbox,
+        "silent",
+        "server",
+        &[("    print(f\"ready", "    str(f\"ready"), (", flush=True)", ")")],
+    );
+    run(&sandbox, "subjects install silent").check(0, &[]);
+    let checked = run(&sandbox, "subjects check silent --ready-timeout 1s");
+    checked.check(12, &[]);
+    assert!(checked.stdout.contains("did not say `ready tcp://…` within 1 s"), "{checked:?}");
+    assert_nothing_runs_in(sandbox.path());
+}
+
+#[test]
+fn a_client_that_misbehaves_is_failed_with_the_reason() {
+    #[rustfmt::skip]
+    let table: [(&str, Changes<'_>, &str); 4] = [
+        ("garbage", &[("        print(\"cpu_ns\", self.cpu)", "        print('cpu time', self.cpu)")],  "cpu time"),
+        ("boaster", &[("print(\"ok\", len(", "print(\"ok\", 7 + len(")],                              "ok"),
+        ("mortal",  &[("        print(\"cpu_ns\", self.cpu)", "        os._exit(3)")],                  "3"),
+        ("stranger", &[("        print(\"measuring\", flush=True)", "        print(\"unsupported of course\", flush=True)\n        os._exit(0)")], "of course"),
+    ];
+    let sandbox = Sandbox::new();
+    for (name, changes, _) in table {
+        python(&sandbox, name, "client", changes);
+    }
+    run(&sandbox, "subjects install --all").check(0, &[]);
+    let all: Vec<String> = table.iter().map(|(name, ..)| format!("'{name}'")).collect();
+    let rows =
+        format!("[[row]]\nserver = 'embedded'\nclient = [{}]\ntransport = 'tcp'\n", all.join(", "));
+    let record = measured(&sandbox, &rows, "");
+    for (name, _, reason) in table {
+        let index = index_of(&record, &format!("{name} to embedded tcp"));
+        for block in record.blocks.iter().filter(|block| block.workload == index) {
+            let failed = block.failed.as_deref().unwrap_or_default();
+            assert!(failed.contains(reason), "{name}: {failed:?}");
+        }
+    }
+    assert_nothing_runs_in(sandbox.path());
+}
+
+#[test]
+fn children_of_a_subject_are_ended_with_it_and_told_of() {
+    let sandbox = Sandbox::new();
+    let fork = "import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)\nasync def main():";
+    python(&sandbox, "parent", "server", &[("async def main():", fork)]);
+    run(&sandbox, "subjects install parent").check(0, &[]);
+    let record = measured(&sandbox, "[[row]]\nserver = 'parent'\ntransport = 'tcp'\n", "");
+    assert!(record.blocks.iter().all(|block| block.failed.is_none()), "{record:?}");
+    assert_nothing_runs_in(sandbox.path());
+}
+
+#[test]
+fn an_interrupted_lab_leaves_nothing_running_and_goes_on_where_it_was() {
+    for (signal, code) in
+        [(Signal::INT, Some(130)), (Signal::TERM, Some(143)), (Signal::KILL, None)]
+    {
+        let sandbox = Sandbox::new();
+        python(&sandbox, "server", "server", &[]);
+        python(&sandbox, "client", "client", &[]);
+        run(&sandbox, "subjects install --all").check(0, &[]);
+        let rows = "[[row]]\nserver = ['server', 'embedded']\nclient = ['wirebench', 'client']\ntransport = 'tcp'\n";
+        write_lab(&sandbox, rows);
+        let line = "lab x.toml --rounds 6 --block 150ms -v";
+        let mut lab = Running::start(command(&sandbox, line));
+        lab.wait_for_word("block 3/30 ");
+        lab.send(signal);
+        let ended = lab.wait();
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert_nothing_runs_in(sandbox.path());
+        if let Some(code) = code {
+            ended.check(code, &["the same command goes on where this one stopped"]);
+            let [record] = &sandbox.records()[..] else { panic!("no record") };
+            assert!(matches!(record.ended, Ended::Interrupted { .. }));
+        }
+
+        let again = run(&sandbox, line);
+        again.check_measured(&["goes on where it was interrupted"]);
+        let last = sandbox.records().into_iter().max_by_key(|record| record.blocks.len()).unwrap();
+        assert_eq!((last.kind, last.blocks.len()), (Kind::Lab, 30));
+        let left = fs::read_dir(sandbox.path().join(".wirebench/lab")).unwrap().count();
+        assert_eq!(left, 0, "a lab that is done leaves no journal");
+    }
+}
+
+#[test]
+fn what_a_file_should_not_say_is_named_with_its_place() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("subjects")).unwrap();
+    #[rustfmt::skip]
+    let table = [
+        ("[[row]]\nserver = 'nobody'\ntransport = 'ws'\n",                  "x.toml:8:10: ", "nobody"),
+        ("[[row]]\nserver = 'embedded'\ntransport = 'wss'\nbase = 'x'\n",   "x.toml:10:8: ", "no row is called `x`"),
+        ("[[row]]\nserver = 'embedded'\ntransprot = 'ws'\n",                "x.toml:9:1: ",  "unknown field `transprot`"),
+        ("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nrun = ['--sise', '5B']\n", "x.toml: embedded ws: ", "--size"),
+    ];
+    for (rows, place, what) in table {
+        let ended = lab(&sandbox, rows, "");
+        ended.check(2, &[place, what]);
+        ended.check_no_result();
+    }
+    run(&sandbox, "lab none.toml").check(2, &["cannot read none.toml"]);
+    assert_eq!(sandbox.records(), []);
+}
+
+#[test]
+fn a_lab_is_exported_for_other_tools() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("subjects")).unwrap();
+    let rows = "[[row]]\nserver = 'embedded'\ntransport = 'ws'\n";
+    let exports = "--export csv=x.csv --export markdown=x.md --export google-benchmark=x.json";
+    lab(&sandbox, rows, exports).check_measured(&[]);
+    let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
+    assert!(read("x.csv").contains("embedded ws"));
+    assert!(read("x.md").contains("embedded ws"));
+    assert!(read("x.json").contains("\"context\""));
+    lab(&sandbox, rows, "--export xml=x").check(2, &["no format is called `xml`"]);
+    lab(&sandbox, rows, "--export csv=none/x.csv").check(74, &["cannot export to none/x.csv"]);
+}
+
+/// The template of Python with `changes`, each a text and what takes its place.
+fn python(sandbox: &Sandbox, name: &str, role: &str, changes: Changes<'_>) {
+    run(sandbox, &format!("subjects new {name} --role {role} --language python")).check(0, &[]);
+    for (from, to) in changes {
+        change(sandbox, &format!("{name}/{role}.py"), from, to);
+    }
+}
+
+fn change(sandbox: &Sandbox, file: &str, from: &str, to: &str) {
+    let path = sandbox.path().join("subjects").join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{file} has no {from:?}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+/// Runs a lab of these rows to its end.
+fn lab(sandbox: &Sandbox, rows: &str, options: &str) -> How {
+    write_lab(sandbox, rows);
+    run(sandbox, &format!("lab x.toml {options}"))
+}
+
+fn write_lab(sandbox: &Sandbox, rows: &str) {
+    let head = "question = 'x?'\nrounds = 2\nblock = '50ms'\n[[load]]\nname = 'l'\nrun = ['-c', '2', '--size', '16B']\n";
+    fs::write(sandbox.path().join("x.toml"), format!("{head}{rows}")).unwrap();
+}
+
+/// The record of a lab of these rows.
+fn measured(sandbox: &Sandbox, rows: &str, options: &str) -> RunRecord {
+    let ended = lab(sandbox, rows, &format!("--json {options}"));
+    ended.check_measured(&[]);
+    record_of(&ended.stdout)
+}
+
+fn run(sandbox: &Sandbox, line: &str) -> How {
+    Running::start(command(sandbox, line)).wait()
+}
+
+/// The program, which finds other programs, and installs below the sandbox.
+fn command(sandbox: &Sandbox, line: &str) -> Command {
+    let mut command = sandbox.command(line);
+    command.env("PATH", path()).env("HOME", std::env::var_os("HOME").unwrap_or_default());
+    let folder = |name: &str| sandbox.path().join(name);
+    command.env("WIREBENCH_SUBJECTS", folder("subjects"));
+    command.env("WIREBENCH_INSTALLED", folder("installed"));
+    command
+}
+
+fn path() -> std::ffi::OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn subjects() -> PathBuf {
+    repository().join("subjects")
+}
+
+/// The names of all that the repository has.
+fn all_subjects() -> Vec<String> {
+    let catalogue = lab::Catalogue::read(&subjects()).unwrap();
+    assert_eq!(catalogue.broken, []);
+    catalogue.subjects.into_iter().map(|subject| subject.name).collect()
+}
+
+/// Whether it is the one whose registry need not be there, and is not.
+fn is_skipped(name: &str, installed: &Path) -> bool {
+    let skipped = name == "ratchet" && !installed.join(name).join("vendor").exists();
+    if skipped {
+        say_skipped("ratchet: Packagist not reached");
+    }
+    skipped
+}
+
+fn names_of(record: &RunRecord) -> Vec<&str> {
+    record.plan.workloads.iter().map(|workload| workload.name.as_str()).collect()
+}
+
+fn index_of(record: &RunRecord, name: &str) -> usize {
+    let names = names_of(record);
+    names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no {name} in {names:?}"))
+}
+
+/// That no process works in a folder, once those that are ending have had their time.
+fn assert_nothing_runs_in(folder: &Path) {
+    let folder = folder.canonicalize().unwrap();
+    let mut left = working_in(&folder);
+    for _ in 0..LOOKS {
+        if left.is_empty() {
+            return;
+        }
+        engine::clock::sleep(units::Nanos::from_millis(20));
+        left = working_in(&folder);
+    }
+    assert_eq!(left, Vec::<String>::new());
+}
+
+/// The command lines of the processes whose directory is in `folder`.
+fn working_in(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap() {
+        let process = entry.unwrap().path();
+        if fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder)) {
+            found.push(fs::read_to_string(process.join("cmdline")).unwrap_or_default());
+        }
+    }
+    found
+}
+
+/// What takes the place of what in a program.
+type Changes<'a> = &'a [(&'a str, &'a str)];
+
+/// A server that ends after some messages.
+const DIES: &str = "            await writer.drain()\n            left -= 1\n            if left == 0:\n                os._exit(3)";
+/// A server that logs each message at length.
+const CHATTERS: &str = "            await writer.drain()\n            os.write(2, b'a message came, and went\\n' * 100)";
+/// A smoke run starts some fifty processes, virtual machines among them.
+const SMOKE_PATIENCE: Duration = Duration::from_secs(600);
+/// So often it is looked whether all have ended: for 10 s.
+const LOOKS: usize = 500;
