@@ -1,4 +1,4 @@
-module wirebench.subjects/go-coder
+module wirebench.subjects/echo
 
 go 1.25
 

@@ -1,4 +1,4 @@
-module wirebench.subjects/go-gorilla
+module wirebench.subjects/echo
 
 go 1.25
 

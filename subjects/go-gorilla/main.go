@@ -6,95 +6,29 @@
 package main
 
 import (
-	"crypto/tls"
-	"fmt"
-	"log"
-	"net"
 	"net/http"
-	"os"
-	"os/signal"
-	"runtime/debug"
-	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/gorilla/websocket"
+	server "wirebench.subjects/echo/go"
 )
 
+var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+
 func main() {
-	if len(os.Args) > 1 {
-		fmt.Println(version("github.com/gorilla/websocket"))
+	server.Run("github.com/gorilla/websocket", echo)
+}
+
+func echo(settings server.Settings, response http.ResponseWriter, request *http.Request) {
+	peer, err := upgrader.Upgrade(response, request, nil)
+	if err != nil {
 		return
 	}
-	messageMax, err := strconv.ParseInt(variable("WIREBENCH_MESSAGE_MAX", "16777216"), 10, 64)
-	if err != nil {
-		log.Fatal(err)
-	}
-	text, fixed := os.LookupEnv("WIREBENCH_REPLY")
-	reply := []byte(text)
-	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	handler := func(response http.ResponseWriter, request *http.Request) {
-		peer, err := upgrader.Upgrade(response, request, nil)
-		if err != nil {
+	defer peer.Close()
+	peer.SetReadLimit(settings.MessageMax)
+	for {
+		kind, message, err := peer.ReadMessage()
+		if err != nil || peer.WriteMessage(kind, settings.Answer(message)) != nil {
 			return
 		}
-		defer peer.Close()
-		peer.SetReadLimit(messageMax)
-		for {
-			kind, message, err := peer.ReadMessage()
-			if err != nil {
-				return
-			}
-			if fixed {
-				message = reply
-			}
-			if peer.WriteMessage(kind, message) != nil {
-				return
-			}
-		}
 	}
-	serve("ws", listen(variable("WIREBENCH_PORT", "0")), handler)
-	if certificate, wanted := os.LookupEnv("WIREBENCH_TLS_CERT"); wanted {
-		pair, err := tls.LoadX509KeyPair(certificate, os.Getenv("WIREBENCH_TLS_KEY"))
-		if err != nil {
-			log.Fatal(err)
-		}
-		config := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
-		serve("wss", tls.NewListener(listen("0"), config), handler)
-	}
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM)
-	<-end
-}
-
-func listen(port string) net.Listener {
-	listener, err := net.Listen("tcp4", net.JoinHostPort(variable("WIREBENCH_HOST", "127.0.0.1"), port))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return listener
-}
-
-func serve(scheme string, listener net.Listener, handler http.HandlerFunc) {
-	go func() { log.Fatal(http.Serve(listener, handler)) }()
-	fmt.Printf("ready %s://%s/\n", scheme, listener.Addr())
-}
-
-func variable(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
-}
-
-// version is that of a module that was built in.
-func version(module string) string {
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, dependency := range build.Deps {
-			if dependency.Path == module {
-				return strings.TrimPrefix(dependency.Version, "v")
-			}
-		}
-	}
-	return "?"
 }
