@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Weigh subjects: packages, bytes, size and time of a build
 ///
 /// Packages are the library with all that it needs, as its registry counts them; installed bytes are those of their
-/// files; a build is timed from clean, with everything fetched before. All of it is asked of the tools or measured here,
-/// nothing is typed in.
+/// files; a build is timed from clean, with everything fetched before. All of it is asked of the tools or measured
+/// here, nothing is typed in.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -215,15 +215,25 @@ fn page(name: &str, checks: &[Check], with_passed: bool) -> String {
     let failures = checks.iter().any(|check| check.failure().is_some());
     let verdict = if failures { "FAILED" } else { "ok" };
     let mut lines = vec![format!("{name}: {verdict}, {passed} checks passed")];
+    // Of what is not asked for the same reason, one is named.
+    let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
     for Check { what, outcome } in checks {
         match outcome {
             Outcome::Failed(why) => {
                 lines.extend(format!("  {what}: FAILED: {why}").lines().map(str::to_owned));
             }
-            Outcome::NotAsked(why) => lines.push(format!("  {what}: not asked, because {why}")),
+            Outcome::NotAsked(why) => match reasons.iter_mut().find(|(_, reason, _)| reason == why)
+            {
+                Some((_, _, more)) => *more += 1,
+                None => reasons.push((what, why, 0)),
+            },
             Outcome::Passed if with_passed => lines.push(format!("  {what}: ok")),
             Outcome::Passed => {}
         }
+    }
+    for (what, why, more) in reasons {
+        let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+        lines.push(format!("  {what}{more}: not asked, because {why}"));
     }
     lines.iter().map(|line| report::escape(line) + "\n").collect()
 }

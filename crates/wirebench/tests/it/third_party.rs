@@ -268,8 +268,9 @@ impl Server {
         let is_secure = settings.iter().any(|(name, _)| *name == "WIREBENCH_TLS_CERT");
         let expected = manifest.speaks.iter().filter(|scheme| is_secure || !lab::is_secure(scheme));
         let [program, arguments @ ..] = &manifest.start[..] else { panic!("{name}: no start") };
+        let is_beside = program.contains('/');
         let beside = folder.join(program);
-        let mut command = Command::new(if beside.exists() { &beside } else { Path::new(program) });
+        let mut command = Command::new(if is_beside { &beside } else { Path::new(program) });
         command.args(arguments).current_dir(&folder).envs(USUAL.iter().copied());
         command.envs(settings.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
