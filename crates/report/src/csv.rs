@@ -2,7 +2,7 @@
 //! numbers in full.
 
 use crate::escape::escape;
-use crate::lab::rows::{Group, Row, p50_ns, server_bytes};
+use crate::lab::rows::{Group, Row, message_ns, server_bytes};
 use crate::steps;
 use crate::verdict;
 use record::{Estimate, Kind, PerMetric, RunRecord, Verdict};
@@ -57,7 +57,7 @@ fn cells(record: &RunRecord, verdict: &Verdict, row: &Row<'_>, group: &Group<'_>
         }
     }
     let zero = group.zero().filter(|zero| zero.index != row.index);
-    let ratio = zero.and_then(|zero| row.to(zero, p50_ns));
+    let ratio = zero.and_then(|zero| row.to(zero, message_ns));
     let ends = ratio.and_then(|ratio| ratio.interval);
     let optional = |value: Option<f64>| value.map_or_else(String::new, number);
     cells.extend([
@@ -133,12 +133,5 @@ const BEFORE: [&str; 8] = [
     "blocks_failed",
 ];
 
-const AFTER: [&str; 7] = [
-    "baseline",
-    "p50_ratio",
-    "p50_ratio_low",
-    "p50_ratio_high",
-    "server_memory_bytes",
-    "believed",
-    "failed",
-];
+const AFTER: [&str; 7] =
+    ["baseline", "ratio", "ratio_low", "ratio_high", "server_memory_bytes", "believed", "failed"];

@@ -1,7 +1,7 @@
 //! Ratios to the baseline with their intervals, one below the other: what a ladder says, as a drawing.
 
 use crate::escape::{columns, cut, escape};
-use crate::lab::rows::{Group, Ratio, p50_ns};
+use crate::lab::rows::{Group, Ratio, message_ns};
 use crate::number;
 use crate::svg::{self, Place, xml};
 use crate::verdict;
@@ -35,8 +35,8 @@ pub(crate) fn draw(record: &RunRecord, place: Place) -> Vec<Forest> {
         let verdict = verdict::of(record);
         for group in Group::all(record, &verdict) {
             let Some(zero) = group.zero().filter(|zero| zero.is_allowed) else { continue };
-            let ranked = group.ranked(p50_ns).into_iter();
-            let rows = ranked.filter_map(|row| Some((row.name.clone(), row.to(zero, p50_ns)?)));
+            let ranked = group.ranked(message_ns).into_iter();
+            let rows = ranked.filter_map(|row| Some((row.name.clone(), row.to(zero, message_ns)?)));
             add(&group.load, zero.base_name(), rows.collect());
         }
         return all;

@@ -41,8 +41,12 @@ pub(crate) fn added(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
 
 /// `wss = ws + TLS`; `None` for what the plan does not have.
 fn equation(record: &RunRecord, added: &Added) -> Option<String> {
-    let name = |index: usize| Some(escape(&record.plan.workloads.get(index)?.name));
-    Some(format!("{} = {} + {}", name(added.workload)?, name(added.base)?, escape(&added.layer)))
+    let name = |index: usize| Some(record.plan.workloads.get(index)?.name.as_str());
+    let (whole, base) = (name(added.workload)?, name(added.base)?);
+    // What both names end in, a load, is said once.
+    let load = whole.rsplit_once(" @ ").map(|(_, load)| format!(" @ {load}"));
+    let base = load.and_then(|load| base.strip_suffix(&load)).unwrap_or(base);
+    Some(format!("{} = {} + {}", escape(whole), escape(base), escape(&added.layer)))
 }
 
 fn cells(added: &Added) -> String {

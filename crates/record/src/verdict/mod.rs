@@ -21,8 +21,8 @@
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
 //!   way to it
-//! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains.
-//!   Next: the server's turns
+//! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains;
+//!   invalid: half of the connections had no reply at all. Next: the server's turns
 //! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, a difference below what

@@ -15,6 +15,9 @@ const FAIR_MIN: f64 = 0.5;
 /// connection in three million. It also asks for 100 replies before half of the median is unlikely.
 const FAIR_SIGMAS: f64 = 5.0;
 
+/// Replies for each connection on average, of which the median connection has some by any chance.
+const STARVED_MEAN_MIN: f64 = 10.0;
+
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     [failures(subject), unanswered(subject), unreliable(subject), unfair(subject)]
         .into_iter()
@@ -118,6 +121,18 @@ fn unfair(subject: &Subject<'_>) -> Option<Reason> {
     subject.reason(rule, |block| {
         let fairness = block.fairness?;
         let (min, median) = (float(fairness.replies_min), float(fairness.replies_median));
+        let mean = float(block.counts.ok) / float(fairness.connections.max(1));
+        if fairness.replies_median == 0 && mean > STARVED_MEAN_MIN {
+            // Times are of those that were served, and no longer of all.
+            return Some(Finding {
+                level: Level::Invalid,
+                weight: mean,
+                evidence: format!(
+                    "half of the {} connections or more had no reply, the others {} in all",
+                    fairness.connections, block.counts.ok
+                ),
+            });
+        }
         let by_chance = median - FAIR_SIGMAS * median.sqrt();
         (min < FAIR_MIN * median && min < by_chance).then(|| Finding {
             level: Level::Degraded,

@@ -1,10 +1,10 @@
 //! What a lab comes to at one glance: who is fastest, who takes the least CPU time, by how much, and whether the one
 //! that comes next is shown to differ at all.
 
-use super::rows::{Group, Metric, Row, cpu_us, p50_ns};
+use super::rows::{Group, Metric, Row, cpu_us, message_ns, message_words};
 use crate::number;
 use crate::words;
-use record::{Lifetime, RunRecord};
+use record::RunRecord;
 
 /// An answer, and what the number two has to say to it.
 pub(crate) struct Answer {
@@ -20,10 +20,10 @@ pub(crate) struct Answer {
 
 /// The answers of a group; none if nothing was measured but what all are compared with.
 pub(crate) fn answers(group: &Group<'_>) -> Vec<Answer> {
-    let times: fn(f64) -> String = |ns| format!("p50 {}", number::time(ns));
-    let cpu: fn(f64) -> String =
-        |us| format!("{} a message, both sides together", number::micros(us));
-    [answer(group, "fastest", p50_ns, times), answer(group, "least CPU", cpu_us, cpu)]
+    let what = group.rows.first().map_or("", |row| message_words(row.workload));
+    let times = |ns: f64| format!("{what} {}", number::time(ns));
+    let cpu = |us: f64| format!("{} a message, both sides together", number::micros(us));
+    [answer(group, "fastest", message_ns, &times), answer(group, "least CPU", cpu_us, &cpu)]
         .into_iter()
         .flatten()
         .collect()
@@ -33,7 +33,7 @@ fn answer(
     group: &Group<'_>,
     label: &'static str,
     metric: Metric,
-    show: fn(f64) -> String,
+    show: &dyn Fn(f64) -> String,
 ) -> Option<Answer> {
     let ranked = group.ranked(metric);
     let first = ranked.first()?;
@@ -66,13 +66,10 @@ fn against(next: &Row<'_>, first: &Row<'_>, metric: Metric) -> Option<String> {
 /// The answer in one sentence, of the first load that has one; unescaped.
 pub(crate) fn conclusion(groups: &[Group<'_>]) -> Option<String> {
     let (group, first, ranked) = groups.iter().find_map(|group| {
-        let ranked = group.ranked(p50_ns);
+        let ranked = group.ranked(message_ns);
         Some((group, *ranked.first()?, ranked))
     })?;
-    let what = match first.workload.lifetime {
-        Lifetime::Long => "round trip",
-        Lifetime::RoundTrips(_) => "life of a client",
-    };
+    let what = message_words(first.workload);
     let count = match ranked.len() {
         1 => "alone".to_owned(),
         count => format!("the fastest of {count}"),
@@ -80,16 +77,16 @@ pub(crate) fn conclusion(groups: &[Group<'_>]) -> Option<String> {
     let zero = group
         .zero()
         .filter(|zero| zero.is_allowed)
-        .and_then(|zero| Some(format!(" of {}", zero.base_name())).zip(first.to(zero, p50_ns)));
+        .and_then(|zero| Some(format!(" of {}", zero.base_name())).zip(first.to(zero, message_ns)));
     let ratio = zero.map_or_else(String::new, |(of, ratio)| format!(", {}{of}", ratio.cell()));
-    let next = ranked.get(1).and_then(|next| against(next, first, p50_ns));
+    let next = ranked.get(1).and_then(|next| against(next, first, message_ns));
     let next = next.map_or_else(String::new, |next| format!("; {next}"));
     Some(format!(
-        "On this machine {} is {count} at {}, {} ({what} p50 {}{ratio}){next}.",
+        "On this machine {} is {count} at {}, {} ({what} {}{ratio}){next}.",
         first.name,
         words::size(first.workload),
         words::condition(first.workload),
-        number::time(first.median(p50_ns)?)
+        number::time(first.median(message_ns)?)
     ))
 }
 

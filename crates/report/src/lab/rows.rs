@@ -66,9 +66,25 @@ impl Ratio {
 /// A number that blocks have.
 pub(crate) type Metric = fn(&Workload, &Block) -> Option<f64>;
 
-/// The median of the times that results are made of.
-pub(crate) fn p50_ns(workload: &Workload, block: &Block) -> Option<f64> {
-    Some(number::float(times(workload, block)?.p50_ns?))
+/// What a message takes, which is what rows are ranked and compared by: of an open loop the median response time, of
+/// short-lived clients their median life, and of a closed loop the mean round trip by Little's law: what is in flight by
+/// the throughput. A median would favour a server that answers some connections at once and lets the others wait.
+pub(crate) fn message_ns(workload: &Workload, block: &Block) -> Option<f64> {
+    if block.open_loop.is_some() || workload.lifetime != Lifetime::Long {
+        return Some(number::float(times(workload, block)?.p50_ns?));
+    }
+    let all = workload.connections.saturating_mul(workload.in_flight.into());
+    let in_flight = workload.in_flight_max.map_or(all, |max| all.min(max.into()));
+    (block.messages_per_s > 0.0).then(|| number::float(in_flight) * 1e9 / block.messages_per_s)
+}
+
+/// What [`message_ns`] is, in words.
+pub(crate) fn message_words(workload: &Workload) -> &'static str {
+    match workload.lifetime {
+        _ if !workload.arrival.is_closed() => "p50 response time",
+        Lifetime::Long => "mean round trip",
+        Lifetime::RoundTrips(_) => "p50 life",
+    }
 }
 
 /// Their mean.

@@ -7,6 +7,7 @@ use crate::chart::Table;
 use crate::escape::escape;
 use crate::number::{self, MISSING};
 use record::{Block, Footprint, Kind, Lifetime, Phases, RunRecord, Summary, View};
+use std::collections::BTreeMap;
 
 /// A table, and what is needed to read it. Cells and captions are escaped, notes are not.
 pub(crate) struct Section {
@@ -56,6 +57,7 @@ pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
         Some(workload) if workload.lifetime != Lifetime::Long => "times are whole lives of clients",
         Some(_) | None => "round trips",
     };
+    let compared = group.rows.first().map_or("", |row| rows::message_words(row.workload));
     let table = Table {
         caption: escape(&format!("{}; {times}", glance::heading(record, group))),
         head: heads(&[
@@ -67,7 +69,7 @@ pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
             "CPU us client",
             "CPU us server",
             "memory server",
-            &format!("p50 to {to} [interval]"),
+            &format!("{} to {to} [interval]", compared.split(' ').next().unwrap_or_default()),
         ]),
         rows: order.iter().map(row).collect(),
     };
@@ -78,7 +80,7 @@ pub(crate) fn cells(record: &RunRecord, group: &Group<'_>) -> Section {
 fn rank(group: &Group<'_>, row: &Row<'_>) -> f64 {
     match row.result {
         _ if Some(row.index) == group.zero => -1.0,
-        Some(_) if row.is_allowed => row.median(rows::p50_ns).unwrap_or(f64::MAX),
+        Some(_) if row.is_allowed => row.median(rows::message_ns).unwrap_or(f64::MAX),
         Some(_) | None => f64::INFINITY,
     }
 }
@@ -90,7 +92,7 @@ fn ratio(row: &Row<'_>, zero: Option<&Row<'_>>) -> String {
         _ if row.result.is_none() => "failed, see below".to_owned(),
         _ if !row.is_allowed => "invalid".to_owned(),
         Some(zero) if zero.is_allowed => {
-            row.to(zero, rows::p50_ns).map_or_else(|| MISSING.to_owned(), rows::Ratio::cell)
+            row.to(zero, rows::message_ns).map_or_else(|| MISSING.to_owned(), rows::Ratio::cell)
         }
         Some(_) | None => MISSING.to_owned(),
     }
@@ -100,7 +102,8 @@ fn ratio(row: &Row<'_>, zero: Option<&Row<'_>>) -> String {
 fn not_shown(group: &Group<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut add = |row: &Row<'_>, base: &Row<'_>, says_more: bool| {
-        let Some(ratio) = row.to(base, rows::p50_ns).filter(|_| row.is_allowed && base.is_allowed)
+        let Some(ratio) =
+            row.to(base, rows::message_ns).filter(|_| row.is_allowed && base.is_allowed)
         else {
             return;
         };
@@ -479,7 +482,7 @@ fn memory(groups: &[Group<'_>]) -> Section {
 fn clients(groups: &[Group<'_>]) -> Section {
     let mut all = Vec::new();
     for group in groups {
-        let ranked = group.ranked(rows::p50_ns);
+        let ranked = group.ranked(rows::message_ns);
         for ours in ranked.iter().filter(|row| row.workload.client.is_none()) {
             let is_other = |row: &&&Row<'_>| {
                 let (one, other) = (row.workload, ours.workload);
@@ -491,7 +494,7 @@ fn clients(groups: &[Group<'_>]) -> Section {
             };
             let fastest = ranked.iter().find(is_other);
             let Some((fastest, ratio)) =
-                fastest.and_then(|row| Some((row, ours.to(row, rows::p50_ns)?)))
+                fastest.and_then(|row| Some((row, ours.to(row, rows::message_ns)?)))
             else {
                 continue;
             };
@@ -508,7 +511,7 @@ fn clients(groups: &[Group<'_>]) -> Section {
     }
     Section {
         table: Table {
-            caption: "Our own client by the fastest other one on the same server, p50".to_owned(),
+            caption: "Our own client by the fastest other one on the same server".to_owned(),
             head: heads(&["row", "fastest other", "ratio", "so"]),
             rows: all,
         },
@@ -542,10 +545,15 @@ pub(crate) fn footprints(all: &[Footprint]) -> Section {
             .to_owned(),
     ];
     for it in all {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (field, reason) in &it.missing {
             let field = field.trim_end_matches("_bytes").trim_end_matches("_ns");
-            notes.push(format!("{MISSING} {}, {field}: {reason}", it.subject));
+            reasons.entry(reason).or_default().push(field);
         }
+        let note = |(reason, fields): (&str, Vec<&str>)| {
+            format!("{MISSING} {}, {}: {reason}", it.subject, fields.join(", "))
+        };
+        notes.extend(reasons.into_iter().map(note));
     }
     Section {
         table: Table {

@@ -130,7 +130,7 @@ fn markdown_has_the_answers_and_the_tables() {
 
         **64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms each; round trips**
 
-        | row | p50 us | p90 us | p99 us | messages /s | CPU us client | CPU us server | memory server | p50 to raw TCP \[interval\] |
+        | row | p50 us | p90 us | p99 us | messages /s | CPU us client | CPU us server | memory server | mean to raw TCP \[interval\] |
         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
         | tcp | 254 | 301 | 412 | 191 k | 5.10 | 5.00 | - | baseline |
         | ws | 270 | 319 | 437 | 180 k | 5.41 | 5.30 | - | 1.00x |

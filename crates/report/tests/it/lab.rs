@@ -12,8 +12,7 @@ fn the_page_of_a_lab_answers_first_and_shows_its_views_after() {
 
 #[test]
 fn the_answer_is_one_sentence() {
-    expect![[r#"
-        On this machine netty is the fastest of 4 at 4 B, 50 connections, one message in flight (round trip p50 200 us, 2.00x [2.00, 2.02] of raw TCP); no difference is shown to node-ws: 1.00x [1.00, 1.01]; 0.7 % would have shown."#]]
+    expect!["On this machine netty is the fastest of 4 at 4 B, 50 connections, one message in flight (mean round trip 210 us, 2.00x [2.00, 2.02] of raw TCP); no difference is shown to node-ws: 1.00x [1.00, 1.01]; 0.7 % would have shown."]
     .assert_eq(&report::conclusion(&records::lab()).unwrap());
 }
 
@@ -23,7 +22,7 @@ fn few_blocks_have_no_interval_and_say_so() {
     record.blocks.retain(|block| block.round < 3);
     let page = page(&record);
     for words in [
-        "fastest        netty: p50 200 us, 2.00x of raw TCP\n",
+        "fastest        netty: mean round trip 210 us, 2.00x of raw TCP\n",
         "node-ws comes next, with 1.00x of that, in too few blocks for an\n",
         "lives: 6 of 6 pairs of rows have too few blocks for an interval",
     ] {
@@ -45,10 +44,14 @@ fn what_the_verdict_takes_away_is_no_answer() {
     };
     record.verdict = Some(Verdict { level: Level::Invalid, reasons: vec![reason(1), reason(6)] });
     let page = page(&record);
-    assert!(page.contains("fastest        node-ws: p50 201 us, 2.01x [1.99, 2.01] of raw TCP"));
+    assert!(
+        page.contains(
+            "fastest        node-ws: mean round trip 211 us, 2.01x [1.99, 2.01] of raw TCP"
+        )
+    );
     assert!(row(&page, "netty").ends_with(" 40 MB invalid"), "{page}");
     // Of the second load, what all are compared with.
-    assert!(page.contains("fastest        netty: p50 320 us\n"), "{page}");
+    assert!(page.contains("fastest        netty: p50 life 320 us\n"), "{page}");
 }
 
 #[test]
@@ -127,7 +130,7 @@ fn one_load_leaves_names_as_they_are() {
     record.plan.workloads.truncate(6);
     record.blocks.retain(|block| block.workload < 6);
     record.results.retain(|result| result.workload < 6);
-    assert!(page(&record).contains("fastest        netty, pings: p50 200 us"));
+    assert!(page(&record).contains("fastest        netty, pings: mean round trip 210 us"));
 }
 
 #[test]
