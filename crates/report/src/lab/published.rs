@@ -41,7 +41,7 @@ pub(crate) fn sections(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section>
     sections
 }
 
-/// The fields of a kind that were published, and the rows that have one of them.
+/// The fields of a kind that were published, and the rows that have the first of them.
 fn table(
     record: &RunRecord,
     groups: &[Group<'_>],
@@ -50,6 +50,7 @@ fn table(
     source: &str,
 ) -> Table {
     let has = |field: &Field, row: &PublishedRow| (field.there)(row).is_some();
+    let first = fields.first();
     let fields: Vec<&Field> =
         fields.iter().filter(|field| all.iter().any(|row| has(field, row))).collect();
     let row = |row: &PublishedRow| {
@@ -61,7 +62,8 @@ fn table(
                 Here::Of(of) => of(found),
                 Here::ToBase => {
                     row.ratio?;
-                    Some(wall_us(found)? / wall_us(here(record, groups, base(all, row)?)?)?)
+                    let base = here(record, groups, base(all, row)?)?;
+                    Some(found.median(rows::message_ns)? / base.median(rows::message_ns)?)
                 }
             });
             cells.extend([there, ours.map_or_else(|| MISSING.to_owned(), field.show)]);
@@ -77,7 +79,7 @@ fn table(
         head: heads(&head.iter().map(String::as_str).collect::<Vec<_>>()),
         rows: all
             .iter()
-            .filter(|row| fields.iter().any(|field| has(field, row)))
+            .filter(|row| first.is_some_and(|first| has(first, row)))
             .map(row)
             .collect(),
     }
@@ -118,18 +120,25 @@ struct Field {
 
 enum Here {
     Of(fn(&Row<'_>) -> Option<f64>),
-    /// The mean wall time by that of the published base.
+    /// What a message takes by that of the published base.
     ToBase,
 }
 
+/// By how much a row is more than the base.
+const RATIO: Field =
+    Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase, show: number::three };
+
 /// What was published together is one table.
 const KINDS: [&[Field]; 3] = [
-    &[Field {
-        name: "wall by messages, us",
-        there: |row| row.wall_per_message_us,
-        here: Here::Of(|row| row.median(rows::wall_per_message_us)),
-        show: number::micros_cell,
-    }],
+    &[
+        Field {
+            name: "wall by messages, us",
+            there: |row| row.wall_per_message_us,
+            here: Here::Of(|row| row.median(rows::wall_per_message_us)),
+            show: number::micros_cell,
+        },
+        RATIO,
+    ],
     &[
         Field {
             name: "Min, ms",
@@ -169,7 +178,7 @@ const KINDS: [&[Field]; 3] = [
             here: Here::Of(cpu_us),
             show: number::micros_cell,
         },
-        Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase, show: number::three },
+        RATIO,
     ],
 ];
 

@@ -67,8 +67,8 @@ impl Ratio {
 pub(crate) type Metric = fn(&Workload, &Block) -> Option<f64>;
 
 /// What a message takes, which is what rows are ranked and compared by: of an open loop the median response time, of
-/// short-lived clients their median life, and of a closed loop the mean round trip by Little's law: what is in flight by
-/// the throughput. A median would favour a server that answers some connections at once and lets the others wait.
+/// short-lived clients their median life, and of a closed loop the mean round trip by Little's law: what is in flight
+/// by the throughput. A median would favour a server that answers some connections at once and lets others wait.
 pub(crate) fn message_ns(workload: &Workload, block: &Block) -> Option<f64> {
     if block.open_loop.is_some() || workload.lifetime != Lifetime::Long {
         return Some(number::float(times(workload, block)?.p50_ns?));
