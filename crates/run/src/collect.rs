@@ -539,6 +539,19 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
     }
 }
 
+/// A block that failed while it ran: what was counted until then is kept, and nothing is made of its times.
+pub(crate) fn failed_midway(block: Block, reason: String) -> Block {
+    let place = Place { workload: block.workload, round: block.round };
+    Block {
+        measured_ns: block.measured_ns,
+        counts: block.counts,
+        connections: block.connections,
+        errors: block.errors,
+        little: Little::NotChecked { reason: "the block failed".to_owned() },
+        ..failed(place, Instant(block.started_at_ns), reason)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,7 +76,7 @@ fn ended(signal: usize, blocks: &[Block]) -> Ended {
         (lost, "connections failed or were lost"),
         (bad, "messages failed, timed out or were not sent"),
         (unfinished, "messages were still in flight at the end of the drain"),
-        (failed as u64, "blocks could not be run"),
+        (failed as u64, "blocks failed"),
     ] {
         if count > 0 {
             reasons.push(format!("{count} {what}"));

@@ -6,14 +6,14 @@ use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
-use crate::{Host, News, Progress, RunError, Url};
+use crate::{Host, News, Progress, RunError, Url, collect};
 use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
-use record::{Block, Counts, Environment, Kind, Subject, WarmUp, Warning};
+use record::{Block, Environment, Kind, Subject, WarmUp, Warning};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
@@ -216,7 +216,7 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
-        if let Some(died) = self.servers.of_mut(measurement).and_then(Standing::died) {
+        if let Some(died) = self.servers.of_mut(measurement).and_then(Standing::died_before) {
             self.servers.start_again(measurement, &died)?;
             let key = Key::of(measurement);
             for (index, other) in plan.measurements.iter().enumerate() {
@@ -232,11 +232,12 @@ impl SetUp {
         Ok(())
     }
 
-    /// What is left of a block of `measurement` when its server is looked at again.
+    /// What is left of a block of `measurement` when its server is looked at again. It has failed if its server is a
+    /// subject that has ended meanwhile, or that answered nothing and is ended for that; what was counted is kept.
     ///
     /// # Errors
     ///
-    /// It is a subject that has ended meanwhile, or that answered nothing and is ended for that.
+    /// Why there is none: the server's end if that is it.
     pub(crate) fn survived(
         &mut self,
         measurement: &Measurement,
@@ -246,21 +247,23 @@ impl SetUp {
             return block;
         }
         let Some(standing) = self.servers.of_mut(measurement) else { return block };
-        let is_whole = block.as_ref().is_ok_and(|block| {
-            block.counts.ok == block.counts.planned && block.connections.lost == 0
-        });
-        let died = if is_whole { standing.died() } else { standing.died_just_now() };
-        if let Some(died) = died {
-            return Err(died);
+        if let Some(died) = standing.died_in(block.as_ref().ok()) {
+            return match block {
+                Ok(block) => Ok(collect::failed_midway(block, died)),
+                Err(_) => Err(died),
+            };
         }
-        if let Ok(Block { counts: Counts { ok: 0, sent: 1.., .. }, errors, .. }) = &block {
-            let example = errors.first().map_or_else(String::new, |error| {
-                format!(", {} x {}, first: {}", error.count, error.class, error.example)
-            });
-            standing.end();
-            return Err(format!("the server answered no message as it should{example}"));
+        match block {
+            Ok(block) if block.counts.ok == 0 && block.counts.sent > 0 => {
+                let example = block.errors.first().map_or_else(String::new, |error| {
+                    format!(", {} x {}, first: {}", error.count, error.class, error.example)
+                });
+                standing.end();
+                let reason = format!("the server answered no message as it should{example}");
+                Ok(collect::failed_midway(block, reason))
+            }
+            block => block,
         }
-        block
     }
 
     /// The turn of a measurement is over.

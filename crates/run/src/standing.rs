@@ -8,6 +8,7 @@ use crate::processes::Processes;
 use crate::servers::{self, Server};
 use crate::{RunError, Scheme, Url};
 use lab::{Home, ServerSettings};
+use record::Block;
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -143,13 +144,32 @@ impl Standing {
 }
 
 impl Standing {
-    /// The same after a block in which something went wrong: a subject's end takes a moment to be seen.
-    pub(crate) fn died_just_now(&mut self) -> Option<String> {
+    /// What became of it before a block: one of which no process is left is about to be seen to have ended.
+    pub(crate) fn died_before(&mut self) -> Option<String> {
+        self.died_within(0)
+    }
+
+    /// What became of it during a block; `None` for a block: it came to nothing. A subject's end takes a moment to be
+    /// seen, longer where it took its connections with it while others wanted the CPU.
+    pub(crate) fn died_in(&mut self, block: Option<&Block>) -> Option<String> {
+        let Some(Block { counts, connections, .. }) = block else {
+            return self.died_within(END_POLLS);
+        };
+        let has_lost = connections.lost + connections.failed > 0;
+        match counts.ok == counts.planned {
+            _ if has_lost => self.died_within(END_POLLS_LOST),
+            true if counts.ok > 0 => self.died(),
+            _ => self.died_within(END_POLLS),
+        }
+    }
+
+    /// Looks so many times, and more often while none of its processes is left.
+    fn died_within(&mut self, polls: u32) -> Option<String> {
         for poll in 0..END_POLLS_MAX {
             let died = self.died();
             let is_ending = match &self.who {
                 Who::Embedded(_) => false,
-                Who::Subject(server) => server.process().pids().is_empty() || poll < END_POLLS,
+                Who::Subject(server) => poll < polls || server.process().pids().is_empty(),
             };
             if died.is_some() || !is_ending {
                 return died;
@@ -315,9 +335,11 @@ pub(crate) fn last_words(said: &str) -> String {
 /// How many lines of it, and how many characters.
 const LAST_LINES: usize = 3;
 const LAST_WORDS_LEN_MAX: usize = 400;
-/// How often, and how many times, its end is looked for: for 0.1 s, and for 3 s while none of its processes is left.
+/// How often, and how many times, its end is looked for: for 0.1 s, for 1 s where connections were lost, and for 3 s while
+/// none of its processes is left.
 const END_POLL: Nanos = Nanos::from_millis(5);
 const END_POLLS: u32 = 20;
+const END_POLLS_LOST: u32 = 200;
 const END_POLLS_MAX: u32 = 600;
 /// A subject that has ended is started again once.
 const STARTS_MAX: u32 = 2;

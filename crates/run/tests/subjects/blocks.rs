@@ -72,8 +72,24 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     assert!(failures.iter().all(|failure| failure.contains("exit code 3")), "{failures:?}");
     assert!(failures[0].ends_with("the last it said: out of luck"), "{failures:?}");
     assert_eq!((failures.len(), dying.pids().len()), (4, 2));
+    for block in &record.blocks[..2] {
+        let what = (block.counts.check(), block.connections.lost, &block.round_trip);
+        assert_eq!(what, (Ok(()), 1, &None), "{block:?}");
+        assert!((1..100).contains(&block.counts.ok), "what came before is counted: {block:?}");
+    }
+    assert_eq!(record.results[0].blocks_failed, 4);
     let verdict = record.verdict.unwrap();
     assert_eq!(verdict.reasons[0].code, "nothing_succeeded");
+
+    // Others want the CPU while it ends.
+    let slow = (
+        "                os._exit(3)",
+        "                connection.shutdown(2)\n                import time\n                time.sleep(0.3)\n                os._exit(3)",
+    );
+    let dying = Script::server(&[("DIES_AFTER = None", "DIES_AFTER = 100"), slow]);
+    let record = execute(&plan(vec![measurement("dying", dying.as_peer())], 1));
+    let failure = &self::failures(&record, 0)[0];
+    assert!(failure.contains("exit code 3") && failure.ends_with("out of luck"), "{record:?}");
 
     // It dies in the first block alone.
     let once =

@@ -118,7 +118,7 @@ pub(super) fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
 
 /// How the program ends after this record.
 fn exit(record: &RunRecord) -> Exit {
-    let succeeded = record.blocks.iter().any(|block| block.counts.ok > 0);
+    let succeeded = record.blocks.iter().any(|block| block.failed.is_none() && block.counts.ok > 0);
     exit_of(&record.ended, succeeded, level(record))
 }
 
