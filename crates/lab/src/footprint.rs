@@ -1,10 +1,12 @@
 //! What a subject needs to be shipped: packages with all that they need, bytes, the size and the time of a build.
 //!
 //! Everything is asked of the tools that brought it, or measured on the files that lie there; what cannot be asked says
-//! why. `registries` has a module's worth of functions for each kind of package, `weigh` adds files up.
+//! why. `registries` has a module's worth of functions for each kind of package, `weigh` adds files up, `kept` has what
+//! was measured before.
 //!
 //! Start reading at [`footprint`].
 
+mod kept;
 mod registries;
 mod weigh;
 
@@ -24,12 +26,7 @@ use units::Nanos;
 /// with everything fetched before: from its first command's start to its last one's end, by the wall clock.
 pub fn footprint(subject: &Subject, installed: &Path, scratch: &Path) -> record::Footprint {
     let manifest = &subject.manifest;
-    let mut found = record::Footprint {
-        subject: subject.name.clone(),
-        library: format!("{} {}", manifest.library, manifest.version),
-        from: manifest.from.name().to_owned(),
-        ..record::Footprint::default()
-    };
+    let mut found = of_nothing(subject);
     match registries::packages(manifest, installed, scratch) {
         Ok(Packages { count, installed_bytes, download_bytes, floor_bytes }) => {
             found.packages = Some(count);
@@ -42,8 +39,8 @@ pub fn footprint(subject: &Subject, installed: &Path, scratch: &Path) -> record:
             }
         }
         Err(reason) => {
-            for field in ["packages", "installed_bytes", "download_bytes"] {
-                found.missing.insert(field.to_owned(), reason.clone());
+            for field in &FIELDS[..3] {
+                found.missing.insert((*field).to_owned(), reason.clone());
             }
         }
     }
@@ -56,6 +53,22 @@ pub fn footprint(subject: &Subject, installed: &Path, scratch: &Path) -> record:
         Err(reason) => drop(found.missing.insert("build_ns".to_owned(), reason)),
     }
     found
+}
+
+/// Of a subject that is not weighed: nothing of it is known, because of `reason`.
+pub fn not_weighed(subject: &Subject, reason: &str) -> record::Footprint {
+    let missing = FIELDS.iter().map(|field| ((*field).to_owned(), reason.to_owned()));
+    record::Footprint { missing: missing.collect(), ..of_nothing(subject) }
+}
+
+fn of_nothing(subject: &Subject) -> record::Footprint {
+    let manifest = &subject.manifest;
+    record::Footprint {
+        subject: subject.name.clone(),
+        library: format!("{} {}", manifest.library, manifest.version),
+        from: manifest.from.name().to_owned(),
+        ..record::Footprint::default()
+    }
 }
 
 /// The size of what the build makes.
@@ -117,6 +130,10 @@ fn output(command: &mut Command) -> Result<String, String> {
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word");
     Err(format!("{name} failed ({}): {last}", ended.status))
 }
+
+/// What is measured of every subject.
+const FIELDS: [&str; 5] =
+    ["packages", "installed_bytes", "download_bytes", "program_bytes", "build_ns"];
 
 #[cfg(test)]
 mod tests {

@@ -45,6 +45,12 @@ impl Home {
         }
     }
 
+    /// What tells `subject` as it is installed from any other; `None` unless it is installed as it is now.
+    pub(crate) fn stamp(&self, subject: &Subject) -> Option<String> {
+        let State::Installed(folder) = self.state(subject) else { return None };
+        Some(std::fs::read_to_string(folder.join(STAMP)).ok()?.trim().to_owned())
+    }
+
     /// Installs `subject` from nothing, unless it is installed as it is now, and says where. Each step is told before
     /// it is done. Waits for whoever installs the same one at this time.
     ///

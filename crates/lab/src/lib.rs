@@ -29,7 +29,7 @@ mod server;
 
 pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
 pub use client::{Client, ClientError};
-pub use footprint::footprint;
+pub use footprint::{footprint, not_weighed};
 pub use home::{Home, InstallError, Options, State, VersionError};
 pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
 pub use manifest::{From, Limits, Manifest, Needs, Role};

@@ -335,8 +335,8 @@ pub(crate) fn last_words(said: &str) -> String {
 /// How many lines of it, and how many characters.
 const LAST_LINES: usize = 3;
 const LAST_WORDS_LEN_MAX: usize = 400;
-/// How often, and how many times, its end is looked for: for 0.1 s, for 1 s where connections were lost, and for 3 s while
-/// none of its processes is left.
+/// How often, and how many times, its end is looked for: for 0.1 s, for 1 s where connections were lost, and for 3 s
+/// while none of its processes is left.
 const END_POLL: Nanos = Nanos::from_millis(5);
 const END_POLLS: u32 = 20;
 const END_POLLS_LOST: u32 = 200;

@@ -47,8 +47,13 @@ fn debian(manifest: &Manifest, scratch: &Path) -> Result<Packages, String> {
     // Without what they need: that is why they are only unpacked.
     all.extend(needs.unpacked.iter().cloned());
     let declared = declared(&all)?;
-    let language = if all.contains("libc6-dev") { "libc6-dev" } else { "libc6" };
-    let floor = self::declared(&closure(&[language.to_owned()], &status)?)?;
+    let of_language = match needs.unpacked.is_empty() {
+        true if all.contains("libc6-dev") => &["libc6-dev".to_owned()][..],
+        true => &["libc6".to_owned()],
+        // The library is what is unpacked, and the others are what it runs on.
+        false => &needs.packages,
+    };
+    let floor = self::declared(&closure(of_language, &status)?)?;
     if declared.count < all.len() as u64 {
         return Err(format!(
             "{} of {} packages declare their size; `apt-get update` fetches the lists",
@@ -158,15 +163,28 @@ fn composer(installed: &Path) -> Result<Packages, String> {
 
 /// Modules of Go that the program is linked from, by the size of the sources.
 fn go(installed: &Path) -> Result<Packages, String> {
-    let format =
-        "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Dir}}{{end}}{{end}}{{end}}";
+    let format = "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}{{end}}{{end}}{{end}}";
     let list = output(
         Command::new("go").args(["list", "-deps", "-f", format, "."]).current_dir(installed),
     )?;
     let modules: BTreeSet<&str> = list.lines().filter(|line| !line.is_empty()).collect();
-    let installed_bytes =
-        modules.iter().map(|folder| weigh::bytes(Path::new(folder))).sum::<Result<u64, _>>()?;
-    Ok(Packages { count: modules.len() as u64, installed_bytes, ..Packages::default() })
+    let mut sum = Packages { download_bytes: Some(0), ..Packages::default() };
+    for module in modules {
+        // What was downloaded before is only named.
+        let mut name = Command::new("go");
+        name.args(["mod", "download", "-json", module]).env("GOPROXY", "off");
+        let said = output(name.current_dir(installed))?;
+        let facts: Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
+        let weight = |field: &str| {
+            let path = facts[field].as_str().ok_or_else(|| format!("{module} has no {field}"))?;
+            weigh::bytes(Path::new(path))
+        };
+        sum.count += 1;
+        sum.installed_bytes += weight("Dir")?;
+        let fetched = weight("Zip").ok();
+        sum.download_bytes = sum.download_bytes.zip(fetched).map(|(sum, bytes)| sum + bytes);
+    }
+    Ok(sum)
 }
 
 /// Maven's: the archives that the program runs with.

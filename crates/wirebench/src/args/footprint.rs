@@ -4,15 +4,15 @@ use super::places::Places;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use anyhow::Context;
-use lab::State;
+use lab::{Home, State, Subject};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Weigh subjects: packages, bytes, size and time of a build
 ///
 /// Packages are the library with all that it needs, as its registry counts them; installed bytes are those of their
 /// files; a build is timed from clean, with everything fetched before. All of it is asked of the tools or measured
-/// here, nothing is typed in.
+/// here, nothing is typed in. It is kept until the subject changes, for labs that show footprints.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -61,9 +61,9 @@ impl Footprint {
                 terminal.say_labelled(Label::Warning, &why);
                 continue;
             };
-            terminal.say(&format!("{name}: being weighed"));
-            let scratch = Scratch::make(name)?;
-            all.push(lab::footprint(subject, &installed, &scratch.0));
+            let footprint = weigh(subject, &installed, terminal)?;
+            keep(&found.home, subject, &footprint, terminal);
+            all.push(footprint);
         }
         let page = match self.json {
             true => serde_json::to_string_pretty(&all).context("cannot write JSON")? + "\n",
@@ -76,6 +76,31 @@ impl Footprint {
             (false, _) if self.all => Exit::DONE,
             (false, _) => Exit::PARTIAL,
         })
+    }
+}
+
+/// Weighs a subject, and says so.
+pub(super) fn weigh(
+    subject: &Subject,
+    installed: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<record::Footprint> {
+    let name = &subject.name;
+    terminal.say(&format!("{name}: being weighed"));
+    let scratch = Scratch::make(name)?;
+    Ok(lab::footprint(subject, installed, &scratch.0))
+}
+
+/// Keeps what a subject weighs, for labs.
+pub(super) fn keep(
+    home: &Home,
+    subject: &Subject,
+    footprint: &record::Footprint,
+    terminal: &Terminal,
+) {
+    if let Err(error) = home.keep_footprint(subject, footprint) {
+        let why = format!("{}: what it weighs is not kept for labs: {error}", subject.name);
+        terminal.say_labelled(Label::Warning, &why);
     }
 }
 

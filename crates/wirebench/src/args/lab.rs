@@ -11,9 +11,9 @@ use crate::config::Settings;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use definition::{Definition, Source};
-use lab::{InstallError, NoSuchSubject, State, Subject};
+use lab::{Home, InstallError, NoSuchSubject, State, Subject};
 use matrix::{Asked, Cell, Matrix};
-use record::{Ended, Footprint, LeftOut, RunRecord};
+use record::{Ended, Footprint, LeftOut, RunRecord, View};
 use run::{JournalFile, Measurement, Order, Peer, Plan, Scheme, SubjectClient, SubjectServer};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
 
 /// As it is typed.
@@ -112,9 +113,14 @@ impl Lab {
         let ended =
             outcome::carry_out_by(record::Kind::Lab, &repeat, &self.output, terminal, |with| {
                 let (progress, interrupt) = (with.progress, with.interrupt);
+                // Before the first block: between two of them it would cost those after it.
+                let footprints = match definition.views().contains(&View::Footprint) {
+                    true => self.footprints(&subjects.found.home, &matrix, terminal, interrupt),
+                    false => Vec::new(),
+                };
                 let record =
                     run::execute(&plan, with.host, progress, &mut book.journal, interrupt)?;
-                Ok(written(record, &definition, &matrix))
+                Ok(written(record, &definition, &matrix, footprints))
             });
         if matches!(&ended, Ok(exit) if ![Exit::INTERRUPTED, Exit::TERMINATED].contains(exit)) {
             book.close();
@@ -141,6 +147,43 @@ impl Lab {
         self.rounds
             .or_else(|| of_quick.or(definition.rounds).map(|rounds| rounds.0))
             .unwrap_or(usual)
+    }
+
+    /// What the subjects of all rows need to be shipped: what was kept of it, and what is measured now.
+    fn footprints(
+        &self,
+        home: &Home,
+        matrix: &Matrix,
+        terminal: &Terminal,
+        interrupt: &AtomicUsize,
+    ) -> Vec<Footprint> {
+        let mut all: Vec<Footprint> = Vec::new();
+        for subject in matrix.cells.iter().flat_map(|cell| [&cell.server, &cell.client]).flatten() {
+            let name = &subject.name;
+            if all.iter().any(|known| known.subject == *name) {
+                continue;
+            }
+            let not_weighed = |why: &str| {
+                let reason = format!("{why}; `wirebench footprint {name}` measures it");
+                lab::not_weighed(subject, &reason)
+            };
+            let is_interrupted = || interrupt.load(Ordering::Relaxed) != 0;
+            all.push(match (home.kept_footprint(subject), home.state(subject)) {
+                (Some(kept), _) => kept,
+                (None, _) if self.quick => not_weighed("not measured in a quick lab"),
+                (None, _) if is_interrupted() => not_weighed("interrupted"),
+                (None, State::Installed(installed)) => {
+                    let weighed = super::footprint::weigh(subject, &installed, terminal);
+                    // The same signal may have ended what was asked.
+                    if let (Ok(weighed), false) = (&weighed, is_interrupted()) {
+                        super::footprint::keep(home, subject, weighed, terminal);
+                    }
+                    weighed.unwrap_or_else(|error| not_weighed(&error.to_string()))
+                }
+                (None, State::NotInstalled | State::Outdated) => not_weighed("not installed"),
+            });
+        }
+        all
     }
 
     /// What is to be done.
@@ -226,7 +269,12 @@ fn told(definition: &Definition, matrix: &Matrix, rounds: NonZeroU32, done: usiz
 }
 
 /// `record`, with what was asked and what could not be answered.
-fn written(mut record: RunRecord, definition: &Definition, matrix: &Matrix) -> RunRecord {
+fn written(
+    mut record: RunRecord,
+    definition: &Definition,
+    matrix: &Matrix,
+    footprints: Vec<Footprint>,
+) -> RunRecord {
     let left_out = matrix.left_out.clone();
     if record.ended == Ended::Completed && !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|left| left.name.as_str()).collect();
@@ -237,7 +285,7 @@ fn written(mut record: RunRecord, definition: &Definition, matrix: &Matrix) -> R
         views: definition.views(),
         published: definition.published(),
         left_out,
-        footprints: Vec::<Footprint>::new(),
+        footprints,
     });
     record
 }

@@ -169,7 +169,7 @@ fn a_server_that_misbehaves_is_failed_with_the_reason_and_the_others_are_measure
         ("garbage", &[("    print(f\"ready", "    print('Listening!', flush=True)\n    print(f\"ready")], "Listening!"),
         ("wrong",   &[("writer.write(data)", "writer.write(data[::-1].replace(b'a', b'b'))")],       "echo of"),
         ("squeeze", &[("HOST, PORT, backlog", &at_port)],                                            "is taken"),
-        ("mortal",  &[("    owed = 0", "    owed, left = 0, 5"), ("            await writer.drain()", DIES)], "exit"),
+        ("mortal",  &[("    owed = 0", "    owed, left = 0, 5"), ("            await writer.drain()", DIES)], "exit code 3"),
         ("chatty",  &[("            await writer.drain()", CHATTERS)],                               ""),
     ];
     let sandbox = Sandbox::new();
@@ -185,10 +185,6 @@ fn a_server_that_misbehaves_is_failed_with_the_reason_and_the_others_are_measure
         let index = index_of(&record, &format!("{name} tcp"));
         for block in record.blocks.iter().filter(|block| block.workload == index) {
             let failed = block.failed.as_deref().unwrap_or_default();
-            // What ends in the middle takes its connections with it.
-            if block.connections.lost > 0 && name == "mortal" {
-                continue;
-            }
             assert!(
                 failed.contains(reason) && failed.is_empty() == reason.is_empty(),
                 "{name}: {block:?}"
@@ -224,7 +220,7 @@ fn a_client_that_misbehaves_is_failed_with_the_reason() {
         ("garbage", &[("        print(\"cpu_ns\", self.cpu)", "        print('cpu time', self.cpu)")],  "cpu time"),
         ("boaster", &[("print(\"ok\", len(", "print(\"ok\", 7 + len(")],                              "ok"),
         ("mortal",  &[("        print(\"cpu_ns\", self.cpu)", "        os._exit(3)")],                  "3"),
-        ("stranger", &[("        print(\"measuring\", flush=True)", "        print(\"unsupported of course\", flush=True)\n        os._exit(0)")], "of course"),
+        ("stranger", &[("        print(\"measuring\", flush=True)", "        print(\"unsupported of course\", flush=True)\n        os.write(2, b'of course')\n        os._exit(127)")], "of course"),
     ];
     let sandbox = Sandbox::new();
     for (name, changes, _) in table {
@@ -287,6 +283,45 @@ fn an_interrupted_lab_leaves_nothing_running_and_goes_on_where_it_was() {
         let left = fs::read_dir(sandbox.path().join(".wirebench/lab")).unwrap().count();
         assert_eq!(left, 0, "a lab that is done leaves no journal");
     }
+}
+
+#[test]
+fn what_a_lab_shows_of_footprints_is_measured_once_and_anew_when_a_subject_has_changed() {
+    let sandbox = Sandbox::new();
+    python(&sandbox, "server", "server", &[]);
+    let footprint_of = |options: &str| {
+        run(&sandbox, "subjects install server").check(0, &[]);
+        write_lab(&sandbox, "[[row]]\nserver = 'server'\ntransport = 'tcp'\n");
+        let file = sandbox.path().join("x.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("show = ['footprint']\n{text}")).unwrap();
+        let ended = run(&sandbox, &format!("lab x.toml --json {options}"));
+        ended.check_measured(&[]);
+        let [footprint] = &record_of(&ended.stdout).lab.unwrap().footprints[..] else {
+            panic!("one subject: {ended:?}");
+        };
+        (footprint.clone(), ended.stderr.contains("server: being weighed"))
+    };
+    let is_unknown = |(footprint, is_weighed): (record::Footprint, bool)| {
+        let reason = &footprint.missing["packages"];
+        assert!(reason.contains("`wirebench footprint server`"), "{footprint:?}");
+        footprint.packages.is_none() && !is_weighed
+    };
+    assert!(is_unknown(footprint_of("--quick")));
+    let (measured, is_weighed) = footprint_of("");
+    assert!(is_weighed && measured.packages.is_some(), "{measured:?}");
+    for options in ["", "--quick"] {
+        assert_eq!(footprint_of(options), (measured.clone(), false));
+    }
+    change(
+        &sandbox,
+        "server/server.py",
+        "async def main():",
+        "async def main():\n    # Not as it was.",
+    );
+    assert!(is_unknown(footprint_of("--quick")));
+    run(&sandbox, "footprint server").check(0, &["server: being weighed"]);
+    assert!(footprint_of("--quick").0.packages.is_some());
 }
 
 #[test]
