@@ -4,7 +4,9 @@ use super::content::payload;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent};
 use crate::Scheme;
-use lab::{Client, ClientError, ClientSettings, Launch, Method, Report, Run, Subject, Until};
+use lab::{
+    Client, ClientError, ClientSettings, Launch, Method, Report, Run, StartError, Subject, Until,
+};
 use record::MessageKind;
 use serve::{Behaviour, Delay};
 use std::fs::DirBuilder;
@@ -38,12 +40,15 @@ pub struct ClientQuestions<'a> {
 pub fn verify_client(questions: &ClientQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
     let mut start = |settings: &ClientSettings, run: &Run| {
         let ClientQuestions { subject, installed, launch, .. } = *questions;
-        let mut client = Client::start(subject, installed, settings, launch)
-            .map_err(|error| Failure::Other(error.to_string()))?;
+        let failure = |is_unsupported: bool, words: String| match is_unsupported {
+            true => Failure::Unsupported(words),
+            false => Failure::Other(words),
+        };
+        let mut client = Client::start(subject, installed, settings, launch).map_err(|error| {
+            failure(matches!(error, StartError::Unsupported { .. }), error.to_string())
+        })?;
         client.run(run, &mut |_| {}).map_err(|error| {
-            let words = error.to_string();
-            let is_unsupported = matches!(error, ClientError::Unsupported { .. });
-            if is_unsupported { Failure::Unsupported(words) } else { Failure::Other(words) }
+            failure(matches!(error, ClientError::Unsupported { .. }), error.to_string())
         })
     };
     let text_only = questions.subject.manifest.limits.text_only;
