@@ -74,7 +74,7 @@ fn of_nothing(subject: &Subject) -> record::Footprint {
 /// The size of what the build makes.
 fn program(manifest: &Manifest, installed: &Path) -> Result<u64, String> {
     if manifest.built.is_empty() {
-        return Err("it runs from its source".to_owned());
+        return Err("it runs as it is fetched or written".to_owned());
     }
     manifest.built.iter().map(|path| weigh::bytes(&installed.join(path))).sum()
 }

@@ -47,11 +47,11 @@ fn debian(manifest: &Manifest, scratch: &Path) -> Result<Packages, String> {
     // Without what they need: that is why they are only unpacked.
     all.extend(needs.unpacked.iter().cloned());
     let declared = declared(&all)?;
-    let of_language = match needs.unpacked.is_empty() {
-        true if all.contains("libc6-dev") => &["libc6-dev".to_owned()][..],
-        true => &["libc6".to_owned()],
+    let of_language = match all.contains("libc6-dev") {
         // The library is what is unpacked, and the others are what it runs on.
-        false => &needs.packages,
+        _ if needs.library.is_empty() && !needs.unpacked.is_empty() => &needs.packages[..],
+        true => &["libc6-dev".to_owned()],
+        false => &["libc6".to_owned()],
     };
     let floor = self::declared(&closure(of_language, &status)?)?;
     if declared.count < all.len() as u64 {
