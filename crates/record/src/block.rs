@@ -84,6 +84,43 @@ pub struct Block {
     pub client: Option<ClientReport>,
 }
 
+impl Block {
+    /// One in which nothing happened; `unchecked` is why Little's law is not held against it.
+    pub fn empty(workload: usize, round: usize, started_at_ns: u64, unchecked: &str) -> Self {
+        Self {
+            workload,
+            round,
+            started_at_ns,
+            measured_ns: 0,
+            failed: None,
+            counts: Counts::default(),
+            connections: Connections::default(),
+            tls: None,
+            errors: Vec::new(),
+            phases: Phases::default(),
+            round_trip: None,
+            open_loop: None,
+            stalls: Stalls::default(),
+            identity: None,
+            fairness: None,
+            pushed: None,
+            last_1000_mean_ms: None,
+            last_1000_mean_ns: None,
+            messages_per_s: 0.0,
+            cpu: Cpu::default(),
+            wire: Wire::default(),
+            context_switches: ContextSwitches::default(),
+            little: Little::NotChecked { reason: unchecked.to_owned() },
+            series: Vec::new(),
+            samples: Vec::new(),
+            interface: None,
+            memory: None,
+            sampling_cpu_fraction: None,
+            client: None,
+        }
+    }
+}
+
 /// Times of an open loop, of the messages that were due in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {

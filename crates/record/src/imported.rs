@@ -2,10 +2,9 @@
 
 use crate::google_benchmark::{Entry, File, RunType};
 use crate::{
-    Arrival, Block, ClientReport, Connections, ContextSwitches, Counts, Cpu, Ended, Environment,
-    Estimate, Kind, Lab, Lifetime, Little, Message, MessageKind, Missing, PerMetric, Phases,
-    Pinning, Plan, RunRecord, SCHEMA_VERSION, Stalls, Stop, TimeOuts, Tool, Verify, View, Wire,
-    Workload, WorkloadResult, judge,
+    Arrival, Block, ClientReport, Counts, Cpu, Ended, Environment, Estimate, Kind, Lab, Lifetime,
+    Message, MessageKind, Missing, PerMetric, Pinning, Plan, RunRecord, SCHEMA_VERSION, Stop,
+    TimeOuts, Tool, Verify, View, Wire, Workload, WorkloadResult, judge,
 };
 use stats::Bootstrap;
 
@@ -161,9 +160,6 @@ fn block(entry: &Entry, workload: usize, round: usize) -> Block {
         ..ClientReport::default()
     };
     Block {
-        workload,
-        round,
-        started_at_ns: 0,
         measured_ns: wall_ns,
         counts: Counts {
             planned: iterations,
@@ -171,18 +167,6 @@ fn block(entry: &Entry, workload: usize, round: usize) -> Block {
             ok: iterations,
             ..Counts::default()
         },
-        connections: Connections::default(),
-        tls: None,
-        errors: Vec::new(),
-        phases: Phases::default(),
-        round_trip: None,
-        open_loop: None,
-        stalls: Stalls::default(),
-        identity: None,
-        fairness: None,
-        pushed: None,
-        last_1000_mean_ms: None,
-        last_1000_mean_ns: None,
         messages_per_s: if is_timed { 1e9 / entry.real_time_ns() } else { 0.0 },
         cpu: Cpu {
             generator_us_per_message: failed.is_none().then(|| entry.cpu_time_ns() / 1e3),
@@ -190,15 +174,9 @@ fn block(entry: &Entry, workload: usize, round: usize) -> Block {
             ..Cpu::default()
         },
         wire: Wire { missing: alone("sent_bytes_per_message"), ..Wire::default() },
-        context_switches: ContextSwitches::default(),
-        little: Little::NotChecked { reason: "measured by google-benchmark".to_owned() },
-        series: Vec::new(),
-        samples: Vec::new(),
-        interface: None,
-        memory: None,
-        sampling_cpu_fraction: None,
         client: failed.is_none().then_some(report),
         failed,
+        ..Block::empty(workload, round, 0, "measured by google-benchmark")
     }
 }
 

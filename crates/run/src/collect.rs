@@ -506,37 +506,9 @@ pub(crate) fn little_of(closed: ClosedLoop) -> Little {
 
 /// A block that could not be run.
 pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
-    Block {
-        workload: place.workload,
-        round: place.round,
-        started_at_ns: started.0,
-        measured_ns: 0,
-        failed: Some(reason),
-        counts: Counts::default(),
-        connections: Connections::default(),
-        tls: None,
-        errors: Vec::new(),
-        phases: Phases::default(),
-        round_trip: None,
-        open_loop: None,
-        stalls: Stalls::default(),
-        identity: None,
-        fairness: None,
-        pushed: None,
-        last_1000_mean_ms: None,
-        last_1000_mean_ns: None,
-        messages_per_s: 0.0,
-        cpu: Cpu::default(),
-        wire: Wire::default(),
-        context_switches: ContextSwitches::default(),
-        little: Little::NotChecked { reason: "the block did not run".to_owned() },
-        series: Vec::new(),
-        samples: Vec::new(),
-        interface: None,
-        memory: None,
-        sampling_cpu_fraction: None,
-        client: None,
-    }
+    let Place { workload, round } = place;
+    let empty = Block::empty(workload, round, started.0, "the block did not run");
+    Block { failed: Some(reason), ..empty }
 }
 
 /// A block that failed while it ran: what was counted until then is kept, and nothing is made of its times.
