@@ -70,7 +70,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         let file = repository().join(format!("experiments/{name}.toml"));
         // Nothing is installed there: what is left is row zero, and what is ours.
         let line = format!(
-            "lab {} --quick --rounds 1 --block 1ms --only embedded,none --subjects {} --installed {}",
+            "lab {} --quick --rounds 1 --block 50ms --only embedded,none --subjects {} --installed {}",
             file.display(),
             subjects().display(),
             sandbox.path().display()
@@ -80,8 +80,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
             // In that one nothing is ours.
             ended.check(2, &["nothing in it is called so"]);
         } else {
-            // On a busy machine thousands of connections may come to nothing, which is not what this is about.
-            assert!([Some(0), Some(12), Some(13)].contains(&ended.code), "{ended:?}");
+            ended.check_measured(&[]);
         }
     }
 }
