@@ -54,6 +54,9 @@ pub(crate) struct Lab {
     /// Install first what is not installed
     #[arg(long)]
     install: bool,
+    /// With --install: Debian's packages that are missing too
+    #[arg(long, requires = "install", hide_short_help = true)]
+    packages: bool,
     /// Turns of each row [default: the file's, or 10]
     #[arg(long, value_name = "COUNT", value_parser = values::rounds)]
     rounds: Option<NonZeroU32>,
@@ -93,6 +96,7 @@ impl Lab {
         let subjects = Known {
             found: self.places.find()?,
             install: self.install.then_some(terminal),
+            packages: self.packages,
             ready: RefCell::default(),
         };
         let matrix = matrix::matrix(&definition, &subjects, &self.asked(&definition), source);
@@ -295,6 +299,8 @@ struct Known<'a> {
     found: Found,
     /// Where it is told, if what is not installed is to be.
     install: Option<&'a Terminal>,
+    /// With Debian's packages that are missing.
+    packages: bool,
     ready: RefCell<BTreeMap<String, Result<(), String>>>,
 }
 
@@ -320,7 +326,7 @@ impl matrix::Subjects for Known<'_> {
 impl Known<'_> {
     fn make_ready(&self, subject: &Subject) -> Result<(), String> {
         if let Some(terminal) = self.install {
-            return match self.found.install(subject, false, terminal) {
+            return match self.found.install(subject, self.packages, terminal) {
                 Ok(_) => Ok(()),
                 Err(error @ InstallError::Unreachable { .. }) => Err(format!("skipped: {error}")),
                 Err(error) => Err(error.to_string()),
