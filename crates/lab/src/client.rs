@@ -69,6 +69,8 @@ impl Client {
     /// Ends it: first by closing its stdin, at which it has 5 s to end by itself. A browser takes 2 s for that.
     pub fn end(&mut self) -> &Ended {
         if self.commands.take().is_some() {
+            // One that is paused would not notice.
+            self.process.resume();
             self.process.wait_for_end(Process::END_MAX);
         }
         self.process.end()

@@ -6,6 +6,7 @@ use units::Nanos;
 
 crate::tests![
     a_client_does_block_after_block,
+    a_client_that_is_paused_ends_by_itself_too,
     a_client_that_dies_says_its_last_words,
     a_client_that_hangs_is_killed,
     garbage_ends_the_client,
@@ -49,6 +50,13 @@ fn a_client_does_block_after_block() {
     let line = "run warm_up_ns=5 messages=2 long text\n";
     let commands = std::fs::read_to_string(script.path().join("commands")).unwrap();
     assert_eq!(commands, format!("{line}{line}end\n"));
+}
+
+fn a_client_that_is_paused_ends_by_itself_too() {
+    let (_script, mut client) = client("while read line; do :; done\nexit 7\n");
+    client.process().pause();
+    // Had it been asked to by SIGTERM, that would be its code.
+    assert_eq!(client.end().code, Some(7));
 }
 
 fn a_client_that_dies_says_its_last_words() {
