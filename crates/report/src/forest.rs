@@ -1,7 +1,7 @@
 //! Ratios to the baseline with their intervals, one below the other: what a ladder says, as a drawing.
 
 use crate::escape::{columns, cut, escape};
-use crate::lab::rows::{Group, Ratio, message_ns};
+use crate::lab::rows::{Group, Ratio, message_heading, message_ns};
 use crate::number;
 use crate::svg::{self, Place, xml};
 use crate::verdict;
@@ -13,13 +13,15 @@ pub(crate) struct Forest {
     pub(crate) id: String,
     /// The load that it is of; empty where there is no other.
     pub(crate) load: String,
+    /// What is compared.
+    pub(crate) what: &'static str,
     pub(crate) svg: String,
 }
 
 /// A row for each workload that was compared; of a lab, a drawing for each load. Empty if there is nothing to draw.
 pub(crate) fn draw(record: &RunRecord, place: Place) -> Vec<Forest> {
     let mut all = Vec::new();
-    let mut add = |load: &str, baseline: &str, rows: Vec<(String, Ratio)>| {
+    let mut add = |load: &str, what: &'static str, baseline: &str, rows: Vec<(String, Ratio)>| {
         let rows: Vec<(String, Ratio)> =
             rows.into_iter().filter(|(_, ratio)| ratio.value.is_finite()).collect();
         if !rows.is_empty() {
@@ -27,8 +29,8 @@ pub(crate) fn draw(record: &RunRecord, place: Place) -> Vec<Forest> {
                 0 => "ratios".to_owned(),
                 before => format!("ratios-{}", before + 1),
             };
-            let svg = Drawing { id: &id, baseline: &escape(baseline), place }.of(&rows);
-            all.push(Forest { id, load: escape(load), svg });
+            let svg = Drawing { id: &id, what, baseline: &escape(baseline), place }.of(&rows);
+            all.push(Forest { id, load: escape(load), what, svg });
         }
     };
     if record.kind == Kind::Lab {
@@ -37,7 +39,8 @@ pub(crate) fn draw(record: &RunRecord, place: Place) -> Vec<Forest> {
             let Some(zero) = group.zero().filter(|zero| zero.is_allowed) else { continue };
             let ranked = group.ranked(message_ns).into_iter();
             let rows = ranked.filter_map(|row| Some((row.name.clone(), row.to(zero, message_ns)?)));
-            add(&group.load, zero.base_name(), rows.collect());
+            let what = message_heading(zero.workload);
+            add(&group.load, what, zero.base_name(), rows.collect());
         }
         return all;
     }
@@ -51,7 +54,7 @@ pub(crate) fn draw(record: &RunRecord, place: Place) -> Vec<Forest> {
         let interval = it.low.zip(it.high);
         Some((name, Ratio { value: it.ratio, interval, smallest: None }))
     });
-    add("", &baseline.name, rows.collect());
+    add("", "Median round trip", &baseline.name, rows.collect());
     all
 }
 
@@ -82,13 +85,14 @@ impl Logarithmic {
 /// What a drawing is told besides its rows.
 struct Drawing<'a> {
     id: &'a str,
+    what: &'static str,
     baseline: &'a str,
     place: Place,
 }
 
 impl Drawing<'_> {
     fn of(&self, rows: &[(String, Ratio)]) -> String {
-        let Self { id, baseline, place } = *self;
+        let Self { id, what, baseline, place } = *self;
         let is_long = rows.iter().any(|(name, _)| columns(&escape(name)) > NAME_MAX);
         let (name_max, left) = if is_long { (NAME_MAX_LONG, LEFT_LONG) } else { (NAME_MAX, LEFT) };
         let scale = Logarithmic::of(rows, left);
@@ -96,7 +100,7 @@ impl Drawing<'_> {
         let top = if place == Place::Alone { 36.0 } else { 12.0 };
         let bottom = top + count * ROW;
         let height = bottom + 40.0;
-        let title = xml(&format!("Median round trip by that of {baseline}"));
+        let title = xml(&format!("{what} by that of {baseline}"));
         let mut lines = Vec::new();
         let namespace =
             if place == Place::Alone { " xmlns=\"http://www.w3.org/2000/svg\"" } else { "" };

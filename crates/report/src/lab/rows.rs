@@ -92,6 +92,15 @@ pub(crate) fn mean_ns(workload: &Workload, block: &Block) -> Option<f64> {
     Some(times(workload, block)?.mean_ns)
 }
 
+/// The same at the beginning of a line.
+pub(crate) fn message_heading(workload: &Workload) -> &'static str {
+    match workload.lifetime {
+        _ if !workload.arrival.is_closed() => "Median response time",
+        Lifetime::Long => "Mean round trip",
+        Lifetime::RoundTrips(_) => "Median life",
+    }
+}
+
 /// CPU time of both sides for a message.
 pub(crate) fn cpu_us(_: &Workload, block: &Block) -> Option<f64> {
     Some(block.cpu.generator_us_per_message? + block.cpu.server_us_per_message?)
