@@ -41,6 +41,30 @@ pub trait Dialect: Default + fmt::Debug {
         messages: &mut Messages,
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError>;
+
+    /// `packet` is not what is awaited.
+    fn unexpected(packet: &str, awaited: &'static str) -> PeerError {
+        PeerError::Unexpected {
+            protocol: Self::NAME,
+            awaited,
+            said: Excerpt::new(packet.as_bytes()),
+        }
+    }
+
+    /// The JSON in `packet` is none.
+    fn broken(packet: &str, error: &serde_json::Error) -> PeerError {
+        PeerError::Json {
+            protocol: Self::NAME,
+            reason: error.to_string(),
+            said: Excerpt::new(packet.as_bytes()),
+        }
+    }
+}
+
+/// The path of `target`, without what it ends in, and its query.
+pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
+    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+    (path.trim_end_matches('/'), query)
 }
 
 /// What a text of the server means.

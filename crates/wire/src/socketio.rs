@@ -12,7 +12,7 @@
 //!
 //! Left out: long polling and the upgrade from it, other namespaces, acknowledgements, and binary events.
 
-use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
+use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError, path_and_query};
 use crate::excerpt::Excerpt;
 use crate::styx::write_text;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -38,9 +38,9 @@ enum State {
 
 /// The path and query of Socket.IO where a server has it under `target`.
 pub fn target(target: &str) -> String {
-    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+    let (path, query) = path_and_query(target);
     let query = query.strip_prefix('?').map_or_else(String::new, |query| format!("&{query}"));
-    format!("{}/socket.io/?EIO=4&transport=websocket{query}", path.trim_end_matches('/'))
+    format!("{path}/socket.io/?EIO=4&transport=websocket{query}")
 }
 
 impl Dialect for Packets {
@@ -68,9 +68,7 @@ impl Dialect for Packets {
         messages: &mut Messages,
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError> {
-        let said = || Excerpt::new(packet.as_bytes());
-        let unexpected =
-            |awaited| PeerError::Unexpected { protocol: Self::NAME, awaited, said: said() };
+        let unexpected = |awaited| Self::unexpected(packet, awaited);
         match (self.state, packet.as_bytes()) {
             (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
             (_, [b'2', rest @ ..]) => {
@@ -90,7 +88,8 @@ impl Dialect for Packets {
                 Ok(Heard::Open)
             }
             (State::AwaitConnect, [b'4', b'4', ..]) => {
-                Err(PeerError::Refused { protocol: Self::NAME, said: said().to_string() })
+                let said = Excerpt::new(packet.as_bytes()).to_string();
+                Err(PeerError::Refused { protocol: Self::NAME, said })
             }
             (State::AwaitConnect, _) => Err(unexpected("the packet `40`")),
             (State::Connected, [b'4', b'1']) => {
@@ -102,12 +101,7 @@ impl Dialect for Packets {
                     json.end()?;
                     Ok(event)
                 });
-                let broken = |error: serde_json::Error| PeerError::Json {
-                    protocol: Self::NAME,
-                    reason: error.to_string(),
-                    said: said(),
-                };
-                match event.map_err(broken)? {
+                match event.map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
                         Ok(Heard::Messages)

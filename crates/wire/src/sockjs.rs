@@ -6,8 +6,7 @@
 //!
 //! Left out: every other transport, and the service's `/info`.
 
-use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
-use crate::excerpt::Excerpt;
+use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError, path_and_query};
 use crate::styx::write_text;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
@@ -25,13 +24,13 @@ pub struct Frames {
 /// The path and query at which a new session of the service at `target` is opened; server and session follow from
 /// `seed`.
 pub fn session_target(target: &str, seed: u64) -> String {
-    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+    let (path, query) = path_and_query(target);
     let mut random = Random::new(seed);
     let server = random.below(1000);
     let letters = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let session: String =
         (0..SESSION_LEN).map(|_| char::from(letters[random.below(letters.len())])).collect();
-    format!("{}/{server:03}/{session}/websocket{query}", path.trim_end_matches('/'))
+    format!("{path}/{server:03}/{session}/websocket{query}")
 }
 
 impl Dialect for Frames {
@@ -55,16 +54,8 @@ impl Dialect for Frames {
         messages: &mut Messages,
         _answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError> {
-        let unexpected = |awaited| PeerError::Unexpected {
-            protocol: Self::NAME,
-            awaited,
-            said: Excerpt::new(packet.as_bytes()),
-        };
-        let broken = |error: serde_json::Error| PeerError::Json {
-            protocol: Self::NAME,
-            reason: error.to_string(),
-            said: Excerpt::new(packet.as_bytes()),
-        };
+        let unexpected = |awaited| Self::unexpected(packet, awaited);
+        let broken = |error| Self::broken(packet, &error);
         match (packet.as_bytes(), self.is_open) {
             ([b'c', ..], _) => {
                 let (code, reason) = serde_json::from_str(&packet[1..]).map_err(broken)?;
