@@ -9,6 +9,7 @@
 )]
 
 mod clients;
+mod harness;
 mod keepers;
 mod scripts;
 mod servers;
@@ -17,46 +18,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1).peekable();
-    if words.peek().is_some_and(|word| word == lab::keeper::SUBCOMMAND) {
-        return lab::keeper::keep(words.skip(1)).into();
-    }
     if words.peek().is_some_and(|word| word == keepers::PARENT) {
         return keepers::parent();
     }
-    let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
-    let options = words.iter().any(|word| word == "--list");
-    let is_wanted = |name: &str| {
-        let mut wanted = words.iter().filter(|word| !word.starts_with('-')).peekable();
-        wanted.peek().is_none() || wanted.any(|word| name.contains(word.as_str()))
-    };
-    let all = keepers::TESTS.iter().chain(servers::TESTS).chain(clients::TESTS);
-    let wanted: Vec<_> = all.filter(|(name, _)| is_wanted(name)).collect();
-    if options {
-        wanted.iter().for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    println!("\nrunning {} tests", wanted.len());
-    let started: Vec<_> = wanted
-        .into_iter()
-        .map(|(name, test)| {
-            let thread = std::thread::Builder::new().name((*name).to_owned());
-            (name, thread.spawn(*test).expect("a thread can be started"))
-        })
-        .collect();
-    let mut failed = 0;
-    for (name, thread) in started {
-        let is_ok = thread.join().is_ok();
-        println!("test {name} ... {}", if is_ok { "ok" } else { "FAILED" });
-        failed += usize::from(!is_ok);
-    }
-    println!("\ntest result: {}. {failed} failed\n", if failed == 0 { "ok" } else { "FAILED" });
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    harness::run(words, keepers::TESTS.iter().chain(servers::TESTS).chain(clients::TESTS))
 }
 
-/// Lists tests under their own names.
-macro_rules! tests {
-    ($($name:ident),+ $(,)?) => {
-        pub(crate) const TESTS: &[(&str, fn())] = &[$((stringify!($name), $name)),+];
-    };
-}
-pub(crate) use tests;
+pub(crate) use harness::tests;
