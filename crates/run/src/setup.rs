@@ -96,7 +96,6 @@ impl SetUp {
         let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
         let placement = if ours { probe::place(&topology, threads) } else { None };
         let starting = Starting {
-            program: host.program.clone(),
             launch: lab::Launch::new(host.program.clone()),
             scratch: host.scratch.clone(),
             server_cpu: placement.as_ref().map(|placement| placement.server),

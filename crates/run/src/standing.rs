@@ -40,9 +40,7 @@ impl Key {
 /// How servers and clients are started.
 #[derive(Clone, Debug)]
 pub(crate) struct Starting {
-    /// Our own program.
-    pub(crate) program: PathBuf,
-    /// How subjects are started, but for their CPUs.
+    /// How subjects are started, but for their CPUs; and with which program, which is our own, our servers are.
     pub(crate) launch: lab::Launch,
     /// Where files may be put.
     pub(crate) scratch: PathBuf,
@@ -243,9 +241,10 @@ impl Servers {
     }
 
     fn start(&mut self, measurement: &Measurement) -> Result<Standing, RunError> {
-        let Starting { program, scratch, server_cpu, .. } = &self.starting;
+        let Starting { launch, scratch, server_cpu } = &self.starting;
         let (who, authority_pem) = match &measurement.peer {
             Peer::Embedded(embedded) => {
+                let program = &launch.program;
                 let launch = servers::Launch { program, scratch, cpu: *server_cpu };
                 let server = Server::start(*embedded, measurement.reply.as_deref(), launch)?;
                 let authority_pem = server.authority_pem.clone();
@@ -269,10 +268,8 @@ impl Servers {
                     tls,
                     ..ServerSettings::default()
                 };
-                let launch = lab::Launch {
-                    cpus: server_cpu.iter().copied().collect(),
-                    ..self.starting.launch.clone()
-                };
+                let launch =
+                    lab::Launch { cpus: server_cpu.iter().copied().collect(), ..launch.clone() };
                 let (subject, installed) = (&server.subject, &server.installed);
                 let started = lab::Server::start(subject, installed, &settings, &launch);
                 (Who::Subject(started.map_err(|error| failed(error.to_string()))?), authority_pem)
@@ -283,7 +280,7 @@ impl Servers {
             Peer::Subject(server) => {
                 // What it runs on is installed in a folder of all subjects, unless a test made it.
                 let home = server.installed.parent().map(|folder| Home::new(folder.to_owned()));
-                let asked = home.map(|home| home.version(&server.subject, &self.starting.launch));
+                let asked = home.map(|home| home.version(&server.subject, launch));
                 asked.and_then(Result::ok)
             }
             Peer::Embedded(_) | Peer::Given(_) => None,
