@@ -1,4 +1,5 @@
-//! Who descends from a process: `/proc/*/stat` (proc(5)).
+//! Who descends from a process: `/proc/*/stat` (proc(5)). The lists of children that the kernel keeps are faster to
+//! read, and may miss some while others end: good enough to sample them (`probe`), and not to leave none behind.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;

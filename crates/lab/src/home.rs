@@ -373,8 +373,8 @@ mod tests {
     fn registries_that_are_not_reached_are_told_from_faults() {
         #[rustfmt::skip]
         let table = [
-            ("curl error 6 while downloading https://repo.packagist.org/packages.json: Could not\n  resolve host", true),
-            ("php_network_getaddresses: getaddrinfo for repo.packagist.org failed: Name  \n   or service not known", true),
+            ("curl error 6 while downloading https://registry/packages.json: Could not\n  resolve host", true),
+            ("php_network_getaddresses: getaddrinfo for registry failed: Name  \n   or service not known", true),
             ("npm error code ENOTFOUND\nnpm error network request to https://registry failed", true),
             ("ERROR: Could not install: <pip.HTTPSConnection>: Failed to establish a new connection: [Errno -2]", true),
             ("go: example.com/x@v1: Get \"https://proxy\": dial tcp: lookup proxy: no such host", true),
