@@ -1,12 +1,12 @@
 //! Made-up records.
 
 use record::{
-    Added, Arrival, Block, Class, ClientReport, Comparison, Connections, ContextSwitches, Counts,
-    Cpu, Ended, Environment, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Kind, Lab,
-    Layer, LeftOut, Lifetime, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
+    Added, Arrival, Block, Class, ClientReport, Comparison, Connections, Counts, Cpu, Ended,
+    Environment, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Kind, Lab, Layer,
+    LeftOut, Lifetime, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
     PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Resumption, RunRecord, Spacing,
-    Split, Stalls, Stop, Subject, Summary, TimeOuts, Tls, TlsSeen, Tool, Verify, View, WarmUp,
-    Wire, Workload, WorkloadResult,
+    Split, Stop, Subject, Summary, TimeOuts, Tls, TlsSeen, Tool, Verify, View, WarmUp, Wire,
+    Workload, WorkloadResult,
 };
 
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
@@ -302,11 +302,7 @@ fn added(layer: &Layer, names: &[&str]) -> Added {
 
 fn block(workload: usize, round: usize) -> Block {
     Block {
-        workload,
-        round,
-        started_at_ns: 0,
         measured_ns: 500_000_000,
-        failed: None,
         counts: Counts {
             planned: 95_050,
             sent: 95_050,
@@ -315,17 +311,8 @@ fn block(workload: usize, round: usize) -> Block {
             ..Counts::default()
         },
         connections: Connections { asked: 50, opened: 50, ..Connections::default() },
-        tls: None,
-        errors: Vec::new(),
         phases: Phases { connect: Some(summary(80_000, 50)), ..Phases::default() },
         round_trip: Some(summary(254_321, 95_000)),
-        open_loop: None,
-        stalls: Stalls::default(),
-        identity: None,
-        fairness: None,
-        pushed: None,
-        last_1000_mean_ms: None,
-        last_1000_mean_ns: None,
         messages_per_s: 190_000.0,
         cpu: Cpu {
             generator_us_per_message: Some(5.1),
@@ -339,19 +326,13 @@ fn block(workload: usize, round: usize) -> Block {
             received_bytes_per_message: Some(66.0),
             ..Wire::default()
         },
-        context_switches: ContextSwitches::default(),
         little: Little::Checked {
             expected_in_flight: 50.0,
             measured_in_flight: 49.9,
             deviation_fraction: -0.002,
             holds: true,
         },
-        series: Vec::new(),
-        samples: Vec::new(),
-        interface: None,
-        memory: None,
-        sampling_cpu_fraction: None,
-        client: None,
+        ..Block::empty(workload, round, 0, "")
     }
 }
 
