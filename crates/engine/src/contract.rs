@@ -149,6 +149,13 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+impl Address {
+    /// Whether it is of TCP over this machine's IPv4 loopback.
+    pub(crate) fn is_loopback(&self) -> bool {
+        matches!(self, Self::Tcp(address) if address.is_ipv4() && address.ip().is_loopback())
+    }
+}
+
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
