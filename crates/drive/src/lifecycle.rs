@@ -460,7 +460,11 @@ impl<O: Observer> Worker<O> {
         let quiet = connection.state == State::Open && connection.in_flight.is_empty();
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
-            _ if asked => self.forget(engine, id),
+            _ if asked => {
+                self.forget(engine, id);
+                let now = engine.now();
+                self.start_due(engine, now); // The next client does not wait for the replies of others.
+            }
             _ if quiet && connection.is_served() => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target.transport.reopens() => {
                 self.forget(engine, id);
