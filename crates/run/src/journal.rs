@@ -114,7 +114,11 @@ fn read(text: &[u8], fingerprint: &str) -> (Vec<Entry>, u64) {
     };
     let mut good_len = first.len();
     for line in lines {
-        let Ok(entry) = serde_json::from_slice(line.strip_suffix(b"\n").unwrap_or(&[])) else {
+        let entry = line
+            .strip_suffix(b"\n")
+            .and_then(|line| str::from_utf8(line).ok())
+            .and_then(|line| serde_json::from_str(line).ok());
+        let Some(entry) = entry else {
             break;
         };
         entries.push(entry);

@@ -11,7 +11,7 @@ impl Home {
     pub fn kept_footprint(&self, subject: &Subject) -> Option<Footprint> {
         let stamp = self.stamp(subject)?;
         let kept: Kept =
-            serde_json::from_slice(&fs::read(self.footprint_file(subject)).ok()?).ok()?;
+            serde_json::from_str(&fs::read_to_string(self.footprint_file(subject)).ok()?).ok()?;
         (kept.stamp == stamp).then_some(kept.footprint)
     }
 
