@@ -4,8 +4,9 @@
 
 use crate::chart::{Axis, Chart, Mark, Point, Scale, Series, Unit};
 use crate::escape::escape;
-use crate::number;
-use record::{Block, Knee, RunRecord, Second, Summary, Sweep, SweepStep};
+use crate::lab::rows::{Group, message_ns};
+use crate::{number, verdict};
+use record::{Block, Kind, Knee, RunRecord, Second, Summary, Sweep, SweepStep};
 use stats::Histogram;
 
 /// All charts of `record` that have something to show, in the order of the page.
@@ -17,7 +18,7 @@ pub(crate) fn of(record: &RunRecord) -> Vec<Chart> {
             charts
         }
         None if record.plan.rounds.len() > 1 && record.plan.workloads.len() > 1 => {
-            vec![spectrum(record)]
+            vec![if record.kind == Kind::Lab { lab_spectrum(record) } else { spectrum(record) }]
         }
         None => {
             let mut charts = over_time(record);
@@ -241,6 +242,39 @@ pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
         .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
 }
 
+/// Of a lab with many rows, under the first load: what all are compared with, and the fastest. More lines than these
+/// could not be told apart.
+fn lab_spectrum(record: &RunRecord) -> Chart {
+    let all = spectrum(record);
+    let groups = Group::all(record, &verdict::of(record));
+    let rows = record.plan.workloads.len();
+    let Some(group) = groups.first().filter(|_| rows > SPECTRUM_LINES_MAX) else { return all };
+    let fastest = group.ranked(message_ns);
+    let shown: Vec<usize> = group
+        .zero()
+        .into_iter()
+        .chain(fastest)
+        .take(SPECTRUM_LINES_MAX)
+        .map(|row| row.index)
+        .collect();
+    let load = if group.load.is_empty() { "" } else { &format!(" at {}", group.load) };
+    let place = |series: Series| {
+        let subject = shown.iter().position(|index| *index == series.subject)?;
+        Some(Series { subject, ..series })
+    };
+    Chart {
+        caption: format!(
+            "{} Here are {} of {rows} rows{}: what all are compared with, and the fastest.",
+            all.caption,
+            shown.len(),
+            escape(load)
+        ),
+        subjects: shown.iter().map(|index| all.subjects[*index].clone()).collect(),
+        series: all.series.into_iter().filter_map(place).collect(),
+        ..all
+    }
+}
+
 /// The distributions of a run or a ladder.
 fn spectrum(record: &RunRecord) -> Chart {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
@@ -426,3 +460,6 @@ const PER_SECOND: Axis =
 const NINES_STEP: f64 = 0.1;
 /// A spectrum ends at a millionth.
 const NINES_MAX: f64 = 6.05;
+
+/// How many lines of a spectrum an eye tells apart.
+const SPECTRUM_LINES_MAX: usize = 8;

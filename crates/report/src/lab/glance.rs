@@ -99,10 +99,12 @@ pub(crate) fn heading(record: &RunRecord, group: &Group<'_>) -> String {
         record::Stop::Messages(count) => format!("of {count} messages"),
         record::Stop::Clients(count) => format!("of {count} clients"),
     };
-    format!(
-        "{name}{}, {}; {} blocks {length} each",
-        words::message(row.workload),
-        words::load(row.workload),
-        record.plan.rounds.len()
-    )
+    let message = words::message(row.workload);
+    let is_of_all = group.rows.iter().all(|other| words::message(other.workload) == message);
+    let message = if is_of_all { message } else { words::size(row.workload) };
+    let blocks = match record.plan.rounds.len() {
+        1 => format!("1 block {length}"),
+        count => format!("{count} blocks {length} each"),
+    };
+    format!("{name}{message}, {}; {blocks}", words::load(row.workload))
 }

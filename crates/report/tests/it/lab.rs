@@ -2,8 +2,10 @@
 
 use crate::records;
 use expect_test::{expect, expect_file};
-use record::{Ended, Kind, Level, Reason, RunRecord, Verdict, View};
+use record::{Ended, Kind, Level, Reason, RunRecord, Summary, Verdict, View};
 use report::Style;
+use stats::Histogram;
+use units::Nanos;
 
 #[test]
 fn the_page_of_a_lab_answers_first_and_shows_its_views_after() {
@@ -14,6 +16,22 @@ fn the_page_of_a_lab_answers_first_and_shows_its_views_after() {
 fn the_answer_is_one_sentence() {
     expect!["On this machine netty is the fastest of 4 at 4 B, 50 connections, one message in flight (mean round trip 210 us, 2.00x [2.00, 2.02] of raw TCP); no difference is shown to node-ws: 1.00x [1.00, 1.01]; 0.7 % would have shown."]
     .assert_eq(&report::conclusion(&records::lab()).unwrap());
+}
+
+#[test]
+fn many_rows_have_a_spectrum_of_the_fastest_alone() {
+    let mut record = records::lab();
+    for result in &mut record.results {
+        let mut times = Histogram::new();
+        (1..=1000).for_each(|number| times.record(Nanos(number * 1000)));
+        result.round_trip = Summary::of(&times);
+    }
+    let figures = report::figures(&record);
+    let (_, spectrum) = figures.iter().find(|(name, _)| name == "spectrum.svg").unwrap();
+    for words in ["Here are 5 of 12 rows at pings", ">tcp, pings<", ">netty, pings<"] {
+        assert!(spectrum.contains(words), "{words}\n{spectrum}");
+    }
+    assert!(!spectrum.contains("lives"), "{spectrum}");
 }
 
 #[test]
