@@ -37,7 +37,7 @@ pub trait Engine {
     fn shutdown(&mut self, connection: ConnectionId);
 
     /// Forgets the connection at once; bytes that are still kept are dropped. No completion follows. As always with
-    /// sockets, closing with bytes unread, or before those on their way arrive, resets the peer.
+    /// sockets, closing with bytes unread, or before those on their way arrive, may reset the peer.
     fn close(&mut self, connection: ConnectionId);
 
     /// Sleeps until something happened or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
@@ -147,13 +147,6 @@ pub enum Address {
     Tcp(SocketAddr),
     /// The path of a Unix socket.
     Unix(PathBuf),
-}
-
-impl Address {
-    /// Whether it is of TCP over this machine's IPv4 loopback.
-    pub(crate) fn is_loopback(&self) -> bool {
-        matches!(self, Self::Tcp(address) if address.is_ipv4() && address.ip().is_loopback())
-    }
 }
 
 impl std::fmt::Display for Address {

@@ -24,7 +24,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use units::{Instant, Nanos};
 
 /// An engine over the sockets of this machine.
@@ -471,7 +471,9 @@ impl Engine for Epoll {
 
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
         let id = self.reserve();
-        let is_local = from.is_none() && address.is_loopback();
+        // A socket is of one family: IPv4, of which most are.
+        let is_local = matches!(address, Address::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
+            && from.is_none();
         let taken_back = if is_local { self.taken_back.pop() } else { None };
         let is_registered = taken_back.is_some();
         let begun = taken_back.map_or_else(|| socket::new(address), Ok).and_then(|socket| {
