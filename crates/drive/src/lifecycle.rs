@@ -289,16 +289,17 @@ impl<O: Observer> Worker<O> {
             self.to_start -= 1;
         }
         self.first_start.get_or_insert(now);
-        self.connect(engine, now, now);
+        self.connect(engine, now);
     }
 
     /// Starts a connection; a session was to begin at `due`.
-    pub(crate) fn connect<E: Engine>(&mut self, engine: &mut E, now: Instant, due: Instant) {
+    pub(crate) fn connect<E: Engine>(&mut self, engine: &mut E, due: Instant) {
         let (place, place_number) = self.pacing.as_mut().map_or((0, 0), Pacing::place);
         let number = self.recorder.connections.started;
         self.recorder.connections.started += 1;
         let turn = usize::try_from(number).unwrap_or(0) % self.target.sources.len().max(1);
         let source = self.target.sources.get(turn).copied();
+        let now = engine.now(); // Others may have been started since the caller looked.
         let id = engine.connect(&self.target.address, source);
         let (first, step) = self.numbers;
         let among_all = first + number * step;
@@ -382,7 +383,6 @@ impl<O: Observer> Worker<O> {
         let now = engine.now();
         self.recorder.served(connection.began, now);
         self.begin_end(engine, id, now);
-        self.start_due(engine, now);
     }
 
     /// Ends a connection properly; what the protocol wants said is said first.
@@ -460,11 +460,7 @@ impl<O: Observer> Worker<O> {
         let quiet = connection.state == State::Open && connection.in_flight.is_empty();
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
-            _ if asked => {
-                self.forget(engine, id);
-                let now = engine.now();
-                self.start_due(engine, now); // The next client does not wait for the replies of others.
-            }
+            _ if asked => self.forget(engine, id),
             _ if quiet && connection.is_served() => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target.transport.reopens() => {
                 self.forget(engine, id);
@@ -475,7 +471,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A connection has ended as it should.
+    /// A connection has ended as it should; the next client does not wait for the replies of others.
     fn forget<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if let Some(connection) = find(&mut self.connections, id)
             && connection.state == State::AwaitClose
@@ -484,6 +480,8 @@ impl<O: Observer> Worker<O> {
             times.close.record(engine.now().since(connection.since));
         }
         self.remove(engine, id);
+        let now = engine.now();
+        self.start_due(engine, now);
     }
 
     /// A connection is gone, and its places are free for others.

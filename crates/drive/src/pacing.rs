@@ -543,9 +543,8 @@ impl<O: Observer> Worker<O> {
         if !has_room {
             return self.recorder.unsent(due, 1);
         }
-        let now = engine.now();
-        self.connect(engine, now, due);
-        self.notice(now);
+        self.notice(engine.now());
+        self.connect(engine, due);
         if let Some(pacing) = &mut self.pacing {
             pacing.beginning += 1;
         }
