@@ -70,11 +70,15 @@ impl Home {
             tell("somebody else is installing it; waiting");
             lock.lock().map_err(at(&lock_file))?;
         }
-        if let State::Installed(folder) = self.state(subject) {
-            return Ok(folder);
-        }
-        let installation = Installation { subject, folder: self.folder_of(subject), tell };
-        installation.install(options)
+        let installed = match self.state(subject) {
+            State::Installed(folder) => Ok(folder),
+            State::NotInstalled | State::Outdated => {
+                Installation { subject, folder: self.folder_of(subject), tell }.install(options)
+            }
+        };
+        // To close it would not do: a child that another thread is starting right now has it open too.
+        lock.unlock().ok();
+        installed
     }
 
     /// The version that `subject` says to be: the first line that it prints when it is asked.
