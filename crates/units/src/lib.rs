@@ -2,7 +2,7 @@
 //!
 //! A bare integer never crosses a function boundary as a time, a rate or a size: it is a [`Nanos`], an
 //! [`Instant`], a [`Rate`] or [`Bytes`]. Each is read from what people type (`250ms`, `2000/s`, `64KiB`) by
-//! [`std::str::FromStr`] and shown as people read it by [`std::fmt::Display`].
+//! [`std::str::FromStr`] and shown as people read it by [`std::fmt::Display`]. In files and records it is a text, too.
 //!
 //! Left out: clocks (an [`Instant`] is a number that somebody else read) and calendars.
 
@@ -12,6 +12,7 @@ mod parse;
 mod random;
 mod rate;
 mod show;
+mod text;
 mod time;
 
 pub use bytes::Bytes;

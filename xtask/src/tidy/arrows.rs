@@ -12,24 +12,26 @@ struct Room {
 /// The house, from the ground up. A new arrow is a decision: it is written into ARCHITECTURE.md and then here.
 const HOUSE: &[Room] = &[
     Room { name: "units", floor: 1, may_import: &[] },
-    Room { name: "wire", floor: 2, may_import: &["units"] },
-    Room { name: "load", floor: 2, may_import: &["units"] },
+    Room { name: "spec", floor: 2, may_import: &["units"] },
+    Room { name: "wire", floor: 2, may_import: &["units", "spec"] },
+    Room { name: "load", floor: 2, may_import: &["units", "spec"] },
     Room { name: "stats", floor: 2, may_import: &["units"] },
-    Room { name: "record", floor: 2, may_import: &["units", "load", "stats"] },
+    Room { name: "record", floor: 2, may_import: &["units", "spec", "stats"] },
     Room { name: "engine", floor: 3, may_import: &["units"] },
     Room { name: "drive", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "serve", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "lab", floor: 4, may_import: FLOORS_1_TO_3 },
     Room { name: "probe", floor: 4, may_import: FLOORS_1_TO_3 },
-    Room { name: "report", floor: 5, may_import: &["units", "stats", "record"] },
+    Room { name: "report", floor: 5, may_import: &["units", "spec", "stats", "record"] },
     Room { name: "run", floor: 6, may_import: FLOORS_1_TO_4 },
     Room { name: "wirebench", floor: 7, may_import: EVERYTHING },
 ];
-const FLOORS_1_TO_3: &[&str] = &["units", "wire", "load", "stats", "record", "engine"];
-const FLOORS_1_TO_4: &[&str] =
-    &["units", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe"];
+const FLOORS_1_TO_3: &[&str] = &["units", "spec", "wire", "load", "stats", "record", "engine"];
+const FLOORS_1_TO_4: &[&str] = &[
+    "units", "spec", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
+];
 const EVERYTHING: &[&str] = &[
-    "units", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
+    "units", "spec", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
     "report", "run",
 ];
 

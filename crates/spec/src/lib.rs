@@ -1,0 +1,4 @@
+//! One description of what is asked: plain data that can be read, stored, shown and repeated.
+//!
+//! Everything that starts a measurement builds these types, and nothing else describes a workload. They hold no socket,
+//! file, clock or thread; quantities are those of `units`, written as people type them (`250ms`, `64B`, `2000/s`).
