@@ -5,9 +5,6 @@
 //! message costs one `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A wake-up
 //! that is far off is left to a timer that stands until it fires: most waits have no time-out to set and to cancel.
 //!
-//! A connection over loopback that the peer ended first leaves its socket to the next one: that spares the kernel a
-//! file, a socket and a registration, and the peer sees the same segments as of a new socket.
-//!
 //! Left out: threads. Every worker has an engine of its own.
 
 use crate::clock::{self, Clock};
@@ -24,7 +21,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use units::{Instant, Nanos};
 
 /// An engine over the sockets of this machine.
@@ -61,9 +58,6 @@ pub struct Epoll {
     /// Buffers of connections that have nothing unsent any more.
     #[expect(clippy::vec_box, reason = "a box moves from here to a slot and back, no allocation")]
     spare: Vec<Box<Unsent>>,
-    /// Sockets whose connections are over, for the next ones over loopback. They stay registered, under names that
-    /// nobody has any more.
-    taken_back: Vec<OwnedFd>,
 }
 
 struct Slot {
@@ -79,8 +73,6 @@ struct Slot {
     queued: bool,
     /// We made the connection: receiving never pauses.
     is_ours: bool,
-    /// We made it over loopback: its socket may be taken back.
-    is_local: bool,
     shutdown: bool,
     /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
     broken: Option<Errno>,
@@ -140,7 +132,6 @@ impl Epoll {
             in_doubt: true,
             full_until: None,
             spare: Vec::new(),
-            taken_back: Vec::new(),
         })
     }
 
@@ -172,7 +163,6 @@ impl Epoll {
     /// more: a system call that does more, and two clock readings. Switched off, as at first, it costs nothing.
     pub fn set_receive_stamps(&mut self, on: bool) {
         self.stamps = on.then(|| Stamps::new(self.clock));
-        self.taken_back.clear(); // They would bring stamps, or none.
     }
 
     /// Looks again and again for as long as that was asked for; whether something happened.
@@ -203,17 +193,15 @@ impl Epoll {
         ConnectionId::new(index, self.slots[index as usize].generation)
     }
 
-    /// Puts `socket` into the reserved slot and registers it, under a new name if it was before.
+    /// Puts `socket` into the reserved slot and registers it.
     fn install(
         &mut self,
         id: ConnectionId,
         socket: OwnedFd,
         connecting: bool,
-        is_registered: bool,
     ) -> Result<(), Errno> {
         let interest = if connecting { READABLE.union(EventFlags::OUT) } else { READABLE };
-        let register = if is_registered { epoll::modify } else { epoll::add };
-        register(&self.epoll, &socket, EventData::new_u64(token(id)), interest)?;
+        epoll::add(&self.epoll, &socket, EventData::new_u64(token(id)), interest)?;
         if self.stamps.is_some() {
             socket::ask_for_stamps(&socket);
         }
@@ -239,7 +227,7 @@ impl Epoll {
             }
         };
         let id = self.reserve();
-        match self.install(id, socket, false, false) {
+        match self.install(id, socket, false) {
             Ok(()) => {
                 self.slots[id.index()].listener = u16::try_from(listener).unwrap_or(u16::MAX);
                 Some(Completion::Accepted(id))
@@ -471,16 +459,9 @@ impl Engine for Epoll {
 
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId {
         let id = self.reserve();
-        // A socket is of one family: IPv4, of which most are.
-        let is_local = matches!(address, Address::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
-            && from.is_none();
-        let taken_back = if is_local { self.taken_back.pop() } else { None };
-        let is_registered = taken_back.is_some();
-        let begun = taken_back.map_or_else(|| socket::new(address), Ok).and_then(|socket| {
-            let is_there = socket::connect(&socket, address, from, self.in_doubt)?;
-            self.install(id, socket, !is_there, is_registered)?;
-            let slot = &mut self.slots[id.index()];
-            (slot.is_ours, slot.is_local) = (true, is_local);
+        let begun = socket::connect(address, from, self.in_doubt).and_then(|(socket, is_there)| {
+            self.install(id, socket, !is_there)?;
+            self.slots[id.index()].is_ours = true;
             Ok(is_there)
         });
         self.in_doubt = begun != Ok(true);
@@ -533,16 +514,7 @@ impl Engine for Epoll {
         }
         let next = Slot { generation: (slot.generation + 1) & GENERATION, ..Slot::EMPTY };
         self.forget_unsent(connection);
-        let last = std::mem::replace(&mut self.slots[connection.index()], next);
-        if last.is_local
-            && last.incoming != Incoming::Open
-            && last.broken.is_none()
-            && self.taken_back.len() < SPARE_COUNT_MAX
-            && let Some(socket) = last.socket
-            && socket::take_back(&socket)
-        {
-            self.taken_back.push(socket);
-        }
+        self.slots[connection.index()] = next;
         self.free.push(u32::try_from(connection.index()).expect("it came from a u32"));
         if self.full_until.take().is_some() {
             self.listen_for(EventFlags::IN);
@@ -642,7 +614,6 @@ impl Slot {
         watches_writable: false,
         queued: false,
         is_ours: false,
-        is_local: false,
         shutdown: false,
         broken: None,
         unsent: None,
@@ -670,8 +641,7 @@ const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventF
 /// How long after running out of open files accepting is tried again: others in this process may have closed some.
 const ACCEPT_AGAIN_AFTER: Nanos = Nanos::from_millis(10);
 
-/// How many sockets are kept for the next connections, and how many buffers for the next that the kernel does not take
-/// all from; and how long those may be.
+/// The most buffers that are kept for the next connections with unsent bytes, and the longest that one of them may be.
 const SPARE_COUNT_MAX: usize = 16;
 const SPARE_LEN_MAX: usize = 4 * UNSENT_LEN_MAX;
 
@@ -718,124 +688,6 @@ fn timespec(nanos: u64) -> Timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fd::AsRawFd;
-
-    /// A listening engine, and its address.
-    fn server() -> (Epoll, Address) {
-        let mut server = Epoll::new(Clock::start()).unwrap();
-        let address = server.listen(&Address::Tcp(([127, 0, 0, 1], 0).into())).unwrap();
-        (server, address)
-    }
-
-    fn next(engine: &mut Epoll, rx: &mut [u8]) -> Completion {
-        loop {
-            if let Some(completion) = engine.complete(rx) {
-                return completion;
-            }
-            engine.wait(Instant::NEVER);
-        }
-    }
-
-    /// Receives `len` bytes, while the other end goes on sending them.
-    fn receive(engine: &mut Epoll, id: ConnectionId, len: usize, other: &mut Epoll) {
-        let mut rx = vec![0; 1 << 20];
-        let mut received = 0;
-        while received < len {
-            let Completion::Received { connection, len } = next(engine, &mut rx) else {
-                panic!("bytes are on their way");
-            };
-            assert_eq!(connection, id);
-            received += len;
-            other.wait(Instant::START);
-            assert_eq!(other.complete(&mut rx), None);
-        }
-    }
-
-    /// Connects, exchanges `len` bytes each way, has the server end the connection and closes it; and says how many
-    /// segments had gone over it before the bytes did.
-    fn live(client: &mut Epoll, server: &mut Epoll, address: &Address, len: usize) -> Segments {
-        let mut rx = vec![0; 1 << 20];
-        let there = client.connect(address, None);
-        assert_eq!(next(client, &mut rx), Completion::Connected(there));
-        let at_first = client.segments(there).unwrap();
-        let Completion::Accepted(here) = next(server, &mut rx) else { panic!("it accepts") };
-        let bytes = vec![7; len];
-        client.send(there, &bytes);
-        receive(server, here, len, client);
-        server.send(here, &bytes);
-        receive(client, there, len, server);
-        server.shutdown(here);
-        assert_eq!(next(client, &mut rx), Completion::Ended(there));
-        client.close(there);
-        assert_eq!(next(server, &mut rx), Completion::Ended(here), "an end and no reset");
-        server.close(here);
-        at_first
-    }
-
-    /// The kernel may be too busy to acknowledge an end at once.
-    fn have_one_taken_back(client: &mut Epoll, server: &mut Epoll, address: &Address) {
-        for _ in 0..100 {
-            live(client, server, address, 64);
-            if !client.taken_back.is_empty() {
-                return;
-            }
-        }
-        panic!("none of a hundred sockets was taken back");
-    }
-
-    #[test]
-    fn a_socket_whose_connection_is_over_serves_the_next_one() {
-        let ((mut server, address), mut client) = (server(), Epoll::new(Clock::start()).unwrap());
-        let mut served = 0;
-        for _ in 0..100 {
-            let before = client.taken_back.first().map(AsRawFd::as_raw_fd);
-            let segments = live(&mut client, &mut server, &address, 64);
-            assert!(segments.sent <= 3 && segments.received <= 3, "counted anew: {segments:?}");
-            let after = client.taken_back.first().map(AsRawFd::as_raw_fd);
-            assert!(client.taken_back.len() <= 1);
-            served += usize::from(before.is_some() && before == after);
-        }
-        assert!(served > 0, "unless the kernel was too busy a hundred times");
-    }
-
-    #[test]
-    fn a_socket_is_taken_back_only_as_good_as_new() {
-        let ((mut server, address), mut client) = (server(), Epoll::new(Clock::start()).unwrap());
-        live(&mut client, &mut server, &address, 1 << 16);
-        assert!(client.taken_back.is_empty(), "its buffers may have grown");
-
-        let mut rx = [0; 16];
-        let source = Some([127, 0, 0, 2].into());
-        for (from, peer_ends) in [(None, false), (source, true)] {
-            let there = client.connect(&address, from);
-            next(&mut client, &mut rx);
-            let Completion::Accepted(here) = next(&mut server, &mut rx) else { panic!("accepts") };
-            if peer_ends {
-                server.close(here);
-                assert_eq!(next(&mut client, &mut rx), Completion::Ended(there));
-            }
-            client.close(there);
-            assert!(client.taken_back.is_empty(), "{from:?}: bound, or not at its end");
-            if !peer_ends {
-                assert_eq!(next(&mut server, &mut rx), Completion::Ended(here));
-            }
-        }
-
-        have_one_taken_back(&mut client, &mut server, &address);
-        client.set_receive_stamps(true);
-        assert!(client.taken_back.is_empty(), "it has no stamps");
-    }
-
-    #[test]
-    fn a_connection_on_a_socket_that_was_taken_back_fails_like_any_other() {
-        let ((mut server, address), mut client) = (server(), Epoll::new(Clock::start()).unwrap());
-        have_one_taken_back(&mut client, &mut server, &address);
-        drop(server);
-        let there = client.connect(&address, None);
-        let refused = Completion::Failed(there, ConnectionError::Refused);
-        assert_eq!(next(&mut client, &mut [0; 16]), refused);
-        assert!(client.taken_back.is_empty());
-    }
 
     #[test]
     fn what_was_written_is_not_kept_though_something_always_is() {

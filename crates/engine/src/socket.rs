@@ -80,46 +80,40 @@ pub(crate) fn accept(listener: &OwnedFd) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// A socket to connect to `address` with.
-pub(crate) fn new(address: &Address) -> Result<OwnedFd, Errno> {
-    match address {
-        Address::Tcp(target) => {
-            let socket = make(family(*target))?;
-            send_at_once(&socket);
-            Ok(socket)
-        }
-        Address::Unix(_) => make(AddressFamily::UNIX),
-    }
-}
-
-/// Begins to connect `socket` to `address`, and says whether that has come about already. `in_doubt`: nobody may listen
-/// there.
+/// A socket that connects to `address` from the source address `from`, and true if it is connected already.
+/// `in_doubt`: nobody may listen there.
 pub(crate) fn connect(
-    socket: &OwnedFd,
     address: &Address,
     from: Option<IpAddr>,
     in_doubt: bool,
-) -> Result<bool, Errno> {
-    let result = match address {
+) -> Result<(OwnedFd, bool), Errno> {
+    let (socket, result) = match address {
         Address::Tcp(target) => {
+            let socket = make(family(*target))?;
+            send_at_once(&socket);
             if let Some(source) = from {
-                bind_address_only(socket, source)?;
+                bind_address_only(&socket, source)?;
             }
-            let result = net::connect(socket, target);
-            if in_doubt && is_connected_to_itself(socket, *target) {
+            let result = net::connect(&socket, target);
+            if in_doubt && is_connected_to_itself(&socket, *target) {
                 return Err(Errno::CONNREFUSED);
             }
-            result
+            (socket, result)
         }
-        Address::Unix(path) => net::connect(socket, &SocketAddrUnix::new(path.as_path())?),
+        Address::Unix(path) => {
+            let socket = make(AddressFamily::UNIX)?;
+            let result = net::connect(&socket, &SocketAddrUnix::new(path.as_path())?);
+            (socket, result)
+        }
     };
-    match result {
-        Ok(()) => Ok(true),
-        Err(Errno::INPROGRESS) => is_there_already(socket, address),
+    let is_there = match result {
+        Ok(()) => true,
+        Err(Errno::INPROGRESS) => is_there_already(&socket, address)?,
         // A Unix listener with a full backlog.
-        Err(Errno::AGAIN) => Err(Errno::CONNREFUSED),
-        Err(error) => Err(error),
-    }
+        Err(Errno::AGAIN) => return Err(Errno::CONNREFUSED),
+        Err(error) => return Err(error),
+    };
+    Ok((socket, is_there))
 }
 
 /// Whether a connection that was begun just now has come about by now. On loopback it has: the peer's kernel is ours
@@ -201,11 +195,6 @@ fn wall_nanos(time: libc::timespec) -> Option<u64> {
 
 /// What the kernel has counted of a TCP socket; `None` for a Unix socket.
 pub(crate) fn segments(socket: &OwnedFd) -> Option<Segments> {
-    let info = tcp_info(socket)?;
-    Some(Segments { sent: info.tcpi_segs_out.into(), received: info.tcpi_segs_in.into() })
-}
-
-fn tcp_info(socket: &OwnedFd) -> Option<libc::tcp_info> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     #[expect(clippy::cast_possible_truncation, reason = "it has a few hundred bytes")]
     let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -225,31 +214,14 @@ fn tcp_info(socket: &OwnedFd) -> Option<libc::tcp_info> {
         return None;
     }
     // SAFETY: it was all zeros, which is a valid value, and the kernel wrote such values over them.
-    Some(unsafe { info.assume_init() })
+    let info = unsafe { info.assume_init() };
+    Some(Segments { sent: info.tcpi_segs_out.into(), received: info.tcpi_segs_in.into() })
 }
 
 /// Ends the sending side. The peer may be gone already; that shows when receiving.
 pub(crate) fn shutdown(socket: &OwnedFd) {
     net::shutdown(socket, net::Shutdown::Write).ok();
 }
-
-/// Ends a connection over loopback whose peer has ended its side, as a close would, and makes the socket one that was
-/// never connected; `false` if it can only be closed.
-pub(crate) fn take_back(socket: &OwnedFd) -> bool {
-    shutdown(socket);
-    // The peer's kernel is ours: it has acknowledged our end by now, unless it is too busy.
-    let is_over = tcp_info(socket).is_some_and(|info| {
-        info.tcpi_state == TCP_CLOSE
-            && info.tcpi_bytes_acked + info.tcpi_bytes_received < TAKEN_BACK_LEN_MAX
-    });
-    is_over && net::connect_unspec(socket).is_ok()
-}
-
-/// The state of a connection of which nothing is left (the kernel's `net/tcp_states.h`).
-const TCP_CLOSE: u8 = 7;
-
-/// Of more bytes than these the kernel may have learned how large the buffers of a connection should be.
-const TAKEN_BACK_LEN_MAX: u64 = 32 * 1024;
 
 /// What became of a connection attempt that was in progress.
 pub(crate) fn outcome(socket: &OwnedFd) -> Result<(), Errno> {
