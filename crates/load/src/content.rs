@@ -1,7 +1,8 @@
 //! What messages hold, and what their replies must be.
 
 use crate::header::{Header, TrueDelay};
-use crate::payload::{PayloadKind, payload, printable};
+use crate::payload::{payload, printable};
+use spec::PayloadKind;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;

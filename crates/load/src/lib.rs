@@ -13,8 +13,8 @@ mod schedule;
 
 pub use content::{Content, Expect, Mismatch};
 pub use header::{Header, TrueDelay};
-pub use payload::{PayloadKind, PayloadKindError};
-pub use schedule::{Arrivals, Due, Schedule, Spacing, Stripe};
+pub use schedule::{Arrivals, Due, Schedule, Stripe};
+pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing, Stop, Timeouts};
 
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Nanos, Rate};
@@ -42,26 +42,6 @@ pub struct Workload {
     pub timeouts: Timeouts,
     /// Determines mask keys, handshake keys, Poisson arrivals and the phases of bots.
     pub seed: u64,
-}
-
-/// How long a connection lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// Through all phases. Connections are opened before the warm-up, and a connect is inside no round trip.
-    Long,
-    /// One short-lived client after the other: connect, so many round trips, close. Opening is part of what is
-    /// measured, timed apart.
-    RoundTrips(NonZeroU32),
-}
-
-/// How a connection is ended by us, in protocols whose end is answered (WebSocket's Close). Others are closed at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Closing {
-    /// Properly: the answer is awaited (RFC 6455 §7.1.1).
-    #[default]
-    Complete,
-    /// Right behind our own last words, as clients do that leave: the peer's answer finds nobody.
-    AtOnce,
 }
 
 /// When messages are sent.
@@ -121,41 +101,6 @@ pub enum Pick {
     Any,
     /// On the one that the schedule names, when that can send: a bot.
     Own,
-}
-
-/// The phases of a run, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phases {
-    /// How long messages are exchanged before any of them counts.
-    pub warm_up: Nanos,
-    /// How long is measured.
-    pub stop: Stop,
-    /// How long replies to messages of the measurement are waited for after its end.
-    pub drain: Nanos,
-}
-
-/// When the measurement ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// After a time.
-    After(Nanos),
-    /// When this many short-lived clients have ended (with [`Lifetime::RoundTrips`]).
-    Clients(NonZeroU64),
-    /// When this many messages have been sent and answered, failed or timed out.
-    Messages(NonZeroU64),
-}
-
-/// After how long a peer is given up, for each phase of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From the start of the attempt to the established connection.
-    pub connect: Nanos,
-    /// From there to the completed opening handshake of the protocol; of TLS likewise, each of the two by itself.
-    pub handshake: Nanos,
-    /// From the sending of a message to its whole reply.
-    pub reply: Nanos,
-    /// From the start of a proper end to its completion.
-    pub close: Nanos,
 }
 
 impl Workload {
@@ -258,12 +203,7 @@ mod tests {
                 stop: Stop::Messages(NonZeroU64::new(messages).unwrap()),
                 drain: Nanos::from_secs(1),
             },
-            timeouts: Timeouts {
-                connect: Nanos::from_secs(1),
-                handshake: Nanos::from_secs(1),
-                reply: Nanos::from_secs(1),
-                close: Nanos::from_secs(1),
-            },
+            timeouts: Timeouts::all(Nanos::from_secs(1)),
             seed: 7,
         }
     }

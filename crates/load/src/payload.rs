@@ -5,68 +5,8 @@
 //!
 //! Start reading at [`payload`].
 
-use std::fmt;
-use std::str::FromStr;
+use spec::PayloadKind;
 use units::Random;
-
-/// What generated payloads hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadKind {
-    /// Zeros.
-    Zero,
-    /// An array of records as a game's server sends them: numbers, names, positions, instants. Valid JSON from one byte
-    /// on.
-    Json,
-    /// English words, each as frequent as its rank wants it (Zipf's law); ASCII.
-    Text,
-    /// Random bytes.
-    Random,
-}
-
-impl PayloadKind {
-    /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 4] = [Self::Zero, Self::Json, Self::Text, Self::Random];
-
-    /// Its name, as it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Zero => "zero",
-            Self::Json => "json",
-            Self::Text => "text",
-            Self::Random => "random",
-        }
-    }
-
-    /// Whether its payloads are sent as text, unless somebody wants them otherwise.
-    pub const fn is_text(self) -> bool {
-        match self {
-            Self::Json | Self::Text => true,
-            Self::Zero | Self::Random => false,
-        }
-    }
-}
-
-impl fmt::Display for PayloadKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for PayloadKind {
-    type Err = PayloadKindError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_meant = |kind: &Self| kind.name() == text;
-        Self::ALL.into_iter().find(is_meant).ok_or_else(|| PayloadKindError { text: text.into() })
-    }
-}
-
-/// What was typed is no kind of payload.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no kind of payload: `{text}`; there are zero, json, text and random")]
-pub struct PayloadKindError {
-    text: String,
-}
 
 /// `size` bytes of a kind; `random` goes on behind them.
 pub(crate) fn payload(kind: PayloadKind, size: usize, random: &mut Random) -> Vec<u8> {

@@ -7,6 +7,7 @@
 //!
 //! Left out: what becomes of a message that is due, and the clock. Nothing here knows what time it is.
 
+use spec::Spacing;
 use std::num::NonZeroU32;
 use units::{Nanos, Random, Rate};
 
@@ -19,18 +20,6 @@ pub struct Schedule {
     pub spacing: Spacing,
     /// On which connections they are.
     pub stripe: Stripe,
-}
-
-/// How arrivals are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// At equal distances, the first at once. Each connection has its turn in each cycle, so that the phases of
-    /// connections are spread evenly over it.
-    Uniform,
-    /// Each connection at equal distances, from a random phase on: bots that were not started together.
-    Phases,
-    /// Independent of each other, as those of many users are: exponential gaps, on any connection alike.
-    Poisson,
 }
 
 impl Schedule {

@@ -285,7 +285,7 @@ mod tests {
             content: Content::binary(Bytes(64), 7),
             expect: Expect::Echo,
             phases: Phases { warm_up: second, stop: Stop::After(second), drain: second },
-            timeouts: Timeouts { connect: second, handshake: second, reply: second, close: second },
+            timeouts: Timeouts::all(second),
             seed: 7,
         }
     }

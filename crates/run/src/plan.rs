@@ -118,8 +118,6 @@ pub struct Measurement {
     pub sources: Vec<IpAddr>,
     /// How long a worker looks for replies again and again before it sleeps; zero: not at all.
     pub busy_poll: Nanos,
-    /// How long to wait for a name to be resolved.
-    pub resolve_timeout: Nanos,
 }
 
 impl Measurement {

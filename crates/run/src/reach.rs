@@ -391,12 +391,7 @@ fn speaks_tls(
     let Some(usual) = Tls::usual(Scheme::Tls, now_unix_s) else { return Ok(false) };
     let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options };
     let tls = Some(Client::new(&anyone, "localhost")?);
-    let timeouts = Timeouts {
-        connect: TLS_QUESTION,
-        handshake: TLS_QUESTION,
-        reply: TLS_QUESTION,
-        close: TLS_QUESTION,
-    };
+    let timeouts = Timeouts::all(TLS_QUESTION);
     let workload = Workload { timeouts, ..measurement.workload.clone() };
     let target = Target { transport: Transport::Raw { reply_len: 1 }, tls, ..target };
     Ok(one_message(&workload, target, context)?.tls.is_some())

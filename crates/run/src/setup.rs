@@ -174,7 +174,7 @@ impl SetUp {
                 Url { path: server.path.clone().unwrap_or(url.path), ..url }
             }
         };
-        let resolved = resolve(&url, measurement.resolve_timeout, context.clock)?;
+        let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
         check_public(&resolved.addresses, plan.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
         let stack = Stack {

@@ -69,7 +69,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         warm_up_ns: load.phases.warm_up.0,
         drain_ns: load.phases.drain.0,
         time_outs: TimeOuts {
-            resolve_ns: measurement.resolve_timeout.0,
+            resolve_ns: load.timeouts.resolve.0,
             connect_ns: load.timeouts.connect.0,
             handshake_ns: load.timeouts.handshake.0,
             reply_ns: load.timeouts.reply.0,

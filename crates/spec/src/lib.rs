@@ -2,3 +2,9 @@
 //!
 //! Everything that starts a measurement builds these types, and nothing else describes a workload. They hold no socket,
 //! file, clock or thread; quantities are those of `units`, written as people type them (`250ms`, `64B`, `2000/s`).
+
+mod load;
+mod message;
+
+pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
+pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};

@@ -140,12 +140,7 @@ impl Ladder {
                 content,
                 expect: Expect::Echo,
                 phases: Phases { warm_up: WARM_UP, stop: Stop::After(self.block), drain: DRAIN },
-                timeouts: Timeouts {
-                    connect: PATIENCE,
-                    handshake: PATIENCE,
-                    reply: PATIENCE,
-                    close: PATIENCE,
-                },
+                timeouts: Timeouts::all(PATIENCE),
                 seed: self.seed,
             },
             content_source: format!("{payload_kind}, from seed {}", self.seed),
@@ -153,7 +148,6 @@ impl Ladder {
             threads: NonZeroU32::MIN,
             sources: Vec::new(),
             busy_poll: Nanos::ZERO,
-            resolve_timeout: PATIENCE,
         }
     }
 }

@@ -93,7 +93,7 @@ fn allocations_against<N: Node<Epoll>>(
         move || listen_and_run(&mut server(stop), &tell)
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
-    play.workload.timeouts = Timeouts { connect: long, handshake: long, reply: long, close: long };
+    play.workload.timeouts = Timeouts::all(long);
     let target = Target {
         address: told.recv().unwrap(),
         sources: Vec::new(),

@@ -56,7 +56,7 @@ fn on_loopback(mut play: Play) -> Played {
         move || serve(Speech::Framed, None, stop, &tell)
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
-    play.workload.timeouts = Timeouts { connect: long, handshake: long, reply: long, close: long };
+    play.workload.timeouts = Timeouts::all(long);
     let address: Address = told.recv().unwrap();
     let target = Target { address, sources: Vec::new(), transport: play.transport, tls: None };
     let control = Arc::new(Control::new(1));

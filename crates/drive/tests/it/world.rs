@@ -116,6 +116,7 @@ impl Play {
                 drain: ms(900),
             },
             timeouts: Timeouts {
+                resolve: Nanos::ZERO,
                 connect: ms(100),
                 handshake: ms(200),
                 reply: ms(300),

@@ -163,7 +163,7 @@ fn workload(connections: NonZeroU32, arrival: Arrival, stop: Stop) -> Workload {
         content: Content::binary(Bytes(64), 7),
         expect: Expect::Echo,
         phases: Phases { warm_up: Nanos::ZERO, stop, drain: second },
-        timeouts: Timeouts { connect: second, handshake: second, reply: second, close: second },
+        timeouts: Timeouts::all(second),
         seed: 7,
     }
 }

@@ -305,12 +305,7 @@ impl Load {
                 stop: Stop::After(self.time),
                 drain: Nanos::from_secs(1),
             },
-            timeouts: Timeouts {
-                connect: patience,
-                handshake: patience,
-                reply: patience,
-                close: patience,
-            },
+            timeouts: Timeouts::all(patience),
             seed: SEED,
         };
         Measurement {
@@ -326,7 +321,6 @@ impl Load {
             threads: NonZeroU32::MIN,
             sources: Vec::new(),
             busy_poll: Nanos::ZERO,
-            resolve_timeout: patience,
         }
     }
 }

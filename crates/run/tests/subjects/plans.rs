@@ -36,12 +36,7 @@ pub(crate) fn measurement(name: &str, peer: Peer) -> Measurement {
                 stop: Stop::Messages(NonZeroU64::new(MESSAGES).unwrap()),
                 drain: patience,
             },
-            timeouts: Timeouts {
-                connect: patience,
-                handshake: patience,
-                reply: patience,
-                close: patience,
-            },
+            timeouts: Timeouts::all(patience),
             seed: 7,
         },
         content_source: "Ping".to_owned(),
@@ -49,7 +44,6 @@ pub(crate) fn measurement(name: &str, peer: Peer) -> Measurement {
         threads: NonZeroU32::MIN,
         sources: Vec::new(),
         busy_poll: Nanos::ZERO,
-        resolve_timeout: patience,
     }
 }
 

@@ -249,12 +249,7 @@ impl Run {
                 expect: expect.clone(),
                 content: payload.content.clone(),
                 phases: self.phases(settings),
-                timeouts: Timeouts {
-                    connect: timeout,
-                    handshake: timeout,
-                    reply: timeout,
-                    close: timeout,
-                },
+                timeouts: Timeouts::all(timeout),
                 seed,
             },
             content_source: payload.source.clone(),
@@ -262,7 +257,6 @@ impl Run {
             threads: self.threads,
             sources: sources.clone(),
             busy_poll: self.busy_poll,
-            resolve_timeout: timeout,
         };
         Ok(Plan {
             measurements: self.steps(settings)?.into_iter().map(measurement).collect(),

@@ -1,0 +1,224 @@
+//! Loads: who sends, when, and for how long.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Nanos, Rate};
+
+/// The rule by which messages are sent, with the connections that carry them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Load {
+    /// A closed loop: each connection sends its next message when a reply has arrived. There is no schedule, hence no
+    /// response time, only round trips.
+    Closed {
+        /// Connections that are held.
+        connections: NonZeroU32,
+        /// Messages in flight on each connection.
+        in_flight: NonZeroU32,
+        /// Messages in flight on all connections together, which then take turns; `null`: no such bound.
+        in_flight_max: Option<NonZeroU32>,
+    },
+    /// An open loop: messages are due by a schedule, on any connection that can send.
+    Open {
+        /// Connections that are held.
+        connections: NonZeroU32,
+        /// Messages that are due per unit of time.
+        rate: Rate,
+        /// The distances between them.
+        spacing: Spacing,
+        /// Messages that may be outstanding (due, neither answered nor given up); those due beyond it stay unsent.
+        in_flight_max: NonZeroU32,
+    },
+    /// Bots: an open loop in which each connection has a schedule of its own.
+    Bots {
+        /// Bots, each with a connection of its own.
+        bots: NonZeroU32,
+        /// From one message of a bot to its next.
+        every: Nanos,
+        /// The distances between messages.
+        spacing: Spacing,
+        /// Messages that may be outstanding, as in [`Load::Open`].
+        in_flight_max: NonZeroU32,
+    },
+    /// Bots that wait for each reply: a closed loop with a think time.
+    ClosedBots {
+        /// Bots, each with a connection of its own.
+        bots: NonZeroU32,
+        /// From a reply to the next message of its bot.
+        think: Nanos,
+    },
+    /// Sessions begin by a schedule; in a session each message waits for the reply to the last one (partly open).
+    Sessions {
+        /// Sessions that may last at a time; one more does not begin, and its messages are unsent.
+        connections: NonZeroU32,
+        /// Sessions that begin per unit of time.
+        rate: Rate,
+        /// The distances between their beginnings.
+        spacing: Spacing,
+        /// Messages of each session.
+        messages_each: NonZeroU32,
+        /// From a reply to the next message of its session.
+        think: Nanos,
+    },
+    /// Short-lived clients, one after the other: connect, exchange messages, close.
+    Clients {
+        /// Clients at the same time.
+        concurrency: NonZeroU32,
+        /// Round trips of each client.
+        round_trips: NonZeroU32,
+        /// Messages in flight on each connection.
+        in_flight: NonZeroU32,
+        /// Messages in flight on all connections together; `null`: no such bound.
+        in_flight_max: Option<NonZeroU32>,
+    },
+}
+
+impl Load {
+    /// Connections that are open at a time, at most.
+    pub const fn connections(&self) -> NonZeroU32 {
+        match self {
+            Self::Closed { connections, .. }
+            | Self::Open { connections, .. }
+            | Self::Sessions { connections, .. } => *connections,
+            Self::Bots { bots, .. } | Self::ClosedBots { bots, .. } => *bots,
+            Self::Clients { concurrency, .. } => *concurrency,
+        }
+    }
+
+    /// True if there is no schedule: messages wait for the replies to those before them.
+    pub const fn is_closed(&self) -> bool {
+        match self {
+            Self::Closed { .. } | Self::ClosedBots { .. } | Self::Clients { .. } => true,
+            Self::Bots { .. } | Self::Open { .. } | Self::Sessions { .. } => false,
+        }
+    }
+
+    /// The lifetime of each connection.
+    pub const fn lifetime(&self) -> Lifetime {
+        match self {
+            Self::Sessions { messages_each, .. } => Lifetime::RoundTrips(*messages_each),
+            Self::Clients { round_trips, .. } => Lifetime::RoundTrips(*round_trips),
+            Self::Bots { .. }
+            | Self::Closed { .. }
+            | Self::ClosedBots { .. }
+            | Self::Open { .. } => Lifetime::Long,
+        }
+    }
+
+    /// Messages in flight on each connection, at most.
+    pub const fn in_flight(&self) -> NonZeroU32 {
+        match self {
+            Self::Closed { in_flight, .. } | Self::Clients { in_flight, .. } => *in_flight,
+            Self::Bots { .. }
+            | Self::ClosedBots { .. }
+            | Self::Open { .. }
+            | Self::Sessions { .. } => NonZeroU32::MIN,
+        }
+    }
+
+    /// Messages that may be outstanding on all connections together; `None`: no such bound.
+    pub const fn in_flight_max(&self) -> Option<NonZeroU32> {
+        match self {
+            Self::Closed { in_flight_max, .. } | Self::Clients { in_flight_max, .. } => {
+                *in_flight_max
+            }
+            Self::Bots { in_flight_max, .. } | Self::Open { in_flight_max, .. } => {
+                Some(*in_flight_max)
+            }
+            Self::ClosedBots { .. } | Self::Sessions { .. } => None,
+        }
+    }
+
+    /// Messages (or sessions) that are due per second; `None` for closed loops.
+    pub fn due_per_s(&self) -> Option<f64> {
+        match self {
+            Self::Open { rate, .. } | Self::Sessions { rate, .. } => Some(rate.per_second()),
+            Self::Bots { bots, every, .. } => Some(f64::from(bots.get()) / every.as_secs_f64()),
+            Self::Closed { .. } | Self::ClosedBots { .. } | Self::Clients { .. } => None,
+        }
+    }
+}
+
+/// The lifetime of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Through all phases. Connections are opened before the warm-up, and a connect is inside no round trip.
+    Long,
+    /// So many round trips; then it is closed. Opening is part of what is measured, and timed apart.
+    RoundTrips(NonZeroU32),
+}
+
+/// The distances between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// At equal distances, the first at once; the connections take turns
+    Uniform,
+    /// Each bot at equal distances, from a random phase on
+    Phases,
+    /// Independently of each other, as those of many users are: exponential gaps
+    Poisson,
+}
+
+/// The phases of a block, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Phases {
+    /// Time in which messages are exchanged before any of them counts.
+    pub warm_up: Nanos,
+    /// The end of the measurement.
+    pub stop: Stop,
+    /// Time in which replies to messages of the measurement are awaited after its end.
+    pub drain: Nanos,
+}
+
+/// The end of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After a time.
+    After(Nanos),
+    /// When this many short-lived clients have ended.
+    Clients(NonZeroU64),
+    /// When this many messages have been sent and answered, failed or timed out.
+    Messages(NonZeroU64),
+}
+
+/// The time after which a peer is given up, for each phase of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timeouts {
+    /// For turning a name into addresses.
+    pub resolve: Nanos,
+    /// From the start of the attempt to the established connection.
+    pub connect: Nanos,
+    /// From there to the completed opening handshake of the protocol; of TLS likewise, each of the two by itself.
+    pub handshake: Nanos,
+    /// From the sending of a message to its whole reply.
+    pub reply: Nanos,
+    /// From the start of a proper end to its completion.
+    pub close: Nanos,
+}
+
+impl Timeouts {
+    /// The same time for every phase.
+    pub const fn all(time: Nanos) -> Self {
+        Self { resolve: time, connect: time, handshake: time, reply: time, close: time }
+    }
+}
+
+/// The way in which connections are ended by us, in protocols whose end is answered (WebSocket's Close). Others are
+/// closed at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    /// By the closing handshake: the server's answer is awaited (RFC 6455 section 7.1.1)
+    #[default]
+    Complete,
+    /// Right behind our own Close, as clients do that leave
+    #[serde(alias = "at-once")]
+    AtOnce,
+}
