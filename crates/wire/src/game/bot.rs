@@ -11,7 +11,7 @@ use crate::contract::{
 use crate::excerpt::Excerpt;
 use crate::styx::load_test::{LoadRequest, LoadResponse};
 use crate::styx::packets::{GameTransport, Logout};
-use crate::styx::{JsonError, Packet, json_packets};
+use crate::styx::{DecodeError, JsonError, Packet, json_packets};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,8 +31,8 @@ use std::ops::Range;
 /// each time) are filled in here, delay and resend are taken as they are. Its answer is the next [`LoadResponse`] with
 /// our player id, an [`Event::Message`] whose payload is that; any other sequence number than the next is an error.
 /// The answer to another player's event is pushed as a [`Push::Delivery`], and every other packet as a
-/// [`Push::Notice`], those of the opening too: nothing that the server says is swallowed. The server's pings are
-/// answered here.
+/// [`Push::Notice`], those of the opening too, and those of a class that [`Packet`] does not know: nothing that the
+/// server says is swallowed. The server's pings are answered here.
 ///
 /// **Encoding** ([`Layers`]) is by how much game data grew to a packet: a message of the connection inside less the
 /// payload, both for what was sent and for what came as a message or a delivery.
@@ -228,11 +228,17 @@ impl Bot {
     #[inline]
     fn packet(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<Event<'_>, PeerError> {
         let bytes = &self.held.bytes[packet];
-        let packet = match self.player.options.packing {
-            Packing::Binary => Packet::decode(bytes)?,
-            Packing::Json => Packet::read_json(bytes)?,
-        };
         let notice = Event::Pushed(Pushed { kind: Push::Notice, payload: bytes });
+        let packet = match self.player.options.packing {
+            Packing::Binary => match Packet::decode(bytes) {
+                Err(DecodeError::UnknownClass { .. }) => return Ok(notice),
+                packet => packet?,
+            },
+            Packing::Json => match Packet::read_json(bytes) {
+                Err(JsonError::UnknownClass { .. }) => return Ok(notice),
+                packet => packet?,
+            },
+        };
         let Packet::GameTransport(transport) = packet else {
             return Ok(match self.player.hear(&packet, tx)? {
                 Heard::Closed(closed) => Event::Closed(closed),

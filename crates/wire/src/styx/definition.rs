@@ -71,7 +71,7 @@ pub(super) struct Integer {
 }
 
 impl Definition {
-    /// The 78 packets of the Firebase game server, out of the same table as [`Packet`].
+    /// The packets of [`Packet`] as a definition, made from the same table.
     pub fn firebase() -> Self {
         let at = 0;
         let field = |(name, of): &(&str, Type)| DraftField {
@@ -158,7 +158,6 @@ fn xml_name(of: Type) -> String {
         | Type::Enum(_)
         | Type::Int16
         | Type::Int32
-        | Type::Int64
         | Type::Int8
         | Type::String
         | Type::Struct(_) => json::type_name(of).to_owned(),

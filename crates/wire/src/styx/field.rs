@@ -52,7 +52,6 @@ pub(super) enum Type {
     Enum(&'static str),
     Int16,
     Int32,
-    Int64,
     Int8,
     List(&'static Self),
     String,
@@ -191,7 +190,6 @@ integers! {
     i8 is Int8, 1;
     i16 is Int16, 2;
     i32 is Int32, 4;
-    i64 is Int64, 8;
 }
 
 impl<'a> Field<'a> for bool {

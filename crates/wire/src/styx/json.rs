@@ -221,7 +221,6 @@ pub(super) const fn type_name(of: Type) -> &'static str {
         Type::Enum(name) | Type::Struct(name) => name,
         Type::Int16 => "int16",
         Type::Int32 => "int32",
-        Type::Int64 => "int64",
         Type::Int8 => "int8",
         Type::List(_) => "a list",
         Type::String => "string",

@@ -1,4 +1,4 @@
-//! The Styx protocol of the Firebase game server: its framing, its 78 packets, and definitions of other packets.
+//! The Styx protocol of the Firebase game server: its framing, its packets, and definitions of other packets.
 //!
 //! A frame is a 32-bit big-endian length, which counts itself, a class id of one byte, and the fields of a packet in
 //! the order of its declaration. The same packets travel as JSON objects over WebSocket and Comet. What is here was
@@ -8,15 +8,15 @@
 //! what is inside it, [`Definition`] the same for packets that are known at run time only, [`load_test`] what the
 //! published measurement sent inside [`packets::GameTransport`].
 //!
-//! Left out: the optional signature before the first frame, the protocol's own encryption (TLS is there for that), and
-//! what a packet means (crate `serve`).
+//! Left out: the packets that neither a bot nor the game server of crate `serve` has a use for (tournaments, services,
+//! chat channels, probes, the protocol's own encryption), the optional signature before the first frame, and what a
+//! packet means (crate `serve`).
 //!
 //! Packets are those of version 1.8 and later, in which transports have attributes.
 //!
 //! Where the facts are silent, we chose: text is plain UTF-8 (not Java's modified kind), a boolean is 0 or 1 and
-//! nothing else, the property of `NotifyRegistered` is called `tournaments`, the lists of the list packets `snapshots`
-//! and `updates`, `FilteredJoinTableRequest` holds `ParamFilter`s, and the answers to `Mtt…` requests have a
-//! `ResponseStatus`.
+//! nothing else, the lists of the list packets are called `snapshots` and `updates`, and `FilteredJoinTableRequest` holds
+//! `ParamFilter`s.
 
 mod definition;
 mod dynamic;

@@ -65,9 +65,6 @@ enums! {
         TableLocal = "TABLE_LOCAL",
         Reservation = "RESERVATION",
     }
-
-    /// How a service is named; the `idtype` of a [`ServiceTransport`] is the ordinal of one of these.
-    ServiceIdentifier { Namespace = "NAMESPACE", Contract = "CONTRACT" }
 }
 
 packets! {
@@ -77,19 +74,8 @@ packets! {
     /// Which version of a game a client has.
     1 GameVersion<'a> { game: i32, operatorid: i32, version: Text<'a> }
 
-    /// A command was accepted.
-    2 Good { cmd: i8, extra: i32 }
-
     /// A packet was not: `cmd` is its class id.
     3 Bad { cmd: i8, error: i8 }
-
-    /// Says something to players, or to all of them.
-    4 SystemMessage<'a> {
-        kind as "type": i32,
-        level: i32,
-        message: Text<'a>,
-        pids: Vec<i32>,
-    }
 
     /// A parameter. `value` holds text behind its 16-bit length, or an `i32`, as `kind` says ([`ParameterType`]).
     5 Param<'a> { key: Text<'a>, kind as "type": i8, value: Bytes<'a> }
@@ -212,9 +198,6 @@ packets! {
     /// The player watches there already: said after logging in again.
     63 NotifyWatching { tableid: i32 }
 
-    /// The player was removed from a table.
-    64 KickPlayer { tableid: i32, reason_code as "reasonCode": i16 }
-
     /// Somebody says something at a table.
     80 TableChat<'a> { tableid: i32, pid: i32, message: Text<'a> }
 
@@ -225,54 +208,6 @@ packets! {
         gamedata: Bytes<'a>,
         attributes: Vec<Attribute<'a>>,
     }
-
-    /// What a service and a player say to each other; `idtype` says how it is named ([`ServiceIdentifier`]).
-    101 ServiceTransport<'a> {
-        pid: i32,
-        seq: i32,
-        service: Text<'a>,
-        idtype: i8,
-        servicedata: Bytes<'a>,
-        attributes: Vec<Attribute<'a>>,
-    }
-
-    /// What a service of the very node and a player say to each other.
-    103 LocalServiceTransport<'a> { seq: i32, servicedata: Bytes<'a> }
-
-    /// What a tournament and its players say to each other.
-    104 MttTransport<'a> {
-        mttid: i32,
-        pid: i32,
-        mttdata: Bytes<'a>,
-        attributes: Vec<Attribute<'a>>,
-    }
-
-    /// The protocol's own encryption: keys and encrypted packets.
-    105 EncryptedTransport<'a> { func: i8, payload: Bytes<'a> }
-
-    /// Joins a chat channel.
-    120 JoinChatChannelRequest { channelid: i32 }
-
-    /// How a [`JoinChatChannelRequest`] went.
-    121 JoinChatChannelResponse { channelid: i32, status: ResponseStatus }
-
-    /// Leaves a chat channel.
-    122 LeaveChatChannel { channelid: i32 }
-
-    /// Somebody said something in a chat channel.
-    123 NotifyChannelChat<'a> {
-        pid: i32,
-        channelid: i32,
-        targetid: i32,
-        nick: Text<'a>,
-        message: Text<'a>,
-    }
-
-    /// Says something in a chat channel.
-    124 ChannelChat<'a> { channelid: i32, targetid: i32, message: Text<'a> }
-
-    /// Asks for a part of the lobby.
-    142 LobbyQuery<'a> { gameid: i32, address: Text<'a>, kind as "type": LobbyType }
 
     /// All that the lobby says of a table.
     143 TableSnapshot<'a> {
@@ -304,32 +239,6 @@ packets! {
     /// All that the lobby says of a tournament.
     148 TournamentSnapshot<'a> { mttid: i32, address: Text<'a>, params: Vec<Param<'a>> }
 
-    /// What changed of a tournament.
-    149 TournamentUpdate<'a> {
-        mttid: i32,
-        params: Vec<Param<'a>>,
-        removed_params as "removedParams": Vec<Text<'a>>,
-    }
-
-    /// A tournament is gone.
-    150 TournamentRemoved { mttid: i32 }
-
-    /// Subscribes to one table or tournament of the lobby.
-    151 LobbyObjectSubscribe<'a> {
-        kind as "type": LobbyType,
-        gameid: i32,
-        address: Text<'a>,
-        objectid: i32,
-    }
-
-    /// Ends a [`LobbyObjectSubscribe`].
-    152 LobbyObjectUnsubscribe<'a> {
-        kind as "type": LobbyType,
-        gameid: i32,
-        address: Text<'a>,
-        objectid: i32,
-    }
-
     /// Several tables.
     153 TableSnapshotList<'a> { snapshots: Vec<TableSnapshot<'a>> }
 
@@ -338,9 +247,6 @@ packets! {
 
     /// Several tournaments.
     155 TournamentSnapshotList<'a> { snapshots: Vec<TournamentSnapshot<'a>> }
-
-    /// What changed of several tournaments.
-    156 TournamentUpdateList<'a> { updates: Vec<TournamentUpdate<'a>> }
 
     /// Looks for a table with these parameters and a free seat.
     170 FilteredJoinTableRequest<'a> {
@@ -366,33 +272,6 @@ packets! {
 
     /// A seat was found.
     174 FilteredJoinTableAvailable { seq: i32, tableid: i32, seat: i8 }
-
-    /// Where a [`Probe`] was, and when.
-    200 ProbeStamp<'a> { clazz: Text<'a>, timestamp: i64 }
-
-    /// Collects stamps on its way through the server.
-    201 Probe<'a> { id: i32, tableid: i32, stamps: Vec<ProbeStamp<'a>> }
-
-    /// Registers for a tournament.
-    205 MttRegisterRequest<'a> { mttid: i32, params: Vec<Param<'a>> }
-
-    /// How a [`MttRegisterRequest`] went.
-    206 MttRegisterResponse { mttid: i32, status: ResponseStatus }
-
-    /// Ends a [`MttRegisterRequest`].
-    207 MttUnregisterRequest { mttid: i32 }
-
-    /// How a [`MttUnregisterRequest`] went.
-    208 MttUnregisterResponse { mttid: i32, status: ResponseStatus }
-
-    /// A tournament seats the player.
-    209 MttSeated { mttid: i32, tableid: i32, seat: i8 }
-
-    /// A tournament takes the player from a table.
-    210 MttPickedUp { mttid: i32, tableid: i32, keep_watching as "keepWatching": bool }
-
-    /// The tournaments that the player is registered for.
-    211 NotifyRegistered { tournaments: Vec<i32> }
 }
 
 /// A struct: its name, its class id, and its fields with their types.

@@ -10,10 +10,7 @@ use super::refusal::Refusal;
 use super::slab::{Key, Slab};
 use super::tables::Tables;
 use units::Instant;
-use wire::styx::packets::{
-    Bad, JoinChatChannelResponse, MttRegisterResponse, MttUnregisterResponse, Packet, Ping,
-    ResponseStatus,
-};
+use wire::styx::packets::{Bad, Packet, Ping};
 
 /// A game server without its sockets.
 ///
@@ -208,31 +205,8 @@ impl World {
             Packet::LobbyUnsubscribe(request) => self.unsubscribe(from, request),
             Packet::LoginRequest(request) => self.login_again(from, request, out),
             Packet::Logout(logout) => self.logout(from, logout, out),
-            Packet::Version(_)
-            | Packet::GameVersion(_)
-            | Packet::Ping(_)
-            | Packet::LeaveChatChannel(_) => {}
-            Packet::JoinChatChannelRequest(request) => out.send(
-                from.session,
-                &JoinChatChannelResponse {
-                    channelid: request.channelid,
-                    status: ResponseStatus::Denied,
-                }
-                .into(),
-            ),
-            Packet::MttRegisterRequest(request) => out.send(
-                from.session,
-                &MttRegisterResponse { mttid: request.mttid, status: ResponseStatus::Denied }
-                    .into(),
-            ),
-            Packet::MttUnregisterRequest(request) => out.send(
-                from.session,
-                &MttUnregisterResponse { mttid: request.mttid, status: ResponseStatus::Denied }
-                    .into(),
-            ),
-            Packet::Good(_)
-            | Packet::Bad(_)
-            | Packet::SystemMessage(_)
+            Packet::Version(_) | Packet::GameVersion(_) | Packet::Ping(_) => {}
+            Packet::Bad(_)
             | Packet::Param(_)
             | Packet::ParamFilter(_)
             | Packet::Attribute(_)
@@ -253,37 +227,16 @@ impl World {
             | Packet::NotifyLeave(_)
             | Packet::NotifySeated(_)
             | Packet::NotifyWatching(_)
-            | Packet::KickPlayer(_)
-            | Packet::ServiceTransport(_)
-            | Packet::LocalServiceTransport(_)
-            | Packet::MttTransport(_)
-            | Packet::EncryptedTransport(_)
-            | Packet::JoinChatChannelResponse(_)
-            | Packet::NotifyChannelChat(_)
-            | Packet::ChannelChat(_)
-            | Packet::LobbyQuery(_)
             | Packet::TableSnapshot(_)
             | Packet::TableUpdate(_)
             | Packet::TableRemoved(_)
             | Packet::TournamentSnapshot(_)
-            | Packet::TournamentUpdate(_)
-            | Packet::TournamentRemoved(_)
-            | Packet::LobbyObjectSubscribe(_)
-            | Packet::LobbyObjectUnsubscribe(_)
             | Packet::TableSnapshotList(_)
             | Packet::TableUpdateList(_)
             | Packet::TournamentSnapshotList(_)
-            | Packet::TournamentUpdateList(_)
             | Packet::FilteredJoinTableResponse(_)
             | Packet::FilteredJoinTableCancelResponse(_)
-            | Packet::FilteredJoinTableAvailable(_)
-            | Packet::ProbeStamp(_)
-            | Packet::Probe(_)
-            | Packet::MttRegisterResponse(_)
-            | Packet::MttUnregisterResponse(_)
-            | Packet::MttSeated(_)
-            | Packet::MttPickedUp(_)
-            | Packet::NotifyRegistered(_) => return Err(Refusal::NotServed),
+            | Packet::FilteredJoinTableAvailable(_) => return Err(Refusal::NotServed),
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ fn nothing_but_a_login_is_served_before_it() {
         stage.say(session, packet);
         assert_eq!(stage.hear(session), expected, "class id {class_id}");
     }
-    assert_eq!(stage.world.counters().bad_packets, 74);
+    assert_eq!(stage.world.counters().bad_packets, 47);
 }
 
 #[test]

@@ -49,10 +49,8 @@ fn a_bot_is_small_and_frees_what_was_large() {
     let (mut bot, _, _) = memory_of(binary);
     let mut tx = Vec::new();
     bot.open(&mut tx);
-    let large = wire::styx::packets::SystemMessage {
-        message: "x".repeat(30_000).into(),
-        ..Default::default()
-    };
+    let large =
+        wire::styx::packets::TableChat { message: "x".repeat(30_000).into(), ..Default::default() };
     let mut bytes = frame(large);
     let ((), peak, held) = memory_of(|| {
         let mut input = Input::new(&mut bytes);

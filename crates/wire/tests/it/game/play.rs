@@ -6,9 +6,7 @@ use super::{
 };
 use crate::script::{Step, play};
 use wire::game::{Bot, Options, Packing, Seat};
-use wire::styx::packets::{
-    ForcedLogout, GameTransport, NotifyJoin, Ping, SystemMessage, TableRemoved,
-};
+use wire::styx::packets::{ForcedLogout, GameTransport, NotifyJoin, Ping, TableChat, TableRemoved};
 use wire::styx::{Limits, Packet, Styx};
 use wire::{Connection, Layers};
 
@@ -185,7 +183,7 @@ fn a_forced_logout_is_the_end_of_the_conversation() {
     ];
     for (code, message, closed) in cases {
         let logout = ForcedLogout { code, message: message.into() };
-        let late = SystemMessage::default();
+        let late = TableChat::default();
         let steps = [arrives(logout), arrives(late), event(0, false), Step::Close, Step::End];
         let told = play(&binary, &seated(steps));
         let after = [

@@ -3,7 +3,7 @@
 use super::memory::event;
 use wire::styx::load_test::LoadRequest;
 use wire::styx::packets::{
-    JoinResponse, JoinResponseStatus, NotifySeated, Ping, SystemMessage, TableSnapshot,
+    JoinResponse, JoinResponseStatus, NotifySeated, Ping, TableChat, TableSnapshot,
 };
 use wire::styx::{Definition, JsonError, Packet, json_packets};
 
@@ -38,7 +38,7 @@ fn enums_are_ordinals_and_nested_structs_have_a_class_id() {
 #[test]
 fn reading_is_as_lenient_as_the_server() {
     let ping = Packet::from(Ping { id: 5 });
-    let message = SystemMessage { message: "a\"é".into(), pids: vec![1], ..Default::default() };
+    let message = TableChat { message: "a\"é".into(), pid: 1, ..Default::default() };
     let message = Packet::from(message);
     #[rustfmt::skip]
     let table: [(&str, &Packet<'_>); _] = [
@@ -49,8 +49,8 @@ fn reading_is_as_lenient_as_the_server() {
         (r#"{"id":4,"classId":8,"id":5,"classId":7}"#, &ping),
         (r#"{"id":5,"class\u0049d":7}"#, &ping),
         (r#"{"id":5,"x\"classId":8,"classId":7,"y":"\"classId\":8}"}"#, &ping),
-        (r#"{"message":"a\"\u00e9","pids":[1],"classId":4}"#, &message),
-        (r#"{"message":"a\"é","type":null,"level":null,"pids":[1],"classId":4}"#, &message),
+        (r#"{"message":"a\"\u00e9","pid":1,"classId":80}"#, &message),
+        (r#"{"message":"a\"é","tableid":null,"pid":1,"classId":80}"#, &message),
     ];
     for (text, packet) in table {
         assert_eq!(Packet::read_json(text.as_bytes()).as_ref(), Ok(packet), "{text}");

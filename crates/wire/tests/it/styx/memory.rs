@@ -44,7 +44,12 @@ fn an_event_as_json_takes_the_memory_of_its_gamedata() {
 #[test]
 fn lists_that_cannot_come_take_no_memory() {
     for len in [i32::MIN, i32::MAX, -1] {
-        for before in [&b"\xd3"[..], b"\x90\0\0\0\x01\0\0\0\0\0\0", b"\x99", b"\x69\0"] {
+        for before in [
+            &b"\x2a\0\0\0\x01"[..],
+            b"\x90\0\0\0\x01\0\0\0\0\0\0",
+            b"\x99",
+            b"\x0a\0\0\0\0\0\0\0\0",
+        ] {
             let payload = [before, &len.to_be_bytes(), b"left"].concat();
             let (decoded, peak, _) = memory_of(|| Packet::decode(&payload).map(drop));
             assert_eq!(decoded, Err(DecodeError::ListLen { len, left: 4 }), "{before:?}");
@@ -74,9 +79,7 @@ fn a_list_in_json_takes_memory_in_proportion_to_its_text() {
         (153, "snapshots"),
         (154, "updates"),
         (155, "snapshots"),
-        (156, "updates"),
         (170, "params"),
-        (201, "stamps"),
     ];
     for (class_id, list) in lists {
         let elements = "{},".repeat(10_000);
