@@ -1,4 +1,4 @@
-//! Sizes.
+//! Sizes in bytes.
 
 use crate::parse::{Reader, Units};
 use crate::{ParseError, show};
@@ -7,8 +7,9 @@ use std::str::FromStr;
 
 /// A number of bytes.
 ///
-/// Read as `64`, `64B`, `64KiB` (1024s) or `64kB` (1000s); `64K` could be either and is an error. Shown in 1024s
-/// with three significant digits (`1.5 KiB`); `{:#}` shows every byte (`1537 B`) and reads back as it was.
+/// Parsed from `64`, `64B`, `64KiB` (units of 1024) or `64kB` (units of 1000); `64K` is ambiguous and an error.
+/// Displayed in units of 1024 with three significant digits (`1.5 KiB`); `{:#}` is exact (`1537 B`) and parses back to
+/// the same value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
@@ -43,7 +44,7 @@ impl fmt::Display for Bytes {
             let (name, factor) = BINARY.iter().rev().find(fits).unwrap_or(&("B", 1));
             return f.pad(&format!("{} {name}", self.0 / factor));
         }
-        // What would round to 1024 of a unit is shown as one of the next.
+        // A value that would round to 1024 of a unit is shown as 1 of the next unit.
         let small =
             |(_, factor): &&(&str, u64)| u128::from(self.0) * 2 < u128::from(*factor) * 2047;
         let (name, factor) = BINARY.iter().find(small).unwrap_or(&("TiB", 1 << 40));
@@ -51,7 +52,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// What `unit` could mean, if people write it for 1024s and for 1000s.
+/// The two meanings of an ambiguous `unit`: units of 1024 and units of 1000.
 fn two_meanings(unit: &str) -> Option<[&'static str; 2]> {
     match unit.to_ascii_lowercase().as_str() {
         "k" | "kb" => Some(["KiB", "kB"]),

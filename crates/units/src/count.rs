@@ -1,15 +1,15 @@
-//! Numbers of things, as people type them.
+//! Counts, as people type them.
 
 use crate::parse::{Reader, Units};
 use crate::{ParseError, show};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many: `50`, `10k`, `1M`.
+/// A number of things: `50`, `10k`, `1M`.
 ///
-/// Read with `k`, `M` and `G` for thousands, millions and (US) billions, and `_` between digits. `K` means `k`:
-/// nobody counts connections in 1024s. Shown exactly: with one of these from 10 000 on if three digits say it all
-/// (`12.5k`), else in full (`12345`).
+/// Parsed with `k`, `M` and `G` for thousands, millions and (US) billions, and with `_` between digits. `K` means `k`:
+/// nobody counts connections in units of 1024. Displayed exactly: with a suffix from 10 000 on where three digits are
+/// enough (`12.5k`), otherwise in full (`12345`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Count(pub u64);
 
@@ -26,7 +26,7 @@ impl FromStr for Count {
 }
 
 impl Count {
-    /// Takes a `k`, `M` or `G` off the front of a longer text, if there is one; `typed` is the number before it.
+    /// Reads an optional `k`, `M` or `G` and returns its factor, 1 if there is none; `typed` is the number before it.
     pub(crate) fn multiple(reader: &mut Reader<'_>, typed: &str) -> Result<u64, ParseError> {
         match reader.unit() {
             "" => Ok(1),
@@ -48,5 +48,5 @@ impl fmt::Display for Count {
 }
 
 const UNITS: Units = &[("K", 1_000), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
-/// Below this a plain number is as short.
+/// The smallest number that is shown with a suffix; below it the plain digits are as short.
 const SHORT_MIN: u64 = 10_000;

@@ -1,10 +1,10 @@
 //! Quantities with units, and the seeded random numbers that every pure crate shares.
 //!
 //! A bare integer never crosses a function boundary as a time, a rate or a size: it is a [`Nanos`], an
-//! [`Instant`], a [`Rate`] or [`Bytes`]. Each is read from what people type (`250ms`, `2000/s`, `64KiB`) by
-//! [`std::str::FromStr`] and shown as people read it by [`std::fmt::Display`]. In files and records it is a text, too.
+//! [`Instant`], a [`Rate`] or [`Bytes`]. Each parses what people type (`250ms`, `2000/s`, `64KiB`) by
+//! [`std::str::FromStr`] and is displayed for people by [`std::fmt::Display`]. In files and records it is a text, too.
 //!
-//! Left out: clocks (an [`Instant`] is a number that somebody else read) and calendars.
+//! Left out: clocks (an [`Instant`] is a number that `engine` read) and calendars.
 
 mod bytes;
 mod count;

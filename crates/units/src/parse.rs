@@ -1,20 +1,20 @@
-//! Reading quantities from what people type: a number, then a unit.
+//! The parser of quantities: a number, then a unit.
 //!
-//! Exact: a fraction is kept as digits and a power of ten until it is a whole number of the smallest unit. What
-//! cannot be exact, and what can be read two ways, is an error that names the text and, where one is near, the
-//! spelling that was meant.
+//! Parsing is exact: a fraction is kept as digits and a power of ten until it is a whole number of the smallest unit. A
+//! text that is inexact or ambiguous is an error that quotes the text and, where there is one, suggests the spelling
+//! that was probably meant.
 //!
-//! Start reading at [`Reader`]. The units themselves are beside their types.
+//! Start reading at [`Reader`]. The tables of units stand beside their types.
 
 use std::fmt;
 
-/// Why a text is not the quantity that it should be.
+/// The error of a text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(String);
 
 impl ParseError {
-    /// `text` followed by what is wrong with it. The text is escaped and cut to a length that fits a line.
+    /// Quotes `text` and appends `problem`. The text is escaped and cut to [`SHOWN_CHARS_MAX`] characters.
     pub(crate) fn new(text: &str, problem: impl fmt::Display) -> Self {
         let mut shown: String =
             text.chars().take(SHOWN_CHARS_MAX).flat_map(char::escape_debug).collect();
@@ -25,14 +25,14 @@ impl ParseError {
     }
 }
 
-/// Reads numbers and units off the front of a text.
+/// A cursor that reads numbers and units from left to right.
 pub(crate) struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `text`; spaces around it do not count. `example` is a text that would do.
+    /// Starts at the front of `text`, without the spaces around it. `example` is a valid text, for the error message.
     pub(crate) fn new(text: &'a str, example: &str) -> Result<Self, ParseError> {
         let rest = text.trim();
         match rest.bytes().next() {
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a number: digits, `_` between them, and perhaps a fraction after a point.
+    /// Reads a number: digits, `_` between them, and an optional fraction after a point.
     pub(crate) fn number(&mut self) -> Result<Number<'a>, ParseError> {
         let start = self.rest;
         let whole = self.take_while(|char| char.is_ascii_digit() || char == '_');
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         }
         let typed = &start[..start.len() - self.rest.len()];
         if !typed.starts_with(|first: char| first.is_ascii_digit()) {
-            return Err(self.error(format_args!("has something else than a number at `{start}`")));
+            return Err(self.error(format_args!("has no number at `{start}`")));
         }
         if self.rest.starts_with(',') {
             return Err(
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         Ok(Number { typed, whole, fraction, decimals })
     }
 
-    /// Takes a unit: everything up to the next digit, space or `/`; empty if there is none.
+    /// Reads a unit: everything up to the next digit, space or `/`; empty if there is none.
     pub(crate) fn unit(&mut self) -> &'a str {
         let unit =
             self.take_while(|char| !char.is_ascii_digit() && !char.is_whitespace() && char != '/');
@@ -88,29 +88,33 @@ impl<'a> Reader<'a> {
         unit
     }
 
-    /// Takes `prefix` if it comes next.
+    /// Reads `prefix` if it comes next; true if it did.
     pub(crate) fn take(&mut self, prefix: char) -> bool {
         let after = self.rest.strip_prefix(prefix);
         self.rest = after.unwrap_or(self.rest).trim_start();
         after.is_some()
     }
 
-    /// Whether everything was taken.
+    /// True if the whole text has been read.
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Whether the text is `part` and nothing else.
+    /// True if the text is `part` and nothing else.
     pub(crate) fn is_all(&self, part: &str) -> bool {
         self.text.trim() == part
     }
 
-    /// Whether a number comes next.
+    /// True if a number comes next.
     pub(crate) fn is_at_number(&self) -> bool {
         self.rest.starts_with(|char: char| char.is_ascii_digit())
     }
 
-    /// That nothing is left.
+    /// Checks that the whole text has been read.
+    ///
+    /// # Errors
+    ///
+    /// Something is left; the error quotes it.
     pub(crate) fn end(&self) -> Result<(), ParseError> {
         if self.is_empty() {
             return Ok(());
@@ -119,7 +123,7 @@ impl<'a> Reader<'a> {
             .error(format_args!("goes on with `{}` where it should end", self.rest.escape_debug())))
     }
 
-    /// How many of the smallest unit one `unit` is, from `units`; `typed` is the number before it.
+    /// The factor of `unit` in `units`: its size in the smallest unit. `typed` is the number before it, for the error.
     pub(crate) fn factor(&self, units: Units, typed: &str, unit: &str) -> Result<u64, ParseError> {
         if let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) {
             return Ok(*factor);
@@ -137,7 +141,7 @@ impl<'a> Reader<'a> {
             .error(format_args!("has the unknown unit `{unit}`; known are {}", known.join(", "))))
     }
 
-    /// `number` times `factor`, which must come out whole.
+    /// `number` times `factor`, which must be a whole number of `smallest`.
     pub(crate) fn whole(
         &self,
         number: Number<'_>,
@@ -153,12 +157,12 @@ impl<'a> Reader<'a> {
         u64::try_from(total).map_err(|_| self.too_large())
     }
 
-    /// The whole text and what is wrong with it.
+    /// An error that quotes the whole text.
     pub(crate) fn error(&self, problem: impl fmt::Display) -> ParseError {
         ParseError::new(self.text, problem)
     }
 
-    /// That the text means more than fits.
+    /// The error of a value that does not fit its type.
     pub(crate) fn too_large(&self) -> ParseError {
         self.error("is too large")
     }
@@ -171,20 +175,20 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The units of a quantity: name, and how many of the smallest one it is.
+/// The units of a quantity: the name of each and its size in the smallest unit.
 pub(crate) type Units = &'static [(&'static str, u64)];
 
 /// A number as typed: `whole + fraction / 10^decimals`.
 #[derive(Clone, Copy)]
 pub(crate) struct Number<'a> {
-    /// As it stands in the text.
+    /// The number as typed.
     pub(crate) typed: &'a str,
     pub(crate) whole: u64,
     pub(crate) fraction: u64,
     pub(crate) decimals: u32,
 }
 
-/// `digits` as a number, `_` skipped and nothing read as 0; `None` if it does not fit.
+/// The value of `digits`, without `_`; 0 if empty; `None` if it does not fit.
 fn digits(digits: &str) -> Option<u64> {
     digits
         .bytes()
@@ -192,7 +196,7 @@ fn digits(digits: &str) -> Option<u64> {
         .try_fold(0_u64, |number, byte| number.checked_mul(10)?.checked_add(u64::from(byte - b'0')))
 }
 
-/// How much of a text an error repeats.
+/// The number of characters of the text that an error quotes.
 const SHOWN_CHARS_MAX: usize = 40;
-/// So many digits after the point are read; `10^18` times any unit here fits a `u128`.
+/// The largest number of digits after the point; `10^18` times any unit here fits a `u128`.
 const DECIMALS_MAX: u32 = 18;

@@ -1,9 +1,9 @@
 //! Seeded random numbers: xoshiro256++ (Blackman and Vigna, 2019), seeded through splitmix64.
 //!
-//! Our own because schedules, payloads and mask keys must stay bit-equal across versions of every library. Not
-//! for secrets: who knows the seed knows every number.
+//! It is our own because schedules, payloads and mask keys must stay bit-equal across versions of every library. It is
+//! not for secrets: whoever knows the seed knows every number.
 
-/// A stream of random numbers that its seed determines.
+/// A stream of random numbers, determined by its seed.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
@@ -35,8 +35,8 @@ impl Random {
         (self.next_u64() >> 32) as u32
     }
 
-    /// A number below `bound`, each as likely as any other (Lemire's multiplication; the bias is under 2^-32 for
-    /// bounds below 2^32).
+    /// A uniformly distributed number below `bound` (Lemire's multiplication; the bias is under 2^-32 for bounds below
+    /// 2^32).
     ///
     /// # Panics
     ///
@@ -63,7 +63,7 @@ impl Random {
         }
     }
 
-    /// Fills `bytes` with random ones.
+    /// Overwrites `bytes` with random bytes.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);

@@ -1,4 +1,4 @@
-//! How often: `count` every `per`.
+//! Rates: `count` times every `per`.
 
 use crate::parse::Reader;
 use crate::{Count, Nanos, ParseError};
@@ -6,12 +6,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// How often something happens: `count` times every `per`.
+/// The rate of something that happens `count` times every `per`.
 ///
 /// Kept as a fraction so that "3 per second" and "1 per 90 s" are both exact; no `f64` reaches a schedule.
 ///
-/// Read as `2000/s`, `10k/s`, `0.5/s`, `30/min`, `1/90s`; a number alone is an error, as is never (`0/s`).
-/// Shown in the same way, and exactly. `60/min` and `1/s` are due alike but are not equal.
+/// Parsed from `2000/s`, `10k/s`, `0.5/s`, `30/min`, `1/90s`; a number without `/` is an error, and so is `0/s`.
+/// Displayed in the same form, exactly. `60/min` and `1/s` give the same schedule but are not equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     count: NonZeroU32,
@@ -24,26 +24,26 @@ impl Rate {
         if per.0 == 0 { None } else { Some(Self { count, per }) }
     }
 
-    /// How many times every [`Rate::per`].
+    /// The number of times in every [`Rate::per`].
     pub const fn count(self) -> NonZeroU32 {
         self.count
     }
 
-    /// The time in which it happens [`Rate::count`] times; never zero.
+    /// The length of time in which it happens [`Rate::count`] times; never zero.
     pub const fn per(self) -> Nanos {
         self.per
     }
 
-    /// When number `index` (from 0) is due, counted from the start.
+    /// The instant at which number `index` (from 0) is due, counted from the start.
     ///
-    /// Worked out from the index, never by adding gaps up, so rounding cannot pile up.
+    /// Computed from the index, never by adding gaps, so rounding errors do not accumulate.
     /// Saturates at `u64::MAX` nanoseconds, after about 584 years.
     pub fn due(self, index: u64) -> Nanos {
         let due = u128::from(index) * u128::from(self.per.0) / u128::from(self.count.get());
         Nanos(u64::try_from(due).unwrap_or(u64::MAX))
     }
 
-    /// How many times a second, for statistics and for people.
+    /// The rate per second, for statistics and for display.
     pub fn per_second(self) -> f64 {
         f64::from(self.count.get()) / self.per.as_secs_f64()
     }
@@ -62,7 +62,7 @@ impl FromStr for Rate {
         }
         let multiple = Count::multiple(&mut reader, number.typed)?;
         if !reader.take('/') {
-            return Err(reader.error("has something else than `/` after the count"));
+            return Err(reader.error("has no `/` after the count"));
         }
         let per = if reader.is_at_number() {
             Nanos::read(&mut reader)?
@@ -72,10 +72,10 @@ impl FromStr for Rate {
             Nanos(unit)
         };
         if per == Nanos::ZERO {
-            return Err(reader.error("is so often in no time at all"));
+            return Err(reader.error("has a period of zero"));
         }
         if number.whole == 0 && number.fraction == 0 {
-            return Err(reader.error("is never"));
+            return Err(reader.error("is a rate of zero; the slowest rates are like `1/h`"));
         }
         let scale = 10_u128.pow(number.decimals);
         let count = u128::from(number.whole) * scale + u128::from(number.fraction);
@@ -98,7 +98,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// `count` every `per` nanoseconds: as it is if it fits, else in lowest terms, if those fit.
+/// `count` every `per` nanoseconds: unchanged if it fits, otherwise reduced; `None` if that does not fit either.
 fn fraction(count: u128, per: u128) -> Option<Rate> {
     let fit = |count: u128, per: u128| {
         let count = NonZeroU32::new(u32::try_from(count).ok()?)?;
@@ -108,7 +108,7 @@ fn fraction(count: u128, per: u128) -> Option<Rate> {
     fit(count, per).or_else(|| fit(count / common, per / common))
 }
 
-/// The greatest number that divides both (Euclid); neither may be zero.
+/// The greatest common divisor (Euclid); neither number may be zero.
 fn common_divisor(mut larger: u128, mut smaller: u128) -> u128 {
     while smaller > 0 {
         (larger, smaller) = (smaller, larger % smaller);
@@ -116,5 +116,5 @@ fn common_divisor(mut larger: u128, mut smaller: u128) -> u128 {
     larger
 }
 
-/// What can stand after the slash without a number.
+/// The units that can follow the slash without a number.
 const UNITS: &[&str] = &["ns", "us", "ms", "s", "h"];

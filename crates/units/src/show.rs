@@ -1,6 +1,6 @@
-//! Writing quantities so that people read them easily: three significant digits, no zeros that say nothing.
+//! Display of quantities for people: three significant digits, no trailing zeros.
 
-/// `value / factor` as a decimal, exact, without zeros at the end; `factor` is a power of ten.
+/// `value / factor` as an exact decimal without trailing zeros; `factor` is a power of ten.
 pub(crate) fn decimal(value: u64, factor: u64) -> String {
     let whole = value / factor;
     let fraction = value % factor;
@@ -12,7 +12,7 @@ pub(crate) fn decimal(value: u64, factor: u64) -> String {
     format!("{whole}.{}", digits.trim_end_matches('0'))
 }
 
-/// `value` with all but its first three digits rounded to zeros, half up; down where up would not fit.
+/// `value` rounded to three significant digits, half up; down where rounding up would overflow.
 pub(crate) fn three_digits(value: u64) -> u64 {
     let Some(excess) = value.checked_ilog10().unwrap_or(0).checked_sub(2) else {
         return value;
@@ -21,7 +21,7 @@ pub(crate) fn three_digits(value: u64) -> u64 {
     value.checked_add(power / 2).unwrap_or(value) / power * power
 }
 
-/// `value / factor` to three significant digits or to the whole number, whichever is longer.
+/// `value / factor` to three significant digits, or to the nearest whole number if that has more digits.
 #[expect(clippy::cast_precision_loss, reason = "three digits are left of it")]
 pub(crate) fn quotient(value: u64, factor: u64) -> String {
     let quotient = value as f64 / factor as f64;

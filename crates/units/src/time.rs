@@ -1,4 +1,4 @@
-//! Time: how long ([`Nanos`]) and when ([`Instant`]).
+//! Time: lengths of time ([`Nanos`]) and points in time ([`Instant`]).
 
 use crate::parse::{Reader, Units};
 use crate::{ParseError, show};
@@ -8,34 +8,34 @@ use std::str::FromStr;
 
 /// A length of time in nanoseconds; up to about 584 years.
 ///
-/// Read as `250ms`, `1.5s`, `100us`, `1m30s`; a number without a unit is an error. Shown with three significant
-/// digits (`12.3 us`) and, from a minute on, to the second (`1m30s`); `{:#}` shows every nanosecond
-/// (`12.345 us`) and reads back as it was.
+/// Parsed from `250ms`, `1.5s`, `100us`, `1m30s`; a number without a unit is an error. Displayed with three significant
+/// digits (`12.3 us`) and, from a minute on, to the second (`1m30s`); `{:#}` is exact (`12.345 us`) and parses back to
+/// the same value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero nanoseconds.
     pub const ZERO: Self = Self(0);
-    /// The longest time there is; stands for "never" where a limit is switched off.
+    /// The longest representable time; means "never" where a limit is switched off.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many microseconds.
+    /// A length of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// So many milliseconds.
+    /// A length of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// So many seconds.
+    /// A length of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
-    /// In seconds, for statistics and for people.
+    /// The length in seconds, for statistics and for display.
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 ns, which is 104 days")]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -51,7 +51,7 @@ impl FromStr for Nanos {
 }
 
 impl Nanos {
-    /// Takes all that is left of a text.
+    /// Parses the rest of a text.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
         let mut total = 0_u64;
         let mut previous = u64::MAX;
@@ -59,9 +59,7 @@ impl Nanos {
             let number = reader.number()?;
             let factor = Self::unit(reader, number.typed)?;
             if factor >= previous {
-                return Err(
-                    reader.error("does not go from large units to small ones, as `1m30s` does")
-                );
+                return Err(reader.error("must go from large units to small ones, as `1m30s` does"));
             }
             previous = factor;
             let part = reader.whole(number, factor, "nanoseconds")?;
@@ -70,7 +68,7 @@ impl Nanos {
         Ok(Self(total))
     }
 
-    /// Takes a unit and answers how many nanoseconds it is; `typed` is the number before it.
+    /// Reads a unit and returns its length in nanoseconds; `typed` is the number before it.
     pub(crate) fn unit(reader: &mut Reader<'_>, typed: &str) -> Result<u64, ParseError> {
         let unit = match reader.unit() {
             "" if reader.is_all(typed) => {
@@ -104,7 +102,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// `nanos` as hours, minutes and seconds, those that are not zero: `1h30m`, `1m1.5s`.
+/// `nanos` in hours, minutes and seconds, without those that are zero: `1h30m`, `1m1.5s`.
 fn minutes(nanos: u64) -> String {
     let parts = [
         (nanos / HOUR > 0).then(|| format!("{}h", nanos / HOUR)),
@@ -136,17 +134,17 @@ impl AddAssign for Nanos {
 
 /// A point in time: nanoseconds since the run began, on a monotonic clock.
 ///
-/// A test can write it down and a record can store it. Which clock counts is the engine's business.
+/// A plain number, so a test can write it down and a record can store it. The engine chooses the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// When the run began.
+    /// The beginning of the run.
     pub const START: Self = Self(0);
-    /// Later than every instant that is reached.
+    /// An instant that is never reached.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// The time from `earlier` to this instant; zero if this is not after it.
     pub const fn since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }

@@ -146,7 +146,7 @@ mod tests {
             ("5G bots every 1s",     "is more than can be scheduled"),
             ("10k bots each 1s",     "is not understood"),
             ("x/s",                  "does not start with a digit"),
-            ("0/s",                  "is never"),
+            ("0/s",                  "is a rate of zero"),
             ("\u{1b}[2J",            "`\\u{1b}[2J` is not understood"),
         ];
         for (text, problem) in table {

@@ -46,8 +46,8 @@ fn times_that_cannot_be_read_say_why() {
         ("1e3s", "`1e3s` has the unknown unit `e`; known are ns, us, ms, s, m, h"),
         ("10S", "`10S` has the unknown unit `S`; did you mean `10s`?"),
         ("10 days", "`10 days` has the unknown unit `days`; known are ns, us, ms, s, m, h"),
-        ("30s1m", "`30s1m` does not go from large units to small ones, as `1m30s` does"),
-        ("1s1s", "`1s1s` does not go from large units to small ones, as `1m30s` does"),
+        ("30s1m", "`30s1m` must go from large units to small ones, as `1m30s` does"),
+        ("1s1s", "`1s1s` must go from large units to small ones, as `1m30s` does"),
         ("0.5ns", "`0.5ns` is not a whole number of nanoseconds"),
         ("0.0000000000000000001s", "`0.0000000000000000001s` has 19 decimals, at most 18 are read"),
         ("18446744073709551616ns", "`18446744073709551616ns` is too large"),
@@ -57,7 +57,7 @@ fn times_that_cannot_be_read_say_why() {
             "1s\u{1b}[31m",
             "`1s\\u{1b}[31m` has the unknown unit `s\\u{1b}[`; known are ns, us, ms, s, m, h",
         ),
-        ("1s/", "`1s/` has something else than a number at `/`"),
+        ("1s/", "`1s/` has no number at `/`"),
     ]);
 }
 
@@ -157,13 +157,13 @@ fn rates_that_cannot_be_read_say_why() {
         ("2000s", "`2000s` is not a rate; did you mean `2000/s`?"),
         ("2000/", "`2000/` has no unit after `1`; did you mean `1s`?"),
         ("2000/10", "`2000/10` has no unit after `10`; did you mean `10s`?"),
-        ("0/s", "`0/s` is never"),
-        ("0.0/s", "`0.0/s` is never"),
-        ("1/0s", "`1/0s` is so often in no time at all"),
+        ("0/s", "`0/s` is a rate of zero; the slowest rates are like `1/h`"),
+        ("0.0/s", "`0.0/s` is a rate of zero; the slowest rates are like `1/h`"),
+        ("1/0s", "`1/0s` has a period of zero"),
         ("-1/s", "`-1/s` is negative"),
         ("/s", "`/s` does not start with a digit; try `2000/s`"),
         ("1/s/s", "`1/s/s` goes on with `/s` where it should end"),
-        ("1 2/s", "`1 2/s` has something else than `/` after the count"),
+        ("1 2/s", "`1 2/s` has no `/` after the count"),
         (
             "7000000007/s",
             "`7000000007/s` does not fit; the largest rates are 4 G/ns, the finest have 9 digits",

@@ -166,7 +166,7 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
         ("oracle ws --delay exp:1ms",             &["did you mean `exponential`?"]),
         ("oracle ws --delay bimodal:1ms,50ms",    &["`bimodal:1ms,50ms@10%`"]),
         ("oracle ws --stall 2s",                  &["does not say when", "`2s@5s`"]),
-        ("oracle ws --cap 0/s",                   &["`0/s` is never", "--drop 100%"]),
+        ("oracle ws --cap 0/s",                   &["`0/s` is a rate of zero", "--drop 100%"]),
         ("oracle ws --cap 1500",                  &["did you mean `1500/s`?"]),
         ("oracle ws --close-after 0",             &["--close-after", "at least 1"]),
     ];
