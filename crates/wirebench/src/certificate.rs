@@ -1,4 +1,4 @@
-//! Where the certificate of the last self-test is kept: a file for each start of the machine, in the user's cache.
+//! The store of self-test certificates: one file for each boot of the machine, in the user's cache folder.
 
 use record::Certificate;
 use std::env::var_os;
@@ -6,27 +6,27 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The certificate of the self-test that ran last since this machine was started; `None` if there is none.
+/// The certificate of the last self-test since this machine was started; `None` if there is none.
 pub(crate) fn of_this_boot() -> Option<Certificate> {
     read(&folder()?, &boot_id()?)
 }
 
-/// Keeps `certificate` for later runs, and says where.
+/// Writes `certificate` for later runs and returns its path.
 ///
 /// # Errors
 ///
-/// The folder cannot be made, or the file not be written.
+/// The folder cannot be created, or the file cannot be written.
 pub(crate) fn keep(certificate: &Certificate) -> io::Result<PathBuf> {
-    let none = "neither XDG_CACHE_HOME nor HOME says where";
+    let none = "neither XDG_CACHE_HOME nor HOME names an absolute path";
     let folder = folder().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, none))?;
     write(&folder, certificate)
 }
 
-/// Identifies the start of this machine; `None` where the kernel does not say.
+/// The kernel's identifier of this boot; `None` if it has none.
 pub(crate) fn boot_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let id = text.trim();
-    // It becomes the name of a file.
+    // It becomes a part of a file name.
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     (!id.is_empty() && id.chars().all(plain)).then(|| id.to_owned())
 }

@@ -1,9 +1,9 @@
-//! Dates as people and programs write them, in UTC.
+//! Dates in UTC.
 
 /// `seconds` since 1970-01-01 as RFC 3339: `2026-11-20T21:46:16Z`.
 ///
-/// The days are turned into a date as in "chrono-Compatible Low-Level Date Algorithms" (Hinnant): years begin in March,
-/// so that the leap day is their last, and come in eras of 400 with 146 097 days each.
+/// Uses "chrono-Compatible Low-Level Date Algorithms" (Hinnant): years begin in March, so that the leap day is the last
+/// of the year, and are grouped into eras of 400 years with 146 097 days each.
 pub(crate) fn rfc3339(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -1,26 +1,26 @@
-//! Exit codes, and errors that carry one. `docs/CLI.md` has the same table; a test holds them together.
+//! Exit codes, and errors that carry one. A test compares the table with that of `docs/CLI.md`.
 
 use run::RunError;
 use std::fmt;
 
-/// What the program tells its caller in one byte.
+/// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exit(u8);
 
 impl Exit {
-    /// Done, with everything that was asked.
+    /// Everything was done.
     pub(crate) const DONE: Self = Self(0);
-    /// Our own failure.
+    /// An internal error.
     pub(crate) const INTERNAL: Self = Self(1);
-    /// Wrong usage, or more than this machine allows.
+    /// Wrong usage, or a load that this machine does not allow.
     pub(crate) const USAGE: Self = Self(2);
-    /// The verdict on the measurement is that it is none.
+    /// The verdict on the measurement is `invalid`.
     pub(crate) const INVALID: Self = Self(12);
-    /// Something was lost on the way; the record says what.
+    /// A part was not measured; the record says which.
     pub(crate) const PARTIAL: Self = Self(13);
-    /// The target was refused by the safety rail.
+    /// The target is a public address, and the user has not confirmed it.
     pub(crate) const REFUSED: Self = Self(14);
-    /// The target could not be reached, or not one message got its reply.
+    /// The target could not be reached, or every message failed.
     pub(crate) const UNREACHABLE: Self = Self(15);
     /// The result could not be written.
     pub(crate) const NOT_WRITTEN: Self = Self(74);
@@ -29,26 +29,26 @@ impl Exit {
     /// Ended by SIGTERM.
     pub(crate) const TERMINATED: Self = Self(143);
 
-    /// Every code, and what it means to the caller.
+    /// Every code with its meaning.
     pub(crate) const TABLE: [(Self, &str); 10] = [
         (Self::DONE, "done, and the verdict is trusted or degraded"),
-        (Self::INTERNAL, "our own failure"),
-        (Self::USAGE, "wrong usage, or more than this machine allows"),
-        (Self::INVALID, "the measurement is invalid, the verdict says why"),
-        (Self::PARTIAL, "partial: something was lost on the way, the record says what"),
-        (Self::REFUSED, "the target was refused by the safety rail"),
+        (Self::INTERNAL, "an internal error"),
+        (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
+        (Self::INVALID, "the measurement is invalid; the verdict says why"),
+        (Self::PARTIAL, "partial: something was not measured; the record says what"),
+        (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
         (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
         (Self::NOT_WRITTEN, "the result could not be written"),
         (Self::INTERRUPTED, "ended by SIGINT (Ctrl-C), with a valid partial record"),
         (Self::TERMINATED, "ended by SIGTERM, with a valid partial record"),
     ];
 
-    /// As shells count the end by a signal.
+    /// The code that shells use for a process ended by `signal`: 128 + its number.
     pub(crate) fn of_signal(signal: i32) -> Self {
         u8::try_from(signal).map_or(Self::INTERNAL, |signal| Self(signal.saturating_add(128)))
     }
 
-    /// As a number.
+    /// The numeric code.
     pub(crate) const fn code(self) -> u8 {
         self.0
     }
@@ -60,21 +60,21 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// Why the program could not do what it was asked.
+/// An error with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// With which code it ends.
+    /// The exit code.
     pub(crate) exit: Exit,
     error: anyhow::Error,
 }
 
 impl Failure {
-    /// `error`, with the code that belongs to it.
+    /// An error with the given exit code.
     pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Self { exit, error: error.into() }
     }
 
-    /// Something is wrong with what was asked.
+    /// An error of usage ([`Exit::USAGE`]).
     pub(crate) fn usage(what: impl fmt::Display) -> Self {
         Self { exit: Exit::USAGE, error: anyhow::anyhow!("{what}") }
     }

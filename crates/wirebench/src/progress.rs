@@ -1,5 +1,5 @@
-//! What is seen while a run goes on: one line that is rewritten in place on a terminal, a plain line each second
-//! elsewhere, nothing when it should be quiet.
+//! The progress of a run on stderr: on a terminal one line that is rewritten in place, elsewhere a plain line each
+//! second, with `--quiet` nothing.
 
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
@@ -7,24 +7,24 @@ use record::{Block, Live};
 use run::{Behind, News};
 use units::{Instant, Nanos};
 
-/// Shows what happens on a [`Terminal`].
+/// Writes the progress of a run to a [`Terminal`].
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     terminal: &'a Terminal,
     clock: Clock,
     pace: Pace,
-    /// Whether a line stands there that is to be rewritten.
+    /// True while a rewritable line is on the screen.
     line_stands: bool,
-    /// Whether warnings are shown as they come; the page of the result has them too.
+    /// True if warnings are shown as they come; otherwise the page of the result has them.
     shows_warnings: bool,
-    /// Whether each block has a line of its own.
+    /// True if each block gets a line of its own.
     pub(crate) shows_blocks: bool,
-    /// Whether more is offered than is carried on purpose, so that nobody needs to be told.
+    /// True in a sweep, which overloads the server on purpose: falling behind is then not reported.
     pub(crate) expects_lag: bool,
 }
 
 impl<'a> Progress<'a> {
-    /// Time is counted from now on. Warnings are shown if no page of the result will.
+    /// Starts the clock. Warnings are shown as they come unless the result is a page, which has them.
     pub(crate) fn new(terminal: &'a Terminal, has_page: bool) -> Self {
         Self {
             terminal,
@@ -75,7 +75,7 @@ impl<'a> Progress<'a> {
         self.say(&format!("block {}/{total}  {name}: {result}", index + 1));
     }
 
-    /// A line of its own.
+    /// Writes `text` as a line that stays.
     fn say(&mut self, text: &str) {
         self.end_line();
         self.terminal.say(text);
@@ -129,25 +129,25 @@ impl Drop for Progress<'_> {
     }
 }
 
-/// Who cannot carry what was asked, and what can be done.
+/// The warning of an open loop that falls behind: the side at fault and what to do.
 fn behind_text(behind: Behind) -> String {
     let Behind { asked_per_s, achieved_per_s, generator_busy } = behind;
     let busy = generator_busy.min(1.0) * 100.0;
     let (who, cure) = if behind.generator_is_full() {
-        ("this generator cannot carry that", "ask for less, or give it more --threads")
+        ("this generator is at its limit", "lower the rate, or give it more --threads")
     } else {
-        ("the server does not carry that", "ask for less, or look at the server")
+        ("the server cannot keep up", "lower the rate, or look at the server")
     };
     format!(
-        "{asked_per_s:.0} messages/s are due and {achieved_per_s:.0} replies/s come: {who} (our threads are busy for \
+        "{asked_per_s:.0} messages/s are due, {achieved_per_s:.0} replies/s arrive: {who} (our threads are busy for \
          {busy:.0} % of the time); {cure}"
     )
 }
 
-/// When a plain line is due: as soon as there is a number, and then each second.
+/// The schedule of plain lines: the first as soon as there is a number, then one each second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// When the last line was due.
+    /// The instant at which the last line was due.
     last: Option<Nanos>,
 }
 
@@ -159,17 +159,17 @@ impl Pace {
             return allows;
         };
         let periods = elapsed.0.saturating_sub(last.0) / PLAIN_PERIOD.0;
-        // Not from this line on: in step with the blocks of a ladder, every line might fall into a warm-up.
+        // Counted from when the line was due, not shown: otherwise every line might fall into a warm-up of a ladder.
         self.last = Some(Nanos(last.0 + periods * PLAIN_PERIOD.0));
         periods > 0
     }
 }
 
-/// How often a plain line is shown.
+/// The period of plain lines.
 const PLAIN_PERIOD: Nanos = Nanos::from_secs(1);
-/// What takes less needs no announcement.
+/// The shortest run whose expected duration is announced.
 const WORTH_TELLING: Nanos = Nanos::from_secs(3);
-/// What stands before the machine: `12.3 s  `.
+/// The columns before the description of the machine: `12.3 s  `.
 const ELAPSED_COLUMNS: usize = 8;
 
 #[cfg(test)]
@@ -205,10 +205,10 @@ mod tests {
         };
         assert_eq!(
             behind(0.98),
-            "10000000 messages/s are due and 812346 replies/s come: this generator cannot carry that (our threads are \
-             busy for 98 % of the time); ask for less, or give it more --threads"
+            "10000000 messages/s are due, 812346 replies/s arrive: this generator is at its limit (our threads are \
+             busy for 98 % of the time); lower the rate, or give it more --threads"
         );
-        assert!(behind(0.3).contains("the server does not carry that"));
+        assert!(behind(0.3).contains("the server cannot keep up"));
         assert!(behind(1.02).contains("busy for 100 %"), "readings differ a little");
     }
 

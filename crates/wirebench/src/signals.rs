@@ -1,7 +1,7 @@
-//! The wish to stop: the first SIGINT or SIGTERM asks, the second ends the program at once.
+//! Signals: the first SIGINT or SIGTERM asks the program to stop, the second ends it at once.
 //!
-//! The servers of a run are asked by the run alone: Ctrl-C reaches all processes of a terminal at the same time, and a
-//! server that ended first would be a loss in the record.
+//! Only the run stops its servers. Ctrl-C reaches all processes of a terminal at the same time, and a server that ended
+//! first would be recorded as an error.
 
 use crate::exit::Exit;
 use anyhow::{Context, Result};
@@ -10,16 +10,16 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Set by the first signal.
+/// A request to stop, set by the first signal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
-    /// The number of the signal; 0 while there was none.
+    /// The number of the signal; 0 before there was one.
     pub(crate) signal: Arc<AtomicUsize>,
-    /// Whether there was one.
+    /// True after the first signal.
     pub(crate) asked: Arc<AtomicBool>,
 }
 
-/// From now on signals are wishes.
+/// Catches SIGINT and SIGTERM from now on.
 pub(crate) fn listen() -> Result<Wish> {
     let wish = Wish::default();
     catch(&wish, SIGINT, Exit::INTERRUPTED)?;
@@ -27,7 +27,7 @@ pub(crate) fn listen() -> Result<Wish> {
     Ok(wish)
 }
 
-/// From now on SIGTERM is a wish, and SIGINT is for the process that started this one.
+/// Catches SIGTERM from now on and ignores SIGINT, which the parent process handles.
 pub(crate) fn listen_as_child() -> Result<Wish> {
     let wish = Wish::default();
     catch(&wish, SIGTERM, Exit::TERMINATED)?;
@@ -36,7 +36,7 @@ pub(crate) fn listen_as_child() -> Result<Wish> {
 }
 
 fn catch(wish: &Wish, signal: i32, exit: Exit) -> Result<()> {
-    // In this order: the signal that sets the flag must not find it set.
+    // The order matters: the signal that sets the flag must not find it set.
     flag::register_conditional_shutdown(signal, exit.code().into(), Arc::clone(&wish.asked))
         .and_then(|_| flag::register(signal, Arc::clone(&wish.asked)))
         .and_then(|_| {

@@ -1,4 +1,4 @@
-//! Where records are kept: a file each, written whole or not at all.
+//! The store of records: one file for each, written completely or not at all.
 
 use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
@@ -7,19 +7,19 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a record goes.
+/// The destination of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// A new file in [`RECORDS`], named by time and kind.
+    /// A new file in [`RECORDS`], named after its time and kind.
     Records,
-    /// This file, whether or not there is one already.
+    /// This file; an existing one is replaced.
     File(PathBuf),
-    /// Nowhere: it is the result on stdout.
+    /// No file: the record is the result on stdout.
     Stdout,
 }
 
 impl Destination {
-    /// As `--output` says.
+    /// The destination that `--output` names.
     pub(crate) fn new(output: Option<&Path>) -> Self {
         match output {
             None => Self::Records,
@@ -29,14 +29,14 @@ impl Destination {
     }
 }
 
-/// Where records are kept, under the current directory.
+/// The folder of records, below the current directory.
 pub(crate) const RECORDS: &str = ".wirebench/records";
 
-/// Keeps `record` and says where; `None` if it is kept nowhere.
+/// Writes `record` and returns its path; `None` for [`Destination::Stdout`].
 ///
 /// # Errors
 ///
-/// [`Exit::NOT_WRITTEN`], with path, reason and cure.
+/// [`Exit::NOT_WRITTEN`], with the path, the reason and what to do.
 pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBuf>, Failure> {
     let json = record.to_json();
     let (path, written) = match to {
@@ -55,18 +55,18 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBu
         Err(error) => Err(Failure::new(
             Exit::NOT_WRITTEN,
             anyhow!(
-                "cannot write the record to {}: {error}; `-o FILE` writes it elsewhere",
+                "cannot write the record to {}: {error}; write it elsewhere with `-o FILE`",
                 path.display()
             ),
         )),
     }
 }
 
-/// The record in `folder` that was written last; `None` if there is none.
+/// The path of the newest record in `folder`; `None` if there is none.
 ///
 /// # Errors
 ///
-/// The folder is there and cannot be read.
+/// The folder exists but cannot be read.
 pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -75,9 +75,9 @@ pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut newest = None;
     for entry in entries {
         let path = entry?.path();
-        // What is gone by now is not the newest.
+        // A file that has just been removed is skipped.
         let Ok(found) = fs::metadata(&path) else { continue };
-        // Among those that are being written are none of this name.
+        // Files that are still being written end in `.part`.
         if found.is_file() && path.extension().is_some_and(|extension| extension == "json") {
             newest = newest.max(Some((found.modified()?, path)));
         }
@@ -85,7 +85,7 @@ pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
     Ok(newest.map(|(_, path)| path))
 }
 
-/// Date, time and kind, without characters that some file systems refuse.
+/// The name of a record's file: date, time and kind, without characters that some file systems refuse.
 fn stem(record: &RunRecord) -> String {
     let kind = match record.kind {
         Kind::Ladder => "ladder",
@@ -97,14 +97,14 @@ fn stem(record: &RunRecord) -> String {
     format!("{}-{kind}", record.started_at.replace(':', "-"))
 }
 
-/// Writes a new file in `folder`, which is made if it is missing. Runs that started in the same second get numbers.
+/// Writes a new file in `folder`, which is created if missing. Records of the same second are numbered.
 fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     for number in 1..=SAME_SECOND_MAX {
         let name =
             if number == 1 { format!("{stem}.json") } else { format!("{stem}-{number}.json") };
         let path = folder.join(name);
-        // Who holds the file beside it holds the name: nobody else may put a file there.
+        // The `.part` file reserves the name: other processes skip it.
         let beside = beside(&path, "");
         let file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
             Ok(file) => file,
@@ -121,10 +121,10 @@ fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Writes a file whole or not at all: beside it first, then in its place. What is there and no plain file (a pipe, a
-/// device) is written into instead.
+/// Writes a file completely or not at all: to a `.part` file first, which is then renamed. A pipe or a device is written
+/// to directly.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link is followed, so that what it leads to is replaced and not the link.
+    // Follows a link, so that its target is replaced and not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         return OpenOptions::new().write(true).open(&path)?.write_all(bytes);
@@ -133,7 +133,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(File::create(&beside)?, &beside, &path, bytes)
 }
 
-/// Fills `file`, which is `beside` the place that it takes then; it is removed if that fails.
+/// Writes `bytes` to `file`, whose path is `beside`, and renames it to `path`; removes it if that fails.
 fn put(mut file: File, beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = file
         .write_all(bytes)
@@ -145,14 +145,14 @@ fn put(mut file: File, beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<(
     written
 }
 
-/// The name of what will be `path` while it is being written.
+/// The path of the `.part` file of `path`.
 fn beside(path: &Path, mark: &str) -> PathBuf {
     let mut beside = path.to_owned().into_os_string();
     beside.push(format!("{mark}.part"));
     beside.into()
 }
 
-/// So many runs may start in one second and one directory.
+/// The largest number of records of one second in one directory.
 const SAME_SECOND_MAX: u32 = 1000;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! The two output streams: results go to stdout, words to stderr; how wide they are, and whether they take colour.
+//! The two output streams: results go to stdout, messages to stderr; their width, and their colours.
 //!
-//! Words are escaped here ([`report::escape`]), so nothing that a peer or a file said reaches a terminal as it came.
-//! Pages that `report` made are escaped by it. A reader that went away (`| head`) is no error.
+//! Messages are escaped here ([`report::escape`]), so text from a peer or a file cannot control the terminal. Pages made
+//! by `report` are escaped there. A reader that closes the stream (`| head`) is no error.
 
 use crate::exit::{Exit, Failure};
 use std::env::var_os;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-/// When to use colours.
+/// The choice of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum When {
     /// On a terminal, as NO_COLOR, FORCE_COLOR and TERM=dumb allow
@@ -16,30 +16,30 @@ pub(crate) enum When {
     Never,
 }
 
-/// What a run says besides its result.
+/// The amount of messages on stderr besides the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Talk {
-    /// Errors alone.
+    /// Only errors.
     Quiet,
-    /// Progress, warnings, where the record is.
+    /// Progress, warnings, the path of the record.
     Usual,
-    /// Every block too.
+    /// The same, and a line for every block.
     Verbose,
 }
 
 /// The two streams.
 #[derive(Debug)]
 pub(crate) struct Terminal {
-    /// What a run says besides its result.
+    /// The amount of messages on stderr.
     pub(crate) talk: Talk,
-    /// Whether a line may be rewritten in place.
+    /// True if a line may be rewritten in place.
     pub(crate) animated: bool,
     color_of_result: bool,
     color_of_words: bool,
 }
 
 impl Terminal {
-    /// As the streams and the environment want it.
+    /// Settings from the options, the streams and the environment.
     pub(crate) fn new(when: When, talk: Talk) -> Self {
         let is_set = |name| var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = var_os("TERM").is_some_and(|term| term == "dumb");
@@ -59,12 +59,12 @@ impl Terminal {
         }
     }
 
-    /// How a page on stdout is to look.
+    /// The width and colours of a page on stdout.
     pub(crate) fn style(&self) -> report::Style {
         report::Style { width: columns(&io::stdout()), color: self.color_of_result }
     }
 
-    /// How many columns a line of words may take.
+    /// The width of a line on stderr, in columns.
     pub(crate) fn columns_of_words(&self) -> usize {
         columns(&io::stderr())
     }
@@ -73,7 +73,7 @@ impl Terminal {
     ///
     /// # Errors
     ///
-    /// [`Exit::NOT_WRITTEN`], unless it is only that the reader has gone.
+    /// [`Exit::NOT_WRITTEN`], unless the reader has closed the stream.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -85,14 +85,14 @@ impl Terminal {
         }
     }
 
-    /// Says `text` on stderr, unless it should be quiet.
+    /// Writes `text` to stderr, unless [`Talk::Quiet`] is set.
     pub(crate) fn say(&self, text: &str) {
         if self.talk > Talk::Quiet {
             write_words(&format!("{}\n", safe(text)));
         }
     }
 
-    /// Says `text` after `label`, which has a colour of its own.
+    /// Writes `text` to stderr after a coloured `label`; errors even if [`Talk::Quiet`] is set.
     pub(crate) fn say_labelled(&self, label: Label, text: &str) {
         if self.talk > Talk::Quiet || label == Label::Error {
             let (word, color) = label.word_and_color();
@@ -101,18 +101,18 @@ impl Terminal {
         }
     }
 
-    /// Puts `line` in the place of the last one that was put so.
+    /// Replaces the last line that was written by this function.
     pub(crate) fn rewrite(&self, line: &str) {
         write_words(&format!("\r\x1b[2K{}", safe(line)));
     }
 
-    /// Takes the rewritten line away.
+    /// Removes that line.
     pub(crate) fn clear(&self) {
         write_words("\r\x1b[2K");
     }
 }
 
-/// What a remark is.
+/// The kinds of labelled messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     Error,
@@ -136,7 +136,7 @@ impl Label {
     }
 }
 
-/// What is known about the wish for colours.
+/// Everything that decides about colours.
 #[derive(Clone, Copy)]
 struct Wish {
     when: When,
@@ -159,13 +159,13 @@ impl Wish {
     }
 }
 
-/// `text` without anything that could move a terminal but its own line ends.
+/// Escapes `text` except for its line ends.
 fn safe(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(report::escape).collect();
     lines.join("\n")
 }
 
-/// Nobody is told if words cannot be written: there is nowhere left to say so.
+/// Writes to stderr; an error is ignored, because there is nowhere left to report it.
 fn write_words(text: &str) {
     io::stderr().lock().write_all(text.as_bytes()).ok();
 }
@@ -176,7 +176,7 @@ fn columns(stream: &impl rustix::fd::AsFd) -> usize {
     asked.or_else(seen).filter(|columns| *columns > 0).unwrap_or(COLUMNS_USUAL)
 }
 
-/// Where there is no terminal.
+/// The width where there is no terminal.
 const COLUMNS_USUAL: usize = 80;
 
 #[cfg(test)]

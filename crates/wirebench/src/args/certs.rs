@@ -1,4 +1,4 @@
-//! `wirebench certs`: certificates for servers and clients that are not ours.
+//! `wirebench certs`: test certificates for third-party servers and clients.
 
 use crate::args::values;
 use crate::date;
@@ -13,8 +13,8 @@ use wire::tls::Identity;
 
 /// Write test certificates for other servers and clients
 ///
-/// Six files in PEM: an authority, what it signed for a server and for a client, and the key of each. Each call makes
-/// new keys.
+/// Six files in PEM: the certificate of an authority, of a server and of a client, and the key of each. The authority
+/// signs both. Each call makes new keys.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -22,21 +22,21 @@ use wire::tls::Identity;
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Certs {
-    /// Where to; made if it is not there
+    /// The folder to write to; created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// What the server is called; repeatable [default: localhost 127.0.0.1 ::1]
+    /// A name or address of the server; repeatable [default: localhost 127.0.0.1 ::1]
     ///
-    /// A name, `*.example.com` for all names of one level, or an address.
+    /// `*.example.com` stands for all names one level below.
     #[arg(long, value_name = "NAME|ADDRESS")]
     name: Vec<Name>,
-    /// The kind of all keys
+    /// The type of all keys
     #[arg(long, value_name = "KIND", default_value = "ecdsa", value_parser = values::key_type())]
     key_type: KeyType,
-    /// For how many days from now they are valid, at most 397
+    /// The number of days for which the certificates are valid, from now on; at most 397
     #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
     days: u64,
-    /// Replace what is there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 }
@@ -45,11 +45,11 @@ pub(crate) struct Certs {
 const EXAMPLES: &str = "\
 Examples:
   wirebench certs tls                    for servers on this machine
-  wirebench certs tls --days 1 --force   others in their place
+  wirebench certs tls --days 1 --force   replace them
   wirebench certs tls --name server.test --name 10.0.0.5 --key-type rsa";
 
 impl Certs {
-    /// Makes them all, writes them, and says what each is for.
+    /// Makes all certificates, writes them, and prints the use of each.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
         let validity = Validity::days(now_unix_s, self.days);
@@ -60,7 +60,7 @@ impl Certs {
             && !self.force
         {
             return Err(Failure::usage(format!(
-                "{} is there already; take another folder, or --force to replace it",
+                "{} already exists; name another folder, or replace it with --force",
                 there.display()
             )));
         }
@@ -73,7 +73,7 @@ impl Certs {
         Ok(Exit::DONE)
     }
 
-    /// What was written, and what to do with it.
+    /// The page on stdout: the files, and the settings that use them in wirebench, curl, nginx and Node.
     fn page(&self, names: &[Name], validity: Validity) -> String {
         let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let shown = |name: &str| report::escape(&folder.join(name).display().to_string());
@@ -83,11 +83,11 @@ impl Certs {
         let (names, key_type) = (values::listed(names), self.key_type);
         let until = date::rfc3339(validity.until_unix_s);
         let rows = [
-            ("ca.pem", "the authority: what the other end is to trust"),
-            ("ca-key.pem", "its key: whoever has it can sign for everyone"),
+            ("ca.pem", "the authority: the other end must trust it"),
+            ("ca-key.pem", "its key: keep it secret, it can sign for any name"),
             ("server.pem", &format!("for {names}")),
             ("server-key.pem", "its key"),
-            ("client.pem", "for a client that has to show one"),
+            ("client.pem", "for clients, where the server asks for a certificate"),
             ("client-key.pem", "its key"),
         ]
         .map(|(name, what)| format!("  {name:<16}{what}\n"))
@@ -100,7 +100,7 @@ impl Certs {
             \x20          ssl_certificate_key \"{server_key}\";\n\
              node       https.createServer({{ cert: fs.readFileSync(\"{server}\"),\n\
             \x20            key: fs.readFileSync(\"{server_key}\") }})\n\n\
-             Where clients have to show one:\n\
+             Where the server asks clients for a certificate:\n\
              wirebench  --client-cert {client} --client-key {client_key}\n\
              nginx      ssl_client_certificate \"{ca}\"; ssl_verify_client on;\n\
              node       requestCert: true, rejectUnauthorized: true, ca: fs.readFileSync(\"{ca}\")\n",
@@ -109,16 +109,16 @@ impl Certs {
     }
 }
 
-/// What is written under one name.
+/// A file to write.
 struct File {
     name: &'static str,
     pem: Vec<u8>,
-    /// Nobody else may read it.
+    /// True for a key: only its owner may read it.
     is_secret: bool,
 }
 
 impl File {
-    /// Takes the place of what is there: what others had a right to read before gets no key.
+    /// Replaces an existing file instead of writing into it, so that a key never inherits wider permissions.
     fn write(&self, path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -129,7 +129,7 @@ impl File {
     }
 }
 
-/// An authority, a server and a client.
+/// The certificates and keys of an authority, a server and a client.
 fn files(
     key_type: KeyType,
     names: &[Name],
@@ -159,7 +159,7 @@ fn files(
 fn days(text: &str) -> Result<u64, String> {
     match values::large_count(text)?.get() {
         days if days > DAYS_MAX => Err(format!(
-            "`{text}` is too long; browsers refuse certificates of more than 398 days, so at most {DAYS_MAX} are"
+            "`{text}` is above the limit of {DAYS_MAX} days; browsers refuse certificates that are valid for more than 398"
         )),
         days => Ok(days),
     }

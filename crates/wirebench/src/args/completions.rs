@@ -1,11 +1,11 @@
-//! `wirebench completions`: what a shell needs to complete our command lines.
+//! `wirebench completions`: scripts that let a shell complete our command lines.
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Print completions for a shell
+/// Print the completion script of a shell
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Completions {
@@ -29,7 +29,7 @@ enum Known {
 }
 
 impl Completions {
-    /// Prints them.
+    /// Prints the script for the shell.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let shell = match self.shell {
             Known::Bash => Shell::Bash,

@@ -1,14 +1,14 @@
-//! `wirebench config`: which settings are in force, and where each comes from.
+//! `wirebench config`: shows all settings with their values and sources.
 
 use crate::config::{FILE, Layers};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use clap::CommandFactory;
 
-/// As it is typed.
+/// The name of the subcommand.
 pub(crate) const NAME: &str = "config";
 
-/// Show which settings are in force, and where each comes from
+/// Show all settings with their values and sources
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Config {
@@ -18,8 +18,8 @@ pub(crate) struct Config {
 
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
-Flags win over variables (WIREBENCH_RUN_WARM_UP=2s), those over wirebench.toml
-in the current directory ([run] warm-up = \"2s\"), that over defaults.
+Flags override variables (WIREBENCH_RUN_WARM_UP=2s), which override wirebench.toml
+in the current directory ([run] warm-up = \"2s\"), which overrides the defaults.
 
 Examples:
   wirebench config show
@@ -34,13 +34,13 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 struct Show {
-    /// As JSON
+    /// Print the settings as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Config {
-    /// Lists all settings.
+    /// Prints all settings.
     pub(crate) fn run(self, layers: &Layers, terminal: &Terminal) -> Result<Exit, Failure> {
         let Action::Show(Show { json }) = self.action;
         let settings = layers.all(&super::Program::command());
@@ -63,7 +63,7 @@ impl Config {
     }
 }
 
-/// The value, unless it may be a secret.
+/// The value, or a placeholder if it may be a secret.
 fn shown(name: &str, value: Option<String>) -> Option<String> {
     if name.ends_with(".header") { value.map(|_| "(not shown)".to_owned()) } else { value }
 }

@@ -1,4 +1,4 @@
-//! `wirebench doctor`: which limit of this machine binds at which number, before a run.
+//! `wirebench doctor`: the limits of this machine, each with the load at which it is reached, before a run.
 
 use crate::certificate;
 use crate::exit::{Exit, Failure};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::num::NonZeroUsize;
 use units::{Count, Nanos};
 
-/// Say what this machine can carry, and which limit binds first
+/// Show the limits of this machine, and which is reached first
 ///
-/// Looks at open files, ports, the backlog, memory, cores, timers, steal and what else changes numbers, and names the
-/// command that lifts each limit. Nothing is changed. With --for it ends with 2 if the machine does not allow it.
+/// Checks open files, ports, the backlog, memory, cores, timers, steal and other settings that change results, and
+/// names the command that raises each limit. Nothing is changed. With --for the exit code is 2 if the load does not fit.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -21,10 +21,10 @@ use units::{Count, Nanos};
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Doctor {
-    /// What it should carry, e.g. `10k bots every 1s`, `20000 connections`, `2000/s`
+    /// The load to check, e.g. `10k bots every 1s`, `20000 connections`, `2000/s`
     #[arg(long = "for", value_name = "WHAT")]
     wish: Option<Wish>,
-    /// The server will be on another machine
+    /// Assume that the server runs on another machine
     #[arg(long)]
     remote: bool,
     /// Print the findings as JSON
@@ -36,11 +36,11 @@ pub(crate) struct Doctor {
 const EXAMPLES: &str = "\
 Examples:
   wirebench doctor                               every limit
-  wirebench doctor --for \"10k bots every 1s\"     whether that fits
+  wirebench doctor --for \"10k bots every 1s\"     does this load fit?
   wirebench doctor --for \"50k clients\" --remote  against another machine";
 
 impl Doctor {
-    /// Reads the machine, and says what was found.
+    /// Reads the limits of the machine and prints the findings.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let server = if self.remote { Place::Elsewhere } else { Place::Here };
         let diagnosis = probe::diagnose(&facts(), Question { wish: self.wish, server });
@@ -54,7 +54,7 @@ impl Doctor {
     }
 }
 
-/// Everything that can be read; takes [`STEAL_OVER`] and a moment.
+/// Reads everything that `probe` can read; takes [`STEAL_OVER`] and a little more.
 fn facts() -> Facts {
     drop(sharpen_timers());
     let topology = probe::topology();
@@ -72,7 +72,7 @@ fn facts() -> Facts {
     }
 }
 
-/// Since the start of the machine, and now.
+/// Measures steal since the machine was started, and over [`STEAL_OVER`].
 fn steal(environment: &mut Environment) {
     let read = || SystemSampler::open()?.sample();
     let before = read();
@@ -88,14 +88,14 @@ fn steal(environment: &mut Environment) {
     }
 }
 
-/// The answer in a sentence or two.
+/// The answer in one or two sentences.
 fn heading(diagnosis: &Diagnosis) -> String {
     let Question { wish, server } = diagnosis.question;
     let place = match server {
         Place::Here => "with the server on this machine",
         Place::Elsewhere => "with the server on another machine",
     };
-    let Some(wish) = wish else { return format!("First to bind {place}: {}.", first(diagnosis)) };
+    let Some(wish) = wish else { return format!("First limit {place}: {}.", first(diagnosis)) };
     let too_small: Vec<&str> = diagnosis
         .findings
         .iter()
@@ -106,34 +106,34 @@ fn heading(diagnosis: &Diagnosis) -> String {
         [] => "fits".to_owned(),
         names => format!("does not fit ({})", names.join(", ")),
     };
-    format!("{wish} {place}: {answer}. First to bind: {}.", first(diagnosis))
+    format!("{wish} {place}: {answer}. First limit: {}.", first(diagnosis))
 }
 
-/// The lowest number of connections, and of messages where one is known.
+/// The limit that is reached first, in connections, and in messages per second where that is known.
 fn first(diagnosis: &Diagnosis) -> String {
     let first = [Unit::Connections, Unit::MessagesPerSecond].into_iter().filter_map(|unit| {
         let (finding, at) = diagnosis.first_to_bind(unit)?;
         Some(format!("{}, at {}", finding.name, amount(at, unit)))
     });
     let first: Vec<String> = first.collect();
-    if first.is_empty() { "no limit has a number".to_owned() } else { first.join("; ") }
+    if first.is_empty() { "no limit is known".to_owned() } else { first.join("; ") }
 }
 
 fn rows(diagnosis: &Diagnosis) -> Vec<(&'static str, Vec<String>)> {
     diagnosis.findings.iter().map(|finding| (finding.name, lines(finding))).collect()
 }
 
-/// Its state, what was read and what that changes, how to lift it.
+/// The lines of a finding: its state, the evidence and its effect, the command that raises the limit.
 fn lines(finding: &Finding) -> Vec<String> {
     let suffices = match finding.suffices {
-        Some(true) => "suffices: ",
-        Some(false) => "TOO LITTLE: ",
+        Some(true) => "enough: ",
+        Some(false) => "TOO LOW: ",
         None => "",
     };
     let state = match &finding.state {
         State::Fine => "fine".to_owned(),
-        State::Binds { at, of } => format!("{suffices}binds at {}", amount(*at, *of)),
-        State::Changes => "changes numbers".to_owned(),
+        State::Binds { at, of } => format!("{suffices}limit {}", amount(*at, *of)),
+        State::Changes => "changes results".to_owned(),
         State::Unknown { because } => format!("unknown: {because}"),
     };
     let why = [&finding.evidence, &finding.effect].map(String::as_str);
@@ -142,7 +142,7 @@ fn lines(finding: &Finding) -> Vec<String> {
     if !why.is_empty() {
         lines.push(format!("{}.", why.join("; ")));
     }
-    lines.extend(finding.cure.as_ref().map(|cure| format!("lift it: {cure}")));
+    lines.extend(finding.cure.as_ref().map(|cure| format!("to change it: {cure}")));
     lines
 }
 
@@ -200,5 +200,5 @@ fn json_of_finding(finding: &Finding) -> Value {
     })
 }
 
-/// Over how long steal is looked at: a hundred of the kernel's steps of 10 ms on each CPU.
+/// The time over which steal is measured: a hundred ticks of 10 ms on each CPU.
 const STEAL_OVER: Nanos = Nanos::from_secs(1);

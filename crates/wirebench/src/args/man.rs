@@ -1,4 +1,4 @@
-//! `wirebench man`: the manual pages.
+//! `wirebench man`: prints manual pages.
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory};
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Man {
-    /// The command that the page is about [default: the program]
+    /// The command [default: the program itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
@@ -22,7 +22,7 @@ Examples:
   wirebench man run | man -l -";
 
 impl Man {
-    /// Prints it.
+    /// Prints the page in the format of `man`.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let mut program = super::Program::command();
         program.build();
@@ -41,6 +41,9 @@ fn find(program: &Command, name: &str) -> Result<Command, Failure> {
     let names: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
     match program.find_subcommand(name) {
         Some(command) => Ok(command.clone().name(format!("wirebench-{name}"))),
-        None => Err(Failure::usage(format!("no command `{name}`; there are {}", names.join(", ")))),
+        None => Err(Failure::usage(format!(
+            "no command `{name}`; the commands are {}",
+            names.join(", ")
+        ))),
     }
 }

@@ -1,4 +1,4 @@
-//! `wirebench selftest`: proves wirebench on the machine that it runs on.
+//! `wirebench selftest`: checks wirebench on this machine against delays and stalls of known size.
 
 use super::outcome::{self, Repeat};
 use crate::certificate;
@@ -10,14 +10,14 @@ use probe::SystemSampler;
 use record::{Certificate, Check, Kind};
 use run::selftest::Told;
 
-/// As it is typed.
+/// The name of the subcommand.
 pub(crate) const NAME: &str = "selftest";
 
-/// Prove on this machine that what is measured is true
+/// Check on this machine that measured times are true
 ///
-/// In less than a minute: an echo of its own for floor and ceiling, servers with known delays, a server and a generator
-/// that are stopped for a second, and how late messages are sent. Ends with a certificate, which records of the same
-/// boot carry from then on, and with 12 if a check failed.
+/// In less than a minute it measures an echo inside its own process (its limits on this machine), servers with known
+/// delays, a server and a generator that are stopped for a second, and its own send lag. It writes a certificate, which
+/// later records carry until the machine is restarted. The exit code is 12 if a check failed.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -25,7 +25,7 @@ pub(crate) const NAME: &str = "selftest";
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Selftest {
-    /// Stop a server of every transport for 2 s of 20 s, too: two more minutes
+    /// Also stop a server of every transport for 2 s of 20 s; takes two more minutes
     #[arg(long)]
     full: bool,
     /// Print the certificate as JSON
@@ -37,11 +37,11 @@ pub(crate) struct Selftest {
 const EXAMPLES: &str = "\
 Examples:
   wirebench selftest                     with nothing else running, if possible
-  wirebench selftest --full              and the whole stall test, 3 minutes
+  wirebench selftest --full              with the full stall test, 3 minutes
   wirebench selftest --json > certificate.json";
 
 impl Selftest {
-    /// Measures what is known, keeps the certificate, shows it.
+    /// Runs the checks, keeps the certificate, prints it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let host = outcome::host(Kind::Other, &Repeat::of([NAME.to_owned()]))?;
         let wish = signals::listen()?;
@@ -87,7 +87,7 @@ impl Selftest {
     }
 }
 
-/// The certificate, for people; `idle` is the share of the time in which CPUs did nothing.
+/// The certificate as a page; `idle` is the share of CPU time that nobody used.
 fn page(certificate: &Certificate, idle: Option<f64>, style: &report::Style) -> String {
     let Certificate { at, version, boot_id, checks, .. } = certificate;
     let passed = checks.iter().filter(|check| check.passed).count();
@@ -109,23 +109,20 @@ fn page(certificate: &Certificate, idle: Option<f64>, style: &report::Style) -> 
         rows.extend(idle.map(|idle| ("machine", vec![quiet(idle)])));
         rows.push(("next", vec![ADVICE.to_owned()]));
     }
-    rows.push((
-        "holds for",
-        vec![format!("this machine until it is started again (boot {boot_id}).")],
-    ));
+    rows.push(("valid for", vec![format!("this machine until it is restarted (boot {boot_id}).")]));
     report::sheet(&heading, &rows, style)
 }
 
-/// Whether others needed the machine at the same time.
+/// A sentence on how busy the machine was, which shows if other programs disturbed the checks.
 fn quiet(idle: f64) -> String {
     format!(
-        "CPUs were idle for {:.0} % of the time. With nothing else running it is most of it: a self-test waits more \
-         than it works.",
+        "CPUs were idle for {:.0} % of the time. A self-test mostly waits, so on a quiet machine they are idle for most \
+         of it.",
         idle * 100.0
     )
 }
 
-/// A check's code as words.
+/// The code of a check in words.
 fn name(check: &Check) -> String {
     check.code.replace('_', " ")
 }
@@ -133,14 +130,12 @@ fn name(check: &Check) -> String {
 fn cannot_keep(error: std::io::Error) -> Failure {
     Failure::new(
         Exit::NOT_WRITTEN,
-        anyhow!(
-            "cannot keep the certificate: {error}; set XDG_CACHE_HOME to a folder that can be written to"
-        ),
+        anyhow!("cannot keep the certificate: {error}; set XDG_CACHE_HOME to a writable folder"),
     )
 }
 
-const ADVICE: &str = "this machine was too noisy for what failed, or wirebench is wrong on it. Run it again with \
-                      nothing else running; what fails twice is to be reported.";
+const ADVICE: &str = "this machine was too noisy for the failed checks, or wirebench measures wrongly on it. Run it \
+                      again with nothing else running; report a check that fails twice.";
 
 #[cfg(test)]
 mod tests {

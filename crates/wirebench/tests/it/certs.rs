@@ -203,7 +203,7 @@ fn only_the_owner_reads_keys_and_nothing_is_replaced_unasked() {
     assert!(NAMES.iter().all(|name| (mode(name) == 0) == name.ends_with("-key.pem")));
     let before = NAMES.map(read);
 
-    sandbox.run("certs certs").check(2, &["certs/ca.pem is there already", "--force"]);
+    sandbox.run("certs certs").check(2, &["certs/ca.pem already exists", "--force"]);
     assert_eq!(NAMES.map(read), before);
 
     let open = std::fs::Permissions::from_mode(0o666);
@@ -221,7 +221,7 @@ fn what_cannot_be_certified_or_written_is_named_with_the_cure() {
     let table: [(&str, i32, &[&str]); _] = [
         ("certs",                             2, &["<DIR>"]),
         ("certs d --days 0",                  2, &["--days", "at least 1"]),
-        ("certs d --days 398",                2, &["`398` is too long", "at most 397"]),
+        ("certs d --days 398",                2, &["`398` is above the limit of 397 days", "at most 397"]),
         ("certs d --days 1.5",                2, &["--days", "`1.5`"]),
         ("certs d --key-type dsa",            2, &["'dsa'", "ecdsa, rsa"]),
         ("certs d --name [::1]",              2, &["`[::1]` has '[' in it", "neither brackets"]),

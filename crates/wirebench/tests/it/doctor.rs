@@ -10,7 +10,7 @@ fn every_limit_has_a_state_and_fits_eighty_columns() {
     told.check(0, &[]);
     assert_eq!(told.stderr, "");
     assert!(
-        told.stdout.starts_with("First to bind with the server on this machine: open files, at "),
+        told.stdout.starts_with("First limit with the server on this machine: open files, at "),
         "{told:?}"
     );
     for name in [

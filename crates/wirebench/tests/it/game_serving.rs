@@ -98,10 +98,10 @@ fn what_means_nothing_to_a_server_is_refused() {
         ("serve oracle ws --tls",          "--tls means nothing but to the game server"),
         ("serve game ws",                  "serve game takes no second transport; leave ws out"),
         ("serve game --drop 1%",           "--drop means nothing but to an oracle; leave it out"),
-        ("serve game --ca-out ca.pem",     "--ca-out means nothing to game, which is not encrypted; leave it out, or add --tls"),
+        ("serve game --ca-out ca.pem",     "--ca-out means nothing to game, which does not use TLS; leave it out, or add --tls"),
         ("serve game --deflate",           "--deflate means nothing but to ws and wss; leave it out"),
         ("serve game --web 8080",          "--web 8080: not an address with a port"),
-        ("serve game --seats 128",         "128 is too many, at most 127"),
+        ("serve game --seats 128",         "128 is above the limit of 127"),
         ("serve game --tables 0",          "--tables"),
         ("serve tcp --threads 2",          "--threads means nothing but to the game server"),
     ];

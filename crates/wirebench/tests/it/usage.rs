@@ -131,7 +131,7 @@ fn a_typo_gets_a_suggestion() {
         ("serve tcp --listen 8080",      "did you mean 127.0.0.1:8080?"),
         ("serve tcp --listen :8080",     "did you mean 127.0.0.1:8080?"),
         ("completions zhs",              "bash, fish, zsh"),
-        ("man rnu",                      "there are ladder, run, sweep, lab"),
+        ("man rnu",                      "the commands are ladder, run, sweep, lab"),
     ];
     for (line, suggestion) in table {
         let ended = sandbox.run(line);

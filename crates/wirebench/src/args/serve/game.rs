@@ -1,4 +1,4 @@
-//! `wirebench serve game`: what the game server can be told to do, and how it is run.
+//! `wirebench serve game`: the options of the game server, and how it is run.
 
 mod threads;
 
@@ -19,63 +19,63 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Instant, Nanos};
 
-/// All of it; what is left out is as the game server has it.
+/// The settings of the game server; one that is not given has the server's own default.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The game server")]
 pub(super) struct Game {
-    /// Where browsers and other web clients connect to [default: 127.0.0.1:8080]
+    /// Listen on this address for browsers and other web clients [default: 127.0.0.1:8080]
     ///
-    /// WebSocket at /socket, Comet (Bayeux long-polling) at /cometd. --listen is for binary clients.
+    /// WebSocket is at /socket, Comet (Bayeux long-polling) at /cometd. Binary clients connect to --listen.
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     web: Option<String>,
-    /// Encrypt both addresses
+    /// Use TLS on both addresses
     #[arg(long, hide_short_help = true)]
     pub(super) tls: bool,
-    /// How many tables there are [default: 1000]
+    /// The number of tables [default: 1000]
     #[arg(long, value_name = "COUNT", value_parser = tables, hide_short_help = true)]
     tables: Option<NonZeroU32>,
-    /// How many seats each of them has [default: 5]
+    /// The number of seats at each table [default: 5]
     #[arg(long, value_name = "COUNT", value_parser = seats, hide_short_help = true)]
     seats: Option<NonZeroU32>,
-    /// How many threads serve; more than there are cores are of no use [default: 1]
+    /// The number of threads; more than there are cores do not help [default: 1]
     ///
-    /// Connections are spread over all of them by the system. The game itself stays in the first: the others unpack
-    /// what players send before it, and pack what it answers.
+    /// The system spreads connections over all threads. The game itself runs in the first one; the others decode what
+    /// their players send, pass it on, and encode the answers.
     #[arg(long, value_name = "COUNT", value_parser = values::threads, hide_short_help = true)]
     threads: Option<NonZeroU32>,
-    /// Drop a player for whom more than so much is unsent [default: 256KiB]
+    /// Drop a player with more unsent bytes than this [default: 256KiB]
     ///
-    /// As if the connection had broken: nobody waits for a slow player. For a Comet client, of what waits for its next
-    /// connect too.
+    /// The player is treated as disconnected, so that nobody waits for a slow one. For a Comet client this includes what
+    /// waits for its next connect request.
     #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
     queue_max: Option<Bytes>,
-    /// Force a player out who is silent for so long; pinged after a third of it [default: 60s]
+    /// Log out a player who is silent for this long; pinged after a third of it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     idle: Option<Nanos>,
-    /// Keep the seats of a player whose connection broke for so long [default: 60s]
+    /// Keep the seats of a disconnected player for this long [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     away: Option<Nanos>,
-    /// Answer a Comet client's connect after so long if there is no news [default: 30s]
+    /// Answer a Comet client's connect request after this long if there is no news [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     comet_hold: Option<Nanos>,
-    /// Forget a Comet client that is without a connect for so long [default: 10s]
+    /// Drop a Comet client that has no connect request open for this long [default: 10s]
     ///
-    /// The server that this one is made after had 5s.
+    /// The original server, which this one imitates, had 5s.
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     comet_away: Option<Nanos>,
     /// End a connection that sends more packets than this per second [default: 10000]
     #[arg(long, value_name = "COUNT", value_parser = values::count, hide_short_help = true)]
     flood: Option<NonZeroU32>,
-    /// Tell what changed in the lobby so often [default: 250ms]
+    /// Send changes of the lobby this often [default: 250ms]
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     lobby_period: Option<Nanos>,
-    /// Say what the server does, so often
+    /// Print statistics this often
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     stats_every: Option<Nanos>,
 }
 
 impl Game {
-    /// Listens, says so, and serves until it is asked to stop. What it did, as one line.
+    /// Listens, prints the addresses, serves until a signal stops it, and returns the totals.
     pub(super) fn run(
         &self,
         listening: Listening,
@@ -109,7 +109,7 @@ impl Game {
         fronts.end(server.totals())
     }
 
-    /// Runs the server, and says now and then what it does.
+    /// Runs the server, and prints statistics if they were asked for.
     fn serve(
         &self,
         engine: &mut Epoll,
@@ -164,7 +164,7 @@ impl Game {
         address.map(Address::Tcp).map_err(|_| super::not_an_address("--web", web))
     }
 
-    /// The first option that was given.
+    /// The name of the first option that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let all = [
             ("--web", self.web.is_some()),
@@ -185,16 +185,16 @@ impl Game {
     }
 }
 
-/// Where binary clients connect to, and what is read from all of them.
+/// The address for binary clients, and the settings that both addresses share.
 pub(super) struct Listening {
     pub(super) binary: Address,
     pub(super) message_max: Option<Bytes>,
     pub(super) secure: Option<Secure>,
-    /// On which CPUs to stay, thread by thread.
+    /// The CPU of each thread, in order.
     pub(super) cpus: Vec<usize>,
 }
 
-/// What the server has done, as one line.
+/// The totals of the server in one line.
 pub(super) fn report(totals: &Totals, is_secure: bool, as_json: bool) -> String {
     let Totals { connections, sessions, broken, slow, silent, lost_clients, .. } = *totals;
     let Totals { packets_sent, requests, bytes_received, bytes_sent, handshakes, world, .. } =
@@ -263,7 +263,7 @@ pub(super) fn report(totals: &Totals, is_secure: bool, as_json: bool) -> String 
     )
 }
 
-/// What happened between two looks, as one line.
+/// The activity between two readings of the totals in one line.
 fn stats((from, before): (Instant, Totals), (until, after): (Instant, Totals)) -> String {
     let per_s = |count: fn(&Totals) -> u64| {
         let count = u128::from(count(&after) - count(&before));
@@ -292,13 +292,13 @@ fn seats(text: &str) -> Result<NonZeroU32, String> {
 fn at_most(text: &str, max: u32) -> Result<NonZeroU32, String> {
     let count = values::count(text)?;
     if count.get() > max {
-        return Err(format!("{count} is too many, at most {max}"));
+        return Err(format!("{count} is above the limit of {max}"));
     }
     Ok(count)
 }
 
-/// How its three ways in are called, in the order in which they are said.
+/// The schemes of the three protocols, in the order in which they are printed.
 const PLAIN: [Scheme; 3] = [Scheme::Game, Scheme::GameWebSocket, Scheme::GameComet];
 
-/// The same, encrypted.
+/// The same schemes inside TLS.
 const SECURE: [Scheme; 3] = [Scheme::GameTls, Scheme::GameWebSocketSecure, Scheme::GameCometTls];

@@ -1,62 +1,62 @@
-//! What `wirebench serve oracle` can be told to do.
+//! The options of `wirebench serve oracle`: delays, stalls and faults of known size.
 
 use crate::args::values;
 use serve::{Behaviour, Delay, Share, Stall};
 use std::num::NonZeroU64;
 use units::{Bytes, Rate};
 
-/// All of it, each part left out unless it is asked for.
+/// The behaviour of the oracle; an option that is not given changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The oracle server")]
 pub(super) struct Oracle {
-    /// How long each message is kept [default: none]
+    /// Delay each reply [default: none]
     ///
-    /// `fixed:1ms`; `exponential:1ms`, which is the mean; or `bimodal:1ms,50ms@10%`: one message of ten is kept for
-    /// 50 ms, the others for 1 ms. From the decoded message to its reply. Replies keep the order of their connection.
+    /// `fixed:1ms`; `exponential:1ms`, with that mean; or `bimodal:1ms,50ms@10%`: one reply in ten is delayed by 50 ms,
+    /// the others by 1 ms. The delay runs from the decoded message to its reply. Replies on a connection keep their order.
     #[arg(long, value_name = "DELAY", hide_short_help = true)]
     delay: Option<Delay>,
-    /// Stand still for a while, as a stopped process does; repeatable
+    /// Stop for a while, as a stopped process does; repeatable
     ///
-    /// `2s@5s` is for 2 s, from 5 s after the first message of all, which is the one that a run asks with before it
-    /// begins. Nothing is read and nothing answered meanwhile.
+    /// `2s@5s` stops for 2 s, 5 s after the first message of all (the one with which a run verifies the server). While
+    /// stopped, it reads and answers nothing.
     #[arg(long, value_name = "LENGTH@TIME", hide_short_help = true)]
     stall: Vec<Stall>,
-    /// Send so many replies at most, on all connections together
+    /// Limit the rate of replies, on all connections together
     ///
-    /// Reply k of a busy period leaves no earlier than k / RATE after its first.
+    /// While replies wait, reply k after the first of them is sent no earlier than k / RATE after it.
     #[arg(long, value_name = "RATE", value_parser = cap, hide_short_help = true)]
     cap: Option<Rate>,
-    /// Never answer some messages
+    /// Leave this share of messages without a reply
     ///
-    /// Over http, nothing is answered any more on a connection on which one was dropped.
+    /// Over http, a connection with a dropped reply answers nothing more.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     drop: Option<Share>,
-    /// Answer some messages twice; not over http
+    /// Answer this share of messages twice; not over http
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     duplicate: Option<Share>,
-    /// Let the next reply overtake some; not over http
+    /// Send this share of replies after the next one; not over http
     ///
-    /// A reply that nothing overtakes within 2 s leaves then, and is not counted.
+    /// A reply that no other overtakes within 2 s is sent then, and not counted as reordered.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     reorder: Option<Share>,
-    /// Flip a bit of some replies, near their end
+    /// Flip a bit near the end of this share of replies
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     corrupt: Option<Share>,
-    /// End each connection after so many replies
+    /// End each connection after this many replies
     #[arg(long, value_name = "COUNT", value_parser = values::large_count, hide_short_help = true)]
     close_after: Option<NonZeroU64>,
-    /// How long a message is, for tcp and unix, which do not say [default: 64B]
+    /// The size of a message over tcp and unix, which have no framing [default: 64B]
     ///
-    /// As long as the messages of the run: what happens, happens to whole messages.
+    /// Must equal the message size of the run, because delays and faults apply to whole messages.
     #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
     pub(super) size: Option<Bytes>,
-    /// What random delays and faults follow from [default: 31]
+    /// The seed of random delays and faults [default: 31]
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     seed: Option<u64>,
 }
 
 impl Oracle {
-    /// What is asked for.
+    /// The behaviour that the options describe.
     pub(super) fn behaviour(&self) -> Behaviour {
         Behaviour {
             delay: self.delay.unwrap_or_default(),
@@ -71,7 +71,7 @@ impl Oracle {
         }
     }
 
-    /// The first option that was given.
+    /// The name of the first option that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let all = [
             ("--delay", self.delay.is_some()),
@@ -92,7 +92,8 @@ impl Oracle {
 fn cap(text: &str) -> Result<Rate, String> {
     text.parse().map_err(|error: units::ParseError| {
         let is_zero = text.split('/').next().is_some_and(|count| count.trim().parse() == Ok(0.0));
-        let cure = if is_zero { "; to answer nothing at all, use --drop 100%" } else { "" };
+        let cure =
+            if is_zero { "; to leave all messages without a reply, use --drop 100%" } else { "" };
         format!("{error}{cure}")
     })
 }

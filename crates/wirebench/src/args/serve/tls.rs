@@ -1,4 +1,4 @@
-//! What a server of `wirebench serve` shows and agrees to inside TLS.
+//! The TLS options of `wirebench serve`: its certificate, and the parameters that it accepts.
 
 use crate::args::values;
 use crate::exit::{Exit, Failure};
@@ -9,55 +9,55 @@ use serve::certificates::{Authority, DAYS_MAX, KeyType, Leaf, Name, Usage, Valid
 use std::path::{Path, PathBuf};
 use wire::tls::{Identity, OptionsError, ServerOptions, Version};
 
-/// All of it; without options a certificate is made at start.
+/// The TLS settings of a server; without options it makes a certificate at start.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TLS (tls, tls-framed, wss, https)")]
 pub(super) struct Tls {
-    /// Write the certificate that clients are to trust to FILE, before `ready`
+    /// Write the certificate that clients must trust to FILE, before `ready`
     ///
-    /// That of an authority that is made at start, and signs for this server alone.
+    /// It belongs to an authority that is made at start and signs for this server alone.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     ca_out: Option<PathBuf>,
-    /// What the certificate names; repeatable [default: localhost 127.0.0.1 ::1 and --listen]
+    /// A name or address in the certificate; repeatable [default: localhost 127.0.0.1 ::1 and --listen]
     #[arg(long, value_name = "NAME|ADDRESS", hide_short_help = true)]
     name: Vec<Name>,
-    /// The key of the certificate that is made [default: ecdsa]
+    /// The type of key of the certificate that is made at start [default: ecdsa]
     #[arg(long, value_name = "KIND", value_parser = values::key_type(), hide_short_help = true)]
     tls_key: Option<KeyType>,
-    /// Show this certificate (PEM, the chain behind it) instead of one that is made
+    /// Use this certificate (PEM, followed by its chain) instead of making one
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     cert: Option<PathBuf>,
     /// The key of --cert (PEM: PKCS #8, SEC 1 or PKCS #1)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     key: Option<PathBuf>,
-    /// Refuse clients without a certificate that one of FILE (PEM) has signed
+    /// Refuse clients without a certificate signed by an authority in FILE (PEM)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     client_ca: Option<PathBuf>,
-    /// Agree to this version, 1.2 or 1.3; repeatable [default: both]
+    /// Accept this TLS version, 1.2 or 1.3; repeatable [default: both]
     #[arg(long, value_name = "VERSION", hide_short_help = true)]
     tls_version: Vec<Version>,
-    /// Agree to this cipher suite; repeatable [default: all]
+    /// Accept this cipher suite; repeatable [default: all]
     #[arg(long, value_name = "SUITE", value_parser = values::tls_suite(), hide_short_help = true)]
     tls_suite: Vec<String>,
-    /// How clients resume earlier connections [default: tickets]
+    /// The way in which clients resume earlier sessions [default: tickets]
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     tls_resumption: Option<values::Resumption>,
-    /// Agree to this protocol (ALPN); repeatable [default: http/1.1 for wss and https, else none]
+    /// Accept this protocol (ALPN); repeatable [default: http/1.1 for wss and https, else none]
     #[arg(long, value_name = "PROTOCOL", value_parser = values::alpn, hide_short_help = true)]
     alpn: Vec<String>,
 }
 
-/// What a server shows and agrees to, and what people are told of it.
+/// The TLS settings in use, and what is printed about them.
 pub(super) struct Secure {
     pub(super) server: wire::tls::Server,
-    /// The certificate of its own authority, if it made one.
+    /// The certificate of the authority that was made at start, if one was.
     authority_pem: Option<String>,
-    /// Whose certificate it shows.
+    /// A description of the server's certificate.
     shows: String,
 }
 
 impl Tls {
-    /// Makes or reads what TLS needs; `None` where nothing is encrypted.
+    /// Makes or reads the certificate and checks all options; `None` if `scheme` has no TLS.
     pub(super) fn secure(
         &self,
         scheme: Scheme,
@@ -72,10 +72,10 @@ impl Tls {
             let cure = if scheme == Scheme::Game {
                 "add --tls".to_owned()
             } else {
-                format!("take one of {}", names.join(", "))
+                format!("use one of {}", names.join(", "))
             };
             return Err(Failure::usage(format!(
-                "{option} means nothing to {scheme}, which is not encrypted; leave it out, or {cure}"
+                "{option} means nothing to {scheme}, which does not use TLS; leave it out, or {cure}"
             )));
         }
         if !scheme.is_secure() {
@@ -107,7 +107,7 @@ impl Tls {
         Ok(Some(Secure { server, authority_pem, shows }))
     }
 
-    /// Writes what is to be kept, and says how clients can trust this server.
+    /// Writes the certificate of the authority if asked to, and prints how clients can trust this server.
     pub(super) fn publish(&self, secure: &Secure, terminal: &Terminal) -> Result<(), Failure> {
         if let (Some(path), Some(pem)) = (&self.ca_out, &secure.authority_pem) {
             std::fs::write(path, pem).map_err(|error| {
@@ -117,11 +117,11 @@ impl Tls {
         }
         let trust = match (&self.ca_out, &secure.authority_pem) {
             (Some(path), Some(_)) => format!("--ca {}", path.display()),
-            (None, Some(_)) => "--ca FILE after --ca-out FILE here".to_owned(),
-            (_, None) => "--ca FILE of whoever signed it".to_owned(),
+            (None, Some(_)) => "--ca FILE, after --ca-out FILE here".to_owned(),
+            (_, None) => "--ca FILE, the authority that signed it".to_owned(),
         };
         let client = if self.client_ca.is_some() {
-            "; they show one of their own (--client-cert, --client-key)"
+            "; clients need a certificate of their own (--client-cert, --client-key)"
         } else {
             ""
         };
@@ -131,12 +131,12 @@ impl Tls {
         };
         let shows = &secure.shows;
         terminal.say(&format!(
-            "TLS {versions} with {shows}; clients trust it with {trust}, or look away with --insecure{client}"
+            "TLS {versions} with {shows}; clients trust it with {trust}, or skip verification with --insecure{client}"
         ));
         Ok(())
     }
 
-    /// Certificate and key, where they are given.
+    /// The files of --cert and --key, if they were given.
     fn files(&self) -> Result<Option<(&Path, &Path)>, String> {
         let (cert, key) = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => (cert, key),
@@ -161,14 +161,14 @@ impl Tls {
         ];
         match of_own.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(format!(
-                "{option} is about the certificate that is made, and --cert {} brings one; leave one of them out",
+                "{option} is for a certificate made at start, but --cert {} names one; leave one of them out",
                 cert.display()
             )),
             None => Ok(Some((cert, key))),
         }
     }
 
-    /// An authority and a certificate for where the server listens.
+    /// Makes an authority and a certificate for the address on which the server listens.
     fn make(
         &self,
         listen: &Address,
@@ -184,14 +184,14 @@ impl Tls {
         Ok((identity, Some(authority.certificate_pem().to_owned()), shows))
     }
 
-    /// What is agreed to if a client offers it.
+    /// The protocols that the server accepts by ALPN.
     fn protocols(&self, scheme: Scheme) -> Result<Vec<String>, String> {
         let is_http = matches!(scheme.plain(), Scheme::Game | Scheme::Http | Scheme::WebSocket);
         if let Some(other) =
             self.alpn.iter().find(|name| is_http && values::NOT_SPOKEN.contains(&name.as_str()))
         {
             return Err(format!(
-                "--alpn {other}: {scheme} is spoken over http/1.1 here; take that"
+                "--alpn {other}: this server speaks {scheme} over http/1.1 only; use --alpn http/1.1"
             ));
         }
         if is_http && self.alpn.is_empty() {
@@ -200,7 +200,7 @@ impl Tls {
         Ok(self.alpn.clone())
     }
 
-    /// What TLS will not have, with the option that asked for it and what to do.
+    /// The error of TLS settings that do not fit together: the option at fault and what to do.
     fn refused(&self, error: &OptionsError) -> Failure {
         let of = |option: &str, path: &Option<PathBuf>| {
             let path = path.as_deref().unwrap_or_else(|| Path::new("FILE"));
@@ -209,7 +209,7 @@ impl Tls {
         let (cert, key) = (of("--cert", &self.cert), of("--key", &self.key));
         Failure::usage(match error {
             OptionsError::KeyMismatch => {
-                format!("{key}: it belongs to another certificate than the first of {cert}")
+                format!("{key}: it does not belong to the first certificate of {cert}")
             }
             OptionsError::NoKey => format!("{key}: {error}"),
             OptionsError::NoCertificate { part } | OptionsError::Pem { part, .. } => {
@@ -221,7 +221,7 @@ impl Tls {
                 format!("{file}: {error}")
             }
             OptionsError::SuiteOfOtherKey { .. } => {
-                format!("--tls-suite: {error}; take one that does, or another --tls-key")
+                format!("--tls-suite: {error}; choose one that does, or another --tls-key")
             }
             OptionsError::SuiteOfOtherVersion { version, .. } => {
                 format!("--tls-suite: {error}; leave it out, or add --tls-version {version}")
@@ -239,7 +239,7 @@ impl Tls {
         })
     }
 
-    /// The first option that was given.
+    /// The name of the first option that was given.
     fn given(&self) -> Option<&'static str> {
         let all = [
             ("--ca-out", self.ca_out.is_some()),
@@ -262,7 +262,7 @@ fn read_identity(cert: &Path, key: &Path) -> Result<Identity, String> {
     Ok(Identity { chain_pem, key_pem })
 }
 
-/// What a server that listens there is called.
+/// The names in the certificate of a server that listens on `listen`.
 fn names_at(listen: &Address) -> Vec<Name> {
     let mut names = local_names();
     if let Address::Tcp(address) = listen {

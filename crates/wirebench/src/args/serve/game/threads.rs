@@ -1,4 +1,4 @@
-//! The further threads of a game server: a front in each, with an engine of its own.
+//! The additional threads of a game server, each with a front and an engine of its own.
 
 use crate::args::serve::cannot_listen;
 use crate::args::values;
@@ -15,20 +15,20 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
-/// What all fronts are made of.
+/// The settings that all fronts share.
 pub(super) struct Plan<'a> {
-    /// Where they listen, together with the first thread.
+    /// The addresses on which they listen, together with the first thread.
     pub(super) doors: [Address; 2],
     pub(super) options: Options,
-    /// Where each thread of the server stays, the first included; over again if there are more threads.
+    /// The CPU of each thread of the server, the first included; reused from the start if there are more threads.
     pub(super) cpus: Vec<usize>,
     pub(super) stop: &'a Arc<AtomicBool>,
 }
 
-/// Threads that run, each until the stop.
+/// The running threads; each ends when the server is stopped.
 pub(super) struct Fronts(Vec<JoinHandle<Totals>>);
 
-/// Starts so many fronts for the server on `engine`; all of them listen when this comes back.
+/// Starts `count` fronts for the server on `engine`; all of them listen when this returns.
 pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<Fronts, Failure> {
     if count == 0 {
         return Ok(Fronts(Vec::new()));
@@ -49,13 +49,13 @@ pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<F
     }
     drop(ready);
     for _ in 0..count {
-        is_ready.recv().map_err(|_| anyhow!("a thread ended before it began"))??;
+        is_ready.recv().map_err(|_| anyhow!("a thread ended before it listened"))??;
     }
-    Ok(Fronts(fronts)) // All are connected: the folder can go.
+    Ok(Fronts(fronts)) // All fronts are connected, so the folder is no longer needed.
 }
 
 impl Fronts {
-    /// Waits for all of them to end. What they have done, and the server with them.
+    /// Waits for all threads to end, and adds their totals to those of the server.
     pub(super) fn end(self, server: Totals) -> Result<Totals, Failure> {
         let mut totals = server;
         for front in self.0 {
@@ -65,7 +65,7 @@ impl Fronts {
     }
 }
 
-/// The life of a front's thread. Says when it listens and is connected to the world, or why it does not.
+/// The body of a thread. Reports over `ready` that it listens and is connected to the game, or why it cannot.
 fn run(
     mut front: Front,
     doors: &[Address],
@@ -75,11 +75,11 @@ fn run(
     let (engine, said) = match begin(doors, cpu) {
         Ok(mut engine) => match front.step(&mut engine) {
             Step::Wait(_) => (Some(engine), Ok(())),
-            Step::Done => (None, Ok(())), // It is to stop already.
+            Step::Done => (None, Ok(())), // The server is stopping already.
         },
         Err(error) => (None, Err(error)),
     };
-    // If nobody hears it, another front had worse to say.
+    // Nobody listens any more if another front has failed.
     ready.send(said).ok();
     if let Some(mut engine) = engine {
         engine::run(&mut engine, &mut front);
@@ -99,7 +99,7 @@ fn begin(doors: &[Address], cpu: Option<usize>) -> Result<Epoll, Failure> {
     Ok(engine)
 }
 
-/// A folder into which nobody else can look, as long as this lives.
+/// A private folder (mode 0700), removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -107,7 +107,7 @@ impl Folder {
         let (process, number) = (std::process::id(), values::seed_or_clock(None));
         let path = std::env::temp_dir().join(format!("wirebench-{process}-{number:x}"));
         let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.with_context(|| format!("cannot make the folder {}", path.display()))?;
+        made.with_context(|| format!("cannot create the folder {}", path.display()))?;
         Ok(Self(path))
     }
 }
