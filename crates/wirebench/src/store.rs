@@ -121,8 +121,8 @@ fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Writes a file completely or not at all: to a `.part` file first, which is then renamed. A pipe or a device is written
-/// to directly.
+/// Writes a file completely or not at all: to a `.part` file first, which is then renamed. A pipe or a device is
+/// written to directly.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Follows a link, so that its target is replaced and not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -1,7 +1,7 @@
 //! The two output streams: results go to stdout, messages to stderr; their width, and their colours.
 //!
-//! Messages are escaped here ([`report::escape`]), so text from a peer or a file cannot control the terminal. Pages made
-//! by `report` are escaped there. A reader that closes the stream (`| head`) is no error.
+//! Messages are escaped here ([`report::escape`]), so text from a peer or a file cannot control the terminal. Pages
+//! made by `report` are escaped there. A reader that closes the stream (`| head`) is no error.
 
 use crate::exit::{Exit, Failure};
 use std::env::var_os;

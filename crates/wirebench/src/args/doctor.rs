@@ -13,7 +13,8 @@ use units::{Count, Nanos};
 /// Show the limits of this machine, and which is reached first
 ///
 /// Checks open files, ports, the backlog, memory, cores, timers, steal and other settings that change results, and
-/// names the command that raises each limit. Nothing is changed. With --for the exit code is 2 if the load does not fit.
+/// names the command that raises each limit. Nothing is changed. With --for the exit code is 2 if the load does not
+/// fit.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -45,8 +45,8 @@ pub(super) struct Game {
     threads: Option<NonZeroU32>,
     /// Drop a player with more unsent bytes than this [default: 256KiB]
     ///
-    /// The player is treated as disconnected, so that nobody waits for a slow one. For a Comet client this includes what
-    /// waits for its next connect request.
+    /// The player is treated as disconnected, so that nobody waits for a slow one. For a Comet client this includes
+    /// what waits for its next connect request.
     #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
     queue_max: Option<Bytes>,
     /// Log out a player who is silent for this long; pinged after a third of it [default: 60s]

@@ -11,8 +11,9 @@ use units::{Bytes, Rate};
 pub(super) struct Oracle {
     /// Delay each reply [default: none]
     ///
-    /// `fixed:1ms`; `exponential:1ms`, with that mean; or `bimodal:1ms,50ms@10%`: one reply in ten is delayed by 50 ms,
-    /// the others by 1 ms. The delay runs from the decoded message to its reply. Replies on a connection keep their order.
+    /// `fixed:1ms`; `exponential:1ms`, with that mean; or `bimodal:1ms,50ms@10%`: one reply in ten is delayed by
+    /// 50 ms, the others by 1 ms. The delay runs from the decoded message to its reply. Replies on a connection keep
+    /// their order.
     #[arg(long, value_name = "DELAY", hide_short_help = true)]
     delay: Option<Delay>,
     /// Stop for a while, as a stopped process does; repeatable
