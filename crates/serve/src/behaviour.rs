@@ -1,4 +1,4 @@
-//! What an oracle server does to the messages that it answers: plain data, and how people write it.
+//! The delays and faults of an oracle server: plain data, and its text form.
 //!
 //! Start reading at [`Behaviour`]. Each part reads itself from a text by [`FromStr`] and is shown in the same form.
 //!
@@ -10,18 +10,18 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Random, Rate};
 
-/// How a server behaves. The default is an echo that does nothing of all this.
+/// The behaviour of a server. The default is an echo without delays and faults.
 ///
 /// The replies of a connection keep the order of its messages, unless they are reordered on purpose: one that is ready
 /// before the reply to an earlier message waits for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
-    /// How long a message is kept: from the instant at which it has been decoded to that at which its reply is ready.
+    /// Time from the instant at which a message has been decoded to that at which its reply is ready.
     pub delay: Delay,
-    /// When the server stands still, as a stopped process does: nothing is read and nothing is answered. What becomes
-    /// ready meanwhile is ready at the end.
+    /// Times in which the server stands still, as a stopped process does: nothing is read and nothing is answered.
+    /// Replies that become ready meanwhile leave at the end.
     pub stalls: Vec<Stall>,
-    /// How many replies leave at most. Number k of a busy period leaves no earlier than k / rate after its first,
+    /// Highest rate at which replies leave. Number k of a busy period leaves no earlier than k / rate after its first,
     /// worked out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
     pub cap: Option<Rate>,
     /// Messages that are never answered. What else their lot was does not happen.
@@ -36,11 +36,11 @@ pub struct Behaviour {
     pub corrupt: Share,
     /// After how many replies the server ends a connection, properly; what it still owes there is not answered.
     pub close_after: Option<NonZeroU64>,
-    /// What all lots and random delays follow from, message by message in the order in which they were decoded.
+    /// The seed of all lots and random delays, which are drawn message by message in the order of decoding.
     pub seed: u64,
 }
 
-/// How long a message is kept.
+/// The time for which a message is kept.
 ///
 /// Read as `none`, `fixed:1ms`, `exponential:1ms` (the mean) or `bimodal:1ms,50ms@10%` (the usual, the other, and how
 /// many have the other).
@@ -62,7 +62,7 @@ pub enum Delay {
         usual: Nanos,
         /// That of the rest.
         other: Nanos,
-        /// How many the rest are.
+        /// The share that has the other delay.
         share: Share,
     },
 }
@@ -70,14 +70,14 @@ pub enum Delay {
 /// A time in which the server stands still. Read as `2s@5s`: for 2 s, from 5 s on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// How long.
+    /// The length of a stall.
     pub length: Nanos,
     /// From when on, counted from the instant at which the first message of all was decoded: a server may wait long for
     /// its first client.
     pub after: Nanos,
 }
 
-/// How many of all, in parts per million. Read as `1%` or `0.01%`, from `0%` to `100%`.
+/// A share of all messages, in parts per million. Read as `1%` or `0.01%`, from `0%` to `100%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share(u32);
 
@@ -127,12 +127,12 @@ impl Share {
     /// All.
     pub const ALL: Self = Self(MILLION);
 
-    /// So many in a million; `None` if that is more than all.
+    /// A share of so many in a million; `None` if that is more than all.
     pub const fn per_million(parts: u32) -> Option<Self> {
         if parts <= MILLION { Some(Self(parts)) } else { None }
     }
 
-    /// How many in a million.
+    /// The share in parts per million.
     pub const fn parts_per_million(self) -> u32 {
         self.0
     }
@@ -174,7 +174,7 @@ pub enum BehaviourError {
     /// A bimodal delay needs two times and a share.
     #[error("`{text}` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")]
     BimodalIncomplete {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// There is no such delay.
@@ -182,15 +182,15 @@ pub enum BehaviourError {
         "`{text}` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%{near}"
     )]
     DelayUnknown {
-        /// What was said.
+        /// The text that was given.
         text: String,
-        /// What may have been meant, as a further half of a sentence.
+        /// A suggestion, as the second half of a sentence.
         near: String,
     },
     /// A delay of that kind has a length.
     #[error("`{text}` has no length; as in `{text}:1ms`")]
     DelayWithoutLength {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// A time cannot be read.
@@ -199,37 +199,37 @@ pub enum BehaviourError {
     /// It is no number with a `%`.
     #[error("`{text}` is no percentage; as in `1%` or `0.01%`")]
     NoPercentage {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// Parts per million are the finest.
     #[error("`{text}` is too fine; at most four decimals are read")]
     ShareTooFine {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// It is more than there are.
     #[error("`{text}` is more than all; at most 100% are possible")]
     ShareTooLarge {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// It is less than none.
     #[error("`{text}` is negative; at least 0% are possible")]
     ShareNegative {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// A stall takes time.
     #[error("`{text}` is a stall of no time at all; as in `2s@5s`")]
     StallOfNoTime {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
     /// A stall has a beginning.
     #[error("`{text}` does not say when; `{text}@5s` is 5 s after the first message")]
     StallWithoutTime {
-        /// What was said.
+        /// The text that was given.
         text: String,
     },
 }

@@ -1,6 +1,6 @@
 //! Certificates for tests: an authority of our own, and what it signs for servers and clients (RFC 5280).
 //!
-//! What is made follows from the arguments, but for the keys and what follows from them: serial numbers, key
+//! Certificates follow from the arguments, apart from the keys and what follows from them: serial numbers, key
 //! identifiers, and the number in the name of an authority. So a test can ask for a certificate that has expired, and
 //! a run of servers each with an authority of its own leaves no doubt which one signed.
 //!
@@ -29,18 +29,18 @@ pub struct Authority {
     certificate_pem: String,
 }
 
-/// What a certificate says of whoever shows it.
+/// The content of a certificate: the names and the use of its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf<'a> {
     /// Whom it names. A server is reached by one of these; a client needs none.
     pub names: &'a [Name],
     /// For which end of a connection it is.
     pub usage: Usage,
-    /// When it is valid.
+    /// The time in which it is valid.
     pub validity: Validity,
 }
 
-/// What a key is, and the signatures made with it.
+/// The type of a key, and of the signatures made with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyType {
     /// ECDSA on the curve P-256, with SHA-256.
@@ -59,7 +59,7 @@ pub enum Usage {
     Server,
 }
 
-/// When a certificate is valid: both ends included, in seconds since 1970-01-01 in UTC.
+/// The time in which a certificate is valid: both ends included, in seconds since 1970-01-01 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     /// Not before this instant.
@@ -77,7 +77,7 @@ pub enum Name {
     Dns(String),
 }
 
-/// What a server on this machine is called: `localhost`, `127.0.0.1` and `::1`.
+/// The names of a server on this machine: `localhost`, `127.0.0.1` and `::1`.
 pub fn local_names() -> Vec<Name> {
     let addresses: [IpAddr; 2] = [[127, 0, 0, 1].into(), std::net::Ipv6Addr::LOCALHOST.into()];
     let dns = Name::Dns("localhost".to_owned());
@@ -163,7 +163,7 @@ impl KeyType {
         }
     }
 
-    /// What a key of this type does in a handshake: TLS 1.2 also has suites in which RSA encrypts.
+    /// The uses of a key of this type in a handshake: TLS 1.2 also has suites in which RSA encrypts.
     fn usages(self) -> &'static [KeyUsagePurpose] {
         match self {
             Self::Ecdsa => &[KeyUsagePurpose::DigitalSignature],
@@ -218,7 +218,7 @@ pub enum CertificateError {
     /// A key or a signature could not be made.
     #[error("cannot make a key or a certificate: {what}")]
     Unmade {
-        /// What the library says.
+        /// The message of the library.
         what: String,
     },
 }
@@ -236,7 +236,7 @@ pub enum NameError {
     /// There is nothing, or nothing between two dots.
     #[error("`{name}` has an empty part; names are as `localhost` or `a.example.com`")]
     Empty {
-        /// What was said.
+        /// The name that was given.
         name: String,
     },
     /// Letters, digits, `-`, `_` and dots are all there is; other alphabets have an ASCII form (`xn--…`).
@@ -244,7 +244,7 @@ pub enum NameError {
         "`{name}` has {found:?} in it; a name has ASCII letters, digits, `-`, `_` and dots, an address neither brackets nor a port"
     )]
     Character {
-        /// What was said.
+        /// The name that was given.
         name: String,
         /// The first character that cannot be.
         found: char,
@@ -252,7 +252,7 @@ pub enum NameError {
     /// It looks like an address, and is none.
     #[error("`{name}` ends in a number and is no address; as in `127.0.0.1`")]
     Number {
-        /// What was said.
+        /// The name that was given.
         name: String,
     },
     /// It or one of its parts is too long (RFC 1035 §2.3.4).
@@ -260,18 +260,18 @@ pub enum NameError {
         "`{name}` is too long: a name has at most {NAME_LEN_MAX} characters, {PART_LEN_MAX} between dots"
     )]
     TooLong {
-        /// What was said, or its beginning.
+        /// The name that was given, or its beginning.
         name: String,
     },
     /// A star stands for one whole part, the first (RFC 6125 §6.4.3).
     #[error("`{name}` has a star elsewhere than for its whole first part; as in `*.example.com`")]
     Wildcard {
-        /// What was said.
+        /// The name that was given.
         name: String,
     },
 }
 
-/// Whether `text` can be a name in the DNS.
+/// Checks that `text` can be a name in the DNS.
 fn check_name(text: &str) -> Result<(), NameError> {
     let name = || text.chars().take(SHOWN_CHARS_MAX).flat_map(char::escape_debug).collect();
     let plain = match text.strip_prefix("*.") {
@@ -298,7 +298,7 @@ fn check_name(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// What authorities and leaves have in common.
+/// The parameters that authorities and leaves have in common.
 fn params(common_name: &str, validity: Validity) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -338,7 +338,7 @@ const PART_LEN_MAX: usize = 63;
 
 const COMMON_NAME_LEN_MAX: usize = 64;
 
-/// How much of a text an error repeats.
+/// Most characters of a text that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 
 #[cfg(test)]

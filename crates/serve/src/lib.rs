@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
 use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, styx, tls, websocket};
 
-/// What a server speaks, and within which limits.
+/// The protocol of a server, with its limits.
 #[derive(Clone, Debug)]
 pub enum Speaks {
     /// Messages with a 32-bit length before them.
@@ -62,7 +62,7 @@ impl Speaks {
     }
 }
 
-/// What a server has done, from its start.
+/// The totals of a server since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Connections accepted.
@@ -77,7 +77,7 @@ pub struct Totals {
     pub bytes_sent: u64,
     /// TLS handshakes.
     pub handshakes: Handshakes,
-    /// What an [`Oracle`] did on purpose.
+    /// The faults that an [`Oracle`] made on purpose.
     pub faults: Faults,
 }
 
@@ -93,7 +93,7 @@ pub struct Handshakes {
     pub failed: u64,
 }
 
-/// What an [`Oracle`] did on purpose, each counted when it was done.
+/// The faults that an [`Oracle`] made on purpose, each counted when it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Messages that were not answered, and will not be.
@@ -120,7 +120,7 @@ pub struct Server {
     tx: Vec<u8>,
     /// The message that is being answered: its answer is written by the machine that may still hold it.
     message: Vec<u8>,
-    /// What every message is answered with in place of itself.
+    /// The answer to every message; `None` for an echo.
     reply: Option<Box<[u8]>>,
 }
 
@@ -147,7 +147,7 @@ impl Server {
         Self { reply: Some(reply.into()), ..self }
     }
 
-    /// What it has done so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         Totals { handshakes: self.peers.handshakes(), ..self.totals }
     }
@@ -242,11 +242,11 @@ impl Server {
     }
 }
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const RX_LEN: usize = 64 * 1024;
 
-/// How many bytes of answers are gathered before they are written, and how much of a buffer is kept for later.
+/// Bytes of answers that are gathered before they are written; also the capacity of a buffer that is kept for later.
 const TX_LEN: usize = 256 * 1024;
 
-/// How often the wish to stop is looked at.
+/// Time between two looks at the wish to stop.
 const STOP_POLL: Nanos = Nanos::from_millis(100);

@@ -164,8 +164,9 @@ impl<T: Default> Peers<T> {
     }
 }
 
-/// How long after its accept a connection may take for its TLS handshake.
+/// Longest time from the accept of a connection to the end of its TLS handshake.
 const HANDSHAKE_MAX: Nanos = Nanos::from_secs(10);
 
-/// How long a connection that we ended may take to be ended by its peer, or to read more of what is unsent.
+/// Longest time from our end of a connection to its peer's, and longest time in which the peer reads none of the unsent
+/// bytes.
 const LINGER: Nanos = Nanos::from_secs(5);

@@ -1,4 +1,4 @@
-//! What our WebSocket adds to the codec that compresses its messages, in memory.
+//! Measures the memory and CPU time that our WebSocket adds to the codec that compresses its messages.
 //!
 //! ```text
 //! cargo run --release -p wire --example deflate_memory
@@ -130,7 +130,7 @@ fn time(messages: &[Vec<u8>], mut pass: impl FnMut(&[u8])) -> f64 {
     (cpu_ns() - begin) as f64 / messages.len() as f64
 }
 
-/// What this thread has used of the CPU.
+/// CPU time that this thread has used.
 fn cpu_ns() -> i64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec

@@ -1,4 +1,4 @@
-//! What TLS costs in memory: rustls by itself, and through our layer, with one configuration.
+//! Measures the cost of TLS in memory and CPU time: rustls by itself, and through our layer, with one configuration.
 //!
 //! ```text
 //! cargo run --release -p wire --example tls_memory -- --size 64 --seconds 2
@@ -79,7 +79,7 @@ fn main() {
     );
 }
 
-/// What is measured.
+/// The settings of a measurement.
 struct Arguments {
     key: String,
     seconds: f64,
@@ -284,7 +284,7 @@ impl End {
     }
 }
 
-/// How many bytes are done with, and how many were found in them; `None` when there is nothing left to do.
+/// The number of bytes that are done with, and the number of messages in them; `None` if nothing is left to do.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are those to wait in")]
 fn handle<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
@@ -401,7 +401,7 @@ impl Layer {
     }
 }
 
-/// How many bytes of messages came.
+/// The number of message bytes that came.
 fn receive(end: &mut Tls<Raw>, bytes: &mut [u8], tx: &mut Vec<u8>) -> usize {
     let mut input = Input::new(bytes);
     let mut total = 0;
@@ -443,7 +443,7 @@ fn now_ns(clock: ClockId) -> u64 {
     s * 1_000_000_000 + ns
 }
 
-/// What a turn measures, in the order in which it answers.
+/// The figures of a turn, in the order in which it returns them.
 const FIGURES: [&str; 5] =
     ["records_us", "full_client_us", "full_server_us", "resumed_client_us", "resumed_server_us"];
 
@@ -452,10 +452,10 @@ const NAME: &str = "localhost";
 /// 2026-01-01; certificates made here are valid for longer than anyone will measure.
 const NOW_UNIX_S: u64 = 1_767_225_600;
 
-/// How many messages a turn has.
+/// Messages in a turn.
 const BATCH: usize = 500;
 
-/// How many handshakes of each kind a turn has.
+/// Handshakes of each kind in a turn.
 const HANDSHAKES: usize = 4;
 
 /// No median is of fewer turns.

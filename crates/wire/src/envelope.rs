@@ -16,15 +16,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 
-/// What the texts of a protocol look like, and what they mean to a client.
+/// The texts of a protocol: their form, and their meaning to a client.
 pub trait Dialect: Default + fmt::Debug {
-    /// How the protocol is called.
+    /// The name of the protocol.
     const NAME: &'static str;
 
-    /// What a client says before it ends the connection; empty for nothing.
+    /// The text that a client sends before it ends the connection; empty if there is none.
     const FAREWELL: &'static str;
 
-    /// What the server has to say before the connection is open; `None` once it was said.
+    /// The text that the server must send before the connection is open; `None` once it has come.
     fn awaited(&self) -> Option<&'static str>;
 
     /// Appends a message to `packet`, as the text that carries it.
@@ -67,7 +67,7 @@ pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
     (path.trim_end_matches('/'), query)
 }
 
-/// What a text of the server means.
+/// The meaning of a text from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// The server lives.
@@ -79,11 +79,11 @@ pub enum Heard {
         /// In the server's words.
         reason: String,
     },
-    /// So many messages as were put to the others.
+    /// Messages; their number was given to `messages`.
     Messages,
     /// Nothing to anybody but the dialect.
     Nothing,
-    /// What answers no message.
+    /// A message that answers none of ours.
     Notice,
     /// Messages may be sent.
     Open,
@@ -332,7 +332,7 @@ impl Messages {
     }
 }
 
-/// How a server broke such a protocol, or refused a client.
+/// A violation of the protocol by a server, or its refusal of a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -341,7 +341,7 @@ pub enum PeerError {
     Binary {
         /// The protocol.
         protocol: &'static str,
-        /// How long it is.
+        /// The length of the text.
         len: usize,
     },
     /// The connection ended before it was open.
@@ -349,10 +349,10 @@ pub enum PeerError {
     Cut {
         /// The protocol.
         protocol: &'static str,
-        /// What was awaited.
+        /// The awaited text.
         awaited: &'static str,
     },
-    /// What is in a text is not what it announces.
+    /// A text whose content is not what its first characters announce.
     #[error("{protocol}: {reason}: {said}")]
     Json {
         /// The protocol.
@@ -383,7 +383,7 @@ pub enum PeerError {
     Unexpected {
         /// The protocol.
         protocol: &'static str,
-        /// What could have come.
+        /// The texts that were possible.
         awaited: &'static str,
         /// The beginning of the text.
         said: Excerpt,
@@ -402,7 +402,7 @@ const KEPT_COUNT_MAX: usize = 8;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzz {
-    //! What must hold for any bytes at all: a client answers the same however they are cut.
+    //! A property that holds for any input: a client answers the same however its input is cut.
 
     use super::{Dialect, Enveloped};
     use crate::contract::{Input, Kind, Message, Protocol, Role};

@@ -14,7 +14,7 @@ pub struct Framed {
     frames: Prefixed,
 }
 
-/// What is too long.
+/// The longest message that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest message in bytes, its length field not counted; sent and received.
@@ -76,14 +76,14 @@ impl Protocol for Framed {
     }
 }
 
-/// How a peer can break the framing.
+/// The ways in which a peer can break the framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// The connection ended inside a frame.
     #[error("the connection ended {len} bytes into a frame")]
     FrameCutOff {
-        /// How many bytes of it came, its length field included.
+        /// The bytes that came, with the length field.
         len: usize,
     },
     /// A frame is longer than [`Limits::frame_len_max`].

@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all: functions for the targets in `fuzz/`, and for tests.
+//! Properties that hold for any input: functions for the targets in `fuzz/`, and for tests.
 //!
 //! Every machine must answer the same however its input is split, and whatever it answers must not be a panic. The
 //! corpora are replayed, and mutated, by the tests at the end.
@@ -174,7 +174,7 @@ pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits)
 pub(crate) struct Transcript {
     /// Its events, its error if there was one, and what it said to the end of the connection.
     pub(crate) events: Vec<String>,
-    /// What it sent.
+    /// The bytes that it sent.
     pub(crate) tx: Vec<u8>,
 }
 
@@ -205,7 +205,7 @@ impl Transcript {
         transcript
     }
 
-    /// Whether the machine may be fed more.
+    /// Feeds one piece; true if the machine may be fed more.
     fn feed<P: Protocol>(&mut self, machine: &mut P, echo: bool, piece: &[u8]) -> bool {
         let mut bytes = piece.to_vec();
         let mut input = Input::new(&mut bytes);
@@ -262,7 +262,8 @@ fn check_all_splits<P: Protocol>(bytes: &[u8], echo: bool, machine: &dyn Fn() ->
     whole
 }
 
-/// Where to cut `bytes`: everywhere if they are short, else at places that depend on them alone; in order.
+/// The places at which `bytes` are cut, in order: every place if they are short, else places that depend on the bytes
+/// alone.
 fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
     let len = bytes.len();
     let mut cuts: Vec<_> = (0..len.min(CUTS_MAX)).collect();

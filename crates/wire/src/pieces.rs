@@ -4,7 +4,7 @@ use crate::contract::Input;
 
 /// Bytes that wait for the rest of something. Holds no memory unless it waits.
 ///
-/// What was handed out borrows from here, so it is freed by the next [`Pieces::release`].
+/// Bytes that were handed out are borrowed from here, so they are freed by the next [`Pieces::release`].
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     bytes: Vec<u8>,
@@ -61,7 +61,7 @@ impl Pieces {
         *self = Self::default();
     }
 
-    /// What waits here.
+    /// The bytes that wait here.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -82,16 +82,16 @@ impl Protocol for Raw {
     }
 }
 
-/// How a peer can break a protocol that has almost no rules.
+/// The ways in which a peer can break a protocol that has almost no rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// The connection ended inside a reply.
     #[error("the connection ended after {len} of {expected} bytes of a reply")]
     ReplyCutOff {
-        /// How many bytes of it came.
+        /// The bytes that came.
         len: usize,
-        /// How many it has.
+        /// The length of a reply.
         expected: usize,
     },
 }

@@ -143,7 +143,7 @@ pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
 /// No frame has more messages.
 pub const MESSAGES_MAX: usize = 1 << 14;
 
-/// How long the name of a session is: 8 letters and digits are 41 bits.
+/// Length of the name of a session: 8 letters and digits are 41 bits.
 const SESSION_LEN: usize = 8;
 
 #[cfg(test)]

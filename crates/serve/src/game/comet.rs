@@ -23,7 +23,7 @@ pub(super) struct Clients {
 /// A client, from its handshake on.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// What nobody can guess of its id.
+    /// The part of its id that nobody can guess.
     nonce: u64,
     /// Its session in the world, until that ends.
     pub(super) session: Option<SessionId>,
@@ -51,7 +51,7 @@ struct Queue {
     ends: Vec<usize>,
 }
 
-/// What a message of a client asks of the server.
+/// The request that a client's message makes of the server.
 pub(super) enum Asked<'a> {
     /// Nothing more than this answer.
     Answer(Envelope<'a>),
@@ -101,12 +101,12 @@ impl Clients {
         Some(client)
     }
 
-    /// How many there are, and how many there may ever have been at once.
+    /// The clients that there are, and an upper bound of those that there have been at once.
     pub(super) fn len(&self) -> (usize, usize) {
         (self.all.len() - self.free.len(), self.all.len())
     }
 
-    /// What the client with this index is called.
+    /// The id of the client with this index.
     pub(super) fn id(&self, index: usize) -> String {
         let nonce = self.all[index].as_ref().map_or(0, |client| client.nonce);
         format!("{nonce:016x}{index:x}")
@@ -120,7 +120,8 @@ impl Clients {
         self.get(index).filter(|client| client.nonce == nonce).map(|_| index)
     }
 
-    /// What `envelope` asks; `is_alone` if nothing else stands in its request, which is when a connect may be held.
+    /// Reads the request in `envelope`; `is_alone` if nothing else stands in its HTTP request: a connect is held only
+    /// then.
     pub(super) fn read<'a>(&mut self, envelope: &'a Envelope<'a>, is_alone: bool) -> Asked<'a> {
         let channel = &*envelope.channel;
         if channel == HANDSHAKE {
@@ -166,7 +167,7 @@ impl Client {
         self.queue.bytes.len()
     }
 
-    /// Whether there is something to tell it: packets, or that its session is over.
+    /// True if there is news for the client: packets, or the end of its session.
     pub(super) fn has_news(&self) -> bool {
         !self.queue.ends.is_empty() || self.session.is_none()
     }

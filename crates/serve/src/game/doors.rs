@@ -1,4 +1,4 @@
-//! What is spoken at the addresses of a game server.
+//! The protocol that each address of a game server speaks.
 
 use super::options::Packing;
 use std::sync::Arc;

@@ -29,18 +29,18 @@ pub struct Front {
     options: Options,
     machines: Machines,
     stop: Arc<AtomicBool>,
-    /// Where the thread of the world lets fronts in.
+    /// The address at which the thread of the world accepts fronts.
     world: Address,
     link: Option<ConnectionId>,
     machine: Framed,
-    /// What is to be said to the world, in frames.
+    /// The frames that wait to be sent to the world.
     up: Vec<u8>,
     /// The link is full: nothing is received from players.
     holds_back: bool,
     peers: Peers<Seat>,
     letters: Letters,
     totals: Totals,
-    /// What the world was told of them, and when it is told next.
+    /// The totals that the world was last told, and the instant at which it is told next.
     told: Totals,
     tell_at: Instant,
     sweep_at: Instant,
@@ -52,13 +52,13 @@ pub struct Front {
 #[derive(Debug, Default)]
 struct Seat {
     is: Is,
-    /// What is to be written.
+    /// The bytes that wait to be written.
     pending: Vec<u8>,
     /// Nothing more is to be said behind that.
     ends: bool,
 }
 
-/// What a connection is for.
+/// The use of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 enum Is {
     /// It has yet to say.
@@ -72,7 +72,7 @@ enum Is {
     Done,
 }
 
-/// What has come from the world and is not written yet.
+/// The packets that have come from the world and are not written yet.
 #[derive(Debug, Default)]
 struct Letters {
     /// Whose connections something is pending for.
@@ -108,7 +108,7 @@ impl Front {
         }
     }
 
-    /// What it has done so far. Of the world nothing.
+    /// The totals of this front, without the world's counters.
     pub fn totals(&self) -> Totals {
         Totals { handshakes: self.peers.handshakes(), ..self.totals }
     }
@@ -166,7 +166,7 @@ impl<E: Engine> Node<E> for Front {
     }
 }
 
-/// What players say.
+/// Input from players.
 impl Front {
     fn accept<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(door) = self.options.doors.get(engine.listener(id)) else {
@@ -306,7 +306,7 @@ impl Front {
     }
 }
 
-/// What is to be done before more is understood.
+/// The next step before more input is understood.
 enum Then {
     /// Nothing: all of it is.
     Nothing,
@@ -318,7 +318,7 @@ enum Then {
     End,
 }
 
-/// What the world says, and is told.
+/// Messages from and to the world.
 impl Front {
     /// Takes what lies in `rx`; `false` if that is none of what a world says.
     fn world_said<E: Engine>(&mut self, engine: &mut E, len: usize) -> bool {
@@ -510,11 +510,11 @@ fn pass_text(from: Guest, text: &[u8], up: &mut Vec<u8>) {
     }
 }
 
-/// How much may wait to be said to the world before it is sent.
+/// Most bytes that wait for the world before they are sent.
 const UP_LEN_MAX: usize = 64 << 10;
 
-/// How soon the link is looked at again while it is full.
+/// Time between two looks at a link that is full.
 const HOLD_POLL: Nanos = Nanos::from_millis(1);
 
-/// How many buffers are kept.
+/// Most buffers that are kept.
 const SPARE_COUNT_MAX: usize = 256;

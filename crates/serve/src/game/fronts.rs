@@ -24,7 +24,7 @@ struct Front {
     machine: Framed,
     /// At the index of the front's name for them.
     visitors: Vec<Option<Visitor>>,
-    /// What it said it had done.
+    /// The last totals that the front reported.
     totals: Totals,
 }
 
@@ -91,7 +91,7 @@ impl Front {
     }
 }
 
-/// What more than the world is concerned with.
+/// The next step for a connection of the world's thread.
 enum Then {
     /// Nothing: all that came is understood.
     Nothing,
@@ -107,7 +107,7 @@ enum Then {
 }
 
 impl GameServer {
-    /// What it has done so far, and its fronts as far as they have said: ten times a second.
+    /// The totals of this thread and the last reports of its fronts, which come ten times a second.
     pub fn totals_with_fronts(&self) -> Totals {
         self.fronts.all.iter().fold(self.totals(), |totals, front| totals.and(&front.totals))
     }
@@ -274,6 +274,6 @@ impl GameServer {
     }
 }
 
-/// How many times [`Options::queue_max`](super::Options::queue_max) may be unsent for a front before more for one of
+/// Multiple of [`Options::queue_max`](super::Options::queue_max) that may be unsent for a front before more for one of
 /// its players is too much: one player may have that once, and a front has many.
 const FRONT_QUEUES_MAX: u64 = 256;

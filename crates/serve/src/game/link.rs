@@ -1,4 +1,4 @@
-//! What a front and the thread of the world say to each other: frames of [`Framed`], one for each thing.
+//! The messages between a front and the thread of the world: frames of [`Framed`], one for each thing.
 //!
 //! A front is told of by the connections that it has accepted, whom it names by [`ConnectionId::to_bits`]: a name is
 //! not used twice, so that what crosses on the way reaches nobody else. Nothing is answered and nothing is awaited but
@@ -13,7 +13,7 @@ use wire::styx::Packet;
 /// A connection of a front.
 pub(super) type Guest = ConnectionId;
 
-/// What a front says.
+/// The messages of a front.
 #[derive(Debug)]
 pub(super) enum Up<'a> {
     /// A session begins.
@@ -28,11 +28,11 @@ pub(super) enum Up<'a> {
     Late(Guest),
     /// The connection is gone, and what was on it.
     Gone(Guest),
-    /// What the front has done so far.
+    /// The totals of the front so far.
     Totals(Box<Totals>),
 }
 
-/// What the thread of the world says.
+/// The messages of the thread of the world.
 #[derive(Debug)]
 pub(super) enum Down<'a> {
     /// A packet, in binary, to each of some sessions.
@@ -124,11 +124,11 @@ impl Guests<'_> {
     }
 }
 
-/// What is to be said to a front: frames, of which the last may be open for further receivers.
+/// The frames that wait for a front; the last one may be open for further receivers.
 #[derive(Debug, Default)]
 pub(super) struct Mailbag {
     pub(super) bytes: Vec<u8>,
-    /// Where the frame begins that is open, and how many receivers it has.
+    /// Start and number of receivers of the frame that is open.
     open: Option<(usize, u32)>,
     /// Too much is unsent already: whoever gets more is too slow.
     pub(super) is_full: bool,
@@ -248,7 +248,7 @@ fn read_totals(bytes: &[u8]) -> Option<Totals> {
     })
 }
 
-/// How many numbers a front's totals are.
+/// Numbers in a front's totals.
 const COUNTS: usize = 15;
 
 /// The length field.

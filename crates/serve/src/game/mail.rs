@@ -1,4 +1,4 @@
-//! What the world sends, until it is written: each packet is packed once for all who get it in that packing.
+//! The packets that the world sends, until they are written: each is packed once for all who get it in that packing.
 //!
 //! A packet lies in one buffer, in binary and as JSON, each only if somebody needs it. Everybody with mail has a chain
 //! of letters, which say where in the buffer their packets lie: all mail of a connection goes out with one write.
@@ -16,7 +16,7 @@ pub(super) struct Mail {
     letters: Vec<Letter>,
     /// Those with letters, or to be ended; none twice.
     receivers: Vec<SessionId>,
-    /// What is for sessions of fronts, at the index of the front.
+    /// The packets for sessions of fronts, at the index of the front.
     pub(super) bags: Vec<Mailbag>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Chain {
     pub(super) is_cut: bool,
 }
 
-/// Where the world puts its mail.
+/// The outbox into which the world puts its packets.
 pub(super) struct Outgoing<'a> {
     pub(super) mail: &'a mut Mail,
     pub(super) sessions: &'a mut Sessions,
@@ -146,18 +146,18 @@ impl Mail {
         }
     }
 
-    /// How many bytes of packets wait.
+    /// Bytes of packets that wait.
     pub(super) fn len(&self) -> u32 {
         let for_fronts: usize = self.bags.iter().map(|bag| bag.bytes.len()).sum();
         u32::try_from(self.bytes.len() + for_fronts).unwrap_or(NONE)
     }
 
-    /// Where the next packet comes to lie.
+    /// The place of the next packet.
     fn end(&self) -> u32 {
         u32::try_from(self.bytes.len()).unwrap_or(NONE)
     }
 
-    /// Whether nobody has mail.
+    /// True if nobody has mail.
     pub(super) fn is_empty(&self) -> bool {
         self.receivers.is_empty()
     }
@@ -175,5 +175,5 @@ const LEN_MAX: u32 = 64 << 20;
 /// No letter: mail is written long before there are so many.
 const NONE: u32 = u32::MAX;
 
-/// How much of a buffer is kept for later.
+/// Capacity of a buffer that is kept for later.
 const KEPT_LEN: usize = 1 << 20;

@@ -1,40 +1,40 @@
-//! What a game server is made of.
+//! The options of a game server.
 
 use super::world;
 use units::{Bytes, Nanos};
 use wire::tls;
 
-/// What a game server is made of, and how patient it is.
+/// The options of a game server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is inside.
+    /// The world inside.
     pub world: world::Options,
-    /// What is spoken at each address, in the order in which the engine was told to listen there.
+    /// The doors, in the order in which the engine was told to listen at their addresses.
     pub doors: Vec<Door>,
     /// A player for whom more than so much is unsent is dropped, as if the connection had broken.
     pub queue_max: Bytes,
     /// The longest frame, text or body that is read; the same for all three.
     pub message_max: Bytes,
-    /// How long a connection may take until its first request, and one of HTTP between two of them.
+    /// Longest time until the first request of a connection, and between two requests of one that speaks HTTP.
     pub silence: Silence,
-    /// How long a connect of a Comet client is held.
+    /// Time for which a connect of a Comet client is held.
     pub hold_max: Nanos,
-    /// How long a Comet client may leave us without a connect.
+    /// Longest time that a Comet client may be without a connect.
     pub away_max: Nanos,
-    /// What the ids of Comet clients are made from.
+    /// The seed of the ids of Comet clients.
     pub seed: u64,
 }
 
-/// What is spoken at an address.
+/// The protocol that is spoken at an address.
 #[derive(Clone, Debug)]
 pub struct Door {
-    /// What is spoken.
+    /// The protocol.
     pub speaks: Packing,
     /// Inside TLS, if given.
     pub tls: Option<tls::Server>,
 }
 
-/// How players speak at an address.
+/// The protocols that players speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Styx, binary.
@@ -43,7 +43,7 @@ pub enum Packing {
     Web,
 }
 
-/// How long a connection may be silent.
+/// The longest silences that a connection may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// From the accept to the first request.

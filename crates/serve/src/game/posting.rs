@@ -1,4 +1,4 @@
-//! What is sent: mail of the world, with one write for each receiver, and what machines have to say.
+//! Output: mail of the world, with one write for each receiver, and the bytes of protocol machines.
 //!
 //! A player who does not read is dropped here, when more than [`Options::queue_max`](super::Options::queue_max) is
 //! unsent.

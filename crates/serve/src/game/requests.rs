@@ -165,5 +165,5 @@ impl GameServer {
     }
 }
 
-/// How much one request of Bayeux may hold.
+/// The limits of one request of Bayeux.
 const LIMITS: message::Limits = message::Limits { messages_max: 1024 };

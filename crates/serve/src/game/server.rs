@@ -37,7 +37,7 @@ pub struct GameServer {
     pub(super) fronts: Fronts,
     pub(super) mail: Mail,
     pub(super) totals: Totals,
-    /// When silent connections and lost clients are looked for next.
+    /// The next instant at which silent connections and lost clients are looked for.
     sweep_at: Instant,
     /// Sessions whose connection broke while mail was written; the world is told when all is.
     pub(super) lost: Vec<SessionId>,
@@ -49,7 +49,7 @@ pub struct GameServer {
     pub(super) answer: Vec<u8>,
 }
 
-/// What a connection is for.
+/// The use of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Link {
     /// It has yet to say.
@@ -92,7 +92,7 @@ impl GameServer {
         self.pause_at = at;
     }
 
-    /// What it has done so far, without its fronts but for what they had the world do.
+    /// The totals of this thread; of its fronts only what their players had the world do.
     pub fn totals(&self) -> Totals {
         let (handshakes, world) = (self.peers.handshakes(), self.world.counters());
         Totals { handshakes, world, ..self.totals }
@@ -197,7 +197,7 @@ impl GameServer {
         }
     }
 
-    /// What a connection is for; [`Link::Done`] if it is no more.
+    /// The use of a connection; [`Link::Done`] if it is gone.
     pub(super) fn link_of(&mut self, at: Place) -> Link {
         match at {
             Place::Here(id) => self.peers.find(id).map(|peer| peer.state),
@@ -282,7 +282,7 @@ impl GameServer {
     }
 }
 
-/// What arrives.
+/// Input.
 impl GameServer {
     fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
@@ -361,14 +361,14 @@ impl GameServer {
     }
 }
 
-/// What was understood of what arrived.
+/// The result of reading some input.
 struct Read {
-    /// So many bytes were not looked at yet.
+    /// The bytes that were not looked at yet.
     left: usize,
     then: Then,
 }
 
-/// What is to be done before more is understood.
+/// The next step before more input is understood.
 enum Then {
     /// Nothing: all of it is.
     Nothing,
@@ -418,7 +418,7 @@ pub(super) fn take_text(
     }
 }
 
-/// Which packet a broken one was meant to be; 0 if it does not say.
+/// The class id of a broken packet; 0 if it names none.
 #[cold]
 pub(super) fn class_id_of(json: &[u8]) -> u8 {
     let meant: Option<serde_json::Value> = serde_json::from_slice(json).ok();
@@ -426,21 +426,21 @@ pub(super) fn class_id_of(json: &[u8]) -> u8 {
     class_id.and_then(|class_id| u8::try_from(class_id).ok()).unwrap_or(0)
 }
 
-/// How many reads are worked off before the mail goes out: many enough that a table's events share a write, few enough
+/// Reads that are worked off before the mail goes out: many enough that a table's events share a write, few enough
 /// that none waits for long.
 pub(super) const BATCH_LEN: u32 = 64;
 
-/// How much mail may wait before it is sent.
+/// Most bytes of mail that wait before they are sent.
 pub(super) const MAIL_LEN_MAX: u32 = 256 << 10;
 
-/// How much is read at once.
+/// Bytes that are read at once.
 pub(super) const RX_LEN: usize = 64 * 1024;
 
-/// How much of a buffer is kept for later.
+/// Capacity of a buffer that is kept for later.
 pub(super) const TX_LEN: usize = 256 * 1024;
 
-/// How often silent connections, lost clients and connects that were held long enough are looked for.
+/// Time between two searches for silent connections, lost clients and connects that were held long enough.
 pub(super) const SWEEP_EVERY: Nanos = Nanos::from_millis(500);
 
-/// How often the wish to stop is looked at.
+/// Time between two looks at the wish to stop.
 pub(super) const STOP_POLL: Nanos = Nanos::from_millis(100);

@@ -1,4 +1,4 @@
-//! Where each session of the world is reached.
+//! The route to each session of the world.
 
 use super::link::Guest;
 use super::mail::Chain;
@@ -19,7 +19,7 @@ pub(super) struct Session {
     pub(super) chain: Chain,
 }
 
-/// How a session is reached.
+/// The route to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// Over a connection of its own.
@@ -37,7 +37,7 @@ pub(super) enum Place {
     Front(usize, Guest),
 }
 
-/// How packets are packed.
+/// The forms in which packets are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Binary,

@@ -1,9 +1,9 @@
-//! What a game server counts beside what its world does.
+//! The counters of a game server, beside those of its world.
 
 use super::world;
 use crate::Handshakes;
 
-/// What a game server has done, from its start.
+/// The counters of a game server since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Connections accepted.
@@ -28,7 +28,7 @@ pub struct Totals {
     pub bytes_sent: u64,
     /// TLS handshakes.
     pub handshakes: Handshakes,
-    /// What the world counts.
+    /// The counters of the world.
     pub world: world::Counters,
 }
 

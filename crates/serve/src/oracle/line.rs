@@ -17,16 +17,16 @@ pub(super) struct Line {
     queued: VecDeque<(Instant, Reply)>,
     stalls: Stalls,
     turns: Turns,
-    /// How many ever joined.
+    /// The number of replies that ever joined.
     count: u64,
-    /// How many bytes of memory those take that wait, about.
+    /// The memory of the replies that wait, in bytes, about.
     held_len: usize,
 }
 
 /// An answer that waits.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// When its delay is over.
+    /// The end of its delay.
     ready: Instant,
     /// Its place among all that ever joined.
     pub(super) number: u64,
@@ -69,13 +69,13 @@ impl Line {
         Some(reply)
     }
 
-    /// When [`Line::next`] may have another one.
+    /// The instant at which [`Line::next`] may have another one.
     pub(super) fn wake(&self) -> Instant {
         let ready = self.delayed.peek().map_or(Instant::NEVER, |reply| reply.ready);
         self.queued.front().map_or(Instant::NEVER, |(turn, _)| *turn).min(ready)
     }
 
-    /// Whether so much waits that no more is to be read.
+    /// True if so much waits that no more should be read.
     pub(super) fn is_full(&self) -> bool {
         self.held_len >= HELD_LEN_MAX
     }
@@ -91,7 +91,7 @@ impl Line {
     }
 }
 
-/// What a reply is made of.
+/// The parts of a reply.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     pub(super) to: ConnectionId,
@@ -120,7 +120,7 @@ impl PartialOrd for Reply {
     }
 }
 
-/// When the server stands still.
+/// The times in which the server stands still.
 #[derive(Debug, Default)]
 struct Stalls {
     planned: Vec<Stall>,
@@ -145,13 +145,13 @@ impl Stalls {
     }
 }
 
-/// Who leaves when, if there is a cap.
+/// The instants at which replies leave under a cap.
 #[derive(Debug, Default)]
 struct Turns {
     cap: Option<Rate>,
-    /// When the busy period began.
+    /// Start of the busy period.
     busy_since: Instant,
-    /// How many turns it has had.
+    /// Turns of the busy period so far.
     count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What happens to a message, drawn from the seed.
+//! The fate of a message, drawn from the seed.
 
 use crate::behaviour::{Behaviour, Delay};
 use units::{Nanos, Random};
@@ -10,7 +10,7 @@ pub(super) struct Lots {
     random: Random,
 }
 
-/// What happens to one message.
+/// The fate of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lot {
     pub(super) delay: Nanos,

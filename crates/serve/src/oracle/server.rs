@@ -44,14 +44,14 @@ pub struct Oracle {
     tx: Vec<u8>,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug, Default)]
 struct Owed {
-    /// How many of its replies are in the line.
+    /// The number of its replies in the line.
     waiting: u64,
-    /// When the last of them is ready.
+    /// The instant at which the last of them is ready.
     last_ready: Instant,
-    /// How many messages have been answered.
+    /// The number of messages that were answered.
     answered: u64,
     /// A reply that the next one is to overtake.
     held_back: Option<Reply>,
@@ -90,7 +90,7 @@ impl Oracle {
         })
     }
 
-    /// What it has done so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         Totals { handshakes: self.peers.handshakes(), ..self.totals }
     }
@@ -313,5 +313,5 @@ fn corrupt(payload: &mut [u8], text: bool) -> bool {
     last.map(|byte| *byte ^= 1).is_some()
 }
 
-/// How long a reply waits to be overtaken.
+/// Longest time that a reply waits to be overtaken.
 const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);

@@ -1,4 +1,4 @@
-//! What the servers answer, and what they count.
+//! The answers and the counters of the servers.
 
 use crate::world::{
     HANDSHAKE, SWITCHED, Talking, World, address, calm, frame, framed, http, ms, raw_messages,

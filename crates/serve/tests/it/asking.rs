@@ -67,7 +67,7 @@ impl Speech {
 /// The client: message number k of connection c is sent when it is due.
 pub(crate) struct Asking {
     speech: Speech,
-    /// When messages are due, and on which connection; earliest first.
+    /// The instants at which messages are due, with their connections; earliest first.
     schedule: Vec<(Instant, usize)>,
     sent: usize,
     pub(crate) connections: Vec<Asked>,
@@ -79,9 +79,9 @@ pub(crate) struct Asking {
 pub(crate) struct Asked {
     id: ConnectionId,
     machine: wire::Connection,
-    /// When each was sent.
+    /// The instant at which each was sent.
     pub(crate) sent: Vec<Instant>,
-    /// What came back, in this order.
+    /// The replies, in the order in which they came.
     pub(crate) heard: Vec<Heard>,
     pub(crate) end: Option<(Instant, Result<(), ConnectionError>)>,
     /// The code of a Close frame.
@@ -94,7 +94,7 @@ pub(crate) struct Heard {
     pub(crate) at: Instant,
     /// The number of the message.
     pub(crate) sequence: usize,
-    /// What the server says it was kept for.
+    /// The delay that the server says it gave.
     pub(crate) true_delay: Nanos,
     /// It is not what was sent.
     pub(crate) corrupted: bool,
@@ -108,7 +108,7 @@ impl Asking {
         Self { speech, schedule, sent: 0, connections: Vec::new(), ends: false }
     }
 
-    /// So many messages at equal distances on one connection.
+    /// Messages at equal distances on one connection.
     pub(crate) fn evenly(speech: Speech, count: u64, distance: Nanos) -> Self {
         Self::new(speech, (0..count).map(|number| (Nanos(number * distance.0), 0)))
     }
@@ -132,7 +132,7 @@ impl Asking {
         kept
     }
 
-    /// What a generator that tells replies apart counts.
+    /// The counts of a generator that tells replies apart.
     pub(crate) fn counts(&self) -> Counted {
         let mut counted = Counted::default();
         for connection in &self.connections {
@@ -234,7 +234,7 @@ impl Node<Sim> for Asking {
     }
 }
 
-/// What a generator counted.
+/// The counts of a generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) answered: u64,

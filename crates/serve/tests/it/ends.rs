@@ -1,4 +1,4 @@
-//! How conversations end: properly, with everything said, and not later than they must.
+//! Ends of conversations: properly, with everything sent, and no later than they must come.
 
 use crate::world::{HANDSHAKE, SWITCHED, Talking, World, calm, frame, framed, http, ms, websocket};
 use engine::sim::{Conditions, Outcome};
@@ -126,5 +126,5 @@ fn an_index_that_is_used_again_keeps_its_new_connection() {
     assert_eq!((world.totals().connections, world.totals().broken), (2, 1));
 }
 
-/// How long the server waits for the peer's end after its own.
+/// The time for which the server waits for the peer's end after its own.
 const LINGER: Nanos = Nanos::from_secs(5);

@@ -1,4 +1,4 @@
-//! What an oracle does is what it was told to do: exactly, in virtual time.
+//! An oracle does exactly what its options say, in virtual time.
 
 use crate::asking::{Asking, BEGIN, Counted, Heard, Speech};
 use crate::world::{HANDSHAKE, SWITCHED};

@@ -302,7 +302,7 @@ impl People {
         Client::new(options, "localhost").unwrap()
     }
 
-    /// What a client says first.
+    /// The first bytes of a client.
     fn hello(&self) -> Vec<u8> {
         let mut tx = Vec::new();
         let client = self.client(&self.client_options());
@@ -315,16 +315,16 @@ impl People {
 struct Asking {
     machine: Connection,
     connection: Option<ConnectionId>,
-    /// How long it waits before its second message.
+    /// Time that it waits before its second message.
     pause: Nanos,
-    /// When it says its next message, if nothing else has to happen before.
+    /// The instant of its next message, unless something else has to happen before.
     next: Option<Instant>,
     asked: Instant,
     is_done: bool,
     said: Said,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Default)]
 struct Said {
     facts: Option<Facts>,

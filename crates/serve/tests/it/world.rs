@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-/// What a client heard, and how it ended.
+/// The messages that a client received, and the end of its connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) bytes: Vec<u8>,
@@ -180,7 +180,7 @@ impl Node<Sim> for Talking<'_> {
 /// The server, how often it was stepped, and when it closed its connections.
 pub(crate) struct Watched {
     server: Serving,
-    /// How often it was stepped.
+    /// The number of its steps.
     pub(crate) steps: u64,
     pub(crate) closed: Vec<Instant>,
 }

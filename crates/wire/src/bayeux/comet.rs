@@ -36,9 +36,9 @@ pub struct Comet {
     first: Connection,
     second: Connection,
     second_is_open: bool,
-    /// What waits to be sent on the second connection.
+    /// The bytes that wait to be sent on the second connection.
     second_tx: Vec<u8>,
-    /// Whether a request on the second connection has no answer yet.
+    /// True while a request on the second connection has no answer.
     is_publishing: bool,
     session: Session,
     state: State,
@@ -46,16 +46,16 @@ pub struct Comet {
     waiting: Vec<u8>,
 }
 
-/// How much may be kept.
+/// The limits of what a client keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How much one response may hold.
+    /// The limits of one response.
     pub batch: message::Limits,
-    /// How long the batch of publishes that wait may become, in bytes.
+    /// The longest that the batch of waiting publishes may become, in bytes.
     pub waiting_len_max: usize,
 }
 
-/// What is awaited next on the first connection.
+/// The next thing that is awaited on the first connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     AwaitConnection,
@@ -68,7 +68,7 @@ enum State {
     Over,
 }
 
-/// What is known of the session, and what it delivered.
+/// The session as far as it is known, and the messages that it delivered.
 #[derive(Debug)]
 struct Session {
     client_id: Box<str>,
@@ -81,13 +81,13 @@ struct Session {
 #[derive(Debug, Default)]
 struct Delivered {
     bytes: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each of them.
     ends: VecDeque<usize>,
-    /// Where the next begins.
+    /// The start of the next one.
     start: usize,
 }
 
-/// What a response said, apart from what it delivered.
+/// The content of a response, apart from the messages that it delivered.
 #[derive(Default)]
 struct Answer {
     advice: Advice,
@@ -331,7 +331,7 @@ impl Comet {
         Ok(())
     }
 
-    /// Whether there is something to hand out before anything else is looked at. After the end nothing is looked at.
+    /// True if something must be handed out before any input is read. After the end no input is read.
     fn has_event(&self, input: &mut Input<'_>) -> bool {
         let has_event = !self.session.delivered.ends.is_empty();
         match self.state {

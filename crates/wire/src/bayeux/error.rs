@@ -1,17 +1,17 @@
-//! How a server can break Bayeux, or refuse a client.
+//! The ways in which a server can break Bayeux, or refuse a client.
 
 use super::message::{ReadError, Reconnect};
 use crate::excerpt::Excerpt;
 use std::fmt;
 
-/// How a server broke Bayeux, or refused a client.
+/// A violation of Bayeux by a server, or its refusal of a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// The server takes the session back, or wants none.
     #[error("the answer on {channel} advises reconnect: {reconnect}")]
     Advised {
-        /// What was answered.
+        /// The channel that the answer names.
         channel: &'static str,
         /// The advice.
         reconnect: Reconnect,
@@ -27,13 +27,13 @@ pub enum PeerError {
     /// The server ended a connection, and the session goes on.
     #[error("the server ended the {which} connection in the middle of the session")]
     Ended {
-        /// Which of the two.
+        /// The connection: the first or the second.
         which: Which,
     },
     /// The server wants the client to wait before it asks again, which this client cannot.
     #[error("advice to wait {interval_ms} ms before the next connect, only 0 is supported")]
     Interval {
-        /// How long.
+        /// The interval that the server asked for.
         interval_ms: i64,
     },
     /// The handshake succeeded without a session.
@@ -50,17 +50,17 @@ pub enum PeerError {
     /// The response does not have the answer that it was for.
     #[error("a response without an answer on {channel}")]
     Unanswered {
-        /// What was asked.
+        /// The channel of the request.
         channel: &'static str,
     },
     /// The server refused what was asked.
     #[error("unsuccessful on {channel}: {error}{}", Advice(*reconnect))]
     Unsuccessful {
-        /// What was asked.
+        /// The channel of the request.
         channel: Excerpt,
         /// Why not; empty if it did not say.
         error: Excerpt,
-        /// What it advises.
+        /// The server's advice on how to go on.
         reconnect: Option<Reconnect>,
     },
 }

@@ -1,4 +1,5 @@
-//! What must hold for any bytes at all: a client answers the same however they are cut, and what is read is written.
+//! Properties that hold for any input: a client answers the same however its input is cut, and what it reads it also
+//! writes.
 
 use super::message::{self, Writer};
 use super::{Comet, Limits};
@@ -19,7 +20,7 @@ static REQUEST: LazyLock<Arc<Request>> = LazyLock::new(|| {
     Arc::new(Request::new(&parts).expect("the parts are well-formed"))
 });
 
-/// What comes on the first connection of a client that has just been opened, and on the second of one that publishes.
+/// Bytes that arrive on the first connection of a client that was just opened, and on the second of one that publishes.
 pub fn fuzz_bayeux_session(bytes: &[u8]) {
     check_splits_of_replies(bytes, &opened);
     check_splits_of_replies(bytes, &publishing);

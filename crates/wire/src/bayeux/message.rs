@@ -32,7 +32,7 @@ pub const LONG_POLLING: &str = "long-polling";
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<'a> {
-    /// What the message is about.
+    /// The channel that the message belongs to.
     #[serde(borrow)]
     pub channel: Text<'a>,
     /// Chosen by who asks, repeated in the answer.
@@ -65,29 +65,29 @@ pub struct Envelope<'a> {
     /// Of a publish or a delivery: what it carries.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
-    /// What extensions say.
+    /// The data of extensions.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub ext: Option<&'a RawValue>,
-    /// What the client should do next; of a connect, how it wants to be treated.
+    /// The advice of the server on what to do next; in a connect, the client's wishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
 }
 
-/// What a client should do next. What is absent stays as it was.
+/// Advice on what a client should do next. A field that is absent keeps its last value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Advice {
-    /// How to go on.
+    /// The way to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<Reconnect>,
-    /// How long to wait before the next connect, in milliseconds.
+    /// Time to wait before the next connect, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<i64>,
-    /// How long a connect is held, in milliseconds.
+    /// Time for which a connect is held, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<i64>,
 }
 
-/// How a client should go on.
+/// The ways in which a client can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
@@ -108,7 +108,7 @@ pub struct Text<'a>(pub Cow<'a, str>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channels<'a>(pub Vec<Text<'a>>);
 
-/// How much a batch may hold.
+/// The limits of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most messages.
@@ -155,7 +155,7 @@ pub enum ReadError {
     /// There are more messages than [`Limits::messages_max`].
     #[error("{count} messages in a batch, limit is {max}")]
     TooMany {
-        /// How many there are.
+        /// The number of messages.
         count: usize,
         /// The limit.
         max: usize,

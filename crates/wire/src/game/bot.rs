@@ -41,7 +41,7 @@ use std::ops::Range;
 /// conversation.
 #[derive(Debug)]
 pub struct Bot {
-    /// How many of our events were answered, and how many were sent.
+    /// The number of our events that were answered, and the number that were sent.
     answered: i32,
     sent: i32,
     /// By how much game data grew, sent and received.
@@ -60,7 +60,7 @@ struct Held {
     packets: VecDeque<Range<usize>>,
 }
 
-/// Which connection bytes arrived on: Comet has two.
+/// The connection that bytes arrived on: Comet has two.
 #[derive(Clone, Copy, Debug)]
 enum Which {
     First,
@@ -224,7 +224,7 @@ impl Bot {
         }
     }
 
-    /// What a packet means: one event, whichever it is.
+    /// Turns a packet into exactly one event.
     #[inline]
     fn packet(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<Event<'_>, PeerError> {
         let bytes = &self.held.bytes[packet];

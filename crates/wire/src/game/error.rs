@@ -1,10 +1,10 @@
-//! How a game server can break its protocol, or refuse a bot.
+//! The ways in which a game server can break its protocol, or refuse a bot.
 
 use crate::contract::MisuseError;
 use crate::excerpt::Excerpt;
 use crate::styx::{DecodeError, JsonError};
 
-/// How a game server broke its protocol, or refused a bot.
+/// A violation of the protocol by a game server, or its refusal of a bot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -19,7 +19,7 @@ pub enum PeerError {
     /// The connection ended before the bot sat.
     #[error("the connection ended before {awaited}")]
     Cut {
-        /// What was awaited.
+        /// The awaited packet.
         awaited: &'static str,
     },
     /// A packet is none of the protocol, in the binary packing.
@@ -40,7 +40,7 @@ pub enum PeerError {
         awaited: i32,
         /// The event whose answer came.
         came: i32,
-        /// How many events were sent.
+        /// The number of events that were sent.
         sent: i32,
     },
     /// The server does not let the bot in, or sit down.
@@ -52,7 +52,7 @@ pub enum PeerError {
         status: &'static str,
         /// Its code; 0 in packets that have none.
         code: i32,
-        /// What it said besides.
+        /// The text that came with the refusal.
         said: Excerpt,
     },
     /// HTTP refused a request.

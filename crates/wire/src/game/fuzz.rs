@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all: a bot answers the same however they are cut.
+//! A property that holds for any input: a bot answers the same however its input is cut.
 
 use super::{Bot, Options, Packing, Seat};
 use crate::connection::Connection;

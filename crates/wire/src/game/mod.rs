@@ -1,8 +1,8 @@
 //! A bot of the load-test game: a layer above the connection that packets of Styx travel on.
 //!
 //! [`Bot`] logs in, finds a seat and plays; start reading there. Packets are [`crate::styx::packets`], binary or JSON.
-//! What the bot says is a [`LoadRequest`](crate::styx::load_test::LoadRequest), what it gets a
-//! [`LoadResponse`](crate::styx::load_test::LoadResponse).
+//! The bot sends [`LoadRequest`](crate::styx::load_test::LoadRequest)s and receives
+//! [`LoadResponse`](crate::styx::load_test::LoadResponse)s.
 //!
 //! Left out: when an event is sent (crates `load` and `drive`), taking a seat again after a connection broke, chat, and
 //! every other game.

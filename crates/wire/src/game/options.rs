@@ -1,21 +1,21 @@
-//! Who a bot is, and what it does before it plays.
+//! A bot's identity, and the steps that it takes before it plays.
 
-/// Who a bot is, and what it does before it plays.
+/// A bot's identity, and the steps that it takes before it plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Its player id, which is its password too; its name is `Bot_` and this.
     pub player: i32,
-    /// How packets are packed on the connection inside.
+    /// The packing of packets on the connection inside.
     pub packing: Packing,
     /// The operator that it logs in with.
     pub operator: i32,
-    /// Whether it subscribes to the whole lobby.
+    /// True if the bot subscribes to the whole lobby.
     pub lobby: bool,
-    /// Where it sits down.
+    /// The seat that it asks for.
     pub seat: Seat,
 }
 
-/// How packets are packed.
+/// The forms in which packets are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// A class id and fields: for [`crate::styx::Styx`].
@@ -24,7 +24,7 @@ pub enum Packing {
     Json,
 }
 
-/// Where a bot sits down.
+/// The seat that a bot asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seat {
     /// Wherever the server finds a free seat.

@@ -1,4 +1,4 @@
-//! What a bot says to the server, and how far it is: logging in, finding a seat, sitting down.
+//! The bot's side of the conversation up to its seat: logging in, finding a seat, sitting down.
 
 use super::error::PeerError;
 use super::options::{Options, Packing, Seat};
@@ -20,11 +20,11 @@ pub(super) struct Player {
     /// The last packet that was said; its room is used again.
     packed: Vec<u8>,
     pub(super) state: State,
-    /// Where the bot sits, or is to sit.
+    /// The table at which the bot sits, or is to sit.
     pub(super) table: i32,
 }
 
-/// What is awaited next.
+/// The next thing that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     AwaitConnection,
@@ -37,7 +37,7 @@ pub(super) enum State {
     Over,
 }
 
-/// What a packet without game data means.
+/// The meaning of a packet without game data.
 pub(super) enum Heard {
     Closed(Closed<'static>),
     Notice,
@@ -185,7 +185,7 @@ fn refused(packet: &Packet<'_>, status: &'static str, code: i32, said: &str) -> 
     PeerError::Refused { packet: packet.name(), status, code, said: Excerpt::new(said.as_bytes()) }
 }
 
-/// What a forced logout says, or what its code stands for.
+/// The message of a forced logout, or a description of its code if it has none.
 fn forced(logout: &ForcedLogout<'_>) -> Closed<'static> {
     let reason = match (&*logout.message, logout.code) {
         ("", 0) => "idle for too long".into(),

@@ -15,13 +15,13 @@ pub(super) struct Decoder {
     /// Of all chunks so far, the current one included.
     body_len: u64,
     extensions_len: u32,
-    /// What is left of the current chunk.
+    /// The bytes of the current chunk that are still to come.
     left: u64,
     state: State,
     trailers_len: u32,
 }
 
-/// What is awaited next.
+/// The next thing that is awaited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// The first digit of a size.
@@ -52,14 +52,14 @@ enum State {
     Done,
 }
 
-/// What a look at some bytes gave.
+/// The result of a look at some bytes.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// How many of them are understood.
+    /// The number of bytes that were understood.
     pub(super) consumed: usize,
-    /// Which of those belong to the body.
+    /// The range of them that belongs to the body.
     pub(super) data: Range<usize>,
-    /// Whether the body ends with them.
+    /// True if the body ends with them.
     pub(super) done: bool,
 }
 
@@ -84,7 +84,7 @@ impl Decoder {
         Ok(Piece { consumed: bytes.len(), data: 0..0, done: false })
     }
 
-    /// How many of `bytes` a whole body takes; `None` if it goes on after them.
+    /// The length of a whole body at the front of `bytes`; `None` if it goes on after them.
     pub(super) fn whole_len(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, PeerError> {
         let mut decoder = Self::default();
         let mut len = 0;
@@ -215,5 +215,5 @@ fn hex(byte: u8) -> Option<u64> {
     char::from(byte).to_digit(16).map(u64::from)
 }
 
-/// So many digits fill 64 bits.
+/// Hexadecimal digits that fill 64 bits.
 const SIZE_DIGITS_MAX: u8 = 16;

@@ -22,7 +22,7 @@ pub(super) struct Client {
     state: State,
 }
 
-/// What is awaited next.
+/// The next thing that is awaited.
 #[derive(Clone, Copy, Debug)]
 enum State {
     AwaitHead,
@@ -32,10 +32,10 @@ enum State {
     Over,
 }
 
-/// What the head of a response said.
+/// The facts from the head of a response.
 #[derive(Clone, Copy, Debug)]
 struct Response {
-    /// Whether the connection stays open after it.
+    /// True if the connection stays open after it.
     persists: bool,
     status: u16,
 }

@@ -1,16 +1,16 @@
-//! How a peer can break HTTP, and what it is told.
+//! The ways in which a peer can break HTTP, and the answer that it gets.
 
 use super::head::HeadError;
 use crate::excerpt::Excerpt;
 
-/// How a peer broke HTTP.
+/// A violation of HTTP by a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// The connection ended inside a body of known length, or inside a chunked one.
     #[error("the connection ended {len} bytes into a body")]
     BodyCutOff {
-        /// How many bytes of it came, decoded.
+        /// The bytes of the body that came, decoded.
         len: usize,
     },
     /// A body is longer than [`super::Limits::body_len_max`].
@@ -30,7 +30,7 @@ pub enum PeerError {
     Chunk {
         /// The first byte that cannot be.
         byte: u8,
-        /// Where it stands.
+        /// The part of the body in which it stands.
         part: ChunkPart,
     },
     /// The extensions of the chunks are longer than [`super::Limits::chunk_extensions_len_max`].
@@ -42,7 +42,7 @@ pub enum PeerError {
     /// `Content-Length` is not one number.
     #[error("Content-Length {value} is not one number")]
     ContentLength {
-        /// What it is; the value that differs if there are several.
+        /// The value; if there are several, the one that differs.
         value: Excerpt,
     },
     /// There is no head of HTTP.
@@ -51,7 +51,7 @@ pub enum PeerError {
     /// A request of HTTP/1.1 does not have exactly one `Host` (RFC 9112 §3.2).
     #[error("{count} Host fields in a request, not one")]
     Host {
-        /// How many there are.
+        /// The number of fields.
         count: usize,
     },
     /// More requests came than can wait for their answers at once.
@@ -72,13 +72,13 @@ pub enum PeerError {
     /// The body is coded in a way that is not `chunked` alone, or HTTP/1.0 says that it is coded at all.
     #[error("Transfer-Encoding {value} is not understood")]
     TransferEncoding {
-        /// What it is.
+        /// The value.
         value: Excerpt,
     },
     /// The connection ended while requests waited for their answers.
     #[error("the connection ended with {count} requests unanswered")]
     Unanswered {
-        /// How many.
+        /// The number of them.
         count: u32,
     },
     /// The server sent something that answers no request.

@@ -1,4 +1,4 @@
-//! What the fields of a head say about the connection and about the body that follows (RFC 9112 §6 and §9.3).
+//! The fields of a head that concern the connection and the body that follows (RFC 9112 §6 and §9.3).
 
 use super::error::PeerError;
 use super::head::{has_member, members};
@@ -15,7 +15,7 @@ pub(super) struct Fields {
     pub(super) content_length: Option<u64>,
     /// `Expect: 100-continue`.
     pub(super) expects_continue: bool,
-    /// How many `Host` fields there are.
+    /// The number of `Host` fields.
     pub(super) hosts: usize,
     /// `Connection: keep-alive`.
     keep_alive: bool,
@@ -58,7 +58,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Whether the connection stays open after this message (RFC 9112 §9.3).
+    /// True if the connection stays open after this message (RFC 9112 §9.3).
     pub(super) fn persists(&self, minor_version: u8) -> bool {
         !self.close && (minor_version >= 1 || self.keep_alive)
     }

@@ -8,7 +8,7 @@ use crate::excerpt::Excerpt;
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
-/// How long a head may be.
+/// The limits of a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadLimits {
     /// In bytes, with the empty line that ends it.
@@ -20,7 +20,7 @@ pub(crate) struct HeadLimits {
 /// No head with more field lines is read, whatever the limits say: their places are on the stack.
 pub(crate) const HEADERS_MAX: usize = 128;
 
-/// Where the field lines of one head go.
+/// Memory for the field lines of one head.
 pub(crate) type Slots<'b> = [MaybeUninit<Header<'b>>; HEADERS_MAX];
 
 /// Room for the field lines of one head.
@@ -116,7 +116,7 @@ pub(crate) fn response<'h, 'b>(
     }
 }
 
-/// What to say of a response that ended after `bytes`, inside its head.
+/// The error for a response that ended after `bytes`, inside its head.
 pub(crate) fn cut_off_response(bytes: &[u8]) -> HeadError {
     let start = without_empty_lines(bytes);
     if start.iter().zip(HTTP).all(|(byte, expected)| byte == expected) {
@@ -131,7 +131,7 @@ pub(crate) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(trim).filter(|member| !member.is_empty())
 }
 
-/// Whether the comma-separated list `value` has the member `token`, in upper or lower case.
+/// True if the comma-separated list `value` has the member `token`, in upper or lower case.
 pub(crate) fn has_member(value: &[u8], token: &str) -> bool {
     members(value).any(|member| member.eq_ignore_ascii_case(token.as_bytes()))
 }
@@ -162,13 +162,13 @@ pub enum HeadError {
     /// The connection ended inside a head.
     #[error("the connection ended {len} bytes into a head")]
     CutOff {
-        /// How many bytes of it came.
+        /// The bytes of the head that came.
         len: usize,
     },
     /// The peer speaks something else.
     #[error("the peer does not speak HTTP, it said {start}")]
     NotHttp {
-        /// How it began.
+        /// The beginning of the head.
         start: Excerpt,
     },
     /// The head has not ended at the limit.
@@ -213,7 +213,7 @@ impl HeadLimits {
     }
 }
 
-/// Whether bytes are the beginning of a response.
+/// The result of looking for the beginning of a response.
 enum Look<'b> {
     Http,
     NotYetClear,
@@ -243,7 +243,7 @@ fn line(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// Whether a request whose version is not one of ours names one at all, `HTTP/` and a digit.
+/// True if a request whose version is not one of ours names one at all: `HTTP/` and a digit.
 fn names_other_version(bytes: &[u8]) -> bool {
     let version = bytes.splitn(3, |byte| *byte == b' ').nth(2).unwrap_or_default();
     version.strip_prefix(HTTP).is_some_and(|number| number.first().is_some_and(u8::is_ascii_digit))
@@ -264,5 +264,5 @@ fn check_line_ends(head: &[u8]) -> Result<(), HeadError> {
 
 const HTTP: &[u8] = b"HTTP/";
 
-/// So many bytes without a line end show that a peer does not speak HTTP, and what it speaks.
+/// Bytes without a line end after which a peer is known not to speak HTTP, with enough of them to show what it speaks.
 const GARBAGE_LEN: usize = 32;

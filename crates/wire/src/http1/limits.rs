@@ -1,9 +1,9 @@
-//! How much of each thing a peer may send.
+//! Limits of what a peer may send.
 
 use super::error::PeerError;
 use super::head::HeadLimits;
 
-/// What is too long; all in bytes but `headers_max`.
+/// The largest sizes that are accepted, in bytes; `headers_max` is a number of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest body, decoded.

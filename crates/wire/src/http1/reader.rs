@@ -23,15 +23,15 @@ pub(super) struct Reader<T> {
 /// A head that was read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<T> {
-    /// What follows it.
+    /// The kind of body that follows the head.
     pub(super) body: Body,
     /// In bytes.
     pub(super) len: usize,
-    /// What it says beside, which each role has its own fields for.
+    /// The facts that only one role needs.
     pub(super) says: T,
 }
 
-/// How the end of a body is found (RFC 9112 §6.3).
+/// The ways in which the end of a body is found (RFC 9112 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     /// By its chunks.
@@ -138,7 +138,7 @@ impl<T: Copy> Reader<T> {
         }
     }
 
-    /// What came of the head or body that is being read.
+    /// The bytes of the unfinished head or body.
     pub(super) fn unfinished(&self) -> &[u8] {
         self.pieces.bytes()
     }

@@ -1,4 +1,4 @@
-//! What a client sends: everything but the body, the same for each message.
+//! The requests that a client sends: all of them the same apart from their bodies.
 
 use super::grammar::{is_text_byte, is_token};
 use super::head::has_member;
@@ -6,14 +6,14 @@ use super::head::has_member;
 /// A request without its body, written once and then sent with every message; shared by all connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Whether it says `Connection: close`.
+    /// True if the request says `Connection: close`.
     pub(super) closes: bool,
     /// The start line and all fields but the length of the body, and then the name of that field.
     head: Vec<u8>,
     method: Method,
 }
 
-/// What a [`Request`] is made of.
+/// The parts of a [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestParts {
     /// E.g. `POST`.
@@ -26,7 +26,7 @@ pub struct RequestParts {
     pub headers: Vec<(String, String)>,
 }
 
-/// What has to be known of a method.
+/// The properties of a method that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Get,
@@ -78,7 +78,7 @@ impl Request {
         tx.extend_from_slice(body);
     }
 
-    /// Whether the response has no body, whatever its head says (RFC 9112 §6.3).
+    /// True if the response has no body, whatever its head says (RFC 9112 §6.3).
     pub(super) fn is_head(&self) -> bool {
         self.method == Method::Head
     }

@@ -14,18 +14,18 @@ use std::sync::Arc;
 /// The server's end of a connection.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// Whether the client of the request that is being read has yet to be asked for its body.
+    /// True while the client has not yet been asked for the body of the request that is being read.
     owes_continue: bool,
     reader: Reader<Request>,
-    /// What else there is than messages; without it, every request is one.
+    /// The site that answers some requests by itself; without one, every request is a message.
     site: Option<Box<AtSite>>,
     state: State,
     unanswered: Unanswered,
-    /// Whether the client must be told that the connection stays open, because it speaks HTTP/1.0.
+    /// True if the client must be told that the connection stays open, because it speaks HTTP/1.0.
     tells_keep_alive: bool,
 }
 
-/// What is awaited next.
+/// The next thing that is awaited.
 #[derive(Clone, Copy, Debug)]
 enum State {
     AwaitHead,
@@ -35,15 +35,15 @@ enum State {
     Over,
 }
 
-/// What the head of a request said.
+/// The facts from the head of a request.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// Whether the client waits for a 100 before it sends the body.
+    /// True if the client waits for a 100 before it sends the body.
     expects_continue: bool,
-    /// Whether the answer has no body, whatever its head says.
+    /// True if the answer has no body, whatever its head says.
     is_head: bool,
     minor_version: u8,
-    /// Whether the connection stays open after the answer.
+    /// True if the connection stays open after the answer.
     persists: bool,
     route: Route,
 }
@@ -52,7 +52,7 @@ struct Request {
 #[derive(Clone, Copy, Debug, Default)]
 struct Unanswered {
     count: u32,
-    /// Which of them are `HEAD`, the next in line in the lowest bit.
+    /// A bit for each of them that is `HEAD`; the next in line has the lowest bit.
     heads: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What a server answers by itself where requests come from browsers and clients of all kinds: only those that are
-//! posted to one place are messages.
+//! Requests that a server answers by itself, because they come from browsers and clients of all kinds: only those that
+//! are posted to one place are messages.
 
 use super::head::RequestHead;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Where messages are posted to, and how the answers to them are presented.
+/// The place that messages are posted to, and the form of the answers to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The path that messages are posted to; those below it are as good.
@@ -16,7 +16,7 @@ pub struct Site {
     pub content_type: String,
 }
 
-/// What becomes of a request.
+/// The treatment of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Its body is a message.
@@ -35,13 +35,13 @@ pub(crate) enum Route {
 #[derive(Debug)]
 pub(super) struct AtSite {
     site: Arc<Site>,
-    /// Where the page is from that posts: the `Origin` field of the last head that was read, if it had one. The same
+    /// The origin of the page that posts: the `Origin` field of the last head that was read, if it had one. The same
     /// head again is not read again, and has the same.
     origin: RefCell<Option<Box<str>>>,
 }
 
 impl Site {
-    /// Whether WebSocket is spoken at `target`.
+    /// True if WebSocket is spoken at `target`.
     pub(crate) fn is_socket(&self, target: &str) -> bool {
         path_of(target) == self.socket
     }
@@ -68,7 +68,7 @@ impl AtSite {
         Self { site, origin: RefCell::default() }
     }
 
-    /// What becomes of the request, whose origin is remembered.
+    /// Decides on the treatment of a request, and remembers its origin.
     pub(super) fn look(&self, head: &RequestHead<'_, '_>) -> Route {
         self.origin.replace(origin_of(head));
         self.site.route(head)

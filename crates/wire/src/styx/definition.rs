@@ -97,7 +97,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// What is wrong with it first, and where. A document type declaration is an error too.
+    /// The first fault, and its place. A document type declaration is a fault too.
     pub fn from_xml(text: &str) -> Result<Self, XmlError> {
         super::xml::read(text)
     }
@@ -135,7 +135,7 @@ impl Definition {
         self.by_class_id.iter().map(|(class_id, index)| (*class_id, &*self.structs[*index].name))
     }
 
-    /// What a type is called in a definition.
+    /// The name of a type in a definition.
     pub(super) fn type_name(&self, kind: &Kind) -> String {
         match kind {
             Kind::Bool => "bool".to_owned(),
@@ -149,7 +149,7 @@ impl Definition {
     }
 }
 
-/// What a type of the table is called in a definition.
+/// The name that a type of the table has in a definition.
 fn xml_name(of: Type) -> String {
     match of {
         Type::Bytes => "int8[]".to_owned(),
@@ -199,7 +199,7 @@ pub(super) struct DraftField {
     pub(super) type_name: String,
 }
 
-/// What is wrong with a definition, and at which byte of the text.
+/// A fault in a definition, and the byte of the text at which it stands.
 pub(super) type Fault = (usize, XmlFault);
 
 impl Draft {
@@ -241,7 +241,7 @@ impl Draft {
         Ok(names)
     }
 
-    /// Which struct has which class id.
+    /// The struct of each class id.
     fn class_ids(&self) -> Result<BTreeMap<u8, usize>, Fault> {
         let mut class_ids = BTreeMap::new();
         let mut next = 1u32;
@@ -280,7 +280,7 @@ fn fields(draft: &DraftStruct, names: &BTreeMap<&str, Kind>) -> Result<Vec<(Stri
     Ok(fields)
 }
 
-/// What a type of this name is, if there is one.
+/// The type of this name, if there is one.
 fn kind(name: &str, names: &BTreeMap<&str, Kind>) -> Option<Kind> {
     let element = name.trim_end_matches("[]");
     let mut lists = (name.len() - element.len()) / 2;

@@ -14,7 +14,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; a value of the wrong type is named with its place and the right type.
+    /// The first fault; a value of the wrong type is named with its place and the right type.
     pub fn pack_json(&self, text: &[u8]) -> Result<Vec<u8>, PackError> {
         let value = serde_json::from_slice(text).map_err(JsonError::from)?;
         let Value::Object(object) = &value else {
@@ -33,7 +33,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// What is wrong with it; bytes that are left over are an error too.
+    /// The first fault; bytes that are left over are a fault too.
     pub fn unpack_json(&self, payload: &[u8]) -> Result<String, DecodeError> {
         let (class_id, fields) = payload.split_first().ok_or(DecodeError::NoClassId)?;
         let index = self
@@ -120,7 +120,7 @@ impl Integer {
 struct Packer<'d> {
     definition: &'d Definition,
     out: Vec<u8>,
-    /// Which value is being packed, e.g. `snapshots[2].name`.
+    /// The place of the value that is being packed, e.g. `snapshots[2].name`.
     path: String,
     depth: usize,
 }
@@ -193,7 +193,7 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// What is empty or 0 is so many zeros, whatever its type.
+    /// Appends `count` zeros: every type has them for a value that is empty or 0.
     fn zeros(&mut self, count: usize) {
         self.out.resize(self.out.len() + count, 0);
     }
@@ -214,9 +214,9 @@ pub enum PackError {
     /// Bytes are not Base64.
     #[error("`{path}` is bad Base64: {error}")]
     Base64 {
-        /// Which value.
+        /// The place of the value.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         error: base64::DecodeError,
     },
     /// It is no packet.
@@ -231,11 +231,11 @@ pub enum PackError {
     /// A value has the wrong type, or is out of its range.
     #[error("`{path}` is {found}, expected {expected}")]
     Value {
-        /// Which value, e.g. `snapshots[2].name`.
+        /// The place of the value, e.g. `snapshots[2].name`.
         path: String,
         /// The type.
         expected: String,
-        /// What came, as JSON, or the beginning of it.
+        /// The value that came, as JSON, cut if it is long.
         found: String,
     },
 }
@@ -243,5 +243,5 @@ pub enum PackError {
 /// Lists and structs in each other.
 const DEPTH_MAX: usize = 64;
 
-/// What an error shows of a value.
+/// Longest part of a value that an error shows.
 const FOUND_LEN_MAX: usize = 64;

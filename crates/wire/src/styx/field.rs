@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 /// A type that a field of a packet can have.
 pub(super) trait Field<'a>: Sized + Default {
-    /// What it is called.
+    /// Its name.
     const TYPE: Type;
 
     /// No value has fewer bytes.
@@ -44,7 +44,7 @@ pub(super) trait Struct<'a>: Field<'a> {
     ) -> Result<bool, A::Error>;
 }
 
-/// What a type is called.
+/// The names of types.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Type {
     Bool,
@@ -307,7 +307,7 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
 
 /// A type whose JSON is an integer.
 pub(super) trait Scalar: Sized + Default {
-    /// What errors call it.
+    /// Its name in errors.
     const NAME: &'static str;
 
     /// The value, if it has that one.
@@ -509,9 +509,9 @@ pub enum DecodeError {
     /// The bytes end inside a field.
     #[error("a field needs {needed} bytes and {left} are left")]
     Cut {
-        /// How many it needs.
+        /// The bytes that the field needs.
         needed: usize,
-        /// How many there are.
+        /// The bytes that are left.
         left: usize,
     },
     /// A list is longer than the bytes that are there, or its length is negative.
@@ -519,7 +519,7 @@ pub enum DecodeError {
     ListLen {
         /// The length it announced.
         len: i32,
-        /// How many bytes there are for it.
+        /// The bytes that are left for it.
         left: usize,
     },
     /// There is not even a class id.
@@ -528,7 +528,7 @@ pub enum DecodeError {
     /// A boolean is neither 0 nor 1.
     #[error("boolean of value {value}")]
     NotBool {
-        /// What it is.
+        /// The value.
         value: u8,
     },
     /// Text is not UTF-8.
@@ -543,7 +543,7 @@ pub enum DecodeError {
     /// Bytes are left after the last field.
     #[error("{len} bytes after the last field")]
     Trailing {
-        /// How many.
+        /// The number of bytes.
         len: usize,
     },
     /// No packet has this class id.
@@ -557,7 +557,7 @@ pub enum DecodeError {
     UnknownOrdinal {
         /// The ordinal.
         ordinal: u8,
-        /// How many values the enum has.
+        /// The number of values that the enum has.
         count: usize,
     },
 }

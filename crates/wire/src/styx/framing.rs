@@ -14,7 +14,7 @@ pub struct Styx {
     frames: Prefixed,
 }
 
-/// What is too long.
+/// The longest frame that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest frame in bytes, its length field included; sent and received.
@@ -81,14 +81,14 @@ impl Protocol for Styx {
     }
 }
 
-/// How a peer can break the framing.
+/// The ways in which a peer can break the framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
     /// The connection ended inside a frame.
     #[error("the connection ended {len} bytes into a frame")]
     Cut {
-        /// How many bytes of it came, its length field included.
+        /// The bytes that came, with the length field.
         len: usize,
     },
     /// A frame is longer than [`Limits::frame_len_max`].

@@ -1,5 +1,5 @@
-//! What must hold for any bytes at all: what is understood packs into the same again, and the table of packets and the
-//! definition made of it agree.
+//! Properties that hold for any input: a packet that was read is written as the same bytes, and the table of packets
+//! agrees with the definition made from it.
 
 use super::load_test::{LoadRequest, LoadResponse};
 use super::{Definition, Limits, Packet, Styx, json_packets};
@@ -80,7 +80,8 @@ fn check_json(packet: &Packet<'_>) {
     assert_eq!(FIREBASE.pack_json(&json), Ok(encoded), "{}", json.escape_ascii());
 }
 
-/// What is an event or an answer packs into the same again, but for the length, which has two ways of counting.
+/// An event or an answer that was read is written as the same bytes, apart from the length, which may count the header
+/// or not.
 fn check_load_test(bytes: &[u8]) {
     if let Ok(request) = LoadRequest::unpack(bytes) {
         assert_eq!(request.pack()[4..], bytes[4..]);

@@ -113,7 +113,7 @@ impl<'o> ObjectWriter<'o> {
         Self { out }
     }
 
-    /// Where the value of the property `name` is to be appended. Names have nothing to escape.
+    /// Begins the property `name` and returns the buffer for its value. Names contain nothing to escape.
     pub(super) fn property(&mut self, name: &str) -> &mut Vec<u8> {
         self.out.push(b'"');
         self.out.extend_from_slice(name.as_bytes());
@@ -213,7 +213,7 @@ pub(super) fn cut(text: &str, len_max: usize) -> &str {
     &text[..len]
 }
 
-/// What errors call a type.
+/// The name of a type in errors.
 pub(super) const fn type_name(of: Type) -> &'static str {
     match of {
         Type::Bool => "bool",
@@ -245,7 +245,7 @@ pub enum JsonError {
     /// The text is not JSON.
     #[error("not JSON: {message}")]
     Syntax {
-        /// What is wrong with it, and where.
+        /// The fault and its place.
         message: Box<str>,
     },
     /// No packet has this class id.
@@ -257,7 +257,7 @@ pub enum JsonError {
     /// A property has a value that its type has not.
     #[error("{message}")]
     Value {
-        /// Which property, what was expected and what came, and where.
+        /// The property, the expected type, the value that came, and its place.
         message: Box<str>,
     },
 }
@@ -275,5 +275,5 @@ impl From<serde_json::Error> for JsonError {
 /// The name of the property that says which packet it is.
 pub(super) const CLASS_ID: &str = "classId";
 
-/// What an error says may hold what the peer said; no more of it is kept.
+/// Longest message of an error: a message may repeat what the peer sent.
 const MESSAGE_LEN_MAX: usize = 256;

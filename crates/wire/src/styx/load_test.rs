@@ -1,4 +1,4 @@
-//! What bots and the load-test game say to each other, inside [`GameTransport`](super::packets::GameTransport).
+//! The messages between bots and the load-test game, inside [`GameTransport`](super::packets::GameTransport).
 //!
 //! Each is a packet of its own protocol, with the header of a frame: length and class id. A length may count the header
 //! (as Java's packing does) or leave it out (as JavaScript's does): readers accept both, we write the first.
@@ -11,13 +11,13 @@
 pub struct LoadRequest {
     /// Whose it is.
     pub pid: i32,
-    /// Where the bot sits.
+    /// The table at which the bot sits.
     pub tableid: i32,
     /// One more than that of the bot's last event; the first has 1.
     pub seq: i32,
     /// For how many milliseconds the game shall think about it.
     pub delay: i32,
-    /// Whether it was sent before, over a connection that broke.
+    /// True if the event was sent before, over a connection that broke.
     pub resend: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct LoadResponse {
     pub pid: i32,
     /// Where.
     pub tableid: i32,
-    /// Which of the bot's events.
+    /// The number of the bot's event.
     pub seq: i32,
     /// As in the event.
     pub resend: bool,
@@ -54,7 +54,7 @@ impl LoadRequest {
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// The first fault in the bytes.
     #[inline]
     pub fn unpack(bytes: &[u8]) -> Result<Self, UnpackError> {
         let ([pid, tableid, seq, delay], resend) = read::<4, { Self::LEN }>(bytes, Self::CLASS_ID)?;
@@ -81,7 +81,7 @@ impl LoadResponse {
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// The first fault in the bytes.
     #[inline]
     pub fn unpack(bytes: &[u8]) -> Result<Self, UnpackError> {
         let ([pid, tableid, seq], resend) = read::<3, { Self::LEN }>(bytes, Self::CLASS_ID)?;
@@ -90,7 +90,7 @@ impl LoadResponse {
 }
 
 impl From<&LoadRequest> for LoadResponse {
-    /// What the game answers.
+    /// The game's answer to the event.
     fn from(request: &LoadRequest) -> Self {
         let LoadRequest { pid, tableid, seq, delay: _, resend } = *request;
         Self { pid, tableid, seq, resend }
@@ -143,7 +143,7 @@ pub enum UnpackError {
     /// The header announces another length, in neither way of counting.
     #[error("header announces {len} bytes, the packet has {expected}")]
     Announced {
-        /// What it announces.
+        /// The announced length.
         len: u32,
         /// The length, header included.
         expected: usize,
@@ -151,23 +151,23 @@ pub enum UnpackError {
     /// It is another packet.
     #[error("class id {class_id}, not {expected}")]
     ClassId {
-        /// What it is.
+        /// The class id that came.
         class_id: u8,
-        /// What it should be.
+        /// The expected class id.
         expected: u8,
     },
     /// There are fewer bytes, or more.
     #[error("{len} bytes, the packet has {expected}")]
     Len {
-        /// How many there are.
+        /// The number of bytes that came.
         len: usize,
-        /// How many there should be.
+        /// The number of bytes that are expected.
         expected: usize,
     },
     /// The boolean is neither 0 nor 1.
     #[error("boolean of value {value}")]
     NotBool {
-        /// What it is.
+        /// The value.
         value: u8,
     },
 }

@@ -14,9 +14,9 @@
 //!
 //! Packets are those of version 1.8 and later, in which transports have attributes.
 //!
-//! Where the facts are silent, we chose: text is plain UTF-8 (not Java's modified kind), a boolean is 0 or 1 and
-//! nothing else, the lists of the list packets are called `snapshots` and `updates`, and `FilteredJoinTableRequest` holds
-//! `ParamFilter`s.
+//! The facts leave some points open. There we chose: text is plain UTF-8 (not Java's modified kind), a boolean is 0 or
+//! 1 and nothing else, the lists of the list packets are called `snapshots` and `updates`, and
+//! `FilteredJoinTableRequest` holds `ParamFilter`s.
 
 mod definition;
 mod dynamic;

@@ -18,13 +18,13 @@ pub type Text<'a> = Cow<'a, str>;
 pub type Bytes<'a> = Cow<'a, [u8]>;
 
 enums! {
-    /// How a request went.
+    /// The outcome of a request.
     ResponseStatus { Ok = "OK", Failed = "FAILED", Denied = "DENIED" }
 
-    /// How a [`JoinRequest`] went.
+    /// The outcome of a [`JoinRequest`].
     JoinResponseStatus { Ok = "OK", Failed = "FAILED", Denied = "DENIED" }
 
-    /// How a [`WatchRequest`] went.
+    /// The outcome of a [`WatchRequest`].
     WatchResponseStatus {
         Ok = "OK",
         Failed = "FAILED",
@@ -32,7 +32,7 @@ enums! {
         DeniedAlreadySeated = "DENIED_ALREADY_SEATED",
     }
 
-    /// How a [`FilteredJoinTableRequest`] went.
+    /// The outcome of a [`FilteredJoinTableRequest`].
     FilteredJoinResponseStatus {
         Ok = "OK",
         Failed = "FAILED",
@@ -41,13 +41,13 @@ enums! {
         WaitList = "WAIT_LIST",
     }
 
-    /// What a part of the lobby lists.
+    /// The kinds of things that a part of the lobby lists.
     LobbyType { Regular = "REGULAR", Mtt = "MTT" }
 
-    /// What the value of a [`Param`] holds; its `kind` is the ordinal of one of these.
+    /// The type of a [`Param`]'s value; its `kind` is the ordinal of one of these.
     ParameterType { String = "STRING", Int = "INT", Date = "DATE" }
 
-    /// How a [`ParamFilter`] compares; its `op` is the ordinal of one of these.
+    /// The comparison of a [`ParamFilter`]; its `op` is the ordinal of one of these.
     ParameterFilter {
         Equals = "EQUALS",
         GreaterThan = "GREATER_THAN",
@@ -56,7 +56,7 @@ enums! {
         EqualOrSmallerThan = "EQUALS_OR_SMALLER_THAN",
     }
 
-    /// How a player is, at a table.
+    /// The state of a player at a table.
     PlayerStatus {
         Connected = "CONNECTED",
         WaitingRejoin = "WAITING_REJOIN",
@@ -68,10 +68,10 @@ enums! {
 }
 
 packets! {
-    /// Which version a client has; bots send it now and then to keep a connection alive.
+    /// The version of a client; bots send it now and then to keep a connection alive.
     0 Version { game: i32, operatorid: i32, protocol: i32 }
 
-    /// Which version of a game a client has.
+    /// The version of a game that a client has.
     1 GameVersion<'a> { game: i32, operatorid: i32, version: Text<'a> }
 
     /// A packet was not: `cmd` is its class id.
@@ -97,7 +97,7 @@ packets! {
         credentials: Bytes<'a>,
     }
 
-    /// How a [`LoginRequest`] went, and which player it is from now on.
+    /// Answers a [`LoginRequest`] with its outcome and the player's id.
     11 LoginResponse<'a> {
         screenname: Text<'a>,
         pid: i32,
@@ -110,14 +110,14 @@ packets! {
     /// Logs the player out.
     12 Logout { leave_tables as "leaveTables": bool }
 
-    /// Who a player is.
+    /// A player's name and details.
     13 PlayerInfo<'a> { pid: i32, nick: Text<'a>, details: Vec<Param<'a>> }
 
     /// The server ends the session. `code` is 0 after too long a silence, 1 when the player logged in elsewhere, 2 when
     /// kicked.
     14 ForcedLogout<'a> { code: i32, message: Text<'a> }
 
-    /// Who sits where.
+    /// A seat and the player on it.
     15 SeatInfo<'a> { tableid: i32, seat: i8, status: PlayerStatus, player: PlayerInfo<'a> }
 
     /// Asks who a player is.
@@ -135,25 +135,25 @@ packets! {
     /// Takes a seat.
     30 JoinRequest<'a> { tableid: i32, seat: i8, params: Vec<Param<'a>> }
 
-    /// How a [`JoinRequest`] went.
+    /// Answers a [`JoinRequest`].
     31 JoinResponse { tableid: i32, seat: i8, status: JoinResponseStatus, code: i32 }
 
     /// Watches a table.
     32 WatchRequest { tableid: i32 }
 
-    /// How a [`WatchRequest`] went.
+    /// Answers a [`WatchRequest`].
     33 WatchResponse { tableid: i32, status: WatchResponseStatus }
 
     /// Watches a table no more.
     34 UnwatchRequest { tableid: i32 }
 
-    /// How an [`UnwatchRequest`] went.
+    /// Answers an [`UnwatchRequest`].
     35 UnwatchResponse { tableid: i32, status: ResponseStatus }
 
     /// Leaves a table.
     36 LeaveRequest { tableid: i32 }
 
-    /// How a [`LeaveRequest`] went.
+    /// Answers a [`LeaveRequest`].
     37 LeaveResponse { tableid: i32, status: ResponseStatus, code: i32 }
 
     /// Asks who sits at a table.
@@ -171,7 +171,7 @@ packets! {
         invitees: Vec<i32>,
     }
 
-    /// How a [`CreateTableRequest`] went.
+    /// Answers a [`CreateTableRequest`].
     41 CreateTableResponse {
         seq: i32,
         tableid: i32,
@@ -201,7 +201,7 @@ packets! {
     /// Somebody says something at a table.
     80 TableChat<'a> { tableid: i32, pid: i32, message: Text<'a> }
 
-    /// What a game and its players say to each other.
+    /// Carries the messages between a game and its players.
     100 GameTransport<'a> {
         tableid: i32,
         pid: i32,
@@ -219,7 +219,7 @@ packets! {
         params: Vec<Param<'a>>,
     }
 
-    /// What changed of a table.
+    /// The changes of a table.
     144 TableUpdate<'a> {
         tableid: i32,
         seated: i16,
@@ -242,7 +242,7 @@ packets! {
     /// Several tables.
     153 TableSnapshotList<'a> { snapshots: Vec<TableSnapshot<'a>> }
 
-    /// What changed of several tables.
+    /// The changes of several tables.
     154 TableUpdateList<'a> { updates: Vec<TableUpdate<'a>> }
 
     /// Several tournaments.
@@ -256,7 +256,7 @@ packets! {
         params: Vec<ParamFilter<'a>>,
     }
 
-    /// How a [`FilteredJoinTableRequest`] went.
+    /// Answers a [`FilteredJoinTableRequest`].
     171 FilteredJoinTableResponse<'a> {
         seq: i32,
         gameid: i32,
@@ -267,7 +267,7 @@ packets! {
     /// Ends a [`FilteredJoinTableRequest`].
     172 FilteredJoinTableCancelRequest { seq: i32 }
 
-    /// How a [`FilteredJoinTableCancelRequest`] went.
+    /// Answers a [`FilteredJoinTableCancelRequest`].
     173 FilteredJoinTableCancelResponse { seq: i32, status: ResponseStatus }
 
     /// A seat was found.

@@ -161,7 +161,7 @@ macro_rules! packets {
             ///
             /// # Errors
             ///
-            /// What is wrong with it; bytes that are left over are an error too.
+            /// The first fault; bytes that are left over are a fault too.
             #[inline]
             pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
                 let (class_id, fields) = payload.split_first().ok_or(DecodeError::NoClassId)?;
@@ -190,7 +190,7 @@ macro_rules! packets {
             ///
             /// # Errors
             ///
-            /// What is wrong with it; a value of the wrong type is named with its property and the right type.
+            /// The first fault; a value of the wrong type is named with its property and the right type.
             pub fn read_json(text: &'a [u8]) -> Result<Self, JsonError> {
                 Ok(match json::class_id(text)? {
                     $($id => Self::$name(json::read(text)?),)*
@@ -213,7 +213,7 @@ macro_rules! packets {
                 }
             }
 
-            /// What the packet is called.
+            /// The name of the packet.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => stringify!($name),)*

@@ -97,5 +97,5 @@ fn value(
     }
 }
 
-/// What has to be escaped in JSON, and characters of one to four bytes.
+/// Characters that are escaped in JSON, and characters of one to four bytes.
 const CHARACTERS: [char; 8] = ['"', '\\', '\n', '\0', '\u{7f}', 'é', '\u{2028}', '🂡'];

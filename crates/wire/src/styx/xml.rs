@@ -160,7 +160,7 @@ impl<'d> Element<'d, '_> {
     }
 }
 
-/// What of a name an error keeps.
+/// The part of a name that an error keeps.
 pub(super) fn excerpt(name: &str) -> String {
     json::cut(name, NAME_LEN_MAX).to_owned()
 }
@@ -173,11 +173,11 @@ pub struct XmlError {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// The fault.
     pub fault: XmlFault,
 }
 
-/// What can be wrong with a definition. What it says itself is escaped when shown.
+/// The faults that a definition can have. Texts taken from it are escaped when shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum XmlFault {
@@ -190,7 +190,7 @@ pub enum XmlFault {
     /// A class id is a number from 0 to 255; of structs without one, the 256th is too many.
     #[error("class id {class_id:?}, expected a number from 0 to 255")]
     ClassId {
-        /// What it is.
+        /// The text that came.
         class_id: String,
     },
     /// Two structs have the same class id.
@@ -210,9 +210,9 @@ pub enum XmlFault {
     /// Another element is expected there.
     #[error("<{}>, expected {expected}", name.escape_debug())]
     Element {
-        /// What it is.
+        /// The element that came.
         name: String,
-        /// What is expected.
+        /// The elements that are expected.
         expected: &'static str,
     },
     /// A struct without fields cannot be the type of a field.
@@ -224,15 +224,15 @@ pub enum XmlFault {
     /// An enum has no values, or more than a byte can tell apart.
     #[error("enum of {count} values, expected 1 to {max}")]
     EnumValues {
-        /// How many it has.
+        /// The number of values that it has.
         count: usize,
-        /// How many it may have.
+        /// The largest number that it may have.
         max: usize,
     },
     /// A name is letters, digits and underscores, and does not begin with a digit.
     #[error("{name:?} is not a name")]
     Name {
-        /// What it is.
+        /// The name that came.
         name: String,
     },
     /// The element lacks an attribute.

@@ -1,4 +1,4 @@
-//! Which certificate was refused, and why, in words for people.
+//! The certificate that was refused, and the reason in words for people.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -17,7 +17,7 @@ use x509_parser::time::ASN1Time;
 pub struct RefusedCertificate {
     /// Whom it is for.
     pub subject: String,
-    /// Who issued it.
+    /// The name of its issuer.
     pub issuer: String,
     /// Why it does not hold.
     pub reason: Refusal,
@@ -38,7 +38,7 @@ pub enum Refusal {
     /// Its time is over.
     #[error("expired at {not_after}")]
     Expired {
-        /// When that was.
+        /// The end of its validity.
         not_after: String,
     },
     /// It is no certificate that we can read.
@@ -47,13 +47,13 @@ pub enum Refusal {
     /// Its time has not come.
     #[error("is not valid before {not_before}")]
     NotYetValid {
-        /// When it will be.
+        /// The beginning of its validity.
         not_before: String,
     },
     /// Something else.
     #[error("does not hold: {what}")]
     Other {
-        /// What rustls says.
+        /// The description by rustls.
         what: String,
     },
     /// It vouches for itself, and nobody we trust does.
@@ -65,7 +65,7 @@ pub enum Refusal {
     /// It is not for this use.
     #[error("is not meant for this use: {what}")]
     WrongUse {
-        /// What rustls says.
+        /// The description by rustls.
         what: String,
     },
     /// It is for other names.
@@ -219,7 +219,7 @@ fn rfc3339(time: ASN1Time) -> String {
     )
 }
 
-/// What a peer says of itself, made fit for a terminal and for a line.
+/// Text from a peer, made fit for a terminal and for one line.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(TEXT_LEN_MAX).collect();
     let mut shown = String::with_capacity(short.len());

@@ -1,4 +1,4 @@
-//! How a peer can break TLS, or refuse it.
+//! The ways in which a peer can break TLS, or refuse it.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -10,7 +10,7 @@ use crate::contract;
 use crate::excerpt::Excerpt;
 use rustls::{AlertDescription, InvalidMessage, PeerIncompatible};
 
-/// How a peer broke TLS, or refused it, or why we refused the peer.
+/// A violation of TLS by a peer, its refusal, or our refusal of the peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -19,7 +19,7 @@ pub enum PeerError {
     Alert {
         /// The alert as RFC 8446 §6 names it.
         alert: String,
-        /// What it stands for, as a further half of a sentence.
+        /// The meaning of the alert, as the second half of a sentence.
         meaning: &'static str,
     },
     /// Its certificate does not hold.
@@ -28,21 +28,21 @@ pub enum PeerError {
     /// The connection ended inside the handshake.
     #[error("the connection ended inside the TLS handshake, where {awaited} was awaited")]
     CutHandshake {
-        /// What the peer owed, in words.
+        /// The message that the peer owed, in words.
         awaited: &'static str,
     },
     /// The connection ended inside a record.
     #[error("the connection ended inside a TLS record, after {len}{} bytes of it", shown(*expected))]
     CutRecord {
-        /// How many bytes of it came, its header included.
+        /// The bytes of the record that came, with its header.
         len: usize,
-        /// How many it has, if it got so far as to say so.
+        /// The length of the record, if its header came.
         expected: Option<usize>,
     },
     /// A message of a handshake is cut into more bytes than we keep.
     #[error("handshake message in records of {len} bytes, limit is {max}")]
     HandshakeOverLimit {
-        /// How many bytes were held.
+        /// The bytes that were held.
         len: usize,
         /// The limit.
         max: usize,
@@ -50,7 +50,7 @@ pub enum PeerError {
     /// A message or a record is malformed.
     #[error("malformed TLS: {what}")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// The peer does what the protocol forbids.
@@ -86,7 +86,7 @@ pub enum PeerError {
     /// A record is longer than 16 KiB of plaintext and what may be added.
     #[error("TLS record over the limit of 16384 bytes of plaintext")]
     RecordOverLimit,
-    /// What a record protects was changed, or protected by other keys.
+    /// A record was changed on its way, or is protected by other keys.
     #[error("a TLS record does not pass its check: it was changed on its way, or is none")]
     RecordCheck,
     /// The peer refused the handshake.
@@ -94,13 +94,13 @@ pub enum PeerError {
     Refused {
         /// The alert as RFC 8446 §6 names it.
         alert: String,
-        /// What it stands for, as a further half of a sentence.
+        /// The meaning of the alert, as the second half of a sentence.
         meaning: &'static str,
     },
     /// The connection ended without `close_notify`, and what was inside may not be whole.
     #[error("the connection ended without close_notify{}", within(inside.as_deref()))]
     Truncated {
-        /// What the protocol inside says; `None` if it cannot tell a whole message from a cut one.
+        /// The error of the protocol inside; `None` if that protocol cannot tell a whole message from a cut one.
         inside: Option<Box<contract::PeerError>>,
     },
     /// rustls gave up for a reason of its own.
@@ -112,7 +112,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// What rustls says, in our words.
+    /// Puts an error of rustls into our words.
     pub(super) fn of(error: rustls::Error, is_complete: bool, refused: &Refused) -> Self {
         use rustls::Error as E;
         match error {
@@ -154,7 +154,7 @@ impl PeerError {
     }
 }
 
-/// What some alerts stand for, for those who do not know the RFC by heart.
+/// The meaning of some alerts, for those who do not know the RFC by heart.
 fn meaning(alert: AlertDescription) -> &'static str {
     use AlertDescription as A;
     match alert {

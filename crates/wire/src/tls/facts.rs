@@ -1,10 +1,10 @@
-//! What a handshake agreed on.
+//! The parameters that a handshake agreed on.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What a handshake agreed on.
+/// The parameters that a handshake agreed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The version of TLS.
@@ -15,7 +15,7 @@ pub struct Facts {
     pub group: Option<&'static str>,
     /// The protocol that ALPN chose, if any.
     pub alpn: Option<Arc<str>>,
-    /// Whether a ticket of an earlier connection took the place of certificates.
+    /// True if a ticket of an earlier connection took the place of certificates.
     pub resumed: bool,
 }
 
@@ -58,7 +58,7 @@ impl FromStr for Version {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no version of TLS; there are 1.2 and 1.3")]
 pub struct ParseVersionError {
-    /// What was said.
+    /// The text that could not be read.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all, and for any message however its records are cut.
+//! Properties that hold for any input, and for any message however its records are cut.
 //!
 //! TLS draws keys from the system, so two machines never send the same bytes; what they understand is compared.
 
@@ -60,8 +60,8 @@ pub(crate) fn fuzz_tls_records(bytes: &[u8]) {
     }
 }
 
-/// What arrives of the messages; `changed` is a byte of the first record in which a bit is. In a header it may go
-/// unseen: rustls does not look at the last digit of the version.
+/// Delivers records and returns the messages that arrive; in byte `changed` of the first record a bit is changed. In a
+/// header that may go unseen: rustls does not look at the last digit of the version.
 fn deliver(
     sender: &mut Tls<Framed>,
     receiver: &mut Tls<Framed>,
@@ -92,7 +92,7 @@ fn deliver(
     arrived
 }
 
-/// Whether the machine may be fed more.
+/// Feeds one piece; true if the machine may be fed more.
 fn receive(
     machine: &mut Tls<Framed>,
     bytes: &mut [u8],
@@ -123,7 +123,7 @@ fn secured(client: &Client, server: &Server) -> (Tls<Framed>, Tls<Framed>) {
     (client, server)
 }
 
-/// What is made once: a client for each version, and a server.
+/// The parts that are made once: a client for each version, and a server.
 struct World {
     clients: [Client; 2],
     server: Server,

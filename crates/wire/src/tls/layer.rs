@@ -42,7 +42,7 @@ pub struct Tls<P> {
     tls_sent: u64,
 }
 
-/// How far the connection is.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     AwaitHandshake,
@@ -52,7 +52,7 @@ enum State {
     Over,
 }
 
-/// What was decrypted and not taken yet.
+/// Plaintext that was decrypted and not taken yet.
 #[derive(Debug, Default)]
 struct Plain {
     bytes: Vec<u8>,
@@ -328,7 +328,7 @@ impl<P: Protocol> Tls<P> {
 
 /// From plaintext to records: all that it takes, apart from the protocol inside, of which an event may still borrow.
 struct Outgoing<'t> {
-    /// Whether the peer was told of a fatal error: nothing may follow that.
+    /// True if the peer was told of a fatal error: nothing may follow that.
     is_cut_off: bool,
     session: &'t mut Rustls,
     tls_sent: &'t mut u64,

@@ -1,4 +1,4 @@
-//! How either end is set up, once for many connections.
+//! The settings of either end, made once for many connections.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -23,7 +23,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig, SignatureAlgorithm, Supp
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a client is set up.
+/// The settings of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// The versions to offer; none stands for both.
@@ -32,30 +32,30 @@ pub struct ClientOptions {
     pub suites: Vec<String>,
     /// Whose certificates are good.
     pub trust: Trust,
-    /// What to show to a server that asks who we are.
+    /// The certificate to show to a server that asks for one.
     pub identity: Option<Identity>,
     /// The protocols to offer by ALPN, best first; none stands for no ALPN.
     pub alpn: Vec<String>,
-    /// Whether connections resume earlier ones by tickets.
+    /// True if connections resume earlier ones by tickets.
     pub resumption: bool,
     /// The time that certificates are held against, in seconds since 1970.
     pub now_unix_s: u64,
 }
 
-/// How a server is set up.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// The versions to accept; none stands for both.
     pub versions: Vec<Version>,
     /// The cipher suites to accept by name, best first; none stands for all.
     pub suites: Vec<String>,
-    /// What to show to clients.
+    /// The certificate to show to clients.
     pub identity: Identity,
     /// Authorities in PEM; clients have to show a certificate of one of them. `None`: they are not asked.
     pub client_authorities_pem: Option<Vec<u8>>,
     /// The protocols to accept by ALPN, best first; none stands for no ALPN.
     pub alpn: Vec<String>,
-    /// Whether to give out tickets and accept them.
+    /// True if tickets are given out and accepted.
     pub resumption: bool,
     /// The time that certificates are held against, in seconds since 1970.
     pub now_unix_s: u64,
@@ -110,7 +110,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Which option cannot be, and why.
+    /// The option that cannot be used, and why.
     pub fn new(options: &ClientOptions, server_name: &str) -> Result<Self, OptionsError> {
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| OptionsError::ServerName { name: server_name.to_owned() })?;
@@ -154,7 +154,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Which option cannot be, and why.
+    /// The option that cannot be used, and why.
     pub fn new(options: &ServerOptions) -> Result<Self, OptionsError> {
         let suites = Suites::choose(&options.versions, &options.suites)?;
         let refused = Arc::<Refused>::default();
@@ -332,7 +332,7 @@ pub enum OptionsError {
     /// A protocol of ALPN has no name, or a long one (RFC 7301 §3.1).
     #[error("ALPN protocol of {len} bytes, from 1 to {max} are possible")]
     Alpn {
-        /// How long it is.
+        /// Its length.
         len: usize,
         /// The limit.
         max: usize,
@@ -352,9 +352,9 @@ pub enum OptionsError {
     /// Something in PEM cannot be read.
     #[error("{part} cannot be read: {what}")]
     Pem {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// rustls will not have it.
@@ -366,7 +366,7 @@ pub enum OptionsError {
     /// It is neither the name of a host nor an address.
     #[error("`{name}` is no name of a server; as in `example.org` or `127.0.0.1`")]
     ServerName {
-        /// What was said.
+        /// The name that was given.
         name: String,
     },
     /// A suite goes with another kind of key than that of the certificate.
@@ -374,7 +374,7 @@ pub enum OptionsError {
     SuiteOfOtherKey {
         /// The first suite that was asked for.
         suite: &'static str,
-        /// What the certificate has.
+        /// The type of the certificate's key.
         key: &'static str,
     },
     /// A suite goes with another version than those asked for.
@@ -388,9 +388,9 @@ pub enum OptionsError {
     /// There is no such suite.
     #[error("there is no suite `{name}`; did you mean `{near}`? There are {all}")]
     SuiteUnknown {
-        /// What was said.
+        /// The name that was given.
         name: String,
-        /// What may have been meant.
+        /// The closest name that exists.
         near: &'static str,
         /// All there are.
         all: String,

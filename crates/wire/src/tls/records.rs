@@ -1,4 +1,4 @@
-//! Where records end (RFC 8446 §5.1), and the one that was cut.
+//! The ends of records (RFC 8446 §5.1), and the record that was cut.
 
 use crate::contract::Input;
 use crate::excerpt::Excerpt;
@@ -8,7 +8,7 @@ use crate::excerpt::Excerpt;
 #[derive(Debug, Default)]
 pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
-    /// Where the record begins that was cut; what is before has been looked at.
+    /// Start of the record that was cut; everything before it has been looked at.
     record_at: usize,
 }
 
@@ -40,12 +40,12 @@ impl Held {
         self.record_at = self.bytes.len();
     }
 
-    /// How many bytes there are of the record that was cut.
+    /// Bytes that have arrived of the record that was cut.
     pub(super) fn cut_len(&self) -> usize {
         self.bytes.len() - self.record_at
     }
 
-    /// How long the record is that was cut, as far as it says.
+    /// Length of the record that was cut, if its header has arrived.
     pub(super) fn expected_len(&self) -> Option<usize> {
         record_len(&self.bytes[self.record_at..])
     }
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// How many bytes at the front of `bytes` are whole records.
+/// Length of the whole records at the front of `bytes`.
 pub(super) fn whole_len(bytes: &[u8]) -> usize {
     let mut whole = 0;
     while let Some(len) = record_len(&bytes[whole..])
@@ -108,6 +108,6 @@ const HEADER_LEN: usize = 5;
 /// only what is shorter.
 const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
 
-/// What is held of one peer at most: a message of a handshake as long as rustls takes it (65 535 bytes), cut into
-/// records so small that each is half header, and one record more.
+/// Largest amount that is held of one peer: a message of a handshake as long as rustls takes it (65 535 bytes), cut
+/// into records so small that each is half header, and one record more.
 pub(super) const HELD_LEN_MAX: usize = 2 * 65_536 + RECORD_LEN_MAX;

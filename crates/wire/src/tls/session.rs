@@ -1,4 +1,4 @@
-//! What the layer needs of a TLS library, and nothing else: bytes in, plaintext out; plaintext in, records out.
+//! The part of a TLS library that the layer needs: bytes in, plaintext out; plaintext in, records out.
 
 use super::error::PeerError;
 use super::facts::Facts;
@@ -19,17 +19,17 @@ pub(super) trait Session {
     /// Appends `close_notify` to `tx`, unless it was sent before.
     fn close(&mut self, waiting: &mut [u8], tx: &mut Vec<u8>);
 
-    /// What was agreed on; `None` before the handshake is complete.
+    /// The parameters that were agreed on; `None` before the handshake is complete.
     fn facts(&self) -> Option<Facts>;
 
-    /// Which message of the handshake the peer owes, in words.
+    /// The message of the handshake that the peer owes, in words.
     fn awaited(&self) -> &'static str;
 }
 
-/// How far [`Session::read`] came.
+/// The result of [`Session::read`].
 #[derive(Debug)]
 pub(super) struct Read {
-    /// How many bytes of the input are done with; the rest comes again, with more behind it.
+    /// The bytes of the input that are done with; the rest comes again, with more behind it.
     pub(super) used: usize,
     /// Why nothing more can be understood, if it cannot.
     pub(super) end: Option<End>,

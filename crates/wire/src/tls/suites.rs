@@ -42,7 +42,7 @@ fn find_one(wanted: &str) -> Result<SupportedCipherSuite, OptionsError> {
     })
 }
 
-/// How many letters have to be changed, put in or left out to turn one name into the other (Levenshtein).
+/// Number of letters to change, insert or remove to turn one name into the other (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let other = other.to_ascii_uppercase();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -1,4 +1,4 @@
-//! Where a client keeps its tickets.
+//! The store of a client's tickets.
 
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
@@ -62,5 +62,5 @@ impl ClientSessionStore for Tickets {
     }
 }
 
-/// How many are kept, the newest: as many as clients may be opening at once, and some for those that fail.
+/// Most tickets that are kept, the newest: as many as clients may be opening at once, and some for those that fail.
 const TICKETS_MAX: usize = 4096;

@@ -25,7 +25,7 @@ pub(super) enum Rustls {
     Server(UnbufferedServerConnection, Arc<Refused>),
 }
 
-/// What follows one look at the records.
+/// The next step after one look at the records.
 enum Step {
     Again,
     Done,
@@ -139,8 +139,8 @@ impl Rustls {
         }
     }
 
-    /// What rustls wants the peer told about a failure. The records are not looked at again: it says first what it has
-    /// to say.
+    /// Appends the alert with which rustls tells the peer of a failure. The records are not looked at again: rustls
+    /// writes the alert first.
     fn write_alert(&mut self, records: &mut [u8], tx: &mut Vec<u8>) {
         while self.common().is_some_and(CommonState::wants_write) {
             let (_, Step::Again) = self.step(records, &mut Vec::new(), tx) else { return };
@@ -280,5 +280,5 @@ impl Version {
 /// No record protects more bytes (RFC 8446 §5.1).
 const RECORD_PLAIN_LEN: usize = 1 << 14;
 
-/// What a record adds to them at most: header, nonce (TLS 1.2 with AES-GCM) or type (TLS 1.3), and tag.
+/// Most bytes that a record adds to them: header, nonce (TLS 1.2 with AES-GCM) or type (TLS 1.3), and tag.
 const RECORD_ADDED_LEN_MAX: usize = 5 + 8 + 16;

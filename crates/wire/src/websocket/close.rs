@@ -35,7 +35,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Closed<'_>, PeerError> {
     }
 }
 
-/// Whether `code` may be in a Close frame (§7.4).
+/// True if `code` may be in a Close frame (§7.4).
 ///
 /// Those of the RFC and those that IANA registered later (1012 to 1014), those of libraries (3000 to 3999) and of
 /// applications (4000 to 4999). Not 1004 (reserved), nor 1005, 1006 and 1015, which stand for "no Close frame".

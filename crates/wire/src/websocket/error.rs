@@ -1,9 +1,9 @@
-//! What a WebSocket peer can do wrong, and the close code that tells it so.
+//! The ways in which a WebSocket peer can break the protocol, and the close code for each.
 
 use super::close;
 use super::handshake::HandshakeError;
 
-/// How a peer broke the WebSocket protocol, or one of our limits.
+/// A violation of the WebSocket protocol, or of one of our limits, by a peer.
 ///
 /// Running out of bytes is not an error: the machine waits for more. Only when the connection ends there is it one:
 /// `CutFrame`, `CutMessage`, or part of `Handshake`.
@@ -19,7 +19,7 @@ pub enum PeerError {
     /// The reason of a Close frame is not UTF-8 (§5.5.1).
     #[error("close reason is not UTF-8 from byte {at} on (RFC 6455 §5.5.1)")]
     BadCloseReason {
-        /// How many bytes of the reason are UTF-8.
+        /// The number of bytes of the reason that are UTF-8.
         at: usize,
     },
     /// A compressed message cannot be inflated (RFC 7692 §7.2.2).
@@ -33,7 +33,7 @@ pub enum PeerError {
         "connection ended in the middle of a frame, at least {missing} bytes before its end (RFC 6455 §7.1.5)"
     )]
     CutFrame {
-        /// How many bytes of it were still to come, as far as they were announced.
+        /// The number of announced bytes that had not come.
         missing: u64,
     },
     /// The connection ended between two fragments of a message.
@@ -41,7 +41,7 @@ pub enum PeerError {
         "connection ended in the middle of a message, after {fragments} fragments (RFC 6455 §5.4)"
     )]
     CutMessage {
-        /// How many fragments had arrived.
+        /// The number of fragments that had arrived.
         fragments: u32,
     },
     /// A control frame is a fragment (§5.5).
@@ -56,7 +56,7 @@ pub enum PeerError {
     /// A new message began before the last fragment of the one before it (§5.4).
     #[error("new message after {fragments} fragments of an unfinished one (RFC 6455 §5.4)")]
     InterruptedMessage {
-        /// How many fragments the unfinished message had.
+        /// The number of fragments of the unfinished message.
         fragments: u32,
     },
     /// A payload length is not in the shortest of the three encodings (§5.2).
@@ -120,7 +120,7 @@ pub enum PeerError {
     /// A text message is not UTF-8 (§8.1).
     #[error("text message is not UTF-8 from byte {at} on (RFC 6455 §8.1)")]
     NotUtf8 {
-        /// How many bytes of the message are UTF-8.
+        /// The number of bytes of the message that are UTF-8.
         at: usize,
     },
     /// A reserved bit is set although no extension was negotiated (§5.2).
@@ -142,7 +142,7 @@ pub enum PeerError {
     /// RFC's.
     #[error("message of {fragments} fragments or more, limit is {max}")]
     TooManyFragments {
-        /// How many have arrived.
+        /// The number of fragments that have arrived.
         fragments: u32,
         /// The limit.
         max: u32,

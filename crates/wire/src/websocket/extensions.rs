@@ -40,7 +40,7 @@ pub(super) fn read(value: &[u8]) -> Option<Vec<Extension<'_>>> {
     }
 }
 
-/// What has not been read yet of the value of a field.
+/// The part of a field's value that has not been read yet.
 struct Scanner<'b> {
     rest: &'b [u8],
 }

@@ -19,22 +19,22 @@ use super::PeerError;
 use super::mask::Key;
 use crate::contract::{Input, Kind, Role};
 
-/// What is known of a frame once its header has arrived.
+/// The facts from the header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Whether it begins a compressed message (RFC 7692 §6).
+    /// True if it begins a compressed message (RFC 7692 §6).
     pub(super) is_compressed: bool,
-    /// Whether it is the last fragment of a message, or the only one.
+    /// True if it is the last fragment of a message, or the only one.
     pub(super) is_final: bool,
-    /// What its payload is masked with, if it is.
+    /// The key that its payload is masked with, if it is masked.
     pub(super) key: Option<Key>,
-    /// How many bytes of its payload are still to come.
+    /// The bytes of its payload that are still to come.
     pub(super) len: u64,
-    /// What it is.
+    /// The kind of frame.
     pub(super) opcode: Opcode,
 }
 
-/// What a frame is.
+/// The kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
     /// The next fragment of a message.
@@ -123,7 +123,7 @@ impl Frame {
 /// Reads one header, in whatever pieces it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeaderReader {
-    /// What has arrived of a header that did not come in one piece.
+    /// The bytes that have arrived of a header that did not come in one piece.
     start: [u8; HEADER_LEN_MAX],
     start_len: u8,
 }
@@ -183,7 +183,7 @@ impl HeaderReader {
         self.start_len += part.len() as u8;
     }
 
-    /// Whether the start of a header waits for its rest.
+    /// True if the start of a header waits for its rest.
     pub(super) const fn is_within(&self) -> bool {
         self.start_len > 0
     }

@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all that come after the opening handshake.
+//! Properties that hold for any input after the opening handshake.
 
 use super::deflate::{Agreed, Direction};
 use super::{Limits, WebSocket};

@@ -19,7 +19,7 @@ use sha1::{Digest, Sha1};
 use std::sync::Arc;
 use units::Random;
 
-/// What a client asks for; shared by all connections that ask for the same.
+/// The request of a client; shared by all connections that ask for the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The value of the `Host` field.
@@ -52,7 +52,7 @@ impl Request {
     }
 }
 
-/// What a server agrees to; shared by all its connections.
+/// The options that a server agrees to; shared by all its connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerOptions {
     /// The subprotocols that it speaks; the first that the client offers and that is among them is chosen.
@@ -64,7 +64,7 @@ pub struct ServerOptions {
 /// A completed handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// How many of the bytes were the handshake; frames follow.
+    /// The length of the handshake in the bytes; frames follow.
     pub head_len: usize,
     /// The subprotocol that both agreed on.
     pub subprotocol: Option<String>,
@@ -129,7 +129,7 @@ impl ClientHandshake {
         }
     }
 
-    /// What to say when the connection ends after `bytes`, inside the handshake.
+    /// The error for a connection that ends after `bytes`, inside the handshake.
     pub fn cut_off(&self, bytes: &[u8]) -> HandshakeError {
         head::cut_off_response(bytes).into()
     }
@@ -219,7 +219,7 @@ impl ServerHandshake {
             .inspect_err(|error| append(tx, &["HTTP/1.1 ", error.refusal(), REFUSAL_END]))
     }
 
-    /// What to say when the connection ends after `bytes`, inside the handshake.
+    /// The error for a connection that ends after `bytes`, inside the handshake.
     pub fn cut_off(&self, bytes: &[u8]) -> HandshakeError {
         HeadError::CutOff { len: bytes.len() }.into()
     }
@@ -377,7 +377,7 @@ pub enum HandshakeError {
     /// The server's answer is for another key, or it does not know WebSocket.
     #[error("Sec-WebSocket-Accept is {value}, which does not answer our key")]
     Accept {
-        /// What it sent.
+        /// The value that was sent.
         value: Excerpt,
     },
     /// The `Connection` field does not say `Upgrade`.
@@ -416,13 +416,13 @@ pub enum HandshakeError {
     /// The key is not the base64 of 16 bytes.
     #[error("Sec-WebSocket-Key is {value}, not 16 bytes in base64")]
     Key {
-        /// What the client sent.
+        /// The value that the client sent.
         value: Excerpt,
     },
     /// The request is not a `GET`.
     #[error("the method is {value}, not GET")]
     Method {
-        /// What it is.
+        /// The value.
         value: Excerpt,
     },
     /// A field that must be there is not.
@@ -436,19 +436,19 @@ pub enum HandshakeError {
     Status {
         /// The status.
         code: u16,
-        /// Where it points to, if it does.
+        /// The place that it points to, if it names one.
         location: Option<Excerpt>,
     },
     /// The server chose a subprotocol that was not offered.
     #[error("the server chose the subprotocol {value}, which was not offered")]
     Subprotocol {
-        /// What it chose.
+        /// The chosen protocol.
         value: Excerpt,
     },
     /// The target of the request is neither a path nor a URL.
     #[error("the target is {value}, not a path")]
     Target {
-        /// What it is.
+        /// The value.
         value: Excerpt,
     },
     /// The `Upgrade` field does not say `websocket`.
@@ -457,7 +457,7 @@ pub enum HandshakeError {
     /// The client speaks another version of WebSocket.
     #[error("Sec-WebSocket-Version is {value}, not \"13\"")]
     Version {
-        /// What it asks for, empty if it does not say.
+        /// The protocol that it asks for; empty if it names none.
         value: Excerpt,
     },
 }
@@ -490,7 +490,7 @@ impl HandshakeError {
     }
 }
 
-/// What a status says about an upgrade, in a few words.
+/// The meaning of a status for an upgrade, in a few words.
 fn meaning(code: u16) -> &'static str {
     match code {
         200..=299 => "an ordinary page is there, no WebSocket",

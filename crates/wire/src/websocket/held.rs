@@ -1,4 +1,4 @@
-//! What is held back of a connection: the parts of a message and of a control frame that came in earlier reads.
+//! The parts of a message and of a control frame that came in earlier reads.
 
 use super::deflate::Codec;
 use super::utf8;
@@ -36,11 +36,11 @@ impl Held {
 #[derive(Debug)]
 pub(super) struct Partial {
     bytes: Vec<u8>,
-    /// How many bytes have arrived of a message that is compressed; `bytes` is what they inflate to.
+    /// The bytes that have arrived of a compressed message; `bytes` holds them inflated.
     compressed_len: Option<u64>,
-    /// How many frames it came in so far, the arriving one included.
+    /// The number of frames that it came in so far, with the arriving one.
     fragments: u32,
-    /// Whether everything has arrived: it has been handed out.
+    /// True if everything has arrived and was handed out.
     is_complete: bool,
     kind: Kind,
     utf8: utf8::Progress,
@@ -136,16 +136,16 @@ impl Partial {
         }
     }
 
-    /// How many frames it came in so far.
+    /// The number of frames that it came in so far.
     pub(super) const fn fragments(&self) -> u32 {
         self.fragments
     }
 
-    /// What has arrived, as a message.
+    /// The bytes that have arrived, as a message.
     pub(super) fn message(&self) -> Message<'_> {
         Message { kind: self.kind, payload: &self.bytes }
     }
 }
 
-/// How much room a message is given before its bytes arrive: a header alone must not cost much memory.
+/// Most memory that is set aside for a message before its bytes arrive: a header alone must not cost much.
 const CAPACITY_MAX: usize = 64 << 10;

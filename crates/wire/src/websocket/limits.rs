@@ -1,14 +1,14 @@
-//! How much of a peer's data is accepted and held back.
+//! Limits of the data that is accepted from a peer and held back.
 
 use super::PeerError;
 
-/// What one connection accepts at most; each limit is the largest value that passes.
+/// The limits of one connection; each is the largest value that passes.
 ///
 /// They bound what an open connection holds back: one message, and one control frame of 125 bytes. The head of the
 /// opening handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). What is sent has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many frames one message may come in.
+    /// The largest number of frames in one message.
     pub fragments_max: u32,
     /// The longest payload of one data frame in bytes; of a compressed one, an eighth and 64 bytes more, which is what
     /// DEFLATE adds at worst.

@@ -17,7 +17,7 @@
 //! A message that lies in the input as one frame is unmasked there and handed out from there: that is what happens
 //! nearly always, and all that is made fast. Everything else (control frames, fragments, what a read has cut) is
 //! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of ours.
-//! What is compressed is inflated there, and handed out from there.
+//! Compressed messages are inflated there, and handed out from there.
 //!
 //! Start reading at [`WebSocket::receive`].
 
@@ -40,7 +40,7 @@ use std::sync::Arc;
 pub struct WebSocket {
     /// The compression of messages, if it was agreed on.
     codec: Option<Box<Codec>>,
-    /// What does not lie in one piece in the input; `None` between messages.
+    /// Data that does not lie in one piece in the input; `None` between messages.
     held: Option<Box<Held>>,
     /// The mask keys of a client; a server has no use for them.
     keys: Keys,
@@ -51,7 +51,7 @@ pub struct WebSocket {
     state: State,
 }
 
-/// How far the connection is.
+/// The state of the connection.
 #[derive(Debug)]
 enum State {
     /// Our Close is sent, the peer's is awaited.
@@ -66,7 +66,7 @@ enum State {
     Open,
 }
 
-/// What the next byte of the peer belongs to.
+/// The part that the next byte of the peer belongs to.
 #[derive(Debug)]
 enum Reading {
     /// The header of a frame.
@@ -75,7 +75,7 @@ enum Reading {
     Payload(Frame),
 }
 
-/// What was read in parts, without the payload: only [`WebSocket::receive`] borrows from the machine.
+/// A part that was read, without its payload: only [`WebSocket::receive`] borrows from the machine.
 enum Found {
     /// The peer's Close.
     Closed(Closed<'static>),
@@ -251,7 +251,7 @@ impl Default for Reading {
 
 /// Reading whole messages: by far the most common input, so in as few instructions as it takes.
 impl WebSocket {
-    /// Whether the next byte begins a frame, and nothing is held of a message before it.
+    /// True if the next byte begins a frame and no part of an earlier message is held.
     #[inline]
     fn is_between_messages(&self) -> bool {
         matches!(self.state, State::AwaitClose | State::Open)
@@ -441,7 +441,7 @@ impl WebSocket {
         error
     }
 
-    /// What the end of the connection cuts off, when it is not closed.
+    /// The error of a connection that ends without being closed.
     fn cut_off(&self) -> PeerError {
         let message = self.held.as_ref().and_then(|held| held.message.as_ref());
         match (&self.reading, message) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// An opening handshake that is not complete.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    /// What has arrived so far, if it did not arrive in one piece; at most [`HEAD_LEN_MAX`] bytes.
+    /// The bytes that have arrived so far, if they did not arrive in one piece; at most [`HEAD_LEN_MAX`] bytes.
     head: Vec<u8>,
     side: Side,
 }
@@ -82,7 +82,7 @@ impl Handshake {
         Ok(None)
     }
 
-    /// What to say when the connection ends now.
+    /// The error for a connection that ends now.
     pub(super) fn cut_off(&self) -> HandshakeError {
         match &self.side {
             Side::Client(handshake) => handshake.cut_off(&self.head),

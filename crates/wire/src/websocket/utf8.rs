@@ -15,7 +15,7 @@ pub(super) fn check(message: &[u8]) -> Result<(), PeerError> {
     }
 }
 
-/// How many bytes from the front are whole characters.
+/// The length of the whole characters at the front of `bytes`.
 #[cold]
 pub(super) fn valid_len(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
@@ -24,12 +24,12 @@ pub(super) fn valid_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// How far a text message that arrives in pieces has been checked.
+/// Progress of checking a text message that arrives in pieces.
 ///
 /// Every byte is looked at once, apart from the at most three of a character whose end has not arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// How many bytes from the front of the message are known to be whole characters.
+    /// The bytes from the front of the message that are known to be whole characters.
     checked_len: usize,
 }
 

@@ -109,5 +109,5 @@ fn http_request(method: &str, headers: &[(&str, &str)]) -> http1::Request {
     http1::Request::new(&parts).expect("the parts are well-formed")
 }
 
-/// Where the length fields of the protocols change, and what no buffer holds.
+/// Lengths at which the length fields of the protocols change, and lengths that no buffer holds.
 const SIZES: [usize; 8] = [0, 1, 125, 126, 127, 65_535, 65_536, 1 << 20];

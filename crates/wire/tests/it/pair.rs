@@ -56,7 +56,7 @@ impl Pair {
         self.end();
     }
 
-    /// What the server understood of the next piece from the client.
+    /// The messages that the server finds in the next piece from the client.
     fn serve(&mut self) -> Vec<(Kind, Vec<u8>)> {
         let mut messages = Vec::new();
         let piece = self.client.next_piece(&mut self.random);
@@ -74,7 +74,7 @@ impl Pair {
         messages
     }
 
-    /// What the client understood of the next piece from the server.
+    /// The messages that the client finds in the next piece from the server.
     fn collect(&mut self, open: &mut bool) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
         let piece = self.server.next_piece(&mut self.random);

@@ -2,7 +2,7 @@
 
 use wire::{Connection, Event, Input, Kind, Layers, Message, Protocol};
 
-/// What happens next to the machine.
+/// The next thing that happens to the machine.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Its owner closes it.
@@ -17,12 +17,12 @@ pub(crate) enum Step {
     Send(Vec<u8>),
 }
 
-/// What the machine answered.
+/// The machine's answers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     /// A line for each event, and for what the owner was told.
     pub(crate) events: Vec<String>,
-    /// What it sent, on the first connection and on the second.
+    /// The bytes that it sent, on the first connection and on the second.
     pub(crate) first: Vec<u8>,
     pub(crate) second: Vec<u8>,
     pub(crate) layers: Layers,
@@ -99,7 +99,7 @@ fn play_pieces(
 }
 
 impl Told {
-    /// Whether the machine may be fed more.
+    /// Feeds one piece; true if the machine may be fed more.
     fn feed(&mut self, machine: &mut Connection, is_first: bool, piece: &[u8]) -> bool {
         let mut bytes = piece.to_vec();
         let mut input = Input::new(&mut bytes);

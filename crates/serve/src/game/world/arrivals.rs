@@ -258,8 +258,8 @@ const NAME_TOO_LONG: i32 = 2;
 const SERVER_FULL: i32 = 3;
 const LOGGED_IN_ALREADY: i32 = 4;
 
-/// How many bytes a player's name may have.
+/// Longest name of a player, in bytes.
 const USER_LEN_MAX: usize = 64;
 
-/// What stands for the tournament of a table outside of tournaments.
+/// The number that stands for no tournament.
 const NO_TOURNAMENT: i32 = -1;

@@ -1,6 +1,6 @@
-//! What a world counts.
+//! The counters of a world.
 
-/// What is in a world now, and what has happened in it since its start.
+/// The present state of a world in numbers, and the events since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Now: connections, with or without a player.

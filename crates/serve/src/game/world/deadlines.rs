@@ -1,4 +1,4 @@
-//! What is to happen at some instant, the earliest first.
+//! The deadlines of a world, the earliest first.
 
 use super::outbox::SessionId;
 use super::slab::Key;
@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Instant;
 
-/// What is to happen. Nothing is taken out when it no longer applies: it is looked at again in its time.
+/// A deadline. None is removed when it no longer applies: it is checked again when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
     /// A connection may have been silent for too long.
@@ -53,7 +53,7 @@ impl Deadlines {
         self.heap.pop().map(|Reverse((at, _, deadline))| (at, deadline))
     }
 
-    /// When the next is due.
+    /// The instant at which the next one is due.
     pub(super) fn next(&self) -> Instant {
         self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at)
     }

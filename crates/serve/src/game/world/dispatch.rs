@@ -30,7 +30,7 @@ pub struct World {
     pub(super) tickets: u32,
 }
 
-/// Who sent a packet.
+/// The sender of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sender {
     pub(super) session: SessionId,
@@ -119,12 +119,12 @@ impl World {
         }
     }
 
-    /// When [`World::tick`] is wanted next; [`Instant::NEVER`] if only packets can change anything.
+    /// The next instant at which [`World::tick`] is wanted; [`Instant::NEVER`] if only packets can change anything.
     pub fn next_deadline(&self) -> Instant {
         self.deadlines.next().min(self.lobby.due)
     }
 
-    /// What is in it now, and what has happened in it.
+    /// The present state in numbers, and the events so far.
     pub fn counters(&self) -> Counters {
         let (seated, reserved) = self.tables.seats();
         Counters {
@@ -164,7 +164,7 @@ impl World {
         out.send(to, &Bad { cmd, error: refusal as i8 }.into());
     }
 
-    /// What a connection on which nobody is logged in may send.
+    /// Answers a connection on which nobody is logged in.
     fn answer_stranger(
         &mut self,
         from: SessionId,

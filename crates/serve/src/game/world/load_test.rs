@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-/// How the number of an event follows the one before.
+/// The relation of an event's number to that of the one before.
 enum Sequence {
     /// It is the next, or the first.
     Next,
@@ -114,5 +114,5 @@ fn check(table: &mut Table, event: DelayedEvent) -> Sequence {
 /// The number with which a client begins, or begins anew.
 const FIRST: i32 = 1;
 
-/// How many events of one player may wait for their time.
+/// Most events of one player that wait for their time.
 const WAITING_MAX: u16 = 64;

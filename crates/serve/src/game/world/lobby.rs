@@ -34,7 +34,7 @@ impl Address {
         }
     }
 
-    /// Where a table stands.
+    /// The address of a table.
     pub(super) const fn of(table: u32, tables: &Tables) -> Self {
         if table < tables.standing() { Self::Hundred(table / HUNDRED) } else { Self::Made }
     }
@@ -62,19 +62,19 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Who has subscribed to what, and what is to be told.
+/// The subscribers of each address, and the news that wait for them.
 #[derive(Debug)]
 pub(super) struct Lobby {
     /// By address; none is empty.
     pub(super) parts: BTreeMap<Address, Part>,
     /// Tables that changed since the last account, each once.
     pub(super) changed: Vec<u32>,
-    /// When the next account is due; [`Instant::NEVER`] if there is nothing to tell.
+    /// The instant at which news are told next; [`Instant::NEVER`] if there are none.
     pub(super) due: Instant,
     subscriptions: usize,
 }
 
-/// Who has subscribed to one address.
+/// The subscribers of one address.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     /// Those that have been told of all tables.
@@ -114,5 +114,5 @@ impl Lobby {
     }
 }
 
-/// How many tables a place of the tree has.
+/// Tables in an address below `/load`.
 const HUNDRED: u32 = 100;

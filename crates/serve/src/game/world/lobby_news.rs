@@ -1,4 +1,4 @@
-//! What the lobby tells its subscribers: first all tables, some in each period, then what changes.
+//! The news of the lobby for its subscribers: first all tables, some in each period, then the changes.
 
 use super::dispatch::{Sender, World};
 use super::lobby::Address;
@@ -187,11 +187,11 @@ fn within(changed: &[u32], start: u32, end: u32) -> &[u32] {
     &changed[from..to]
 }
 
-/// How many tables are told of in one packet: well below 32 KiB, in JSON too.
+/// Tables in one packet: well below 32 KiB, in JSON too.
 const TABLES_PER_LIST: u32 = 100;
 
-/// How many lists of tables a newcomer is told in one period, so that a large lobby fits into any player's queue.
+/// Lists of tables that a newcomer gets in one period: few enough that a large lobby fits into any player's queue.
 const LISTS_PER_PERIOD: u32 = 10;
 
-/// How many parts of the lobby a session may subscribe to.
+/// Parts of the lobby that a session may subscribe to.
 const SUBSCRIPTIONS_MAX: usize = 8;

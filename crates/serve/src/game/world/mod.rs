@@ -1,4 +1,4 @@
-//! What the game server does, without sockets: players, a lobby, tables with seats, and the load-test game.
+//! The game server without its sockets: players, a lobby, tables with seats, and the load-test game.
 //!
 //! A [`World`] is given packets, breaks of connections and the passing of time, and answers into an [`Outbox`]. It
 //! holds no socket, clock or thread. Nothing that a packet causes looks at all players or all tables: waiting is a heap

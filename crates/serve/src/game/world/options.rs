@@ -1,9 +1,9 @@
-//! How large a world is, and how patient.
+//! The size and the patience of a world.
 
 use std::num::NonZeroU32;
 use units::Nanos;
 
-/// How large a world is, and how patient. Where the protocol leaves a choice, the default is ours: see `docs/GAME.md`.
+/// The size and the patience of a world. Where the protocol leaves a choice, the default is ours: see `docs/GAME.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Tables that are there from the start, with ids from 1. At most [`Options::TABLES_MAX`].
@@ -14,21 +14,21 @@ pub struct Options {
     pub made_tables_max: u32,
     /// Players that may be logged in, or away with a seat kept, at any one time.
     pub players_max: u32,
-    /// How much time passes between two accounts of what changed in the lobby.
+    /// Time between two tellings of news in the lobby.
     pub lobby_period: Nanos,
-    /// How long a connection may stay without a player.
+    /// Longest time that a connection may stay without a player.
     pub login_max: Nanos,
-    /// How long a player may be silent before being pinged.
+    /// Silence of a player after which a ping is sent.
     pub quiet_max: Nanos,
-    /// How long a player may be silent before being forced out; above [`Options::quiet_max`].
+    /// Silence of a player after which the session is ended; longer than [`Options::quiet_max`].
     pub idle_max: Nanos,
-    /// How long the seats of a player whose connection broke are kept.
+    /// Time for which the seats of a player whose connection broke are kept.
     pub away_max: Nanos,
-    /// How long a seat that was found for a player is kept free for that player.
+    /// Time for which a seat that was found for a player is kept free.
     pub reservation_max: Nanos,
     /// The longest delay that an event of the load-test game is given; longer ones are held to it.
     pub delay_max: Nanos,
-    /// How many packets a connection may send; `None` for any number.
+    /// Highest rate of packets of a connection; `None` for any rate.
     pub flood: Option<Flood>,
 }
 
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-/// How many packets a connection may send before it is a flood.
+/// The rate of packets above which a connection is a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flood {
     /// In the long run.

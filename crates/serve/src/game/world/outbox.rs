@@ -1,4 +1,4 @@
-//! What a world's answers are given to.
+//! The receiver of a world's answers.
 
 use super::slab::Key;
 use wire::styx::packets::Packet;

@@ -10,14 +10,14 @@ use units::{Instant, Nanos};
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Who logged in on it.
+    /// The player who is logged in on it.
     pub(super) player: Option<Key>,
     pub(super) opened: Instant,
-    /// When the last packet came.
+    /// The instant of the last packet.
     pub(super) heard: Instant,
-    /// When the last ping was sent, which counts while nothing has been heard since.
+    /// The instant of the last ping; it counts while nothing has been heard since.
     pub(super) pinged: Instant,
-    /// Until when the packets that came would last at the rate that is allowed.
+    /// The instant at which the packets that came would be used up at the allowed rate.
     pub(super) busy_until: Instant,
     pub(super) subscriptions: Vec<Address>,
 }
@@ -43,7 +43,7 @@ impl Session {
         until.since(now) <= window
     }
 
-    /// What its silence calls for.
+    /// The action that its silence calls for.
     pub(super) fn silence(&self, options: &Options, now: Instant) -> Silence {
         if self.player.is_none() {
             let end = self.opened + options.login_max;
@@ -65,7 +65,7 @@ impl Session {
     }
 }
 
-/// What the silence of a connection calls for.
+/// The action that the silence of a connection calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
     LookAgain(Instant),
@@ -82,7 +82,7 @@ pub(super) struct Player {
     pub(super) session: Option<SessionId>,
     /// While away: until when seats are kept.
     pub(super) away_until: Instant,
-    /// When the earliest deadline of this player is due that stands in the heap.
+    /// The earliest deadline of this player in the heap.
     pub(super) alarm: Instant,
     pub(super) reservation: Option<Reservation>,
     pub(super) places: Vec<Place>,
@@ -97,13 +97,13 @@ impl Player {
         self.places.iter().find(|place| place.table == table).map(|place| place.seat)
     }
 
-    /// Whether one more table would be too many.
+    /// True if the player may not have one more table.
     pub(super) const fn has_enough_tables(&self) -> bool {
         self.places.len() + self.watching.len() >= TABLES_PER_PLAYER_MAX
     }
 }
 
-/// Where a player sits.
+/// The seat of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) table: u32,
@@ -171,7 +171,7 @@ impl Players {
     }
 }
 
-/// How many tables a player may sit at and watch together.
+/// Most tables that a player may sit at and watch together.
 const TABLES_PER_PLAYER_MAX: usize = 8;
 
 const NANOS_PER_S: u64 = 1_000_000_000;

@@ -320,7 +320,7 @@ impl World {
     }
 }
 
-/// How many seats may be taken at a table that passes these filters; `None` if no table can.
+/// The numbers of taken seats that pass these filters; `None` if no table can.
 fn taken_wanted(filters: &[ParamFilter<'_>], seats: u8) -> Option<RangeInclusive<i32>> {
     let mut wanted = 0..=i32::from(seats);
     for ParamFilter { param, op } in filters {
@@ -351,11 +351,11 @@ fn taken_wanted(filters: &[ParamFilter<'_>], seats: u8) -> Option<RangeInclusive
 const SEATED: &str = "_SEATED";
 const CAPACITY: &str = "_CAPACITY";
 
-/// What stands for any seat in a wish, and for none in an answer.
+/// Stands for any seat in a request, and for none in an answer.
 pub(super) const ANY_SEAT: i8 = -1;
 
-/// What stands for no table.
+/// Stands for no table.
 const NO_TABLE: i32 = -1;
 
-/// How many may watch a table.
+/// Most players that watch a table.
 const WATCHERS_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! Things in numbered places that are used again, behind keys that are not.
 
-/// Where a thing is, and which of those that have been there.
+/// A place, and the generation of the thing in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
     pub(super) index: u32,

@@ -11,7 +11,7 @@ use units::Instant;
 /// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Whether it is there: a table that was made is gone when it is empty.
+    /// True if the table is there: one that was made is gone when it is empty.
     pub(super) exists: bool,
     pub(super) seats: Box<[Seat]>,
     /// Seats that are not free.
@@ -21,11 +21,11 @@ pub(super) struct Table {
     pub(super) watchers: Vec<Key>,
     /// The sessions that hear what happens here: of connected sitters, then of watchers.
     pub(super) audience: Vec<SessionId>,
-    /// How many of the audience are sitters.
+    /// The number of sitters in the audience.
     pub(super) listening: usize,
-    /// Whether the lobby's subscribers have been told of it as a whole.
+    /// True if the subscribers of the lobby have been told of the whole table.
     pub(super) is_known: bool,
-    /// Whether it is among those that the lobby's subscribers must be told of.
+    /// True if the table is among those that the subscribers of the lobby must be told of.
     pub(super) is_changed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Seat {
     Taken(Sitter),
 }
 
-/// Who sits on a seat, and how that player's game goes.
+/// The player on a seat, and the state of that player's game.
 #[derive(Clone, Debug)]
 pub(super) struct Sitter {
     pub(super) player: Key,
@@ -47,7 +47,7 @@ pub(super) struct Sitter {
     pub(super) ticket: u32,
     /// The number of the last event.
     pub(super) sequence: Option<i32>,
-    /// When all events that came have been carried out.
+    /// The instant at which all events that came have been carried out.
     pub(super) busy_until: Instant,
     /// Events that wait for their time.
     pub(super) waiting: u16,
@@ -57,9 +57,9 @@ pub(super) struct Sitter {
 #[derive(Debug)]
 pub(super) struct Tables {
     tables: Vec<Table>,
-    /// How many are there from the start.
+    /// The number of tables that are there from the start.
     standing: u32,
-    /// How many places there may be for those that are made.
+    /// The most places for tables that players make.
     made_max: u32,
     made: u32,
     seated: u32,
@@ -176,12 +176,12 @@ impl Tables {
             .copied()
     }
 
-    /// Where the tables from the start end and the made ones begin.
+    /// The index of the first table that was made by a player.
     pub(super) const fn standing(&self) -> u32 {
         self.standing
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub(super) fn end(&self) -> u32 {
         u32::try_from(self.tables.len()).expect("two times TABLES_MAX fits")
     }
@@ -191,7 +191,7 @@ impl Tables {
         u8::try_from(self.open.len()).expect("SEATS_MAX is below")
     }
 
-    /// How many there are.
+    /// The number of tables.
     pub(super) const fn count(&self) -> u32 {
         self.standing + self.made
     }

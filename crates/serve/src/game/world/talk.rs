@@ -142,8 +142,8 @@ impl World {
     }
 }
 
-/// How long a chat message may be, in bytes: with a full table and all its watchers it is passed on 191 times.
+/// Longest chat message, in bytes: with a full table and all its watchers it is passed on 191 times.
 const CHAT_LEN_MAX: usize = 1024;
 
-/// How many players may be invited at once.
+/// Most players that are invited at once.
 const INVITEES_MAX: usize = 32;

@@ -1,4 +1,4 @@
-//! What no client should send: each gets the protocol's own answer, and a player beside plays on as if nothing were.
+//! Input that no client should send: each gets the protocol's own answer, and a player beside it plays on undisturbed.
 
 use super::bots::{Player, Way, play, seat};
 use super::stage::{Stage, binary, classes, frame_of, framed, ms, web};
@@ -11,7 +11,7 @@ use units::Nanos;
 use wire::styx::Packet;
 use wire::styx::packets::{GameTransport, JoinRequest, LoginRequest};
 
-/// What a client that sent something bad is left with.
+/// The fate of a client that sent something bad.
 #[derive(Debug)]
 enum Answer {
     /// BadPacket with these.
@@ -185,7 +185,7 @@ fn check(what: &str, answer: &Answer, heard: &[Value]) {
     }
 }
 
-/// How long ten rounds of all take.
+/// Virtual time that ten rounds of all players take.
 #[track_caller]
 fn time_of_rounds(stage: &mut Stage, players: &mut [Player]) -> Nanos {
     let before = stage.now();

@@ -23,7 +23,7 @@ pub(crate) struct Player {
     pub(crate) ended: Option<String>,
 }
 
-/// How a bot travels.
+/// The protocols that a bot plays over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Binary,

@@ -1,4 +1,4 @@
-//! What all have sent is what all have received, by the arithmetic of the tables.
+//! Everything that was sent is received, by the arithmetic of the tables.
 
 use super::bots::{Player, Way, drive, play, seat};
 use super::stage::Stage;
@@ -57,5 +57,5 @@ fn every_event_reaches_everybody_at_its_table_once_whichever_way_they_came() {
     }
 }
 
-/// How often everybody plays.
+/// Rounds that everybody plays.
 const ROUNDS: u64 = 20;

@@ -17,7 +17,7 @@ pub(crate) struct Stage {
     pub(crate) engine: Sim,
     server: GameServer,
     pub(crate) fronts: Vec<(Sim, Front)>,
-    /// What the fronts that were ended have done.
+    /// The totals of the fronts that were ended.
     ended: Totals,
     /// Among how many places connections take turns.
     turns: usize,
@@ -38,7 +38,7 @@ impl Stage {
         stage
     }
 
-    /// What holds of a server holds behind a front.
+    /// Checks a property of a server with and without a front before it.
     pub(crate) fn each_kind(check: impl Fn(fn(Options) -> Self)) {
         for new in [Self::new, Self::behind_a_front] {
             check(new);
@@ -142,7 +142,7 @@ impl Stage {
         self.ears.of(id).bytes.split_off(0)
     }
 
-    /// How a connection ended, if it did.
+    /// The end of a connection, if it ended.
     pub(crate) fn end(&mut self, id: ConnectionId) -> Option<Result<(), ConnectionError>> {
         self.ears.of(id).end
     }
@@ -156,7 +156,7 @@ impl Stage {
         fronts.fold(self.server.totals().and(&self.ended), |totals, front| totals.and(&front))
     }
 
-    /// What the server knows of that.
+    /// The server's own view of the totals.
     pub(crate) fn known_totals(&self) -> Totals {
         self.server.totals_with_fronts()
     }
@@ -212,7 +212,7 @@ impl Stage {
     }
 }
 
-/// What was heard on each connection, at the index of its id.
+/// The input of each connection, at the index of its id.
 #[derive(Default)]
 struct Ears(Vec<Heard>);
 
@@ -274,7 +274,7 @@ pub(crate) fn web() -> Address {
     Address::Tcp(([10, 0, 0, 1], 8080).into())
 }
 
-/// Where a front, counted from 1, listens.
+/// The address of a front, counted from 1.
 pub(crate) fn front(number: u8, port: u16) -> Address {
     Address::Tcp(([10, 0, 1, number], port).into())
 }

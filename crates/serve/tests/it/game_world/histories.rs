@@ -37,7 +37,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..120)
 }
 
-/// What is on a seat.
+/// The state of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Nobody,

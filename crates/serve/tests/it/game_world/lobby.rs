@@ -1,4 +1,4 @@
-//! What lobby subscribers are told, and when.
+//! The news that lobby subscribers get, and their timing.
 
 use super::stage::{Stage, bad};
 use serve::game::world::{Options, SessionId};

@@ -1,4 +1,4 @@
-//! Who may log in, who is forced out, and who comes back.
+//! Players who log in, are forced out, and come back.
 
 use super::stage::{Stage, bad, event, logged_in, login, response};
 use serve::game::world::Options;

@@ -16,7 +16,7 @@ pub(crate) struct Stage {
     pub(crate) mail: Mail,
 }
 
-/// What was sent to each session, as bytes, and which were closed.
+/// The packets that were sent to each session, as bytes, and the sessions that were closed.
 #[derive(Default)]
 pub(crate) struct Mail {
     pub(crate) sent: BTreeMap<SessionId, Vec<Vec<u8>>>,
@@ -95,7 +95,7 @@ impl Stage {
         self.now = end;
     }
 
-    /// What a session was sent since it was last looked at.
+    /// The packets that a session was sent since the last look.
     pub(crate) fn hear(&mut self, session: SessionId) -> Vec<Packet<'static>> {
         let sent = self.mail.sent.remove(&session).unwrap_or_default();
         sent.into_iter().map(|bytes| Packet::decode(bytes.leak()).unwrap()).collect()
@@ -133,7 +133,7 @@ pub(crate) fn event(tableid: i32, request: LoadRequest) -> GameTransport<'static
     GameTransport { tableid, gamedata: request.pack().to_vec().into(), ..GameTransport::default() }
 }
 
-/// What everybody at the table hears of an event.
+/// The response to an event, as everybody at the table gets it.
 pub(crate) fn response(tableid: i32, pid: i32, seq: i32) -> Packet<'static> {
     let gamedata = LoadResponse { pid, tableid, seq, resend: false }.pack().to_vec().into();
     GameTransport { tableid, pid, gamedata, attributes: Vec::new() }.into()

@@ -178,7 +178,7 @@ fn growth(compressed_len: usize, len: usize) -> i64 {
     compressed_len.cast_signed() as i64 - len.cast_signed() as i64
 }
 
-/// What every flush ends with, and no payload does (§7.2.1).
+/// The end of every flush, which no payload has (§7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 
 /// An empty payload: the start of an empty block without compression (§7.2.3.6).

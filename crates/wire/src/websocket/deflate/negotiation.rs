@@ -1,4 +1,4 @@
-//! What comes of an offer and the answer to it (RFC 7692 §5 and §7.1).
+//! The outcome of an offer and the answer to it (RFC 7692 §5 and §7.1).
 
 use super::parameters::{
     CLIENT_MAX_WINDOW_BITS, ParameterError, SERVER_MAX_WINDOW_BITS, SERVER_NO_CONTEXT_TAKEOVER,
@@ -9,10 +9,10 @@ use std::cmp;
 
 pub(in crate::websocket) use super::parameters::Parameters;
 
-/// What both sides agreed on, as one of them sees it.
+/// The parameters that both sides agreed on, as seen by one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// How hard we compress, 1 to 9.
+    /// Our compression level, 1 to 9.
     pub level: u32,
     /// From the peer to us.
     pub received: Direction,
@@ -20,17 +20,17 @@ pub struct Agreed {
     pub sent: Direction,
 }
 
-/// How messages of one direction are compressed.
+/// The compression of messages in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direction {
-    /// Whether a message may refer to what was in those before it.
+    /// True if a message may refer to the content of those before it.
     pub takes_over: bool,
     /// The window is at most 2^bits bytes.
     pub window_bits: u8,
 }
 
 impl Offer {
-    /// What `answer` of the server comes to.
+    /// The outcome if the server answers this offer with `answer`.
     ///
     /// # Errors
     ///
@@ -122,18 +122,18 @@ pub enum AnswerError {
     Larger {
         /// The parameter.
         name: &'static str,
-        /// What was offered.
+        /// The offered value.
         offered: u8,
-        /// What was answered.
+        /// The value in the answer.
         answered: u8,
     },
-    /// What the offer insists on is not in the answer.
+    /// A parameter that the offer insists on is not in the answer.
     #[error("{name} is missing, which was offered (RFC 7692 §7.1)")]
     Missing {
         /// The parameter.
         name: &'static str,
     },
-    /// What only an offer makes possible is in the answer.
+    /// A parameter that is allowed only if offered is in the answer.
     #[error("{name} was not offered (RFC 7692 §7.1.2.2)")]
     NotOffered {
         /// The parameter.

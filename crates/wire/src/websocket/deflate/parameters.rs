@@ -1,4 +1,4 @@
-//! What can be asked for: the four parameters of RFC 7692 §7.1, and the level, which is ours alone.
+//! The parameters of compression: the four of RFC 7692 §7.1, and the level, which is ours alone.
 //!
 //! People type them as `server_no_context_takeover,client_max_window_bits=12,level=1`; in the opening handshake they
 //! are parameters of an extension ([`super::super::extensions`]).
@@ -7,7 +7,7 @@ use crate::excerpt::Excerpt;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a client asks for. As typed, nothing is offered but what is named; by default that is `permessage-deflate`
+/// The offer of a client. As typed, only the named parameters are offered; the default is `permessage-deflate`
 /// alone, to which a server can agree with whatever it prefers for its own direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
@@ -15,7 +15,7 @@ pub struct Offer {
     pub client_max_window_bits: Option<Option<u8>>,
     /// We forget our window after each message.
     pub client_no_context_takeover: bool,
-    /// How hard we compress, 1 to 9; not sent.
+    /// Our compression level, 1 to 9; not sent.
     pub level: u32,
     /// The server's window is at most 2^bits bytes: 8 to 15.
     pub server_max_window_bits: Option<u8>,
@@ -23,14 +23,14 @@ pub struct Offer {
     pub server_no_context_takeover: bool,
 }
 
-/// What a server agrees to at most. An offer that leaves no room for it is declined.
+/// The most that a server agrees to. An offer that leaves no room for it is declined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accept {
     /// The client's window is at most 2^bits bytes, 8 to 15; who does not offer to limit it is declined.
     pub client_max_window_bits: Option<u8>,
     /// The client has to forget its window after each message.
     pub client_no_context_takeover: bool,
-    /// How hard we compress, 1 to 9; not sent.
+    /// Our compression level, 1 to 9; not sent.
     pub level: u32,
     /// Our window is at most 2^bits bytes: 9 to 15.
     pub server_max_window_bits: Option<u8>,
@@ -304,7 +304,7 @@ fn check_level(level: u32) -> Result<(), ParameterError> {
     }
 }
 
-/// What is wrong with one parameter.
+/// The faults that one parameter can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {

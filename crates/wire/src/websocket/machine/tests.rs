@@ -1,4 +1,4 @@
-//! What can only be seen from inside: the states, and what a connection keeps.
+//! Tests that need to look inside: the states, and the memory that a connection keeps.
 
 use super::*;
 use expect_test::expect;
@@ -230,7 +230,7 @@ fn in_state(state: &str) -> (WebSocket, &'static [u8]) {
     (server, rest)
 }
 
-/// What `connection` makes of `bytes`: events, then what it sends.
+/// The output of `connection` for `bytes`: its events, then the bytes that it sends.
 fn said(connection: &mut WebSocket, bytes: &[u8]) -> String {
     let mut bytes = bytes.to_vec();
     let mut input = Input::new(&mut bytes);
@@ -265,7 +265,7 @@ fn state_name(connection: &WebSocket) -> &'static str {
     }
 }
 
-/// How many of the fields own heap memory.
+/// The number of fields that own heap memory.
 fn heap_owners(connection: &WebSocket) -> usize {
     usize::from(connection.held.is_some())
         + usize::from(matches!(connection.state, State::AwaitHandshake(_)))

@@ -92,7 +92,7 @@ fn joined() -> Packet<'static> {
     JoinResponse { tableid: 21, seat: 2, status: JoinResponseStatus::Ok, code: 0 }.into()
 }
 
-/// What the server says until the bot sits.
+/// The packets that the server sends until the bot sits.
 fn opening() -> [Packet<'static>; 4] {
     [logged_in(), searching(), available(), joined()]
 }

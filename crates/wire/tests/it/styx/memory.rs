@@ -1,4 +1,4 @@
-//! What takes memory, and what must not.
+//! Packets and the memory that they take, or must not take.
 
 use crate::websocket::allocation::memory_of;
 use wire::styx::load_test::{LoadRequest, LoadResponse};

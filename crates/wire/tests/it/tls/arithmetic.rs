@@ -1,4 +1,4 @@
-//! What TLS adds, byte for byte.
+//! The bytes that TLS adds, counted one by one.
 
 use super::conversations::ends;
 use super::ends::{End, settle};

@@ -1,4 +1,4 @@
-//! How conversations end: `close_notify` from either side, and ends without one.
+//! Ends of conversations: `close_notify` from either side, and ends without one.
 
 use super::conversations::ends;
 use super::ends::{End, settle};

@@ -138,7 +138,7 @@ fn machines(
     (Tls::client(client, there).into(), Tls::server(server, here).into())
 }
 
-/// What is inside TLS, on both ends.
+/// The protocol inside TLS, for both ends.
 fn inner(transport: &str, reply_len: usize) -> (Connection, Connection) {
     match transport {
         "raw" => (Raw::client(reply_len).into(), Raw::server().into()),

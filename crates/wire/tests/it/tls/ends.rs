@@ -13,7 +13,7 @@ pub(crate) struct End<P = Connection> {
     pub(crate) error: Option<PeerError>,
     pub(crate) secured: Option<Secured>,
     pub(crate) is_open: bool,
-    /// What was sent and not delivered.
+    /// Bytes that were sent and not delivered.
     pub(crate) tx: Vec<u8>,
     /// All bytes of the stream that it sent, and that it received.
     pub(crate) sent: u64,
@@ -108,7 +108,7 @@ impl<P: Protocol> End<P> {
         }
     }
 
-    /// What it has sent since it was asked last.
+    /// The bytes that it has sent since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.tx)
     }

@@ -1,4 +1,4 @@
-//! What a connection holds, in peace and under attack.
+//! The memory that a connection holds, in peace and under attack.
 
 use super::conversations::ends;
 use super::ends::{End, settle};
@@ -87,5 +87,5 @@ fn fresh(version: Version) -> (End<Connection>, End<Connection>) {
     ends(&client(&options), &server(&server_options()), "framed", 0)
 }
 
-/// What small things a test may keep.
+/// Bytes that a test may keep besides.
 const SLACK: usize = 512;

@@ -207,7 +207,7 @@ fn alpn_agrees_on_the_servers_first_choice_or_refuses() {
     assert_eq!(there.secured.as_ref().unwrap().facts.alpn, None, "the server knows no ALPN");
 }
 
-/// What both ends complain of, after all was said.
+/// The errors of both ends, after everything was sent.
 fn refuse(change: impl FnOnce(&mut ClientOptions, &mut ServerOptions)) -> [String; 2] {
     let (mut there, mut here) = both(change);
     settle(&mut there, &mut here);

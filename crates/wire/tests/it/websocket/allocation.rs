@@ -1,4 +1,4 @@
-//! How much memory a piece of code takes: the allocator of the tests, counted for each thread.
+//! Measures the memory that a piece of code takes: the allocator of the tests, counted for each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -5,7 +5,7 @@ use super::peer::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, TEXT, frame, hea
 use wire::Role;
 use wire::websocket::Limits;
 
-/// What the peer sends, and what comes of it.
+/// A name, the frames that the peer sends, and the events that follow.
 type Case<'a> = (&'a str, &'a [(u8, &'a [u8])], &'a [&'a str]);
 
 /// The end of every conversation in which nobody says good-bye.

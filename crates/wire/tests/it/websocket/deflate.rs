@@ -1,7 +1,7 @@
 //! permessage-deflate from outside: the examples of RFC 7692 §7.2.3, its rules, and a seeded conversation with another
 //! implementation of DEFLATE.
 //!
-//! What a peer can do to our memory is in [`super::inflated`].
+//! Attacks on our memory are in [`super::inflated`].
 
 use super::peer::{
     BINARY, CONTINUATION, FIN, PING, TEXT, feed, frame, header, other, play_on, take_frame,
@@ -385,7 +385,7 @@ impl Theirs {
         compressed
     }
 
-    /// What a payload inflates to.
+    /// The inflated content of a payload.
     fn inflate(&mut self, compressed: &[u8]) -> Vec<u8> {
         if !self.agreed.sent.takes_over {
             self.inflater = InflateState::new_boxed(DataFormat::Raw);
@@ -476,7 +476,7 @@ pub(super) const SHARED: Agreed = both(true);
 /// And without.
 pub(super) const FORGOTTEN: Agreed = both(false);
 
-/// What zlib itself says of it depends on how it arrives.
+/// Our error for data that is no DEFLATE; zlib's own depends on how the data arrives.
 const CORRUPT: &str = "it is not DEFLATE";
 
 /// RSV1.

@@ -1,4 +1,4 @@
-//! What inflates to more than it should: limits at the exact byte, bombs, and how much memory they take.
+//! Payloads that inflate to more than they should: limits at the exact byte, bombs, and the memory that they take.
 
 use super::allocation::memory_of;
 use super::deflate::{COMPRESSED, FORGOTTEN, SHARED, Theirs};
@@ -202,5 +202,5 @@ fn connection(role: Role, limits: Limits) -> WebSocket {
 /// The window of one direction to inflate with, and the state around it.
 const WINDOW_MAX: usize = 64 << 10;
 
-/// What the test itself holds of a message.
+/// Most memory of a message that the test itself holds.
 const TEST_MAX: usize = 4 << 20;

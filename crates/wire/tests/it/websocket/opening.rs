@@ -1,4 +1,4 @@
-//! Where the opening handshake ends and the frames begin, however the bytes are split.
+//! The border between the opening handshake and the frames, however the bytes are split.
 
 use super::peer::{CLOSE, TEXT, feed, frame};
 use std::sync::Arc;

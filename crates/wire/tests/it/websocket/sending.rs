@@ -1,4 +1,4 @@
-//! What is sent for a message.
+//! The bytes that are sent for a message.
 
 use super::peer::{BINARY, TEXT, header, take_frame};
 use wire::websocket::{Limits, WebSocket};

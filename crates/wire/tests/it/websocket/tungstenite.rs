@@ -30,7 +30,7 @@ fn our_server_and_a_tungstenite_client_understand_each_other() {
     }
 }
 
-/// What either side understood.
+/// A message or an end that one side understood.
 #[derive(Clone, PartialEq, Eq)]
 enum Heard {
     Close(u16),
@@ -56,7 +56,7 @@ struct Conversation {
     theirs: tungstenite::WebSocket<Pipe>,
     /// Both directions; ours is the other end of it.
     pipe: Pipe,
-    /// What they heard and what they ought to have heard.
+    /// The events that they understood, and those that they should have understood.
     by_them: [Vec<Heard>; 2],
     /// The same for us.
     by_us: [Vec<Heard>; 2],
@@ -333,5 +333,5 @@ const LIMITS: Limits =
 
 const SEEDS: u64 = 40;
 
-/// How many things are said in a conversation before it ends.
+/// Steps of a conversation before it ends.
 const STEPS: usize = 30;
