@@ -5,6 +5,8 @@
 
 mod load;
 mod message;
+mod rate;
 
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
+pub use rate::{Piece, Profile, ProfileError};
