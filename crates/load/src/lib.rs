@@ -7,6 +7,7 @@
 //! Left out: to whom it is sent (crate `drive`, `Target`) and how it is framed (crate `wire`).
 
 mod content;
+mod curve;
 mod header;
 mod payload;
 mod schedule;
@@ -45,7 +46,7 @@ pub struct Workload {
 }
 
 /// When messages are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A closed loop: the next message is sent as soon as a reply arrived. There is no schedule, hence no response
     /// time, only round trips.
@@ -86,7 +87,7 @@ pub enum Arrival {
 
 impl Arrival {
     /// Whether there is no schedule: messages wait for the replies to those before them.
-    pub const fn is_closed(self) -> bool {
+    pub const fn is_closed(&self) -> bool {
         match self {
             Self::Closed { .. } | Self::Think { .. } => true,
             Self::Open { .. } | Self::Sessions { .. } => false,
@@ -137,20 +138,20 @@ impl Workload {
             connect_rate: self.connect_rate.and_then(|rate| {
                 Rate::new(rate.count(), Nanos(rate.per().0.saturating_mul(parts.get().into())))
             }),
-            arrival: match self.arrival {
+            arrival: match &self.arrival {
                 Arrival::Closed { in_flight, in_flight_max } => Arrival::Closed {
-                    in_flight,
+                    in_flight: *in_flight,
                     in_flight_max: in_flight_max.map(|max| share(max, index, parts)),
                 },
                 Arrival::Open { schedule, pick, in_flight_max } => Arrival::Open {
                     schedule: schedule.part(index, parts),
-                    pick,
-                    in_flight_max: share(in_flight_max, index, parts),
+                    pick: *pick,
+                    in_flight_max: share(*in_flight_max, index, parts),
                 },
                 Arrival::Sessions { schedule, think } => {
-                    Arrival::Sessions { schedule: schedule.part(index, parts), think }
+                    Arrival::Sessions { schedule: schedule.part(index, parts), think: *think }
                 }
-                Arrival::Think { think } => Arrival::Think { think },
+                Arrival::Think { think } => Arrival::Think { think: *think },
             },
             phases: Phases {
                 stop: match self.phases.stop {

@@ -1,21 +1,25 @@
-//! When messages are due in an open loop: worked out from their index, whatever became of those before them.
+//! Due instants of messages in an open loop: worked out from their index, whatever became of those before them.
 //!
-//! A [`Schedule`] is a rate over a number of connections, a [`Stripe`] says which of these are meant, and [`Arrivals`]
-//! tells their messages one after the other. With uniform spacing the parts of the workers are together the whole,
-//! message for message. With Poisson spacing each part is a process of its own with its share of the rate, and all of
-//! them together are again one with the whole rate (superposition). With phases each connection is by itself anyway.
+//! A [`Schedule`] is a rate over a number of connections, of which a [`Stripe`] names a part; its [`Arrivals`] come one
+//! after the other. With uniform spacing the parts of the workers are together the whole, message for message. With
+//! Poisson spacing each part is a process of its own with its share of the rate, and all of them together are again one
+//! with the whole rate (superposition). With phases each connection is by itself anyway.
 //!
-//! Left out: what becomes of a message that is due, and the clock. Nothing here knows what time it is.
+//! A rate may change over time. Then all of this happens on an axis on which it does not: that of the arrivals counted
+//! so far, which [`crate::curve`] turns into instants.
+//!
+//! Left out: the fate of a message that is due, and the clock. Nothing here knows the time.
 
-use spec::Spacing;
+use crate::curve::Curve;
+use spec::{Profile, Spacing};
 use std::num::NonZeroU32;
-use units::{Nanos, Random, Rate};
+use units::{Nanos, Random};
 
 /// A rate, how its arrivals are spaced, and which part of them is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The rate of the whole; [`Schedule::stripe`] says what part of it is ours.
-    pub rate: Rate,
+    pub rate: Profile,
     /// How arrivals are spaced.
     pub spacing: Spacing,
     /// On which connections they are.
@@ -24,7 +28,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// `rate` over `connections`, all of it.
-    pub const fn new(rate: Rate, spacing: Spacing, connections: NonZeroU32) -> Self {
+    pub const fn new(rate: Profile, spacing: Spacing, connections: NonZeroU32) -> Self {
         Self { rate, spacing, stripe: Stripe::whole(connections) }
     }
 
@@ -34,20 +38,26 @@ impl Schedule {
     ///
     /// If there are fewer connections than parts.
     #[must_use]
-    pub fn part(self, index: u32, parts: NonZeroU32) -> Self {
-        Self { stripe: self.stripe.part(index, parts), ..self }
+    pub fn part(&self, index: u32, parts: NonZeroU32) -> Self {
+        Self { stripe: self.stripe.part(index, parts), ..self.clone() }
     }
 
     /// The arrivals of this part, from the start of the schedule on. `seed` determines what is left to chance: all of
     /// it, so that two parts need two seeds to be independent.
-    pub fn arrivals(self, seed: u64) -> Arrivals {
+    pub fn arrivals(&self, seed: u64) -> Arrivals {
+        let (curve, stripe) = (Curve::new(&self.rate), self.stripe);
         let mut course = match self.spacing {
-            Spacing::Uniform => Course::Uniform(Turns { schedule: self, cycle: 0, turn: 0 }),
-            Spacing::Phases => Course::Phases(Phases::new(self, seed)),
-            Spacing::Poisson => Course::Poisson(Gaps::new(self, seed)),
+            Spacing::Uniform => Course::Uniform(Turns { stripe, cycle: 0, turn: 0 }),
+            Spacing::Phases => Course::Phases(Phases::new(stripe, &curve, seed)),
+            Spacing::Poisson => Course::Poisson(Gaps::new(stripe, seed)),
         };
-        let next = course.first();
-        Arrivals { course, next }
+        let next = course.first(&curve);
+        Arrivals { curve, course, next }
+    }
+
+    /// The number of arrivals that all parts together have before `at`, with uniform spacing.
+    pub fn count_before(&self, at: Nanos) -> u64 {
+        Curve::new(&self.rate).count_before(at)
     }
 }
 
@@ -106,6 +116,7 @@ pub struct Due {
 /// The arrivals of a schedule, one after the other, without end: one that is never due is due at [`Nanos::MAX`].
 #[derive(Clone, Debug)]
 pub struct Arrivals {
+    curve: Curve,
     course: Course,
     next: Due,
 }
@@ -114,15 +125,19 @@ impl Arrivals {
     /// Goes on to the one after the next.
     #[inline]
     pub fn advance(&mut self) {
-        self.next = self.course.advance();
+        self.next = self.course.advance(&self.curve);
     }
 
-    /// Goes on to the first that is due at `at` or later, and says how many are left out. That takes the same time for
-    /// any number of them, but for Poisson spacing.
+    /// Goes on to the first that is due at `at` or later, and returns the number of those left out. That takes the same
+    /// time for any number of them, but for Poisson spacing.
     pub fn skip_before(&mut self, at: Nanos) -> u64 {
         let (skipped, next) = match &mut self.course {
-            Course::Uniform(turns) => (turns.skip_before(at), turns.due()),
-            Course::Phases(phases) => (phases.skip_before(at), phases.due()),
+            Course::Uniform(turns) => {
+                (turns.skip(self.curve.count_before(at)), turns.due(&self.curve))
+            }
+            Course::Phases(phases) => {
+                (phases.skip(self.curve.units_before(at)), phases.due(&self.curve))
+            }
             Course::Poisson(_) => {
                 let mut skipped = 0;
                 while self.next.at < at {
@@ -151,20 +166,20 @@ enum Course {
 }
 
 impl Course {
-    fn first(&mut self) -> Due {
+    fn first(&mut self, curve: &Curve) -> Due {
         match self {
-            Self::Uniform(turns) => turns.due(),
-            Self::Phases(phases) => phases.due(),
-            Self::Poisson(gaps) => gaps.advance(),
+            Self::Uniform(turns) => turns.due(curve),
+            Self::Phases(phases) => phases.due(curve),
+            Self::Poisson(gaps) => gaps.advance(curve),
         }
     }
 
     #[inline]
-    fn advance(&mut self) -> Due {
+    fn advance(&mut self, curve: &Curve) -> Due {
         match self {
-            Self::Uniform(turns) => turns.advance(),
-            Self::Phases(phases) => phases.advance(),
-            Self::Poisson(gaps) => gaps.advance(),
+            Self::Uniform(turns) => turns.advance(curve),
+            Self::Phases(phases) => phases.advance(curve),
+            Self::Poisson(gaps) => gaps.advance(curve),
         }
     }
 }
@@ -173,31 +188,31 @@ impl Course {
 /// number `cycle * connections + number` is that connection's.
 #[derive(Clone, Debug)]
 struct Turns {
-    schedule: Schedule,
+    stripe: Stripe,
     cycle: u64,
-    /// Which of our own connections is next.
+    /// The one of our own connections that is next.
     turn: u32,
 }
 
 impl Turns {
-    fn advance(&mut self) -> Due {
+    fn advance(&mut self, curve: &Curve) -> Due {
         self.turn += 1;
-        if self.turn == self.schedule.stripe.connections() {
+        if self.turn == self.stripe.connections() {
             self.turn = 0;
             self.cycle = self.cycle.saturating_add(1);
         }
-        self.due()
+        self.due(curve)
     }
 
-    fn skip_before(&mut self, at: Nanos) -> u64 {
-        let Schedule { rate, stripe, .. } = self.schedule;
-        let passed = due_before(rate, at);
+    /// Leaves out those of the first `passed` arrivals of the whole that are ours, and returns their number.
+    fn skip(&mut self, passed: u64) -> u64 {
+        let stripe = self.stripe;
         let (cycle, turn) = (passed / cycle_len(stripe), passed % cycle_len(stripe));
         // Of the unfinished cycle, those of our connections whose numbers have had their turn.
         let turn = turn.saturating_sub(stripe.first.into()).div_ceil(stripe.step.get().into());
-        let (before, own) = (self.clone(), u64::from(stripe.connections()));
+        let own = u64::from(stripe.connections());
         let index = |cycle: u64, turn: u64| cycle.saturating_mul(own).saturating_add(turn);
-        let skipped = index(cycle, turn).saturating_sub(index(before.cycle, before.turn.into()));
+        let skipped = index(cycle, turn).saturating_sub(index(self.cycle, self.turn.into()));
         if skipped > 0 {
             self.cycle = cycle + turn / own;
             self.turn = u32::try_from(turn % own).expect("it is below the number of connections");
@@ -205,56 +220,57 @@ impl Turns {
         skipped
     }
 
-    fn due(&self) -> Due {
-        let Schedule { rate, stripe, .. } = self.schedule;
-        let number = u64::from(stripe.first + self.turn * stripe.step.get());
-        let index = self.cycle.saturating_mul(cycle_len(stripe)).saturating_add(number);
-        Due { at: rate.due(index), connection: self.turn }
+    fn due(&self, curve: &Curve) -> Due {
+        let number = u64::from(self.stripe.first + self.turn * self.stripe.step.get());
+        let index = self.cycle.saturating_mul(cycle_len(self.stripe)).saturating_add(number);
+        Due { at: curve.due(index), connection: self.turn }
     }
 }
 
 /// Phases. In each cycle every one of our connections has its turn, always at the same distance from the begin of the
-/// cycle: one that was drawn for it once. Cycle number c begins when arrival number `c * connections` of uniform
-/// spacing would be due, so that in any time of whole cycles just so many are due.
+/// cycle: one that was drawn for it once. Cycle number c begins where arrival number `c * connections` of uniform
+/// spacing is, so that any whole number of cycles has exactly that many arrivals of each connection.
 #[derive(Clone, Debug)]
 struct Phases {
-    schedule: Schedule,
-    /// The distances, the shortest first, each with its connection.
-    phases: Box<[(Nanos, u32)]>,
+    /// Units of the curve in a cycle.
+    cycle_len: u128,
+    /// The distances in units, the shortest first, each with its connection.
+    phases: Box<[(u128, u32)]>,
     cycle: u64,
-    /// Which of them is next.
+    /// The one of them that is next.
     turn: usize,
 }
 
 impl Phases {
-    fn new(schedule: Schedule, seed: u64) -> Self {
+    fn new(stripe: Stripe, curve: &Curve, seed: u64) -> Self {
         let mut random = Random::new(seed);
-        // A cycle is never shorter, so that its turns end before the next one begins.
-        let len = schedule.rate.due(cycle_len(schedule.stripe)).0;
-        let len = usize::try_from(len).unwrap_or(usize::MAX).max(1);
-        let phase = |connection| (Nanos(random.below(len) as u64), connection);
-        let mut phases: Box<[_]> = (0..schedule.stripe.connections()).map(phase).collect();
+        let cycle_len = u128::from(cycle_len(stripe)) * u128::from(curve.per());
+        // Drawn in nanoseconds at the highest rate. A cycle is never shorter, so that its turns end before the next one
+        // begins.
+        let shortest = usize::try_from(cycle_len / curve.peak()).unwrap_or(usize::MAX).max(1);
+        let phase = |connection| (random.below(shortest) as u128 * curve.peak(), connection);
+        let mut phases: Box<[_]> = (0..stripe.connections()).map(phase).collect();
         phases.sort_unstable();
-        Self { schedule, phases, cycle: 0, turn: 0 }
+        Self { cycle_len, phases, cycle: 0, turn: 0 }
     }
 
-    fn advance(&mut self) -> Due {
+    fn advance(&mut self, curve: &Curve) -> Due {
         self.turn += 1;
         if self.turn == self.phases.len() {
             self.turn = 0;
             self.cycle = self.cycle.saturating_add(1);
         }
-        self.due()
+        self.due(curve)
     }
 
-    fn skip_before(&mut self, at: Nanos) -> u64 {
-        if self.due().at >= at {
+    /// Leaves out those in the first `passed` units of the curve, and returns their number.
+    fn skip(&mut self, passed: u128) -> u64 {
+        if self.begin(self.cycle).saturating_add(self.phases[self.turn].0) >= passed {
             return 0;
         }
-        let Schedule { rate, stripe, .. } = self.schedule;
-        let begun = due_before(rate, at).saturating_sub(1) / cycle_len(stripe);
-        let phase = at.0 - self.begin(begun).0;
-        let turn = self.phases.partition_point(|(own, _)| own.0 < phase);
+        let begun = u64::try_from((passed - 1) / self.cycle_len).unwrap_or(u64::MAX);
+        let phase = passed - self.begin(begun);
+        let turn = self.phases.partition_point(|(own, _)| *own < phase);
         let len = self.phases.len();
         let index = |cycle: u64, turn: usize| {
             (cycle.saturating_mul(len as u64)).saturating_add(turn as u64)
@@ -265,51 +281,44 @@ impl Phases {
         skipped
     }
 
-    fn due(&self) -> Due {
+    fn due(&self, curve: &Curve) -> Due {
         let (phase, connection) = self.phases[self.turn];
-        Due { at: Nanos(self.begin(self.cycle).0.saturating_add(phase.0)), connection }
+        let at = curve.instant(self.begin(self.cycle).saturating_add(phase));
+        Due { at, connection }
     }
 
-    fn begin(&self, cycle: u64) -> Nanos {
-        let Schedule { rate, stripe, .. } = self.schedule;
-        rate.due(cycle.saturating_mul(cycle_len(stripe)))
+    fn begin(&self, cycle: u64) -> u128 {
+        u128::from(cycle).saturating_mul(self.cycle_len)
     }
 }
 
-/// How many arrivals of the whole a cycle has.
+/// The number of arrivals of the whole in a cycle.
 fn cycle_len(stripe: Stripe) -> u64 {
     stripe.of.get().into()
 }
 
-/// How many arrivals of `rate` are due before `at`: the smallest index whose [`Rate::due`] is not.
-fn due_before(rate: Rate, at: Nanos) -> u64 {
-    let arrivals = u128::from(at.0) * u128::from(rate.count().get());
-    u64::try_from(arrivals.div_ceil(u128::from(rate.per().0))).unwrap_or(u64::MAX)
-}
-
-/// Poisson spacing: the sum of exponential gaps. It depends on the seed and on nothing that happens. Gaps are added up
-/// in units of 2^-64 ns, so that no rounding adds up to anything at any rate.
+/// Poisson spacing: exponential gaps, added up on the axis of arrivals, which turns a process of a constant rate into
+/// one of a rate that changes (time change). It depends on the seed and on nothing that happens. Gaps are added up in
+/// units of 2^-64 arrivals, so that no rounding adds up to anything at any rate.
 #[derive(Clone, Debug)]
 struct Gaps {
     times: Random,
+    /// The mean gap of this part: one arrival divided by its share of the connections.
     mean: f64,
     sum: u128,
-    /// Apart, so that when a message is due does not hang on how many connections there are.
+    /// Apart, so that the instants do not depend on the number of connections.
     picks: Random,
     connections: u32,
 }
 
 impl Gaps {
-    #[expect(clippy::cast_precision_loss, reason = "16 digits of the mean are enough")]
-    fn new(schedule: Schedule, seed: u64) -> Self {
-        let Schedule { rate, stripe, .. } = schedule;
+    fn new(stripe: Stripe, seed: u64) -> Self {
         let connections = stripe.connections();
         let share = f64::from(connections) / f64::from(stripe.of.get());
-        let mean_ns = rate.per().0 as f64 / f64::from(rate.count().get()) / share;
         let mut seeds = Random::new(seed);
         Self {
             times: Random::new(seeds.next_u64()),
-            mean: mean_ns * UNITS_PER_NS,
+            mean: UNITS_PER_ARRIVAL / share,
             sum: 0,
             picks: Random::new(seeds.next_u64()),
             connections,
@@ -321,16 +330,19 @@ impl Gaps {
         clippy::cast_sign_loss,
         reason = "a gap is not negative, and one that does not fit is for ever"
     )]
-    fn advance(&mut self) -> Due {
+    fn advance(&mut self, curve: &Curve) -> Due {
         let gap = -libm::log1p(-self.times.unit_f64()) * self.mean;
         self.sum = self.sum.saturating_add(gap as u128);
+        let (whole, fraction) = (self.sum >> 64, self.sum & u128::from(u64::MAX));
+        let per = u128::from(curve.per());
+        let units = (whole * per).saturating_add((fraction * per) >> 64);
         let connection = u32::try_from(self.picks.below(self.connections as usize));
         Due {
-            at: Nanos((self.sum >> 64) as u64),
+            at: curve.instant(units),
             connection: connection.expect("it is below the number of connections"),
         }
     }
 }
 
 /// 2^64.
-const UNITS_PER_NS: f64 = 18_446_744_073_709_551_616.0;
+const UNITS_PER_ARRIVAL: f64 = 18_446_744_073_709_551_616.0;

@@ -11,12 +11,12 @@ fn uniform_parts_are_together_the_whole_for_any_number_of_connections_and_worker
         for workers in 1..=connections {
             let whole = uniform("7/3s", connections);
             let cycles = 3 * connections as usize + 5;
-            let expected: Vec<Due> = take(whole, 0).take(cycles).collect();
+            let expected: Vec<Due> = take(&whole, 0).take(cycles).collect();
             let end = expected.last().unwrap().at;
             let mut found: Vec<Due> = (0..workers)
                 .flat_map(|worker| {
                     let part = whole.part(worker, number(workers));
-                    take(part, 0)
+                    take(&part, 0)
                         .take_while(|due| due.at <= end)
                         .map(move |due| Due {
                             connection: part.stripe.number(due.connection),
@@ -29,6 +29,87 @@ fn uniform_parts_are_together_the_whole_for_any_number_of_connections_and_worker
             assert_eq!(found, expected, "{connections} connections, {workers} workers");
         }
     }
+}
+
+#[test]
+fn the_parts_of_a_rate_that_changes_are_together_the_whole() {
+    for (profile, count) in PROFILES {
+        for (connections, workers) in [(1, 1), (7, 3), (40, 9)] {
+            let whole =
+                Schedule::new(profile.parse().unwrap(), Spacing::Uniform, number(connections));
+            let until = Nanos::from_secs(10);
+            let expected: Vec<Due> = take(&whole, 0).take_while(|due| due.at < until).collect();
+            assert_eq!(expected.len() as u64, count, "{profile}");
+            assert_eq!(whole.count_before(until), count, "{profile}");
+            let mut found = Vec::new();
+            for worker in 0..workers {
+                let part = whole.part(worker, number(workers));
+                let own = take(&part, 0).take_while(|due| due.at < until);
+                found.extend(
+                    own.map(|due| Due { connection: part.stripe.number(due.connection), ..due }),
+                );
+            }
+            let index = |due: &Due| (due.at, due.connection);
+            found.sort_by_key(index);
+            let mut expected = expected;
+            expected.sort_by_key(index);
+            assert_eq!(found, expected, "{profile}, {connections} connections, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn bots_have_one_message_in_each_cycle_while_the_rate_changes() {
+    for (profile, count) in PROFILES {
+        let whole = Schedule::new(profile.parse().unwrap(), Spacing::Phases, number(40));
+        let mut each = [0_u64; 40];
+        for worker in 0..9 {
+            let part = whole.part(worker, number(9));
+            let mut last = Nanos::ZERO;
+            for due in take(&part, worker.into()).take_while(|due| due.at < Nanos::from_secs(10)) {
+                assert!(last <= due.at, "{profile}");
+                last = due.at;
+                each[part.stripe.number(due.connection) as usize] += 1;
+            }
+        }
+        // Where a cycle is cut by the end of the ten seconds, some have had their turn in it.
+        assert!(each.iter().all(|own| own.abs_diff(count / 40) <= 1), "{profile}: {each:?}");
+    }
+}
+
+/// Rates that change, and the number of messages that are due in the first ten seconds.
+const PROFILES: [(&str, u64); 5] = [
+    ("100/s..1000/s over 4s, 1k/s for 4s, 1000/s..0/s over 2s", 2200 + 4000 + 1000),
+    ("50/s for 5s, 5k/s for 100ms, 50/s", 250 + 500 + 245),
+    ("0/s for 3s, 7/3s", 17),
+    ("0/s..4001/s over 9s", 18_005),
+    ("999983/s for 1ms, 30/min..60/min over 10s", 1000 + 8),
+];
+
+#[test]
+fn poisson_arrivals_of_a_rate_that_changes_are_a_process_of_that_rate() {
+    let profile = "20/s..200/s over 10s, 5/s for 20s, 200/s..20/s over 10s, 30/s";
+    // Arrivals due on average before an instant: on that axis the gaps are exponential with a mean of one.
+    let expected = |at: Nanos| {
+        let at = at.as_secs_f64();
+        let ramp = |from: f64, change: f64, since: f64| {
+            let since = since.clamp(0.0, 10.0);
+            from * since + change * since * since / 20.0
+        };
+        ramp(20.0, 180.0, at)
+            + 5.0 * (at - 10.0).clamp(0.0, 20.0)
+            + ramp(200.0, -180.0, at - 30.0)
+            + 30.0 * (at - 40.0).max(0.0)
+    };
+    rejected_at_most_four_times(
+        |seed| {
+            let schedule = Schedule::new(profile.parse().unwrap(), Spacing::Poisson, number(12));
+            let mut before = 0.0;
+            let dues = take(&schedule, seed).take(2500).map(|due| expected(due.at));
+            dues.map(|due| due - std::mem::replace(&mut before, due)).collect()
+        },
+        Mean::Known(1.0),
+    );
 }
 
 #[test]
@@ -57,12 +138,12 @@ fn each_bot_has_one_message_in_each_interval_and_a_phase_of_its_own() {
     let interval = Nanos::from_secs(1);
     for bots in [1, 3, 7, 1000, 10_007] {
         let schedule = Schedule::new(
-            Rate::new(number(bots), interval).unwrap(),
+            Rate::new(number(bots), interval).unwrap().into(),
             Spacing::Uniform,
             number(bots),
         );
         let mut phases = vec![Vec::new(); bots as usize];
-        for due in take(schedule, 0).take_while(|due| due.at < Nanos(3 * interval.0)) {
+        for due in take(&schedule, 0).take_while(|due| due.at < Nanos(3 * interval.0)) {
             phases[due.connection as usize].push(due.at.0);
         }
         let first: Vec<u64> = phases.iter().map(|phases| phases[0]).collect();
@@ -84,7 +165,7 @@ fn as_many_messages_are_due_by_any_time_as_the_rate_says() {
     for rate in ["7/3s", "999983/s", "1/s", "1/90s", "1000/s", "12345/67ms"] {
         let rate: Rate = rate.parse().unwrap();
         let (per, count) = (u128::from(rate.per().0), u128::from(rate.count().get()));
-        let mut arrivals = Schedule::new(rate, Spacing::Uniform, number(13)).arrivals(0);
+        let mut arrivals = Schedule::new(rate.into(), Spacing::Uniform, number(13)).arrivals(0);
         let mut before = 0;
         while arrivals.next_due().at <= Nanos::from_secs(60) {
             let at = arrivals.next_due().at.0;
@@ -112,14 +193,21 @@ fn skipping_comes_to_where_going_on_one_by_one_does() {
             let connections = 1 + u32::try_from(random.below(12)).unwrap();
             let workers = 1 + u32::try_from(random.below(connections as usize)).unwrap();
             let worker = u32::try_from(random.below(workers as usize)).unwrap();
-            let rate = ["7/3s", "999983/s", "1/s"][random.below(3)];
-            let schedule = Schedule { spacing, ..uniform(rate, connections) };
+            let (rate, profile) = [
+                ("7/3s", "7/3s"),
+                ("999983/s", "999983/s"),
+                ("1/s", "1/s"),
+                ("1/s", "2/s..1/s over 3s, 0/s for 2s, 1/s..3/s over 2s, 1/s"),
+                ("999983/s", "0/s for 20ns, 7/s..999983/s over 1ms, 999983/s..0/s over 5ms"),
+            ][random.below(5)];
+            let rate: Rate = rate.parse().unwrap();
+            let schedule = Schedule::new(profile.parse().unwrap(), spacing, number(connections));
             let mut skipping = schedule.part(worker, number(workers)).arrivals(7);
             let mut walking = skipping.clone();
             let mut at = Nanos::ZERO;
             for _ in 0..10 {
-                at = Nanos(at.0 + random.next_u64() % (2 * schedule.rate.per().0));
-                if schedule.rate.count().get() > 7 {
+                at = Nanos(at.0 + random.next_u64() % (2 * rate.per().0));
+                if rate.count().get() > 7 {
                     at = Nanos(at.0 / 1000); // Some hundred, not a million.
                 }
                 let mut walked = 0;
@@ -203,7 +291,7 @@ fn nothing_overflows_at_the_end_of_time() {
     for rate in [slowest, fastest] {
         for connections in [1, 3, u32::MAX] {
             for spacing in [Spacing::Uniform, Spacing::Poisson] {
-                let whole = Schedule::new(rate, spacing, number(connections));
+                let whole = Schedule::new(rate.into(), spacing, number(connections));
                 let part = whole.part(connections / 2, number(connections));
                 for schedule in [whole, part] {
                     let mut arrivals = schedule.arrivals(u64::MAX);
@@ -219,7 +307,7 @@ fn nothing_overflows_at_the_end_of_time() {
             }
         }
     }
-    let mut last = Schedule::new(slowest, Spacing::Uniform, number(1)).arrivals(0);
+    let mut last = Schedule::new(slowest.into(), Spacing::Uniform, number(1)).arrivals(0);
     assert_eq!([last.skip_before(Nanos::MAX), last.skip_before(Nanos::MAX)], [1, 0]);
     assert_eq!(last.next_due().at, Nanos::MAX);
 }
@@ -239,7 +327,7 @@ fn the_parts_of_a_poisson_process_are_together_one() {
                 .flat_map(|worker| {
                     let part = poisson(12).part(worker, number(5));
                     let seed = seed.wrapping_add(u64::from(worker) << 32);
-                    take(part, seed).take(400).map(|due| due.at.0).collect::<Vec<u64>>()
+                    take(&part, seed).take(400).map(|due| due.at.0).collect::<Vec<u64>>()
                 })
                 .collect();
             dues.sort_unstable();
@@ -253,7 +341,7 @@ fn the_parts_of_a_poisson_process_are_together_one() {
 fn the_poisson_arrivals_of_a_connection_are_a_process_too() {
     rejected_at_most_four_times(
         |seed| {
-            let own = take(poisson(12), seed).filter(|due| due.connection == 5);
+            let own = take(&poisson(12), seed).filter(|due| due.connection == 5);
             gaps_between(own.take(300).map(|due| due.at.0))
         },
         Mean::Known(12.0 * GAP),
@@ -263,7 +351,7 @@ fn the_poisson_arrivals_of_a_connection_are_a_process_too() {
 #[test]
 fn when_a_message_is_due_depends_on_the_seed_alone() {
     let at = |connections, seed| -> Vec<Nanos> {
-        take(poisson(connections), seed).take(1000).map(|due| due.at).collect()
+        take(&poisson(connections), seed).take(1000).map(|due| due.at).collect()
     };
     assert_eq!(at(12, 7), at(12, 7));
     assert_eq!(at(12, 7), at(1, 7));
@@ -271,7 +359,7 @@ fn when_a_message_is_due_depends_on_the_seed_alone() {
     // This very schedule, so that a seed in an old record still means the same.
     let first: Vec<u64> = at(12, 7)[..4].iter().map(|at| at.0).collect();
     assert_eq!(first, [2_052_592_446, 3_605_590_810, 4_625_424_425, 6_612_657_541]);
-    assert_eq!(take(uniform("7/3s", 5), 1).nth(99), take(uniform("7/3s", 5), 2).nth(99));
+    assert_eq!(take(&uniform("7/3s", 5), 1).nth(99), take(&uniform("7/3s", 5), 2).nth(99));
 }
 
 /// Rounded down.
@@ -287,7 +375,7 @@ fn rejected_at_most_four_times(gaps: impl Fn(u64) -> Vec<f64>, mean: Mean) {
 }
 
 fn gaps(schedule: Schedule, seed: u64, count: usize) -> Vec<f64> {
-    gaps_between(take(schedule, seed).take(count).map(|due| due.at.0))
+    gaps_between(take(&schedule, seed).take(count).map(|due| due.at.0))
 }
 
 /// In nanoseconds, from the start of the schedule on.
@@ -307,7 +395,7 @@ fn uniform(rate: &str, connections: u32) -> Schedule {
     Schedule::new(rate.parse().unwrap(), Spacing::Uniform, number(connections))
 }
 
-fn take(schedule: Schedule, seed: u64) -> impl Iterator<Item = Due> {
+fn take(schedule: &Schedule, seed: u64) -> impl Iterator<Item = Due> + use<> {
     let mut arrivals = schedule.arrivals(seed);
     std::iter::from_fn(move || {
         let due = arrivals.next_due();

@@ -23,10 +23,10 @@ fn what_is_counted_adds_up_exactly_whatever_the_arrival() {
         for arrival in [
             Arrival::Closed { in_flight: bound, in_flight_max: None },
             Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: Some(bound) },
-            Arrival::Open { schedule, pick: Pick::Own, in_flight_max: bound },
+            Arrival::Open { schedule: schedule.clone(), pick: Pick::Own, in_flight_max: bound },
             Arrival::Sessions { schedule, think: Nanos::from_secs(1) },
         ] {
-            let whole = workload(connections, arrival, stop);
+            let whole = workload(connections, arrival.clone(), stop);
             let parts = whole.split(workers);
             assert!(!parts.is_empty() && parts.len() <= workers.get() as usize);
             let all = Totals::of(&[whole]);
@@ -44,7 +44,11 @@ fn the_messages_of_all_workers_are_those_of_the_whole() {
         let schedule =
             Schedule::new("999983/s".parse().unwrap(), Spacing::Uniform, number(connections));
         for arrival in [
-            Arrival::Open { schedule, pick: Pick::Any, in_flight_max: number(bound) },
+            Arrival::Open {
+                schedule: schedule.clone(),
+                pick: Pick::Any,
+                in_flight_max: number(bound),
+            },
             Arrival::Sessions { schedule, think: Nanos::ZERO },
         ] {
             let stop = Stop::After(Nanos::from_secs(1));
@@ -71,19 +75,20 @@ fn messages_carry_headers_where_replies_are_echoes_that_have_room_for_them() {
     let schedule = Schedule::new("1/s".parse().unwrap(), Spacing::Uniform, number(1));
     let one = number(1);
     let closed = Arrival::Closed { in_flight: one, in_flight_max: None };
-    let open = Arrival::Open { schedule, pick: Pick::Any, in_flight_max: one };
+    let open = Arrival::Open { schedule: schedule.clone(), pick: Pick::Any, in_flight_max: one };
     let sessions = Arrival::Sessions { schedule, think: Nanos::ZERO };
     let exactly = Expect::Exactly(b"Pong".as_slice().into());
     let table = [
-        (open, Expect::Echo, 16, true),
-        (open, Expect::Oracle, 24, true),
-        (sessions, Expect::Echo, 16, true),
-        (open, Expect::Echo, 15, false),
-        (closed, Expect::Echo, 64, false),
-        (open, Expect::Anything, 64, false),
-        (open, exactly, 64, false),
+        (&open, Expect::Echo, 16, true),
+        (&open, Expect::Oracle, 24, true),
+        (&sessions, Expect::Echo, 16, true),
+        (&open, Expect::Echo, 15, false),
+        (&closed, Expect::Echo, 64, false),
+        (&open, Expect::Anything, 64, false),
+        (&open, exactly, 64, false),
     ];
     for (arrival, expect, size, carries) in table {
+        let arrival = arrival.clone();
         let content = Content::binary(Bytes(size), 7);
         let stop = Stop::After(Nanos::from_secs(1));
         let workload = Workload { expect, content, ..workload(one, arrival, stop) };
@@ -109,7 +114,7 @@ impl Totals {
                 Stop::After(_) => 0,
                 Stop::Clients(count) | Stop::Messages(count) => count.get(),
             };
-            let (in_flight_max, scheduled) = match part.arrival {
+            let (in_flight_max, scheduled) = match &part.arrival {
                 Arrival::Closed { in_flight_max, .. } => {
                     (in_flight_max.map_or(0, NonZeroU32::get), 0)
                 }
@@ -127,7 +132,7 @@ impl Totals {
 }
 
 fn has_the_connections_of_its_schedule(part: &Workload) {
-    if let Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } = part.arrival {
+    if let Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } = &part.arrival {
         assert_eq!(schedule.stripe.connections(), part.connections.get());
     }
 }
@@ -145,8 +150,8 @@ fn dues(part: &Workload) -> Vec<Due> {
     dues
 }
 
-fn arrivals_of(part: &Workload) -> Schedule {
-    match part.arrival {
+fn arrivals_of(part: &Workload) -> &Schedule {
+    match &part.arrival {
         Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } => schedule,
         Arrival::Closed { .. } | Arrival::Think { .. } => panic!("a closed loop has no schedule"),
     }
