@@ -21,7 +21,7 @@ fn main() {
     let messages = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(INTERVAL);
     let times = round_trips();
     let mut whole = Histogram::new();
-    let mut interval = Interval::new(CLOSED);
+    let mut interval = Interval::new(&CLOSED);
     let mut replies = 0;
     for (message, time) in (1..=messages).zip(times.iter().cycle()) {
         interval.bytes_sent += 70;

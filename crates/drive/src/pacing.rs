@@ -94,7 +94,7 @@ enum Taken {
 impl Pacing {
     /// None for a closed loop.
     pub(crate) fn new(workload: &Workload) -> Option<Self> {
-        let (schedule, loops, outstanding_max) = match workload.arrival {
+        let (schedule, loops, outstanding_max) = match &workload.arrival {
             Arrival::Closed { .. } => return None,
             Arrival::Open { schedule, pick: Pick::Any, in_flight_max } => {
                 (Some(schedule), Loops::Any, in_flight_max.get().into())
@@ -104,9 +104,9 @@ impl Pacing {
                 (Some(schedule), Loops::Own(vec![None; connections]), in_flight_max.get().into())
             }
             Arrival::Sessions { schedule, think } => {
-                (Some(schedule), Loops::Sessions { think }, u64::MAX)
+                (Some(schedule), Loops::Sessions { think: *think }, u64::MAX)
             }
-            Arrival::Think { think } => (None, Loops::Thinking { think }, u64::MAX),
+            Arrival::Think { think } => (None, Loops::Thinking { think: *think }, u64::MAX),
         };
         let queues = if let Loops::Own(places) = &loops { places.len() } else { 1 };
         let expected = usize::try_from(outstanding_max).unwrap_or(0).min(WAITING_RESERVED);

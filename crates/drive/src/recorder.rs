@@ -114,7 +114,7 @@ impl OpenLoop {
 
 impl Interval {
     /// An interval in which nothing has happened yet, of a workload with such arrivals.
-    pub fn new(arrival: Arrival) -> Self {
+    pub fn new(arrival: &Arrival) -> Self {
         Self {
             open_loop: (!arrival.is_closed()).then(OpenLoop::default),
             phase: Phase::Connect,
@@ -399,7 +399,7 @@ pub(crate) enum Failure {
 impl Recorder {
     pub(crate) fn new(workload: &Workload) -> Self {
         Self {
-            interval: Box::new(Interval::new(workload.arrival)),
+            interval: Box::new(Interval::new(&workload.arrival)),
             measured_from: Instant::NEVER,
             long_lived: workload.lifetime == Lifetime::Long,
             reply_timeout: workload.timeouts.reply,

@@ -156,9 +156,13 @@ impl<'a> Stage<'a> {
         let (told, hears) = sync_channel(TOLD_MAX);
         let started = self.clock.now();
         let (mut watches, mut returns) = (Vec::new(), Vec::new());
-        let arrival = task.measurement.workload.arrival;
         for index in 0..parts.len() {
-            let (watch, back) = Watch::new(index, told.clone(), task.server.clone(), arrival);
+            let (watch, back) = Watch::new(
+                index,
+                told.clone(),
+                task.server.clone(),
+                task.measurement.workload.arrival.clone(),
+            );
             watches.push(watch);
             returns.push(back);
         }
@@ -492,7 +496,7 @@ mod tests {
         let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
         let mut adding = Adding::default();
         for (phase, ms) in [(Phase::WarmUp, 5), (Phase::Measure, 1), (Phase::Drain, 900)] {
-            let mut interval = Interval { phase, replies: 1, ..Interval::new(arrival) };
+            let mut interval = Interval { phase, replies: 1, ..Interval::new(&arrival) };
             interval.round_trips.record(Nanos::from_millis(ms));
             adding.add(&interval);
         }

@@ -84,8 +84,8 @@ fn order(measurement: &Measurement) -> Run {
         Stop::Messages(messages) => (Until::Messages(messages.get()), COUNTED_MAX),
         Stop::Clients(clients) => (Until::Clients(clients.get()), COUNTED_MAX),
     };
-    let rate = match load.arrival {
-        Arrival::Open { schedule, .. } => Some(schedule.rate),
+    let rate = match &load.arrival {
+        Arrival::Open { schedule, .. } => schedule.rate.constant(),
         Arrival::Closed { .. } | Arrival::Sessions { .. } | Arrival::Think { .. } => None,
     };
     let warm_up = match load.phases.stop {

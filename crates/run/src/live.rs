@@ -55,7 +55,7 @@ pub(crate) struct Now {
 impl LiveView {
     /// The view of a block of `workload` on so many workers, from `now` on.
     pub(crate) fn new(workload: &Workload, workers: usize, now: Instant) -> Self {
-        let due_per_s = match (workload.arrival, workload.lifetime) {
+        let due_per_s = match (&workload.arrival, workload.lifetime) {
             (Arrival::Closed { .. } | Arrival::Think { .. }, _) => None,
             (Arrival::Sessions { schedule, .. }, Lifetime::RoundTrips(each)) => {
                 Some(schedule.rate.per_second() * f64::from(each.get()))
@@ -298,7 +298,7 @@ mod tests {
     /// The interval of the tenth number `tenth`, in which so many were sent, answered in 1 ms, and not sent.
     fn interval(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Interval {
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
-        let mut interval = Interval::new(open("1000/s"));
+        let mut interval = Interval::new(&open("1000/s"));
         (interval.phase, interval.start, interval.end) = (phase, at(tenth), at(tenth + 1));
         interval.counts = Counts { sent, ok: replies, unsent, ..Counts::default() };
         interval.replies = replies;

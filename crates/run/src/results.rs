@@ -16,7 +16,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// A block of `measurement`; `None` if its distributions cannot be read.
     pub(crate) fn of(measurement: &Measurement, block: Block) -> Option<Self> {
-        let times = match (measurement.workload.arrival, measurement.workload.lifetime) {
+        let times = match (&measurement.workload.arrival, measurement.workload.lifetime) {
             (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
                 block.open_loop.as_ref().and_then(|times| times.response.as_ref())
             }

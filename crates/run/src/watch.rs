@@ -57,7 +57,7 @@ impl Watch {
     ) -> (Self, Returns) {
         let (returns, returned) = sync_channel(INTERVALS_KEPT);
         for _ in 0..INTERVALS_KEPT {
-            drop(returns.try_send(Box::new(Interval::new(arrival))));
+            drop(returns.try_send(Box::new(Interval::new(&arrival))));
         }
         (Self { worker, told, returned, server, arrival, began: None, busy: None }, returns)
     }
@@ -72,7 +72,7 @@ impl Observer for Watch {
     fn interval(&mut self, interval: &mut Box<Interval>) {
         // When the collector is late there is none left, and a new one is made.
         let empty =
-            self.returned.try_recv().unwrap_or_else(|_| Box::new(Interval::new(self.arrival)));
+            self.returned.try_recv().unwrap_or_else(|_| Box::new(Interval::new(&self.arrival)));
         let full = std::mem::replace(interval, empty);
         drop(self.told.send(Told::Interval { worker: self.worker, interval: full }));
     }

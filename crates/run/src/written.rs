@@ -51,7 +51,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             Lifetime::Long => record::Lifetime::Long,
             Lifetime::RoundTrips(each) => record::Lifetime::RoundTrips(each.get().into()),
         },
-        arrival: arrival(load.arrival, load.connections),
+        arrival: arrival(&load.arrival, load.connections),
         in_flight: in_flight.get(),
         in_flight_max: in_flight_max.map(NonZeroU32::get),
         message: Message {
@@ -127,8 +127,8 @@ fn tls_wanted(options: &ClientOptions, peer: &Peer) -> record::Tls {
     }
 }
 
-fn arrival(arrival: Arrival, connections: NonZeroU32) -> record::Arrival {
-    let spacing = |schedule: Schedule| match schedule.spacing {
+fn arrival(arrival: &Arrival, connections: NonZeroU32) -> record::Arrival {
+    let spacing = |schedule: &Schedule| match schedule.spacing {
         load::Spacing::Uniform => Spacing::Uniform,
         load::Spacing::Phases => Spacing::Phases,
         load::Spacing::Poisson => Spacing::Poisson,
@@ -140,7 +140,7 @@ fn arrival(arrival: Arrival, connections: NonZeroU32) -> record::Arrival {
             spacing: spacing(schedule),
         },
         Arrival::Open { schedule, pick: Pick::Own, .. } => record::Arrival::Bots {
-            every_ns: schedule.rate.due(connections.get().into()).0,
+            every_ns: schedule.rate.peak().due(connections.get().into()).0,
             spacing: spacing(schedule),
         },
         Arrival::Sessions { schedule, think } => record::Arrival::PartlyOpen {

@@ -101,7 +101,7 @@ fn allocations_against<N: Node<Epoll>>(
         tls: play.tls,
     };
     let control = Arc::new(Control::new(1));
-    let swapping = Swapping { other: Box::new(Interval::new(play.workload.arrival)) };
+    let swapping = Swapping { other: Box::new(Interval::new(&play.workload.arrival)) };
     let mut worker = Worker::new(play.workload, target, control, swapping);
     let mut engine = Counting {
         engine: Epoll::new(Clock::start()).unwrap(),

@@ -266,7 +266,7 @@ impl<'a> Stage<'a> {
 }
 
 /// What is sent. Everything else is the same in all checks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Load {
     connections: u32,
     arrival: Arrival,
@@ -280,7 +280,7 @@ impl Load {
     fn of(time: Nanos) -> Self {
         let connections = nonzero(CONNECTIONS);
         let arrival = Arrival::Open {
-            schedule: Schedule::new(rate(), Spacing::Uniform, connections),
+            schedule: Schedule::new(rate().into(), Spacing::Uniform, connections),
             pick: Pick::Any,
             in_flight_max: nonzero(IN_FLIGHT_MAX),
         };

@@ -235,12 +235,12 @@ pub(super) fn generator_share(block: &Block) -> Option<f64> {
 }
 
 /// Messages a second of a step, and from how many connections.
-pub(super) fn offered(arrival: Arrival, connections: u32) -> (f64, u64) {
+pub(super) fn offered(arrival: &Arrival, connections: u32) -> (f64, u64) {
     let per_s = match arrival {
         Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } => {
             schedule.rate.per_second()
         }
-        Arrival::Think { think } if think > Nanos::ZERO => {
+        Arrival::Think { think } if *think > Nanos::ZERO => {
             f64::from(connections) / think.as_secs_f64()
         }
         Arrival::Closed { .. } | Arrival::Think { .. } => 0.0,

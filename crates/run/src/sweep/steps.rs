@@ -35,7 +35,7 @@ fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep 
     let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
     let blocks = || all().map(|(_, one)| &one.block);
     let load = &plan.measurements[asked.workload].workload;
-    let (offered_per_s, bots) = offered(load.arrival, load.connections.get());
+    let (offered_per_s, bots) = offered(&load.arrival, load.connections.get());
     let median = |of: &dyn Fn(&Block) -> f64| {
         let values: Vec<f64> = blocks().map(of).collect();
         let none = Estimate { value: 0.0, low: None, high: None };
@@ -142,7 +142,7 @@ impl Found<'_> {
     fn offered(&self, load: u64) -> f64 {
         let workload = self.line.workload(load).expect("it was measured");
         let load = &self.plan.measurements[workload].workload;
-        offered(load.arrival, load.connections.get()).0
+        offered(&load.arrival, load.connections.get()).0
     }
 }
 

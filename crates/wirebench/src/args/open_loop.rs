@@ -191,7 +191,7 @@ impl OpenLoop {
             Spacing::Phases => load::Spacing::Phases,
             Spacing::Poisson => load::Spacing::Poisson,
         };
-        Schedule::new(rate, spacing, connections)
+        Schedule::new(rate.into(), spacing, connections)
     }
 
     fn spacing(&self) -> Spacing {

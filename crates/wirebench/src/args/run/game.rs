@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn bots_are_open_unless_they_are_to_wait() {
-        let arrival = |line: &str| plan(line).unwrap().measurements[0].workload.arrival;
+        let arrival = |line: &str| plan(line).unwrap().measurements[0].workload.arrival.clone();
         assert!(matches!(arrival("game-ws://h --bots 30"), Arrival::Open { .. }));
         let think = Nanos::from_secs(2);
         let closed = arrival("game-comet://h --bots 30 --every 2s --closed");
