@@ -24,7 +24,6 @@ mod process;
 mod reading;
 mod results;
 mod said;
-mod schemes;
 mod server;
 
 pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
@@ -36,5 +35,4 @@ pub use manifest::{From, Limits, Manifest, Needs, Role};
 pub use process::{Ended, Process};
 pub use reading::ManifestError;
 pub use results::{GarbageError, Moment, Report, ResultLimits};
-pub use schemes::{SCHEMES, is_secure};
 pub use server::{Server, StartError};

@@ -2,7 +2,8 @@
 //!
 //! First its shape, where the first fault ends it; then what its values mean, where all faults are found.
 
-use crate::{Manifest, Role, SCHEMES};
+use crate::{Manifest, Role};
+use spec::Scheme;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
@@ -116,7 +117,7 @@ impl Faults<'_> {
         if speaks.is_empty() {
             self.add(&["speaks"], format!("`speaks` is empty; known are {}", known_schemes()));
         }
-        let known = || SCHEMES.iter().map(|(scheme, _)| *scheme);
+        let known = || Scheme::subjects().map(Scheme::name);
         for scheme in speaks.iter().filter(|scheme| !known().any(|known| known == *scheme)) {
             let meant = did_you_mean(scheme, known());
             let what = format!("unknown scheme {scheme:?}; known are {}{meant}", known_schemes());
@@ -204,7 +205,7 @@ fn is_inside(path: &str) -> bool {
 }
 
 fn known_schemes() -> String {
-    SCHEMES.map(|(scheme, _)| scheme).join(", ")
+    Scheme::list(Scheme::subjects())
 }
 
 const PLAIN_NAME: &str =
@@ -260,8 +261,8 @@ limits.why = \"its own\"
             ("start = [\"node\", \"server.js\"]", "start = []",
              "9:1: `start` has an empty command; expected is a program and its arguments"),
             ("[[\"npm\", \"ci\"]]", "[[]]", "8:1: `install` has an empty command"),
-            ("\"wss\"", "\"wsss\"", "7:1: unknown scheme \"wsss\"; known are http, https, "),
-            ("[\"ws\", \"wss\"]", "[]", "7:1: `speaks` is empty; known are http, https, "),
+            ("\"wss\"", "\"wsss\"", "7:1: unknown scheme \"wsss\"; known are tcp, tls, "),
+            ("[\"ws\", \"wss\"]", "[]", "7:1: `speaks` is empty; known are tcp, tls, "),
             ("licence = \"MIT\"", "licence = \" \"", "6:1: `licence` is empty"),
             ("limits.why = \"its own\"", "", "11:1: `limits` without `why`: whose limit is it?"),
             ("limits.why", "rates = true\nlimits.why", "12:1: `rates` is for clients"),

@@ -3,8 +3,9 @@
 use crate::lines::{Line, Lines, NoLine, quoted};
 use crate::process::Process;
 use crate::said::last_lines;
-use crate::{Launch, ServerSettings, Subject, is_secure, keeper};
+use crate::{Launch, ServerSettings, Subject, keeper};
 use engine::clock::Clock;
+use spec::Scheme;
 use std::ffi::OsString;
 use std::path::Path;
 use units::Nanos;
@@ -34,7 +35,7 @@ impl Server {
             .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
         let lines = Lines::read(process.take_stdout(), LINE_LEN_MAX);
         let mut wanted: Vec<&str> = subject.manifest.speaks.iter().map(String::as_str).collect();
-        wanted.retain(|scheme| settings.tls.is_some() || !is_secure(scheme));
+        wanted.retain(|scheme| settings.tls.is_some() || !Scheme::is_secured(scheme));
         let deadline = Deadline::after(launch.ready_timeout);
         let mut urls: Vec<String> = Vec::new();
         while let Some(missing) =

@@ -6,11 +6,10 @@ use crate::drawer::Drawer;
 use crate::plan::{Measurement, SubjectClient};
 use crate::setup::Ready;
 use crate::standing::Starting;
-use crate::url::Place;
-use crate::{Scheme, Url};
 use lab::{Client, ClientSettings, Limits, Method};
 use load::{Arrival, Expect, Lifetime};
 use record::MessageKind;
+use spec::{Address, Endpoint, Protocol};
 use std::collections::BTreeMap;
 
 /// All client subjects of a run.
@@ -111,7 +110,7 @@ impl Clients {
         let drawer = self.drawer.insert(drawer);
         let load = &measurement.workload;
         let file = |what: &str| format!("{what}-{workload}");
-        let authority = ready.authority_pem.as_deref().filter(|_| ready.url.scheme.is_secure());
+        let authority = ready.authority_pem.as_deref().filter(|_| ready.url.tls);
         Ok(ClientSettings {
             url: url(&ready.url, asked).to_string(),
             authority: authority.map(|pem| drawer.write(&file("ca"), pem)).transpose()?,
@@ -132,11 +131,11 @@ impl Clients {
 }
 
 /// Where it is to connect to.
-fn url(server: &Url, asked: &SubjectClient) -> Url {
-    match (&asked.host, &server.place) {
-        (Some(host), Place::Host { port, .. }) => {
-            let place = Place::Host { name: host.clone(), port: *port };
-            Url { place, ..server.clone() }
+fn url(server: &Endpoint, asked: &SubjectClient) -> Endpoint {
+    match (&asked.host, &server.address) {
+        (Some(host), Address::Host { port, .. }) => {
+            let address = Address::Host { name: host.clone(), port: *port };
+            Endpoint { address, ..server.clone() }
         }
         _ => server.clone(),
     }
@@ -176,8 +175,8 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
 pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<String> {
     let load = &measurement.workload;
     let (connections, size) = (load.connections.get(), load.content.payload().len() as u64);
-    let is_binary =
-        !load.content.is_text() && matches!(measurement.peer.scheme().plain(), Scheme::WebSocket);
+    let is_binary = !load.content.is_text()
+        && matches!(measurement.peer.scheme().protocol, Protocol::WebSocket);
     let beyond =
         if let Some(max) = limits.connections_max.filter(|max| u64::from(connections) > *max) {
             format!("it takes {max} connections at most, {connections} were asked for")

@@ -10,6 +10,7 @@ use record::{
     Block, Connections, ContextSwitches, Counts, Cpu, Fairness, Identity, Little, Missing,
     OpenLoop, Phases, Pushed, Sessions, Split, Stall, Stalls, Summary, TlsSeen, Whole, Wire,
 };
+use spec::Carries;
 use stats::{ClosedLoop, Histogram};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos};
@@ -174,7 +175,7 @@ fn pushed(task: &Task<'_>, outcomes: &[Outcome]) -> Option<Pushed> {
     let mut all = drive::Pushed::default();
     outcomes.iter().for_each(|outcome| all.add(outcome.pushed));
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
-    task.measurement.peer.scheme().is_game().then(|| Pushed {
+    (task.measurement.peer.scheme().facts().carries == Carries::Events).then(|| Pushed {
         deliveries: all.deliveries,
         notices: all.notices,
         payload_bytes: all.payload_bytes,

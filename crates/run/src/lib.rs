@@ -28,7 +28,6 @@ mod servers;
 mod setup;
 mod standing;
 mod sweep;
-pub mod url;
 pub mod verify;
 mod warming;
 mod watch;
@@ -43,7 +42,6 @@ pub use plan::{
 pub use progress::{Behind, News, Progress};
 pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};
-pub use url::{Scheme, Url};
 
 use block::{Stage, Task};
 use collect::Place;

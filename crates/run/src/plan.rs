@@ -1,10 +1,9 @@
 //! What is to be done, with every default resolved: printable, storable, repeatable.
 
-use crate::Url;
 use crate::collect::Place;
-use crate::url::Scheme;
 use load::{PayloadKind, Stop, Workload};
 use serve::Share;
+use spec::{Endpoint, Scheme};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -163,7 +162,7 @@ pub enum Peer {
     /// One of our own servers, started for the run as a child process.
     Embedded(Embedded),
     /// Whoever listens there.
-    Given(Url),
+    Given(Endpoint),
     /// A program of others, started for the run as a child process.
     Subject(SubjectServer),
 }
@@ -173,7 +172,7 @@ impl Peer {
     pub const fn scheme(&self) -> Scheme {
         match self {
             Self::Embedded(embedded) => embedded.scheme,
-            Self::Given(url) => url.scheme,
+            Self::Given(url) => url.scheme(),
             Self::Subject(server) => server.scheme,
         }
     }
@@ -293,7 +292,7 @@ impl Tls {
     /// What is usual for `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody
     /// is trusted yet. `None` where nothing is inside TLS.
     pub fn usual(scheme: Scheme, now_unix_s: u64) -> Option<Self> {
-        let alpn = if scheme.has_paths() { vec!["http/1.1".to_owned()] } else { Vec::new() };
+        let alpn = scheme.alpn();
         let options = ClientOptions {
             versions: Vec::new(),
             suites: Vec::new(),
@@ -303,6 +302,6 @@ impl Tls {
             resumption: true,
             now_unix_s,
         };
-        scheme.is_secure().then_some(Self { options, server_name: None })
+        scheme.tls.then_some(Self { options, server_name: None })
     }
 }

@@ -2,14 +2,14 @@
 //! message whose echo is checked before anything is timed.
 
 use crate::plan::{Measurement, Speech, Tls};
-use crate::url::{Place, Scheme};
 use crate::watch::Impatient;
-use crate::{RunError, Url, plan, safety};
+use crate::{RunError, plan, safety};
 use drive::{Control, ErrorClass, Outcome, Packets, Tally, Target, Transport, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
 use load::{Arrival, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use spec::{Carries, Endpoint, Protocol};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
@@ -55,12 +55,12 @@ pub(crate) struct Resolved {
 /// # Errors
 ///
 /// [`RunError::Unresolved`], [`RunError::ResolveTimedOut`].
-pub(crate) fn resolve(url: &Url, timeout: Nanos, clock: Clock) -> Result<Resolved, RunError> {
-    let (name, port) = match &url.place {
-        Place::Path(path) => {
+pub(crate) fn resolve(url: &Endpoint, timeout: Nanos, clock: Clock) -> Result<Resolved, RunError> {
+    let (name, port) = match &url.address {
+        spec::Address::Unix(path) => {
             return Ok(Resolved { addresses: vec![Address::Unix(path.clone())], took: None });
         }
-        Place::Host { name, port } => (name.clone(), *port),
+        spec::Address::Host { name, port } => (name.clone(), *port),
     };
     if let Ok(address) = name.parse() {
         return Ok(Resolved {
@@ -111,7 +111,7 @@ pub(crate) fn check_public(addresses: &[Address], allowed: bool) -> Result<(), R
 ///
 /// [`RunError::InvalidRequest`] if a header or the path cannot be said.
 pub(crate) fn transport(
-    url: &Url,
+    url: &Endpoint,
     speech: &Speech,
     workload: &Workload,
 ) -> Result<Transport, RunError> {
@@ -130,41 +130,41 @@ pub(crate) fn transport(
 ///
 /// As there.
 pub(crate) fn transport_for(
-    url: &Url,
+    url: &Endpoint,
     speech: &Speech,
     reply_len: usize,
 ) -> Result<Transport, RunError> {
     let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
-    Ok(match url.scheme {
-        Scheme::Tcp | Scheme::Tls | Scheme::Unix => Transport::Raw { reply_len },
-        Scheme::TcpFramed | Scheme::TlsFramed => Transport::Framed(framed::Limits {
+    Ok(match url.protocol {
+        Protocol::Tcp | Protocol::Unix => Transport::Raw { reply_len },
+        Protocol::TcpFramed => Transport::Framed(framed::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),
-        Scheme::Http | Scheme::Https => {
+        Protocol::Http => {
             let limits = http1::Limits { body_len_max: reply_max, ..http1::Limits::default() };
             Transport::Http(Arc::new(request(url, speech)?), limits)
         }
-        Scheme::WebSocket | Scheme::WebSocketSecure => {
+        Protocol::WebSocket => {
             let (request, limits) = upgrade(url, speech)?;
             Transport::WebSocket(request, limits)
         }
-        Scheme::SocketIo | Scheme::SocketIoSecure => {
-            let url = Url { path: socketio::target(&url.path), ..url.clone() };
+        Protocol::SocketIo => {
+            let url = Endpoint { path: socketio::target(&url.path), ..url.clone() };
             let (request, limits) = upgrade(&url, speech)?;
             Transport::SocketIo(request, limits)
         }
-        Scheme::SockJs | Scheme::SockJsSecure => {
+        Protocol::SockJs => {
             let (request, limits) = upgrade(url, speech)?;
             Transport::SockJs(request, limits)
         }
-        Scheme::Styx | Scheme::StyxTls => Transport::Styx(styx::Limits {
+        Protocol::Styx => Transport::Styx(styx::Limits {
             frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
         }),
-        Scheme::Game | Scheme::GameTls => {
+        Protocol::Game => {
             let packets = Packets::Binary(styx::Limits::default());
             Transport::Game(bots(&speech.bots, packets))
         }
-        Scheme::GameComet | Scheme::GameCometTls => {
+        Protocol::GameComet => {
             let packets = Packets::Comet {
                 request: Arc::new(request(url, speech)?),
                 http: http1::Limits { body_len_max: reply_max, ..http1::Limits::default() },
@@ -172,7 +172,7 @@ pub(crate) fn transport_for(
             };
             Transport::Game(bots(&speech.bots, packets))
         }
-        Scheme::GameWebSocket | Scheme::GameWebSocketSecure => {
+        Protocol::GameWebSocket => {
             let (request, limits) = upgrade(url, speech)?;
             Transport::Game(bots(&speech.bots, Packets::WebSocket(request, limits)))
         }
@@ -190,7 +190,7 @@ fn bots(asked: &plan::Bots, packets: Packets) -> Arc<drive::Bots> {
 }
 
 /// A request of HTTP/1.1.
-fn request(url: &Url, speech: &Speech) -> Result<http1::Request, RunError> {
+fn request(url: &Endpoint, speech: &Speech) -> Result<http1::Request, RunError> {
     let parts = http1::RequestParts {
         method: speech.method.clone(),
         target: url.path.clone(),
@@ -202,7 +202,7 @@ fn request(url: &Url, speech: &Speech) -> Result<http1::Request, RunError> {
 
 /// The request that becomes a WebSocket.
 fn upgrade(
-    url: &Url,
+    url: &Endpoint,
     speech: &Speech,
 ) -> Result<(Arc<websocket::handshake::Request>, websocket::Limits), RunError> {
     let request = websocket::handshake::Request {
@@ -228,7 +228,7 @@ fn upgrade(
 ///
 /// [`RunError::InvalidTls`] if what was asked for does not fit together.
 pub(crate) fn tls(
-    url: &Url,
+    url: &Endpoint,
     speech: &Speech,
     authority_pem: Option<&[u8]>,
 ) -> Result<Option<Client>, RunError> {
@@ -262,7 +262,7 @@ pub(crate) struct Stack {
 /// [`RunError::Unreachable`] if no address takes a connection, [`RunError::WrongAnswer`] if the first that does
 /// answers something else than expected, or nothing.
 pub(crate) fn verify(
-    url: &Url,
+    url: &Endpoint,
     addresses: &[Address],
     measurement: &Measurement,
     stack: &Stack,
@@ -285,7 +285,7 @@ pub(crate) fn verify(
         let tally = outcome.errors.first();
         let reason = tally.map_or("it ended the connection", |tally| &tally.example).to_owned();
         if !outcome.times.connect.is_empty() {
-            let next = match url.scheme.is_secure() {
+            let next = match url.tls {
                 true => next_inside_tls(url, measurement, tally),
                 false => next_without_tls(url, measurement, target, tally, context)?,
             };
@@ -329,8 +329,8 @@ fn asking(transport: &Transport) -> Transport {
 }
 
 /// What to do about a wrong answer of a server that was spoken to in TLS.
-fn next_inside_tls(url: &Url, measurement: &Measurement, tally: Option<&Tally>) -> String {
-    let plain = Url { scheme: url.scheme.plain(), ..url.clone() };
+fn next_inside_tls(url: &Endpoint, measurement: &Measurement, tally: Option<&Tally>) -> String {
+    let plain = Endpoint { tls: false, ..url.clone() };
     match tally {
         Some(Tally { class: ErrorClass::TlsTimedOut, .. }) => {
             format!("If it does not speak TLS at all: {plain}")
@@ -349,7 +349,7 @@ fn next_inside_tls(url: &Url, measurement: &Measurement, tally: Option<&Tally>) 
 ///
 /// As [`one_message`].
 fn next_without_tls(
-    url: &Url,
+    url: &Endpoint,
     measurement: &Measurement,
     target: Target,
     tally: Option<&Tally>,
@@ -359,10 +359,8 @@ fn next_without_tls(
         tally.map(|tally| tally.class),
         Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
     );
-    if let Some(secure) = url.scheme.secure().filter(|_| !is_silent)
-        && speaks_tls(measurement, target, context)?
-    {
-        let secure = Url { scheme: secure, ..url.clone() };
+    if url.facts().secured.is_some() && !is_silent && speaks_tls(measurement, target, context)? {
+        let secure = Endpoint { tls: true, ..url.clone() };
         return Ok(format!("The server speaks TLS: try {secure}"));
     }
     Ok(next_of_protocol(measurement, tally))
@@ -374,7 +372,7 @@ fn next_of_protocol(measurement: &Measurement, tally: Option<&Tally>) -> String 
         return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
             .to_owned();
     }
-    if measurement.peer.scheme().is_game() {
+    if measurement.peer.scheme().facts().carries == Carries::Events {
         return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
             .to_owned();
     }
@@ -388,7 +386,8 @@ fn speaks_tls(
     context: Context<'_>,
 ) -> Result<bool, RunError> {
     let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-    let Some(usual) = Tls::usual(Scheme::Tls, now_unix_s) else { return Ok(false) };
+    let scheme = Protocol::Tcp.secured();
+    let Some(usual) = scheme.and_then(|tls| Tls::usual(tls, now_unix_s)) else { return Ok(false) };
     let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options };
     let tls = Some(Client::new(&anyone, "localhost")?);
     let timeouts = Timeouts::all(TLS_QUESTION);

@@ -15,9 +15,10 @@ mod null;
 mod stage;
 mod stop;
 
-use crate::{Host, RunError, Scheme};
+use crate::{Host, RunError};
 use judge::{Null, SendLag, StalledGenerator, StalledServer};
 use record::Check;
+use spec::Scheme;
 use stage::{Known, Stage, StopTest};
 use std::sync::atomic::AtomicUsize;
 use units::Nanos;
@@ -98,7 +99,7 @@ pub fn stall_tests(
 ) -> Result<Vec<Check>, RunError> {
     let stage = Stage::new(host, interrupt);
     let mut checks = Vec::new();
-    for scheme in Scheme::ECHOES {
+    for scheme in Scheme::echoes() {
         tell(Told::Begins(scheme.name()));
         let code = format!("{}_{}", StalledServer::CODE, scheme.name().replace('-', "_"));
         let measured = stage.stalled_server(&StopTest::full(scheme));

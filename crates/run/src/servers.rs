@@ -1,8 +1,9 @@
 //! The embedded servers, started as child processes, so that their CPU, memory and sockets are their own.
 
 use crate::drawer::Drawer;
-use crate::{Embedded, RunError, Scheme, Speech, Tls, Url};
+use crate::{Embedded, RunError, Speech, Tls};
 use rustix::process::{Pid, Signal, kill_process};
+use spec::{Carries, Endpoint, Protocol, Scheme};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +16,7 @@ use wire::tls::Trust;
 pub(crate) struct Server {
     child: Child,
     /// Where it listens.
-    pub(crate) url: Url,
+    pub(crate) url: Endpoint,
     /// Whom to trust, where it speaks TLS: the authority that it has made for itself.
     pub(crate) authority_pem: Option<Vec<u8>>,
     socket: Option<PathBuf>,
@@ -45,7 +46,7 @@ impl Server {
         launch: Launch<'_>,
     ) -> Result<Self, RunError> {
         let scheme = embedded.scheme;
-        let first = match (scheme.is_game(), scheme.is_secure()) {
+        let first = match (scheme.facts().carries == Carries::Events, scheme.tls) {
             (false, _) => &[scheme.name()][..],
             (true, false) => &["game", "--web", "127.0.0.1:0"],
             (true, true) => &["game", "--web", "127.0.0.1:0", "--tls"],
@@ -72,13 +73,13 @@ impl Server {
     /// `words` are what stands behind `wirebench serve`.
     fn start_as(words: &[&str], scheme: Scheme, launch: Launch<'_>) -> Result<Self, RunError> {
         let failed = |reason: String| RunError::EmbeddedServer { name: scheme.name(), reason };
-        let socket = (scheme == Scheme::Unix)
+        let socket = (scheme.protocol == Protocol::Unix)
             .then(|| launch.scratch.join(format!("wirebench-{}.sock", std::process::id())));
         let listen = match &socket {
             Some(path) => path.display().to_string(),
             None => "127.0.0.1:0".to_owned(),
         };
-        let authority = scheme.is_secure().then(|| Drawer::new(launch.scratch, "ca")).transpose();
+        let authority = scheme.tls.then(|| Drawer::new(launch.scratch, "ca")).transpose();
         let authority = authority.map_err(&failed)?;
         let mut command = Command::new(launch.program);
         command.arg("serve").args(words);
@@ -118,7 +119,7 @@ impl Server {
     /// How it is to be spoken to.
     pub(crate) fn speech(&self) -> Speech {
         let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-        let mut tls = Tls::usual(self.url.scheme, now_unix_s);
+        let mut tls = Tls::usual(self.url.scheme(), now_unix_s);
         if let (Some(tls), Some(pem)) = (&mut tls, &self.authority_pem) {
             tls.options.trust = Trust::Authorities { pem: vec![pem.clone()], der: Vec::new() };
         }
@@ -157,7 +158,7 @@ impl Drop for Server {
 
 /// Where the child says that it speaks `scheme`, of all that it says to be ready for. Read on a thread of its own
 /// because a pipe has no time-out.
-fn ready(child: &mut Child, scheme: Scheme) -> Result<Url, String> {
+fn ready(child: &mut Child, scheme: Scheme) -> Result<Endpoint, String> {
     let stdout = child.stdout.take().expect("it was piped");
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -176,13 +177,14 @@ fn ready(child: &mut Child, scheme: Scheme) -> Result<Url, String> {
 }
 
 /// The first URL of `scheme` in lines of `ready URL`; in place of it the first line that is none, or why there is none.
-fn url_said(lines: &mut impl BufRead, scheme: Scheme) -> Result<Url, String> {
+fn url_said(lines: &mut impl BufRead, scheme: Scheme) -> Result<Endpoint, String> {
     loop {
         let mut line = String::new();
         lines.read_line(&mut line).map_err(|error| error.to_string())?;
-        let url: Option<Url> = line.strip_prefix("ready ").and_then(|url| url.trim().parse().ok());
+        let url: Option<Endpoint> =
+            line.strip_prefix("ready ").and_then(|url| url.trim().parse().ok());
         match url {
-            Some(url) if url.scheme == scheme => return Ok(url),
+            Some(url) if url.scheme() == scheme => return Ok(url),
             Some(_) => {}
             None => return Err(line),
         }
@@ -208,14 +210,15 @@ mod tests {
         let said = "ready game://127.0.0.1:1\nready game-ws://127.0.0.1:2/socket\nserved\n";
         #[rustfmt::skip]
         let table = [
-            (Scheme::Game,          Ok("game://127.0.0.1:1")),
-            (Scheme::GameWebSocket, Ok("game-ws://127.0.0.1:2/socket")),
-            (Scheme::GameComet,     Err("served\n")),
+            (Protocol::Game,         Ok("game://127.0.0.1:1")),
+            (Protocol::GameWebSocket, Ok("game-ws://127.0.0.1:2/socket")),
+            (Protocol::GameComet,    Err("served\n")),
         ];
-        for (scheme, expected) in table {
+        for (protocol, expected) in table {
+            let scheme = protocol.plain();
             let found = url_said(&mut said.as_bytes(), scheme).map(|url| url.to_string());
             assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{scheme}");
         }
-        assert_eq!(url_said(&mut "".as_bytes(), Scheme::Game), Err(String::new()));
+        assert_eq!(url_said(&mut "".as_bytes(), Protocol::Game.plain()), Err(String::new()));
     }
 }

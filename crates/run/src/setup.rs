@@ -6,7 +6,7 @@ use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
-use crate::{Host, News, Progress, RunError, Url, collect};
+use crate::{Host, News, Progress, RunError, collect};
 use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
@@ -14,6 +14,7 @@ use engine::{Address, Engine};
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
 use record::{Block, Environment, Kind, Subject, WarmUp, Warning};
+use spec::Endpoint;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
@@ -53,7 +54,7 @@ struct Warm {
 /// A target that answered as it should.
 #[derive(Clone)]
 pub(crate) struct Ready {
-    pub(crate) url: Url,
+    pub(crate) url: Endpoint,
     pub(crate) target: Target,
     /// How long its name took to be resolved.
     pub(crate) resolve: Option<Nanos>,
@@ -171,7 +172,7 @@ impl SetUp {
                 standing.resume();
                 authority_pem = standing.authority_pem().map(<[u8]>::to_vec);
                 let url = verified(standing, server, measurement, context)?;
-                Url { path: server.path.clone().unwrap_or(url.path), ..url }
+                Endpoint { path: server.path.clone().unwrap_or(url.path), ..url }
             }
         };
         let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
@@ -476,7 +477,7 @@ fn verified(
     server: &SubjectServer,
     measurement: &Measurement,
     context: Context<'_>,
-) -> Result<Url, RunError> {
+) -> Result<Endpoint, RunError> {
     let SubjectServer { subject, scheme, .. } = server;
     let failed = |reason| RunError::Subject { name: subject.name.clone(), reason };
     let url = standing.url(*scheme).map_err(failed)?;
@@ -531,7 +532,7 @@ pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
 ///
 /// [`RunError::Shortage`] with the number and the cure.
 fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAddr>, RunError> {
-    let each = measurement.peer.scheme().connections_each();
+    let each = measurement.peer.scheme().facts().sockets;
     let connections = u64::from(measurement.workload.connections.get()) * each;
     let mut limits: Limits = probe::limits();
     if measurement.peer.is_ours() {
@@ -570,7 +571,7 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
     let scheme = measurement.peer.scheme();
-    let connections = u64::from(workload.connections.get()) * scheme.connections_each();
+    let connections = u64::from(workload.connections.get()) * scheme.facts().sockets;
     let Lifetime::RoundTrips(each) = workload.lifetime else { return connections };
     let clients = match workload.phases.stop {
         Stop::Clients(clients) => clients.get(),
@@ -579,9 +580,9 @@ fn ports(measurement: &Measurement) -> u64 {
             CLIENTS_PER_S_MAX * (time + workload.phases.warm_up).0.div_ceil(Nanos::from_secs(1).0)
         }
     };
-    let clients = clients.saturating_mul(scheme.connections_each());
+    let clients = clients.saturating_mul(scheme.facts().sockets);
     let server_closes_first =
-        scheme.is_over_websocket() && workload.closing == load::Closing::Complete;
+        scheme.facts().over_websocket && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 

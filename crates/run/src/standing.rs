@@ -2,14 +2,15 @@
 //!
 //! A subject is paused while none of its measurements has its turn. One that has ended is started again, once.
 
+use crate::RunError;
 use crate::drawer::Drawer;
 use crate::plan::{Embedded, Measurement, Peer};
 use crate::processes::Processes;
 use crate::servers::{self, Server};
-use crate::{RunError, Scheme, Url};
 use lab::{Home, ServerSettings};
 use record::Block;
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
+use spec::{Endpoint, Scheme};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use units::Nanos;
@@ -31,7 +32,7 @@ impl Key {
             Peer::Embedded(embedded) => Some(Self::Embedded(*embedded, reply)),
             Peer::Given(_) => None,
             Peer::Subject(server) => {
-                Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.is_secure()))
+                Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.tls))
             }
         }
     }
@@ -73,12 +74,12 @@ impl Standing {
     /// # Errors
     ///
     /// It does not.
-    pub(crate) fn url(&self, scheme: Scheme) -> Result<Url, String> {
+    pub(crate) fn url(&self, scheme: Scheme) -> Result<Endpoint, String> {
         match &self.who {
             Who::Embedded(server) => Ok(server.url.clone()),
             Who::Subject(server) => {
                 let said = server.urls().iter().filter_map(|said| said.parse().ok());
-                let url = said.into_iter().find(|url: &Url| url.scheme == scheme);
+                let url = said.into_iter().find(|url: &Endpoint| url.scheme() == scheme);
                 url.ok_or_else(|| {
                     format!("it is ready for {}, and not for {scheme}", server.urls().join(", "))
                 })
@@ -130,7 +131,7 @@ impl Standing {
         match &mut self.who {
             Who::Embedded(server) => {
                 let status = server.died()?;
-                Some(format!("the embedded {} server has ended: {status}", server.url.scheme))
+                Some(format!("the embedded {} server has ended: {status}", server.url.scheme()))
             }
             Who::Subject(server) => {
                 let status = server.process_mut().died()?;
@@ -253,7 +254,7 @@ impl Servers {
             Peer::Subject(server) => {
                 let failed =
                     |reason| RunError::Subject { name: server.subject.name.clone(), reason };
-                let (tls, authority_pem) = if server.scheme.is_secure() {
+                let (tls, authority_pem) = if server.scheme.tls {
                     let certificates = match self.certificates.take() {
                         Some(certificates) => certificates,
                         None => Certificates::new(scratch).map_err(failed)?,

@@ -20,10 +20,10 @@ mod tests;
 pub use client::{ClientQuestions, verify_client};
 pub use server::verify_server;
 
-use crate::Url;
 use crate::reach::Context;
 use conversation::Conversation;
 use drive::Target;
+use spec::Endpoint;
 use wire::Kind;
 
 /// What `target` answers a message with.
@@ -83,7 +83,7 @@ impl Check {
 #[derive(Clone, Copy, Debug)]
 pub struct ServerQuestions<'a> {
     /// Where it is, and what it speaks.
-    pub url: &'a Url,
+    pub url: &'a Endpoint,
     /// The authority that signed its certificate, where it speaks TLS.
     pub authority_pem: Option<&'a [u8]>,
     /// What it cannot do, by its manifest; the default for a server that can do everything.

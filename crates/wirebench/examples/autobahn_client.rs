@@ -18,8 +18,7 @@
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
-use run::url::Place;
-use run::{Scheme, Url};
+use spec::Endpoint;
 use std::hash::{BuildHasher, RandomState};
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
@@ -45,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn walk(url: &str, agent: &str) -> Result<u32, String> {
-    let url: Url = url.parse().map_err(|error| format!("{error}"))?;
+    let url: Endpoint = url.parse().map_err(|error| format!("{error}"))?;
     let mut count = String::new();
     Session::run(&url, "/getCaseCount", None, |message| {
         count = String::from_utf8_lossy(message.payload).into_owned();
@@ -101,12 +100,18 @@ struct Session<F> {
 
 impl<F: FnMut(Message<'_>) -> bool> Session<F> {
     fn run(
-        url: &Url,
+        url: &Endpoint,
         target: &str,
         deflate: Option<deflate::Offer>,
         on_message: F,
     ) -> Result<(), String> {
-        let Url { scheme: Scheme::WebSocket, place: Place::Host { name, port }, .. } = url else {
+        let Endpoint {
+            protocol: spec::Protocol::WebSocket,
+            tls: false,
+            address: spec::Address::Host { name, port },
+            ..
+        } = url
+        else {
             return Err(format!("{url} is not a ws:// URL"));
         };
         let address = (name.as_str(), *port)

@@ -1,7 +1,8 @@
 //! The rungs of the ladder: the same echo, over one transport after the other.
 
 use load::{Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Stop, Timeouts, Workload};
-use run::{Embedded, Measurement, Order, Peer, Plan, Scheme, Speech, Tls};
+use run::{Embedded, Measurement, Order, Peer, Plan, Speech, Tls};
+use spec::{Protocol, Scheme};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
 use wire::websocket::deflate::Offer;
@@ -13,7 +14,8 @@ pub(crate) struct Rung {
     pub(crate) name: &'static str,
     /// In a few words.
     pub(crate) about: &'static str,
-    scheme: Scheme,
+    protocol: Protocol,
+    tls: bool,
     kind: Kind,
     life: Life,
     /// The rung that is the same but for one layer, and what that layer is.
@@ -45,22 +47,22 @@ enum Life {
 pub(crate) const RUNGS: [Rung; 14] = {
     use Kind::{Binary, DeflatedJson, Json, Text};
     use Life::{Long, OneRoundTrip, OneRoundTripFull};
-    use Scheme::{Http, Https, Tcp, TcpFramed, Tls, Unix, WebSocket, WebSocketSecure};
+    use Protocol::{Http, Tcp, TcpFramed, Unix, WebSocket};
     [
-        Rung { name: "tcp",          scheme: Tcp,             kind: Binary,       life: Long,             layer: None,                                       about: "n bytes out, the same n bytes back, no framing" },
-        Rung { name: "tcp-framed",   scheme: TcpFramed,       kind: Binary,       life: Long,             layer: Some(("tcp", "length")),                    about: "a 32-bit length before each message" },
-        Rung { name: "unix",         scheme: Unix,            kind: Binary,       life: Long,             layer: None,                                       about: "the bytes of tcp over a Unix socket" },
-        Rung { name: "ws",           scheme: WebSocket,       kind: Binary,       life: Long,             layer: Some(("tcp", "framing")),                   about: "WebSocket, binary messages" },
-        Rung { name: "ws-text",      scheme: WebSocket,       kind: Text,         life: Long,             layer: None,                                       about: "WebSocket, text messages" },
-        Rung { name: "http",         scheme: Http,            kind: Binary,       life: Long,             layer: Some(("tcp", "HTTP/1.1")),                  about: "HTTP/1.1, POST, connections kept alive" },
-        Rung { name: "http-new",     scheme: Http,            kind: Binary,       life: OneRoundTrip,     layer: Some(("http", "connect")),                  about: "HTTP/1.1, a connection for each request" },
-        Rung { name: "tls",          scheme: Tls,             kind: Binary,       life: Long,             layer: Some(("tcp", "TLS")),                       about: "the bytes of tcp inside TLS" },
-        Rung { name: "wss",          scheme: WebSocketSecure, kind: Binary,       life: Long,             layer: Some(("ws", "TLS")),                        about: "WebSocket inside TLS" },
-        Rung { name: "ws-json",      scheme: WebSocket,       kind: Json,         life: Long,             layer: None,                                       about: "WebSocket, JSON as text messages" },
-        Rung { name: "ws-deflate",   scheme: WebSocket,       kind: DeflatedJson, life: Long,             layer: Some(("ws-json", "deflate")),               about: "the JSON of ws-json, compressed (permessage-deflate)" },
-        Rung { name: "https",        scheme: Https,           kind: Binary,       life: Long,             layer: Some(("http", "TLS")),                      about: "HTTP/1.1 inside TLS, connections kept alive" },
-        Rung { name: "https-new",    scheme: Https,           kind: Binary,       life: OneRoundTripFull, layer: Some(("http-new", "full handshake")),       about: "a connection for each request, each with a full handshake" },
-        Rung { name: "https-resume", scheme: Https,           kind: Binary,       life: OneRoundTrip,     layer: Some(("http-new", "resumed handshake")),    about: "a connection for each request, resuming a TLS session" },
+        Rung { name: "tcp",          protocol: Tcp,       tls: false, kind: Binary,       life: Long,             layer: None,                                       about: "n bytes out, the same n bytes back, no framing" },
+        Rung { name: "tcp-framed",   protocol: TcpFramed, tls: false, kind: Binary,       life: Long,             layer: Some(("tcp", "length")),                    about: "a 32-bit length before each message" },
+        Rung { name: "unix",         protocol: Unix,      tls: false, kind: Binary,       life: Long,             layer: None,                                       about: "the bytes of tcp over a Unix socket" },
+        Rung { name: "ws",           protocol: WebSocket, tls: false, kind: Binary,       life: Long,             layer: Some(("tcp", "framing")),                   about: "WebSocket, binary messages" },
+        Rung { name: "ws-text",      protocol: WebSocket, tls: false, kind: Text,         life: Long,             layer: None,                                       about: "WebSocket, text messages" },
+        Rung { name: "http",         protocol: Http,      tls: false, kind: Binary,       life: Long,             layer: Some(("tcp", "HTTP/1.1")),                  about: "HTTP/1.1, POST, connections kept alive" },
+        Rung { name: "http-new",     protocol: Http,      tls: false, kind: Binary,       life: OneRoundTrip,     layer: Some(("http", "connect")),                  about: "HTTP/1.1, a connection for each request" },
+        Rung { name: "tls",          protocol: Tcp,       tls: true,  kind: Binary,       life: Long,             layer: Some(("tcp", "TLS")),                       about: "the bytes of tcp inside TLS" },
+        Rung { name: "wss",          protocol: WebSocket, tls: true,  kind: Binary,       life: Long,             layer: Some(("ws", "TLS")),                        about: "WebSocket inside TLS" },
+        Rung { name: "ws-json",      protocol: WebSocket, tls: false, kind: Json,         life: Long,             layer: None,                                       about: "WebSocket, JSON as text messages" },
+        Rung { name: "ws-deflate",   protocol: WebSocket, tls: false, kind: DeflatedJson, life: Long,             layer: Some(("ws-json", "deflate")),               about: "the JSON of ws-json, compressed (permessage-deflate)" },
+        Rung { name: "https",        protocol: Http,      tls: true,  kind: Binary,       life: Long,             layer: Some(("http", "TLS")),                      about: "HTTP/1.1 inside TLS, connections kept alive" },
+        Rung { name: "https-new",    protocol: Http,      tls: true,  kind: Binary,       life: OneRoundTripFull, layer: Some(("http-new", "full handshake")),       about: "a connection for each request, each with a full handshake" },
+        Rung { name: "https-resume", protocol: Http,      tls: true,  kind: Binary,       life: OneRoundTrip,     layer: Some(("http-new", "resumed handshake")),    about: "a connection for each request, resuming a TLS session" },
     ]
 };
 
@@ -153,19 +155,24 @@ impl Ladder {
 }
 
 impl Rung {
-    /// Who answers.
+    /// The protocol that its server speaks, inside TLS or not.
+    const fn scheme(self) -> Scheme {
+        Scheme { protocol: self.protocol, tls: self.tls }
+    }
+
+    /// The server that answers.
     fn server(self) -> Embedded {
         let options: &[&str] = match (self.kind, self.life) {
             (Kind::DeflatedJson, _) => &["--deflate"],
             (_, Life::OneRoundTripFull) => &["--tls-resumption", "none"],
             _ => &[],
         };
-        Embedded { scheme: self.scheme, options }
+        Embedded { scheme: self.scheme(), options }
     }
 
     /// What is said besides the messages.
     fn speech(self, now_unix_s: u64) -> Speech {
-        let mut tls = Tls::usual(self.scheme, now_unix_s);
+        let mut tls = Tls::usual(self.scheme(), now_unix_s);
         if let Some(tls) = &mut tls {
             tls.options.resumption = self.life != Life::OneRoundTripFull;
         }

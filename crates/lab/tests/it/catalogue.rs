@@ -1,6 +1,6 @@
 //! A folder of subjects: read, searched, and its faults told.
 
-use lab::{Catalogue, SCHEMES, is_secure};
+use lab::Catalogue;
 use std::path::Path;
 
 pub(crate) const MANIFEST: &str = "\
@@ -71,13 +71,4 @@ fn the_subjects_of_this_repository_can_be_read() {
     // A folder without one is somebody's work that has just begun.
     catalogue.broken.retain(|error| error.file.exists());
     assert_eq!(catalogue.broken, []);
-}
-
-#[test]
-fn what_is_secure_has_a_plain_twin() {
-    let plain = ["http", "socketio", "sockjs", "tcp", "tcp-framed", "ws"];
-    let known = SCHEMES.map(|(scheme, _)| scheme);
-    assert!(known.is_sorted());
-    assert!(plain.iter().all(|scheme| known.contains(scheme) && !is_secure(scheme)));
-    assert_eq!(known.iter().filter(|scheme| is_secure(scheme)).count(), plain.len());
 }

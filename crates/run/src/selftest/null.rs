@@ -1,11 +1,11 @@
 //! The null subject: an echo on a thread of our own.
 
-use crate::url::Place;
-use crate::{RunError, Scheme, Url};
+use crate::RunError;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine, run};
 use serve::{Server, Speaks};
+use spec::{Endpoint, Protocol};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -14,7 +14,7 @@ use wire::framed;
 
 /// An echo that answers until it is dropped.
 pub(super) struct Echo {
-    pub(super) url: Url,
+    pub(super) url: Endpoint,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,8 +40,7 @@ impl Echo {
         let Address::Tcp(address) = address.map_err(RunError::Engine)? else {
             return Err(RunError::Engine(ConnectionError::AddressNotAvailable));
         };
-        let place = Place::Host { name: address.ip().to_string(), port: address.port() };
-        let url = Url { scheme: Scheme::TcpFramed, place, path: "/".to_owned() };
+        let url = Endpoint::new(Protocol::TcpFramed.plain(), address.into());
         Ok(Self { url, stop, thread: Some(thread) })
     }
 }

@@ -5,14 +5,14 @@ use super::null::Echo;
 use super::stop::{Stoppable, wait};
 use crate::servers::{Launch, Server};
 use crate::{
-    Host, Measurement, News, NoJournal, Order, Peer, Plan, Progress, RunError, Scheme, Speech, Url,
-    execute,
+    Host, Measurement, News, NoJournal, Order, Peer, Plan, Progress, RunError, Speech, execute,
 };
 use load::{
     Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
     Timeouts, Workload,
 };
 use record::{Block, Ended, OpenLoop, RunRecord, Summary};
+use spec::{Endpoint, Protocol, Scheme};
 use stats::{Histogram, Stall};
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
@@ -73,7 +73,7 @@ impl StopTest {
     /// Of 10 s, which a p99.9 needs.
     pub(super) const fn short() -> Self {
         Self {
-            scheme: Scheme::WebSocket,
+            scheme: Protocol::WebSocket.plain(),
             measured: Nanos::from_secs(10),
             after: Nanos::from_secs(2),
             stopped: Nanos::from_secs(1),
@@ -121,7 +121,7 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn delays(&self, known: Known) -> Result<Delays, RunError> {
-        let oracle = Server::start_oracle(Scheme::TcpFramed, known.delay, self.launch())?;
+        let oracle = Server::start_oracle(Protocol::TcpFramed.plain(), known.delay, self.launch())?;
         let load = Load { oracle: true, ..Load::of(Nanos::from_secs(4)) };
         let measured = self.measure(&oracle.url, load, &mut Silent)?;
         let times = measured.open_loop()?;
@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
 
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
-        let server = Server::start(Scheme::WebSocket.into(), None, self.launch())?;
+        let server = Server::start(Protocol::WebSocket.plain().into(), None, self.launch())?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
         let child = Command::new(&self.host.program)
             .arg("run")
@@ -229,7 +229,7 @@ impl<'a> Stage<'a> {
     /// Runs one measurement through all that a run goes through.
     fn measure(
         &self,
-        url: &Url,
+        url: &Endpoint,
         load: Load,
         progress: &mut dyn Progress,
     ) -> Result<Measured, RunError> {
@@ -238,7 +238,7 @@ impl<'a> Stage<'a> {
 
     fn measure_with(
         &self,
-        url: &Url,
+        url: &Endpoint,
         speech: Speech,
         load: Load,
         progress: &mut dyn Progress,
@@ -287,7 +287,7 @@ impl Load {
         Self { connections: CONNECTIONS, arrival, time, oracle: false }
     }
 
-    fn measurement(self, url: &Url, speech: Speech) -> Measurement {
+    fn measurement(self, url: &Endpoint, speech: Speech) -> Measurement {
         let content = Content::binary(SIZE, SEED);
         let oracle = self.oracle.then(|| content.for_oracle()).flatten();
         let expect = if oracle.is_some() { Expect::Oracle } else { Expect::Echo };

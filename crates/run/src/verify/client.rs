@@ -3,12 +3,12 @@
 use super::content::payload;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent};
-use crate::Scheme;
 use lab::{
     Client, ClientError, ClientSettings, Launch, Method, Report, Run, StartError, Subject, Until,
 };
 use record::MessageKind;
 use serve::{Behaviour, Delay};
+use spec::{Protocol, Scheme};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Asking {
     /// There is no server of ours that speaks it, or no place for files.
     pub(super) fn new(scheme: Scheme, scratch: &Path) -> Result<Self, String> {
         drop(Known::start(scheme, 1, Answers::Echo, None)?);
-        let secrets = scheme.is_secure().then(|| Secrets::new(scheme)).transpose()?;
+        let secrets = scheme.tls.then(|| Secrets::new(scheme)).transpose()?;
         let drawer = Drawer::new(scratch)?;
         if let Some(secrets) = &secrets {
             drawer.put(AUTHORITY, secrets.authority_pem.as_bytes())?;
@@ -132,7 +132,7 @@ impl Asking {
         start: &mut Start<'_>,
         interrupt: &AtomicUsize,
     ) -> Vec<Check> {
-        let is_text = self.scheme.plain() == Scheme::WebSocket;
+        let is_text = self.scheme.protocol == Protocol::WebSocket;
         let usual = if is_text { Kind::Text } else { Kind::Binary };
         let mut checks = Vec::new();
         let mut ask = |what: &str, asked: &mut dyn FnMut(&mut Start<'_>) -> Result<(), Failure>| {
@@ -190,7 +190,7 @@ impl Asking {
             return Err(format!("{ok} round trips reported, the server had {messages}").into());
         }
         // A request of HTTP may have a connection of its own.
-        if self.scheme.plain() != Scheme::Http && totals.connections != connections {
+        if self.scheme.protocol != Protocol::Http && totals.connections != connections {
             let came = totals.connections;
             return Err(format!("{connections} connections asked for, {came} came").into());
         }
@@ -219,7 +219,7 @@ impl Asking {
             let had = totals.messages;
             return Err(format!("{ok} round trips reported, the server had {had}").into());
         }
-        if self.scheme.plain() != Scheme::Http && totals.connections != LIVES {
+        if self.scheme.protocol != Protocol::Http && totals.connections != LIVES {
             let came = totals.connections;
             return Err(format!("{LIVES} lives reported, {came} connections came").into());
         }

@@ -1,12 +1,11 @@
 //! Servers of our own on a thread of ours, which say afterwards what was really done to them.
 
-use crate::url::Place;
-use crate::{Scheme, Url};
 use engine::clock::{Clock, sharpen_timers, unix_seconds};
 use engine::epoll::Epoll;
 use engine::{Address, Engine, run};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use serve::{Behaviour, Oracle, Server, Speaks, Totals};
+use spec::{Endpoint, Protocol, Scheme};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +27,7 @@ pub(super) enum Answers {
 /// A server that listens until it is dropped.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) url: Url,
+    pub(super) url: Endpoint,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Totals>>,
 }
@@ -53,7 +52,7 @@ impl Secrets {
         let names = local_names();
         let leaf = Leaf { names: &names, usage: Usage::Server, validity };
         let identity = authority.issue(&leaf).map_err(words)?;
-        let alpn = if scheme.has_paths() { vec!["http/1.1".to_owned()] } else { Vec::new() };
+        let alpn = scheme.alpn();
         let server = tls::Server::new(&tls::ServerOptions {
             versions: Vec::new(),
             suites: Vec::new(),
@@ -96,8 +95,7 @@ impl Known {
         let Address::Tcp(address) = told.recv().map_err(|error| error.to_string())?? else {
             return Err("it listens at no port".to_owned());
         };
-        let place = Place::Host { name: address.ip().to_string(), port: address.port() };
-        let url = Url { scheme, place, path: scheme.default_path().to_owned() };
+        let url = Endpoint::new(scheme, address.into());
         Ok(Self { url, stop, thread: Some(thread) })
     }
 
@@ -148,16 +146,19 @@ fn serve(
 
 /// What a server of that scheme speaks to messages of `len` bytes; `None` where there is none.
 fn speaks(scheme: Scheme, len: usize) -> Option<Speaks> {
-    let plain = scheme.plain();
-    let has_server = Scheme::ECHOES.contains(&plain) && plain != Scheme::Unix;
-    match (has_server, plain) {
-        (false, _) => None,
-        (true, Scheme::Http) => Some(Speaks::Http(http1::Limits::default())),
-        (true, Scheme::WebSocket) => {
+    match scheme.protocol {
+        Protocol::Http => Some(Speaks::Http(http1::Limits::default())),
+        Protocol::WebSocket => {
             Some(Speaks::WebSocket(Arc::default(), websocket::Limits::default()))
         }
-        (true, Scheme::Styx) => Some(Speaks::Styx(styx::Limits { frame_len_max: 16 << 20 })),
-        (true, Scheme::TcpFramed) => Some(Speaks::Framed(framed::Limits::default())),
-        (true, _) => Some(Speaks::RawMessages { len: NonZeroUsize::new(len)? }),
+        Protocol::Styx => Some(Speaks::Styx(styx::Limits { frame_len_max: 16 << 20 })),
+        Protocol::TcpFramed => Some(Speaks::Framed(framed::Limits::default())),
+        Protocol::Tcp => Some(Speaks::RawMessages { len: NonZeroUsize::new(len)? }),
+        Protocol::Unix
+        | Protocol::SockJs
+        | Protocol::SocketIo
+        | Protocol::Game
+        | Protocol::GameWebSocket
+        | Protocol::GameComet => None,
     }
 }

@@ -4,10 +4,11 @@ use super::content::{compare, lens, payload};
 use super::conversation::{Conversation, Heard, kind_text};
 use super::{Check, Extent, ServerQuestions};
 use crate::reach::{Context, check_public, resolve, tls, transport_for};
-use crate::{Scheme, Speech, Tls, Url};
+use crate::{Speech, Tls};
 use drive::Target;
 use engine::Address;
 use engine::clock::Clock;
+use spec::{Carries, Endpoint, Protocol};
 use std::sync::atomic::AtomicUsize;
 use units::Nanos;
 use wire::Kind;
@@ -25,13 +26,13 @@ pub fn verify_server(questions: &ServerQuestions<'_>, interrupt: &AtomicUsize) -
         Ok(asking) => asking,
         Err(reason) => return vec![Check::new("connection", Err(reason))],
     };
-    let scheme = questions.url.scheme;
-    match (scheme.is_game(), scheme.plain()) {
+    let scheme = questions.url.scheme();
+    match (scheme.facts().carries == Carries::Events, scheme.protocol) {
         (true, _) => {
             vec![Check::not_asked("echo", "an event of a game is not sent back as it came")]
         }
-        (false, Scheme::Http) if questions.limits.files_only => asking.files(),
-        (false, Scheme::Http) => asking.posts(),
+        (false, Protocol::Http) if questions.limits.files_only => asking.files(),
+        (false, Protocol::Http) => asking.posts(),
         (false, plain) => asking.messages(plain),
     }
 }
@@ -57,7 +58,7 @@ impl<'a> Asking<'a> {
 
     /// Opens a connection for replies of `reply_len` bytes, to the service at `path`.
     fn connect(&self, reply_len: usize, path: &str) -> Result<Conversation<'a>, String> {
-        let url = Url { path: path.to_owned(), ..self.questions.url.clone() };
+        let url = Endpoint { path: path.to_owned(), ..self.questions.url.clone() };
         let mut speech = speech(&url);
         if self.questions.limits.files_only {
             "GET".clone_into(&mut speech.method);
@@ -71,7 +72,7 @@ impl<'a> Asking<'a> {
 
     /// Whether nothing says where a message ends.
     fn is_stream(&self) -> bool {
-        matches!(self.questions.url.scheme.plain(), Scheme::Tcp | Scheme::Unix)
+        matches!(self.questions.url.protocol, Protocol::Tcp | Protocol::Unix)
     }
 
     /// What messages are answered with.
@@ -86,21 +87,22 @@ impl<'a> Asking<'a> {
 
     /// Why a message of that kind and length is not asked for.
     fn why_not(&self, kind: Kind, len: usize) -> Option<String> {
-        let (limits, scheme) = (self.questions.limits, self.questions.url.scheme.plain());
-        let is_binary = kind == Kind::Binary && scheme == Scheme::WebSocket;
+        let (limits, scheme) = (self.questions.limits, self.questions.url.protocol);
+        let is_binary = kind == Kind::Binary && scheme == Protocol::WebSocket;
         let is_long = limits.message_max.is_some_and(|max| len as u64 > max);
         if limits.text_only && is_binary || is_long {
             return Some(limits.why.clone());
         }
-        let is_unseen = len == 0 && (self.is_stream() || scheme == Scheme::Styx);
+        let is_unseen = len == 0 && (self.is_stream() || scheme == Protocol::Styx);
         is_unseen.then(|| format!("over {scheme} there is no message without bytes"))
     }
 }
 
 /// Messages on a connection.
 impl<'a> Asking<'a> {
-    fn messages(&self, plain: Scheme) -> Vec<Check> {
-        let (is_websocket, is_text) = (plain == Scheme::WebSocket, plain.is_enveloped());
+    fn messages(&self, plain: Protocol) -> Vec<Check> {
+        let is_websocket = plain == Protocol::WebSocket;
+        let is_text = plain.facts().carries == Carries::Text;
         let kinds = match (is_websocket, is_text) {
             (true, _) => &[Kind::Text, Kind::Binary][..],
             (false, true) => &[Kind::Text],
@@ -236,9 +238,9 @@ impl Asking<'_> {
 }
 
 /// What a client says besides its messages: what is usual.
-fn speech(url: &Url) -> Speech {
+fn speech(url: &Endpoint) -> Speech {
     let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-    Speech { tls: Tls::usual(url.scheme, now_unix_s), ..Speech::default() }
+    Speech { tls: Tls::usual(url.scheme(), now_unix_s), ..Speech::default() }
 }
 
 /// What a ping carries.

@@ -7,11 +7,12 @@ use super::conversation::Conversation;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent, Outcome, ServerQuestions, verify_server};
 use crate::reach::{Context, resolve, tls, transport_for};
-use crate::{Scheme, Speech, Tls, Url};
+use crate::{Speech, Tls};
 use drive::Target;
 use engine::clock::Clock;
 use lab::{ClientSettings, Limits, Report, Run, Until};
 use record::MessageKind;
+use spec::{Endpoint, Protocol, Scheme};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -23,7 +24,7 @@ use wire::websocket::handshake::ServerHandshake;
 
 static NEVER: AtomicUsize = AtomicUsize::new(0);
 
-fn ask(url: &Url, limits: &Limits, reply: Option<&[u8]>, extent: Extent) -> Vec<Check> {
+fn ask(url: &Endpoint, limits: &Limits, reply: Option<&[u8]>, extent: Extent) -> Vec<Check> {
     let questions = ServerQuestions { url, authority_pem: None, limits, reply, extent };
     verify_server(&questions, &NEVER)
 }
@@ -44,7 +45,7 @@ fn not_asked(checks: &[Check]) -> Vec<(&str, &str)> {
 
 #[test]
 fn our_own_servers_pass() {
-    for scheme in [Scheme::TcpFramed, Scheme::WebSocket, Scheme::Http, Scheme::Styx] {
+    for scheme in ["tcp-framed", "ws", "http", "styx"].map(|name| Scheme::named(name).unwrap()) {
         let server = Known::start(scheme, 1, Answers::Echo, None).unwrap();
         for (extent, count) in [(Extent::Full, 8), (Extent::Short, 1)] {
             let checks = ask(&server.url, &Limits::default(), None, extent);
@@ -53,7 +54,7 @@ fn our_own_servers_pass() {
         }
     }
     // A stream, of which the server knows no messages.
-    let server = Known::start(Scheme::Tcp, 1, Answers::Echo, None).unwrap();
+    let server = Known::start(Protocol::Tcp.plain(), 1, Answers::Echo, None).unwrap();
     let checks = ask(&server.url, &Limits::default(), None, Extent::Full);
     assert_eq!(failures(&checks), [""; 0]);
     let unseen = ("echo of 0 bytes, binary", "over tcp there is no message without bytes");
@@ -62,7 +63,7 @@ fn our_own_servers_pass() {
 
 #[test]
 fn a_server_inside_tls_passes() {
-    for scheme in [Scheme::WebSocketSecure, Scheme::Https, Scheme::Tls] {
+    for scheme in ["wss", "https", "tls"].map(|name| Scheme::named(name).unwrap()) {
         let secrets = Secrets::new(scheme).unwrap();
         let server = Known::start(scheme, 1, Answers::Echo, Some(&secrets)).unwrap();
         let questions = ServerQuestions {
@@ -81,7 +82,7 @@ fn a_server_inside_tls_passes() {
 
 #[test]
 fn a_fixed_reply_is_held_against_what_it_should_be() {
-    for scheme in [Scheme::Tcp, Scheme::TcpFramed, Scheme::WebSocket, Scheme::Http] {
+    for scheme in ["tcp", "tcp-framed", "ws", "http"].map(|name| Scheme::named(name).unwrap()) {
         let server = Known::start(scheme, 4, Answers::Always(b"Pong".to_vec()), None).unwrap();
         let pong = ask(&server.url, &Limits::default(), Some(b"Pong"), Extent::Full);
         assert_eq!(failures(&pong), [""; 0], "{scheme}");
@@ -95,7 +96,7 @@ fn a_fixed_reply_is_held_against_what_it_should_be() {
 
 #[test]
 fn what_a_manifest_says_is_impossible_is_not_asked() {
-    let server = Known::start(Scheme::WebSocket, 1, Answers::Echo, None).unwrap();
+    let server = Known::start(Protocol::WebSocket.plain(), 1, Answers::Echo, None).unwrap();
     let why = "its frames have 64 KiB at most".to_owned();
     let limits = Limits { message_max: Some(65_535), text_only: true, why, ..Limits::default() };
     let checks = ask(&server.url, &limits, None, Extent::Full);
@@ -122,7 +123,7 @@ fn a_server_that_is_wrong_in_one_way_is_named() {
         (behaviour(|it| it.close_after = std::num::NonZeroU64::new(1)), "echo of 1 bytes, text: "),
     ];
     for (answers, expected) in table {
-        let server = Known::start(Scheme::WebSocket, 1, answers, None).unwrap();
+        let server = Known::start(Protocol::WebSocket.plain(), 1, answers, None).unwrap();
         let failures = failures(&ask(&server.url, &Limits::default(), None, Extent::Full));
         let is_named = failures.iter().any(|failure| failure.starts_with(expected));
         assert!(is_named, "{expected}: {failures:?}");
@@ -152,7 +153,7 @@ fn what_a_websocket_server_must_answer_is_asked_for() {
         let failures = std::thread::scope(|scope| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
-            let url: Url = format!("ws://{address}/").parse().unwrap();
+            let url: Endpoint = format!("ws://{address}/").parse().unwrap();
             let asking = scope.spawn(move || {
                 let failures = failures(&ask(&url, &Limits::default(), None, Extent::Full));
                 drop(std::net::TcpStream::connect(address)); // The last one, which ends the server.
@@ -169,11 +170,11 @@ fn what_a_websocket_server_must_answer_is_asked_for() {
 #[test]
 fn nobody_there_is_one_failure() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url: Url = format!("ws://{gone}/").parse().unwrap();
+    let url: Endpoint = format!("ws://{gone}/").parse().unwrap();
     let checks = ask(&url, &Limits::default(), None, Extent::Full);
     let refused = "connection: connection refused, the opening handshake was awaited";
     assert_eq!(failures(&checks), [refused]);
-    let public: Url = "ws://8.8.8.8/".parse().unwrap();
+    let public: Endpoint = "ws://8.8.8.8/".parse().unwrap();
     let checks = ask(&public, &Limits::default(), None, Extent::Full);
     assert!(failures(&checks)[0].contains("8.8.8.8 is a public address"), "{checks:?}");
 }
@@ -184,7 +185,7 @@ fn files_are_asked_for_by_their_lengths() {
     for (lie, expected) in [(0, vec![]), (1, vec!["GET /126: a body of 127 bytes, 126 expected"])] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let url: Url = format!("http://{address}/").parse().unwrap();
+        let url: Endpoint = format!("http://{address}/").parse().unwrap();
         let checks = std::thread::scope(|scope| {
             scope.spawn(|| serve_files(&listener, lie));
             let checks = ask(&url, &files, None, Extent::Full);
@@ -198,20 +199,23 @@ fn files_are_asked_for_by_their_lengths() {
 
 #[test]
 fn a_client_that_counts_what_it_does_passes() {
-    for scheme in [Scheme::Tcp, Scheme::WebSocket, Scheme::Http, Scheme::WebSocketSecure] {
+    for scheme in ["tcp", "ws", "http", "wss"].map(|name| Scheme::named(name).unwrap()) {
         let checks = verify_client_of(scheme, &mut |settings, run| {
             Ok(Honest::new(settings, run, scheme).work())
         });
         assert_eq!(failures(&checks), [""; 0], "{scheme}");
-        let binary = usize::from(scheme.plain() == Scheme::WebSocket);
+        let binary = usize::from(scheme.protocol == Protocol::WebSocket);
         assert_eq!(checks.len(), 7 + binary, "{scheme}");
     }
-    let none = verify_client_of(Scheme::TcpFramed, &mut |_, _| {
+    let none = verify_client_of(Protocol::TcpFramed.plain(), &mut |_, _| {
         Err(Failure::Unsupported("no framing here".to_owned()))
     });
     assert!(not_asked(&none).iter().all(|(_, why)| *why == "no framing here"));
     assert_eq!(not_asked(&none).len(), 7);
-    assert!(Asking::new(Scheme::SockJs, Path::new("/tmp")).is_err(), "we have no server of it");
+    assert!(
+        Asking::new(Protocol::SockJs.plain(), Path::new("/tmp")).is_err(),
+        "we have no server of it"
+    );
 }
 
 #[test]
@@ -229,8 +233,8 @@ fn a_client_that_is_wrong_in_one_way_is_named() {
         (shorter, "a delay", "a median of 1 ms, and the server keeps each message for 20 ms"),
     ];
     for (lie, what, expected) in table {
-        let checks = verify_client_of(Scheme::WebSocket, &mut |settings, run| {
-            let mut report = Honest::new(settings, run, Scheme::WebSocket).work();
+        let checks = verify_client_of(Protocol::WebSocket.plain(), &mut |settings, run| {
+            let mut report = Honest::new(settings, run, Protocol::WebSocket.plain()).work();
             lie(&mut report);
             Ok(report)
         });
@@ -242,7 +246,7 @@ fn a_client_that_is_wrong_in_one_way_is_named() {
 
 #[test]
 fn round_trips_that_were_never_made_are_noticed() {
-    let checks = verify_client_of(Scheme::WebSocket, &mut |_, run| {
+    let checks = verify_client_of(Protocol::WebSocket.plain(), &mut |_, run| {
         let mut report = Report { wall: Nanos::from_secs(1), ..Report::default() };
         if let Until::Messages(messages) = run.until {
             report.ok = messages;
@@ -259,7 +263,7 @@ fn round_trips_that_were_never_made_are_noticed() {
 fn a_signal_stops_asking() {
     let interrupt = AtomicUsize::new(15);
     let folder = scratch();
-    let asking = Asking::new(Scheme::Tcp, &folder).unwrap();
+    let asking = Asking::new(Protocol::Tcp.plain(), &folder).unwrap();
     let checks = asking.all(Extent::Full, false, &mut |_, _| panic!("nobody is asked"), &interrupt);
     assert!(failures(&checks).iter().all(|failure| failure.ends_with(": stopped by signal 15")));
 }
@@ -298,7 +302,7 @@ struct Honest<'a> {
 impl Honest<'_> {
     fn new(settings: &ClientSettings, run: &Run, scheme: Scheme) -> Self {
         let context = Context { clock: Clock::start(), interrupt: &NEVER };
-        let url: Url = settings.url.parse().unwrap();
+        let url: Endpoint = settings.url.parse().unwrap();
         let address =
             resolve(&url, Nanos::from_secs(1), context.clock).unwrap().addresses.remove(0);
         let tls_usual = Tls::usual(scheme, engine::clock::unix_seconds().unwrap());

@@ -1,7 +1,8 @@
 //! Subjects made of a script.
 
 use lab::{From, Limits, Manifest, Needs, Role, Subject};
-use run::{Peer, Scheme, SubjectClient, SubjectServer};
+use run::{Peer, SubjectClient, SubjectServer};
+use spec::Protocol;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -67,7 +68,7 @@ impl Script {
         Peer::Subject(SubjectServer {
             subject: Arc::new(self.subject.clone()),
             installed: self.path().to_owned(),
-            scheme: Scheme::Tcp,
+            scheme: Protocol::Tcp.plain(),
             path: None,
         })
     }

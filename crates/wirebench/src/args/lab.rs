@@ -14,7 +14,8 @@ use definition::{Definition, Source};
 use lab::{Home, InstallError, NoSuchSubject, State, Subject};
 use matrix::{Asked, Cell, Matrix};
 use record::{Ended, Footprint, LeftOut, RunRecord, View};
-use run::{JournalFile, Measurement, Order, Peer, Plan, Scheme, SubjectClient, SubjectServer};
+use run::{JournalFile, Measurement, Order, Peer, Plan, SubjectClient, SubjectServer};
+use spec::Protocol;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -221,7 +222,7 @@ impl Lab {
 
 /// What `wirebench run` would measure with what is said of a cell, with its server and its client.
 fn measurement(cell: &Cell, subjects: &Known<'_>, seed: u64) -> Result<Measurement, String> {
-    let place = if cell.scheme == Scheme::Unix { "/nowhere" } else { "127.0.0.1:1" };
+    let place = if cell.scheme.protocol == Protocol::Unix { "/nowhere" } else { "127.0.0.1:1" };
     let mut words = vec![format!("{}://{place}", cell.scheme)];
     words.extend(cell.words.iter().cloned());
     words.extend(["--seed".to_owned(), seed.to_string()]);

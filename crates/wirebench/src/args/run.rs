@@ -15,7 +15,8 @@ use load::{
     Arrival, Closing, Content, Expect, Lifetime, PayloadKind, Phases, Stop, Timeouts, TrueDelay,
     Workload,
 };
-use run::{Measurement, Order, Peer, Plan, Scheme, Speech, Url};
+use run::{Measurement, Order, Peer, Plan, Speech};
+use spec::{Carries, Endpoint, Protocol};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
@@ -45,7 +46,7 @@ pub(crate) struct Run {
     /// wss://, https:// and styx-tls://. At game://, game-ws:// and game-comet:// (game-tls://, game-wss://,
     /// game-comet-tls://) each connection is a bot that logs in, sits down at a table and plays.
     #[arg(value_name = "URL")]
-    url: Url,
+    url: Endpoint,
     /// How many connections are held
     #[arg(short, long, value_name = "COUNT", default_value = "50", value_parser = values::count)]
     connections: NonZeroU32,
@@ -305,8 +306,8 @@ impl Run {
 
     fn closed_loop(&self) -> Result<Arrival, String> {
         let Self { in_flight, in_flight_max, .. } = *self;
-        let scheme = self.url.scheme;
-        if scheme.plain() == Scheme::Http && in_flight > NonZeroU32::MIN {
+        let scheme = self.url.scheme();
+        if scheme.protocol == Protocol::Http && in_flight > NonZeroU32::MIN {
             return Err(format!(
                 "--in-flight {in_flight} is not possible over {scheme}://, where a connection carries one request at a \
                  time; use more --connections"
@@ -330,11 +331,11 @@ impl Run {
 
     /// What is said besides the messages.
     fn speech(&self) -> Result<Speech, String> {
-        let scheme = self.url.scheme;
-        let speaks_text = speaks_text(scheme);
-        let is_websocket = scheme.is_over_websocket();
-        let is_http = scheme.plain() == Scheme::Http;
-        let has_headers = scheme.has_paths();
+        let scheme = self.url.scheme();
+        let speaks_text = scheme.facts().carries.has_text();
+        let is_websocket = scheme.facts().over_websocket;
+        let is_http = scheme.protocol == Protocol::Http;
+        let has_headers = scheme.facts().path.is_some();
         let websocket = "ws:// and wss://, and what travels over them";
         #[rustfmt::skip]
         let all = [
@@ -345,7 +346,7 @@ impl Run {
             ("--text",        websocket, !speaks_text && self.text),
             ("--method",      "http:// and https://", !is_http && self.method.is_some()),
         ];
-        if scheme.is_enveloped() && self.binary {
+        if scheme.facts().carries == Carries::Text && self.binary {
             return Err(format!(
                 "--binary is not possible over {scheme}://, where messages are text; leave it out, or use ws://"
             ));
@@ -379,10 +380,13 @@ impl Run {
 
     /// That nothing is asked of bots which their game decides.
     fn check_game(&self, settings: &Settings) -> Result<(), String> {
-        let scheme = self.url.scheme;
+        let scheme = self.url.scheme();
         let decided =
             ["payload", "payload-kind", "size", "text", "binary", "expect", "oracle", "codec"];
-        match decided.into_iter().find(|it| scheme.is_game() && settings.is_flag(it)) {
+        match decided
+            .into_iter()
+            .find(|it| scheme.facts().carries == Carries::Events && settings.is_flag(it))
+        {
             None => Ok(()),
             Some(option) => Err(format!(
                 "--{option} means nothing to {scheme}://, where each message is an event of the game, and its reply what \
@@ -393,12 +397,12 @@ impl Run {
 
     /// What messages hold.
     fn payload(&self, settings: &Settings, speech: &Speech, seed: u64) -> Result<Payload, String> {
-        let scheme = self.url.scheme;
-        if scheme.is_game() {
+        let scheme = self.url.scheme();
+        if scheme.facts().carries == Carries::Events {
             let (content, source) = self.game.event();
             return Ok(Payload { content, source, kind: None });
         }
-        if scheme.plain() == Scheme::Http && has_no_body(&speech.method) {
+        if scheme.protocol == Protocol::Http && has_no_body(&speech.method) {
             let method = &speech.method;
             if self.open_loop.oracle {
                 return Err(format!(
@@ -427,10 +431,10 @@ impl Run {
                 let bytes =
                     values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
                 let is_file = typed.starts_with('@') && !typed.starts_with("@@");
-                let as_text = scheme.is_enveloped()
-                    || speaks_text(scheme) && !self.binary && (self.text || !is_file);
+                let as_text = scheme.facts().carries == Carries::Text
+                    || scheme.facts().carries.has_text() && !self.binary && (self.text || !is_file);
                 if as_text && std::str::from_utf8(&bytes).is_err() {
-                    let cure = match scheme.is_enveloped() {
+                    let cure = match scheme.facts().carries == Carries::Text {
                         true => format!("over {scheme}:// messages are text"),
                         false => "use --binary".to_owned(),
                     };
@@ -442,12 +446,12 @@ impl Run {
                 Payload { content, source: format!("--payload {typed}{packed}"), kind: None }
             }
         };
-        if payload.content.payload().is_empty() && is_stream(scheme) {
+        if payload.content.payload().is_empty() && scheme.facts().carries == Carries::Bytes {
             return Err(format!(
                 "a message of 0 bytes cannot be seen on {scheme}://; use tcp-framed://, or a --size from 1 B on"
             ));
         }
-        if payload.content.payload().is_empty() && scheme.plain() == Scheme::Styx {
+        if payload.content.payload().is_empty() && scheme.protocol == Protocol::Styx {
             return Err(format!(
                 "a packet of {scheme}:// has a class id at least; use a --size from 1 B on"
             ));
@@ -473,10 +477,10 @@ impl Run {
             Some(_) => Content::varied(kind, self.size, seed),
             None => Content::generated(kind, self.size, seed),
         };
-        let scheme = self.url.scheme;
+        let scheme = self.url.scheme();
         let as_text = self.text
-            || scheme.is_enveloped()
-            || (kind.is_text() && speaks_text(scheme) && !self.binary);
+            || scheme.facts().carries == Carries::Text
+            || (kind.is_text() && scheme.facts().carries.has_text() && !self.binary);
         let content = if as_text { content.as_text() } else { content.as_binary() };
         let what = match kind {
             PayloadKind::Random if as_text => "random text",
@@ -488,9 +492,9 @@ impl Run {
 
     /// What replies must be.
     fn expectation(&self, speech: &Speech) -> Result<Expect, String> {
-        let scheme = self.url.scheme;
-        let method = (scheme.plain() == Scheme::Http).then_some(speech.method.as_str());
-        if scheme.is_game() {
+        let scheme = self.url.scheme();
+        let method = (scheme.protocol == Protocol::Http).then_some(speech.method.as_str());
+        if scheme.facts().carries == Carries::Events {
             return Ok(Expect::InSequence);
         }
         let Some(typed) = &self.expect else {
@@ -507,7 +511,7 @@ impl Run {
             );
         }
         let reply = values::bytes(typed).map_err(|problem| format!("--expect: {problem}"))?;
-        if reply.is_empty() && is_stream(scheme) {
+        if reply.is_empty() && scheme.facts().carries == Carries::Bytes {
             return Err(format!("a reply of 0 bytes cannot be seen on {scheme}://; --expect more"));
         }
         Ok(Expect::Exactly(reply.into()))
@@ -515,7 +519,7 @@ impl Run {
 
     /// The addresses that connections come from.
     fn sources(&self) -> Result<Vec<IpAddr>, String> {
-        if self.url.scheme == Scheme::Unix && !self.source_ip.is_empty() {
+        if self.url.scheme() == Protocol::Unix.plain() && !self.source_ip.is_empty() {
             return Err(
                 "--source-ip means nothing to unix://, which has no addresses; leave it out"
                     .to_owned(),
@@ -558,16 +562,6 @@ struct Payload {
     source: String,
     /// What was generated, if it was.
     kind: Option<PayloadKind>,
-}
-
-/// Whether nothing in the protocol says where a message ends.
-fn is_stream(scheme: Scheme) -> bool {
-    matches!(scheme.plain(), Scheme::Tcp | Scheme::Unix)
-}
-
-/// Whether the protocol has messages of text.
-fn speaks_text(scheme: Scheme) -> bool {
-    scheme.plain() == Scheme::WebSocket || scheme.is_enveloped()
 }
 
 /// Whether requests of this method have no body.

@@ -13,12 +13,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
-use run::url::Place;
-use run::{Scheme, Url};
 use serve::{Faults, Handshakes, MisfitError, Server, Speaks, Totals};
+use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::Bytes;
@@ -166,7 +164,7 @@ impl Serve {
         let (message_max, cpus) = (self.message_max, self.cpu);
         let listening = game::Listening { binary, message_max, secure, cpus };
         let totals = self.game.run(listening, engine, &wish.asked, terminal)?;
-        terminal.result(&game::report(&totals, scheme.is_secure(), self.json))?;
+        terminal.result(&game::report(&totals, scheme.tls, self.json))?;
         Ok(Exit::DONE)
     }
 
@@ -215,9 +213,7 @@ impl Serve {
         }
         match (self.kind, self.transport, self.oracle.given()) {
             (Kind::Echo(scheme), None, None) => Ok(scheme),
-            (Kind::Game, None, None) => {
-                Ok(if self.game.tls { Scheme::GameTls } else { Scheme::Game })
-            }
+            (Kind::Game, None, None) => Ok(Scheme { protocol: Protocol::Game, tls: self.game.tls }),
             (Kind::Echo(_) | Kind::Game, Some(transport), _) => Err(format!(
                 "serve {} takes no second transport; leave {transport} out, or take serve oracle {transport}",
                 self.kind
@@ -230,7 +226,7 @@ impl Serve {
             )),
             (Kind::Oracle, Some(transport), _) => Ok(transport),
             (Kind::Oracle, None, _) => {
-                let names = Scheme::ECHOES.map(Scheme::name).join(", ");
+                let names = Scheme::list(Scheme::echoes());
                 Err(format!(
                     "serve oracle needs a transport, as in serve oracle ws; there are {names}"
                 ))
@@ -240,7 +236,7 @@ impl Serve {
 
     /// Where to listen.
     fn address(&self, scheme: Scheme) -> Result<Address, String> {
-        let is_unix = scheme == Scheme::Unix;
+        let is_unix = scheme.protocol == Protocol::Unix;
         let listen = match &self.listen {
             Some(listen) => listen,
             None if is_unix => {
@@ -253,11 +249,11 @@ impl Serve {
         };
         if is_unix {
             // Read as a URL is, so that what is listened at can be said as one.
-            let url: Url =
+            let url: Endpoint =
                 format!("unix:{listen}").parse().map_err(|error| format!("--listen {error}"))?;
-            return match url.place {
-                Place::Path(path) => Ok(Address::Unix(path)),
-                Place::Host { .. } => Err("--listen takes a path".to_owned()),
+            return match url.address {
+                spec::Address::Unix(path) => Ok(Address::Unix(path)),
+                spec::Address::Host { .. } => Err("--listen takes a path".to_owned()),
             };
         }
         listen.parse().map(Address::Tcp).map_err(|_| not_an_address("--listen", listen))
@@ -270,7 +266,7 @@ impl Serve {
             ("--deflate", self.deflate.is_some()),
         ];
         match of_websocket.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) if scheme.plain() != Scheme::WebSocket => {
+            Some((option, _)) if scheme.protocol != Protocol::WebSocket => {
                 Err(format!("{option} means nothing but to ws and wss; leave it out"))
             }
             Some(_) | None => Ok(()),
@@ -280,50 +276,49 @@ impl Serve {
     /// That a fixed reply is one that can be given.
     fn check_reply(&self, scheme: Scheme) -> Result<(), String> {
         let Some(reply) = &self.reply else { return Ok(()) };
-        match (self.kind, scheme.plain()) {
-            (Kind::Game | Kind::Oracle, _) => Err(format!(
+        match self.kind {
+            Kind::Game | Kind::Oracle => Err(format!(
                 "--reply means nothing to serve {}; leave it out, or take serve ws",
                 self.kind
             )),
-            (Kind::Echo(_), Scheme::Tcp | Scheme::Unix | Scheme::Styx) if reply.is_empty() => Err(
-                format!("--reply: a reply of 0 bytes cannot be seen over {scheme}; use tcp-framed"),
-            ),
-            (Kind::Echo(_), _) => Ok(()),
+            Kind::Echo(_) if reply.len() < scheme.facts().message_min => Err(format!(
+                "--reply: a reply of 0 bytes cannot be seen over {scheme}; use tcp-framed"
+            )),
+            Kind::Echo(_) => Ok(()),
         }
     }
 
     /// How connections are spoken to.
     fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
         let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
-        let plain = scheme.plain();
-        if !matches!(plain, Scheme::Tcp | Scheme::Unix) && self.oracle.size.is_some() {
+        if scheme.facts().carries != Carries::Bytes && self.oracle.size.is_some() {
             return Err(format!(
                 "--size means nothing to {scheme}, which says how long a message is; leave it out"
             ));
         }
-        Ok(match plain {
-            Scheme::Http | Scheme::Https => {
+        Ok(match scheme.protocol {
+            Protocol::Http => {
                 Speaks::Http(http1::Limits { body_len_max: max, ..http1::Limits::default() })
             }
-            Scheme::Tcp | Scheme::Unix | Scheme::Tls if self.kind == Kind::Oracle => {
+            Protocol::Tcp | Protocol::Unix if self.kind == Kind::Oracle => {
                 let size = self.oracle.size.unwrap_or(ORACLE_SIZE);
                 let len = usize::try_from(size.0).ok().and_then(NonZeroUsize::new);
                 let len =
                     len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?;
                 Speaks::RawMessages { len }
             }
-            Scheme::Tcp | Scheme::Unix | Scheme::Tls => {
+            Protocol::Tcp | Protocol::Unix => {
                 let len = self.reply.as_ref().and_then(|reply| NonZeroUsize::new(reply.len()));
                 len.map_or(Speaks::Raw, |len| Speaks::RawMessages { len })
             }
-            Scheme::TcpFramed | Scheme::TlsFramed => Speaks::Framed(framed::Limits {
+            Protocol::TcpFramed => Speaks::Framed(framed::Limits {
                 frame_len_max: u32::try_from(max).unwrap_or(u32::MAX),
             }),
-            Scheme::Styx | Scheme::StyxTls => {
+            Protocol::Styx => {
                 let frame_len_max = u32::try_from(max).unwrap_or(u32::MAX);
                 Speaks::Styx(styx::Limits { frame_len_max })
             }
-            Scheme::WebSocket | Scheme::WebSocketSecure => {
+            Protocol::WebSocket => {
                 let subprotocols = self.subprotocol.clone();
                 let deflate = self.deflate.clone();
                 let options = websocket::handshake::ServerOptions { subprotocols, deflate };
@@ -334,16 +329,11 @@ impl Serve {
                 };
                 Speaks::WebSocket(Arc::new(options), limits)
             }
-            Scheme::Game
-            | Scheme::GameComet
-            | Scheme::GameCometTls
-            | Scheme::GameTls
-            | Scheme::GameWebSocket
-            | Scheme::GameWebSocketSecure
-            | Scheme::SocketIo
-            | Scheme::SocketIoSecure
-            | Scheme::SockJs
-            | Scheme::SockJsSecure => {
+            Protocol::Game
+            | Protocol::GameComet
+            | Protocol::GameWebSocket
+            | Protocol::SocketIo
+            | Protocol::SockJs => {
                 return Err(format!("{scheme} has no server here"));
             }
         })
@@ -363,7 +353,7 @@ impl Serve {
                 "received_bytes": bytes_received,
                 "sent_bytes": bytes_sent,
             });
-            if scheme.is_secure() {
+            if scheme.tls {
                 json["tls_handshakes"] = serde_json::json!({
                     "full": full,
                     "resumed": resumed,
@@ -381,7 +371,7 @@ impl Serve {
             }
             return format!("{json}\n");
         }
-        let handshakes = if scheme.is_secure() {
+        let handshakes = if scheme.tls {
             format!(", TLS handshakes: {full} full, {resumed} resumed, {failed} failed")
         } else {
             String::new()
@@ -402,14 +392,12 @@ impl Serve {
 }
 
 /// What to pass to `wirebench run`.
-fn url(scheme: Scheme, address: &Address) -> Url {
-    let place = match address {
-        Address::Tcp(address) => {
-            Place::Host { name: address.ip().to_string(), port: address.port() }
-        }
-        Address::Unix(path) => Place::Path(PathBuf::from(path)),
+fn url(scheme: Scheme, address: &Address) -> Endpoint {
+    let address = match address {
+        Address::Tcp(address) => (*address).into(),
+        Address::Unix(path) => spec::Address::Unix(path.clone()),
     };
-    Url { scheme, place, path: "/".to_owned() }
+    Endpoint::new(scheme, address)
 }
 
 fn cannot_listen(address: &Address, error: ConnectionError) -> Failure {
@@ -442,34 +430,15 @@ fn message_size(text: &str) -> Result<Bytes, String> {
 }
 
 fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let about = |scheme: Scheme| match scheme {
-        Scheme::Http => "HTTP/1.1: the body of each request comes back",
-        Scheme::Https => "http inside TLS",
-        Scheme::Tcp => "bytes without framing",
-        Scheme::TcpFramed => "messages with a 32-bit length before them",
-        Scheme::Tls => "bytes without framing, inside TLS",
-        Scheme::TlsFramed => "tcp-framed inside TLS",
-        Scheme::Unix => "bytes without framing, over a Unix socket",
-        Scheme::WebSocket => "WebSocket, binary and text",
-        Scheme::WebSocketSecure => "ws inside TLS",
-        Scheme::Game
-        | Scheme::GameComet
-        | Scheme::GameCometTls
-        | Scheme::GameTls
-        | Scheme::GameWebSocket
-        | Scheme::GameWebSocketSecure
-        | Scheme::SocketIo
-        | Scheme::SocketIoSecure
-        | Scheme::SockJs
-        | Scheme::SockJsSecure => "",
-        Scheme::Styx => "frames of Styx, of the Firebase game server; their packets are not read",
-        Scheme::StyxTls => "styx inside TLS",
-    };
-    let echoes = Scheme::ECHOES.map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
+    let echoes = Scheme::echoes().map(|scheme| {
+        let Facts { name, about, .. } = scheme.facts();
+        let about = if scheme.tls { format!("{name} inside TLS") } else { (*about).to_owned() };
+        PossibleValue::new(scheme.name()).help(about)
+    });
     let oracle =
         PossibleValue::new(ORACLE).help("a TRANSPORT with delays and faults that are known");
     let game = PossibleValue::new(GAME).help("tables with players, over Styx, WebSocket and Comet");
-    let kinds: Vec<PossibleValue> = echoes.into_iter().chain([game, oracle]).collect();
+    let kinds: Vec<PossibleValue> = echoes.chain([game, oracle]).collect();
     PossibleValuesParser::new(kinds).try_map(|name| match name.as_str() {
         GAME => Ok(Kind::Game),
         ORACLE => Ok(Kind::Oracle),
@@ -478,7 +447,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 }
 
 fn transports() -> impl TypedValueParser<Value = Scheme> {
-    PossibleValuesParser::new(Scheme::ECHOES.map(Scheme::name)).try_map(|name| name.parse())
+    PossibleValuesParser::new(Scheme::echoes().map(Scheme::name)).try_map(|name| name.parse())
 }
 
 impl std::fmt::Display for Kind {

@@ -266,7 +266,8 @@ impl Server {
         let manifest: lab::Manifest =
             toml::from_str(&std::fs::read_to_string(folder.join("subject.toml")).unwrap()).unwrap();
         let is_secure = settings.iter().any(|(name, _)| *name == "WIREBENCH_TLS_CERT");
-        let expected = manifest.speaks.iter().filter(|scheme| is_secure || !lab::is_secure(scheme));
+        let expected =
+            manifest.speaks.iter().filter(|scheme| is_secure || !spec::Scheme::is_secured(scheme));
         let [program, arguments @ ..] = &manifest.start[..] else { panic!("{name}: no start") };
         let is_beside = program.contains('/');
         let beside = folder.join(program);

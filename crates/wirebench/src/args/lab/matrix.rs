@@ -3,7 +3,7 @@
 use super::definition::{Definition, Row, Source, Words};
 use lab::{Role, Subject};
 use record::LeftOut;
-use run::Scheme;
+use spec::{Protocol, Scheme};
 use std::sync::Arc;
 use toml::Spanned;
 use units::Nanos;
@@ -100,8 +100,12 @@ struct Part<'a> {
 impl Making<'_> {
     /// Raw TCP, as our own server answers it and our own client asks.
     fn row_zero(&mut self, load: usize) {
-        let words =
-            self.words(load, Scheme::Tcp, &Words::default(), self.definition.reply.as_ref());
+        let words = self.words(
+            load,
+            Protocol::Tcp.plain(),
+            &Words::default(),
+            self.definition.reply.as_ref(),
+        );
         self.add(
             None,
             load,
@@ -110,7 +114,7 @@ impl Making<'_> {
                 name: String::new(),
                 server: None,
                 client: None,
-                scheme: Scheme::Tcp,
+                scheme: Protocol::Tcp.plain(),
                 words,
                 reply: self.definition.reply.clone(),
                 host: None,
@@ -308,7 +312,7 @@ impl Making<'_> {
         let reply = row.reply.as_ref().or(self.definition.reply.as_ref());
         let has_reply = reply.is_some_and(|reply| !reply.is_empty());
         match &both[0] {
-            None if !Scheme::ECHOES.contains(&scheme) => {
+            None if !scheme.facts().has_echo => {
                 return Err(left(server.name, format!("none of our servers echoes over {scheme}")));
             }
             Some(subject) if has_reply && !subject.manifest.replies => {
@@ -348,7 +352,7 @@ impl Making<'_> {
                 more.extend(["--warm-up".to_owned(), format!("{}ns", WARM_UP.0)]);
             }
         }
-        if scheme.is_secure() {
+        if scheme.tls {
             // The authority of a server that is started here is known without being named.
             more.push("--insecure".to_owned());
         }
@@ -386,8 +390,8 @@ impl Making<'_> {
 
     fn schemes(&self, names: &Spanned<Words>) -> Result<Vec<Scheme>, String> {
         let scheme = |name: &String| {
-            Scheme::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
-                let all = Scheme::ALL.map(|scheme| scheme.name().to_owned()).join(", ");
+            Scheme::named(name).ok_or_else(|| {
+                let all = Scheme::list(Scheme::all());
                 self.source.at(names, format!("no transport is called `{name}`; there are {all}"))
             })
         };
@@ -425,7 +429,7 @@ fn product<'a, 'b>(
 
 /// Whether a scheme knows text from bytes.
 fn is_websocket(scheme: Scheme) -> bool {
-    scheme.plain() == Scheme::WebSocket
+    scheme.protocol == Protocol::WebSocket
 }
 
 /// How many connections there are at a time with these options, as far as they say so.

@@ -2,8 +2,9 @@
 
 use crate::config::Conflict;
 use load::Content;
-use run::{Bots, Scheme};
+use run::Bots;
 use serve::Share;
+use spec::{Carries, Protocol, Scheme};
 use std::path::{Path, PathBuf};
 use units::Nanos;
 use wire::styx::Definition;
@@ -54,7 +55,7 @@ impl Game {
             ("--event-delay", self.event_delay.is_some()),
         ];
         for (option, is_given) in given {
-            if is_given && !scheme.is_game() {
+            if is_given && scheme.facts().carries != Carries::Events {
                 return Err(format!(
                     "{option} means nothing to {scheme}://, only to bots of a game, as in game://127.0.0.1:4123; leave \
                      it out"
@@ -88,8 +89,8 @@ impl Game {
         json: Option<&[u8]>,
     ) -> Result<Option<Content>, String> {
         let Some(file) = &self.codec else { return Ok(None) };
-        let as_text = scheme.plain() == Scheme::WebSocket;
-        if !as_text && scheme.plain() != Scheme::Styx {
+        let as_text = scheme.protocol == Protocol::WebSocket;
+        if !as_text && scheme.protocol != Protocol::Styx {
             return Err(format!(
                 "--codec means nothing to {scheme}://, only to styx://, styx-tls://, ws:// and wss://; leave it out"
             ));
@@ -207,11 +208,12 @@ mod tests {
         std::fs::write(&file, Definition::firebase().to_xml()).unwrap();
         let game = Game { lobby: None, first_player: None, event_delay: None, codec: Some(file) };
         let json = Some(&br#"{"classId":7,"id":5}"#[..]);
-        let packed = game.packet(Scheme::Styx, json).unwrap().unwrap();
+        let packed = game.packet(Protocol::Styx.plain(), json).unwrap().unwrap();
         assert_eq!((packed.payload(), packed.is_text()), (&[7, 0, 0, 0, 5][..], false));
-        let text = game.packet(Scheme::WebSocketSecure, json).unwrap().unwrap();
+        let text = game.packet(Protocol::WebSocket.secured().unwrap(), json).unwrap().unwrap();
         assert_eq!((text.payload(), text.is_text()), (&br#"{"id":5,"classId":7}"#[..], true));
-        let error = game.packet(Scheme::Styx, Some(br#"{"classId":7,"id":"x"}"#)).unwrap_err();
+        let error =
+            game.packet(Protocol::Styx.plain(), Some(br#"{"classId":7,"id":"x"}"#)).unwrap_err();
         assert!(error.starts_with("--payload: ") && error.contains("id"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::values;
 use crate::config::Conflict;
-use run::{Scheme, Url};
+use spec::{Endpoint, Protocol, Scheme};
 use std::path::{Path, PathBuf};
 use wire::tls::{Client, Identity, OptionsError, Trust, Version};
 
@@ -49,17 +49,19 @@ pub(super) const CONFLICTS: &[Conflict] = &[
 
 impl Tls {
     /// How `url` is to be spoken to; `None` where nothing is encrypted.
-    pub(super) fn speak(&self, url: &Url) -> Result<Option<run::Tls>, String> {
+    pub(super) fn speak(&self, url: &Endpoint) -> Result<Option<run::Tls>, String> {
         let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-        let Some(mut tls) = run::Tls::usual(url.scheme, now_unix_s) else {
-            return self.given().map_or(Ok(None), |option| Err(means_nothing(option, url.scheme)));
+        let Some(mut tls) = run::Tls::usual(url.scheme(), now_unix_s) else {
+            return self
+                .given()
+                .map_or(Ok(None), |option| Err(means_nothing(option, url.scheme())));
         };
         let options = &mut tls.options;
         options.versions = self.tls_version.clone();
         options.suites = self.tls_suite.clone();
         options.resumption = self.tls_resumption != Some(values::Resumption::None);
         if !self.alpn.is_empty() {
-            options.alpn = self.protocols(url.scheme)?;
+            options.alpn = self.protocols(url.scheme())?;
         }
         options.identity = self.identity()?;
         options.trust = self.trust()?;
@@ -106,7 +108,7 @@ impl Tls {
     /// What is offered by ALPN.
     fn protocols(&self, scheme: Scheme) -> Result<Vec<String>, String> {
         let is_other = |name: &&String| values::NOT_SPOKEN.contains(&name.as_str());
-        match self.alpn.iter().find(is_other).filter(|_| scheme.has_paths()) {
+        match self.alpn.iter().find(is_other).filter(|_| scheme.facts().path.is_some()) {
             Some(other) => {
                 Err(format!("--alpn {other}: {scheme} is spoken over http/1.1 here; offer that"))
             }
@@ -161,15 +163,18 @@ impl Tls {
 
 /// That nothing is encrypted over `scheme`, and where it would be.
 fn means_nothing(option: &str, scheme: Scheme) -> String {
-    let instead =
-        scheme.secure().map_or_else(String::new, |secure| format!(", or take {secure}://"));
+    let instead = scheme
+        .protocol
+        .secured()
+        .map_or_else(String::new, |secure| format!(", or take {secure}://"));
     format!("{option} means nothing to {scheme}://, which is not encrypted; leave it out{instead}")
 }
 
 /// What is in a file of --ca, which has to be certificates.
 fn authority(path: &Path) -> Result<Vec<u8>, String> {
     let pem = values::pem("--ca", path)?;
-    let mut usual = run::Tls::usual(Scheme::Tls, 0).expect("it is inside TLS");
+    let mut usual = run::Tls::usual(Scheme { protocol: Protocol::Tcp, tls: true }, 0)
+        .expect("it is inside TLS");
     usual.options.trust = Trust::Authorities { pem: vec![pem.clone()], der: Vec::new() };
     let alone = Client::new(&usual.options, "localhost");
     alone.map(|_| pem).map_err(|error| format!("--ca {}: {error}", path.display()))

@@ -8,11 +8,11 @@ use crate::exit::Failure;
 use crate::terminal::Terminal;
 use engine::epoll::Epoll;
 use engine::{Address, Engine, Sharing};
-use run::Scheme;
 use serve::game::world::{self, Flood};
 use serve::game::{
     COMET_PATH, Door, GameServer, Options, Packing, SOCKET_PATH, SessionCounts, Totals,
 };
+use spec::{Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -92,10 +92,10 @@ impl Game {
             got.map_err(|error| super::cannot_listen(address, error))
         };
         let (binary, web) = (listen(&binary)?, listen(&web)?);
-        let schemes = if self.tls { SECURE } else { PLAIN };
         let places = [(&binary, ""), (&web, SOCKET_PATH), (&web, COMET_PATH)];
-        let ready: String = schemes
-            .iter()
+        let ready: String = DOORS
+            .map(|protocol| Scheme { protocol, tls: self.tls })
+            .into_iter()
             .zip(places)
             .map(|(scheme, (address, path))| format!("ready {scheme}://{address}{path}\n"))
             .collect();
@@ -297,8 +297,5 @@ fn at_most(text: &str, max: u32) -> Result<NonZeroU32, String> {
     Ok(count)
 }
 
-/// The schemes of the three protocols, in the order in which they are printed.
-const PLAIN: [Scheme; 3] = [Scheme::Game, Scheme::GameWebSocket, Scheme::GameComet];
-
-/// The same schemes inside TLS.
-const SECURE: [Scheme; 3] = [Scheme::GameTls, Scheme::GameWebSocketSecure, Scheme::GameCometTls];
+/// The protocols of its three ways in, in the order in which they are printed.
+const DOORS: [Protocol; 3] = [Protocol::Game, Protocol::GameWebSocket, Protocol::GameComet];

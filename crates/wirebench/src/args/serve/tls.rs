@@ -4,8 +4,8 @@ use crate::args::values;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use engine::Address;
-use run::Scheme;
 use serve::certificates::{Authority, DAYS_MAX, KeyType, Leaf, Name, Usage, Validity, local_names};
+use spec::{Protocol, Scheme};
 use std::path::{Path, PathBuf};
 use wire::tls::{Identity, OptionsError, ServerOptions, Version};
 
@@ -63,22 +63,17 @@ impl Tls {
         scheme: Scheme,
         listen: &Address,
     ) -> Result<Option<Secure>, Failure> {
-        if let Some(option) = self.given().filter(|_| !scheme.is_secure()) {
-            let names: Vec<&str> = Scheme::ECHOES
-                .into_iter()
-                .filter(|scheme| scheme.is_secure())
-                .map(Scheme::name)
-                .collect();
-            let cure = if scheme == Scheme::Game {
+        if let Some(option) = self.given().filter(|_| !scheme.tls) {
+            let cure = if scheme.protocol == Protocol::Game {
                 "add --tls".to_owned()
             } else {
-                format!("use one of {}", names.join(", "))
+                format!("use one of {}", Scheme::list(Scheme::echoes().filter(|scheme| scheme.tls)))
             };
             return Err(Failure::usage(format!(
                 "{option} means nothing to {scheme}, which does not use TLS; leave it out, or {cure}"
             )));
         }
-        if !scheme.is_secure() {
+        if !scheme.tls {
             return Ok(None);
         }
         let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
@@ -186,7 +181,8 @@ impl Tls {
 
     /// The protocols that the server accepts by ALPN.
     fn protocols(&self, scheme: Scheme) -> Result<Vec<String>, String> {
-        let is_http = matches!(scheme.plain(), Scheme::Game | Scheme::Http | Scheme::WebSocket);
+        // Of the ways into a game two are over HTTP.
+        let is_http = scheme.protocol == Protocol::Game || scheme.facts().path.is_some();
         if let Some(other) =
             self.alpn.iter().find(|name| is_http && values::NOT_SPOKEN.contains(&name.as_str()))
         {

@@ -1,12 +1,12 @@
 //! Whether a subject does what it is to be timed at: started as a lab starts it, asked, and ended.
 
 use crate::args::footprint::Scratch;
-use lab::{Home, Launch, Role, Server, ServerSettings, Subject, TlsFiles, is_secure};
+use lab::{Home, Launch, Role, Server, ServerSettings, Subject, TlsFiles};
 use run::verify::{
     Check, ClientQuestions, Extent, Outcome, ServerQuestions, verify_client, verify_server,
 };
-use run::{Scheme, Url};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
+use spec::{Endpoint, Scheme};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ impl<'a> Asking<'a> {
     /// A server, in all that it speaks.
     fn server(&self, reply: Option<&str>) -> Vec<Check> {
         let speaks = &self.subject.manifest.speaks;
-        let tls = speaks.iter().any(|scheme| is_secure(scheme)).then(|| TlsFiles {
+        let tls = speaks.iter().any(|scheme| Scheme::is_secured(scheme)).then(|| TlsFiles {
             certificate: self.scratch.0.join(CERTIFICATE),
             key: self.scratch.0.join(KEY),
         });
@@ -123,7 +123,7 @@ impl<'a> Asking<'a> {
     fn client(&self) -> Vec<Check> {
         let mut checks = Vec::new();
         for name in &self.subject.manifest.speaks {
-            let Some(scheme) = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name) else {
+            let Some(scheme) = Scheme::named(name) else {
                 checks.push(failed(name, "no client can be asked for that".to_owned()));
                 continue;
             };
@@ -143,13 +143,13 @@ impl<'a> Asking<'a> {
     /// What a server says over one of its schemes.
     fn ask(&self, server: &Server, scheme: &str, reply: Option<&str>) -> Vec<Check> {
         let url = server.url(scheme).unwrap_or_default();
-        let url: Url = match url.parse() {
+        let url: Endpoint = match url.parse() {
             Ok(url) => url,
             Err(error) => return vec![failed(scheme, format!("{url}: {error}"))],
         };
         let questions = ServerQuestions {
             url: &url,
-            authority_pem: is_secure(scheme).then_some(&self.authority_pem[..]),
+            authority_pem: Scheme::is_secured(scheme).then_some(&self.authority_pem[..]),
             limits: &self.subject.manifest.limits,
             reply: reply.map(str::as_bytes),
             extent: Extent::Full,

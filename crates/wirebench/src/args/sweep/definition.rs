@@ -4,7 +4,8 @@ use super::objective::objective;
 use super::{factor, load, repeats};
 use crate::args::values;
 use record::SweepOf;
-use run::{Embedded, Objective, Scheme};
+use run::{Embedded, Objective};
+use spec::{Protocol, Scheme};
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU32;
@@ -146,7 +147,7 @@ fn line(value: Value) -> Result<Line, String> {
     match (url, serve) {
         (Some(url), None) if options.is_empty() => Ok(Line { name, url, embedded: None, run }),
         (None, Some(serve)) => {
-            let scheme = Scheme::ALL.into_iter().find(|scheme| scheme.name() == serve);
+            let scheme = Scheme::named(&serve);
             let scheme = scheme.ok_or_else(|| format!("{name}: nothing is called `{serve}`"))?;
             // Once in the life of the program, for as long as it lives.
             let options: &'static [&'static str] = options
@@ -154,7 +155,7 @@ fn line(value: Value) -> Result<Line, String> {
                 .map(|option| &*option.leak())
                 .collect::<Vec<&'static str>>()
                 .leak();
-            let place = if scheme == Scheme::Unix { "/nowhere" } else { "127.0.0.1:1" };
+            let place = if scheme.protocol == Protocol::Unix { "/nowhere" } else { "127.0.0.1:1" };
             let url = format!("{serve}://{place}");
             Ok(Line { name, url, embedded: Some(Embedded { scheme, options }), run })
         }
@@ -231,7 +232,8 @@ mod tests {
             ("p99 < 50ms", &["--lobby", "10%"].map(str::to_owned)[..])
         );
         assert_eq!(quick, Some(Knobs { repeats: Some(1), ..Knobs::default() }));
-        let embedded = Embedded { scheme: Scheme::WebSocket, options: &["--threads", "2"] };
+        let embedded =
+            Embedded { scheme: Protocol::WebSocket.plain(), options: &["--threads", "2"] };
         assert_eq!((lines[0].embedded, &lines[0].url[..]), (Some(embedded), "ws://127.0.0.1:1"));
         assert_eq!(
             (lines[1].embedded, lines[1].run.len(), &lines[1].url[..]),

@@ -1,0 +1,345 @@
+//! The protocols, with everything about each of them that is not code: one row for each in [`PROTOCOLS`].
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A protocol, without TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// Bytes without framing over TCP.
+    Tcp,
+    /// Messages with a 32-bit length before them, over TCP.
+    TcpFramed,
+    /// Bytes without framing over a Unix socket.
+    Unix,
+    /// WebSocket (RFC 6455).
+    WebSocket,
+    /// HTTP/1.1.
+    Http,
+    /// Frames of the Firebase game server, with any packets in them.
+    Styx,
+    /// SockJS over WebSocket.
+    SockJs,
+    /// Socket.IO over WebSocket.
+    SocketIo,
+    /// The game server's binary packets over TCP.
+    Game,
+    /// The game server's packets as JSON over WebSocket.
+    GameWebSocket,
+    /// The game server's packets as JSON over Comet: Bayeux long polling.
+    GameComet,
+}
+
+/// The facts about one protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The protocol that this row is about.
+    pub protocol: Protocol,
+    /// The scheme of its URLs without TLS.
+    pub name: &'static str,
+    /// The scheme of its URLs inside TLS; `None` if it is never inside TLS.
+    pub secured: Option<&'static str>,
+    /// The port of a URL that names none, without TLS; `None` if every URL has to name one.
+    pub port: Option<u16>,
+    /// The port of a URL that names none, inside TLS.
+    pub secured_port: Option<u16>,
+    /// The path of a URL that names none; `None` if its URLs have no path. Protocols with paths open with a request of
+    /// HTTP, so they have header fields and speak `http/1.1` in ALPN.
+    pub path: Option<&'static str>,
+    /// The kind of messages that it carries.
+    pub carries: Carries,
+    /// The length in bytes of the shortest message that the other end can see.
+    pub message_min: usize,
+    /// The sockets that one connection takes.
+    pub sockets: u64,
+    /// True for WebSocket and for everything that travels over it.
+    pub over_websocket: bool,
+    /// True if wirebench has a server of it that sends every message back.
+    pub has_echo: bool,
+    /// True if a subject's manifest may name it.
+    pub has_subjects: bool,
+    /// A description for lists, without TLS.
+    pub about: &'static str,
+}
+
+/// The kind of messages that a protocol carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Messages that are binary.
+    Binary,
+    /// Messages each of which is binary or text.
+    BinaryOrText,
+    /// Bytes without ends: whoever reads them has to know how long a message is.
+    Bytes,
+    /// Events of a game. The protocol makes and checks them.
+    Events,
+    /// Requests, each with one response, and one at a time on a connection.
+    Requests,
+    /// Messages that are text.
+    Text,
+}
+
+/// A row for each protocol, in the order in which they are listed to people.
+#[rustfmt::skip]
+pub static PROTOCOLS: [Facts; 11] = [
+    Facts {
+        protocol: Protocol::Tcp, name: "tcp", secured: Some("tls"), carries: Carries::Bytes, message_min: 1,
+        has_echo: true, has_subjects: true,
+        about: "bytes without framing", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::TcpFramed, name: "tcp-framed", secured: Some("tls-framed"),
+        has_echo: true, has_subjects: true,
+        about: "messages with a 32-bit length before them", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::Unix, name: "unix", carries: Carries::Bytes, message_min: 1,
+        has_echo: true,
+        about: "bytes without framing, over a Unix socket", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::WebSocket, name: "ws", secured: Some("wss"), carries: Carries::BinaryOrText,
+        over_websocket: true, has_echo: true, has_subjects: true,
+        about: "WebSocket, binary and text", ..WEB
+    },
+    Facts {
+        protocol: Protocol::Http, name: "http", secured: Some("https"), carries: Carries::Requests,
+        has_echo: true, has_subjects: true,
+        about: "HTTP/1.1: the body of each request comes back", ..WEB
+    },
+    Facts {
+        protocol: Protocol::Styx, name: "styx", secured: Some("styx-tls"), message_min: 1,
+        has_echo: true,
+        about: "frames of Styx, of the Firebase game server; their packets are not read", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::SockJs, name: "sockjs", secured: Some("sockjss"), carries: Carries::Text,
+        over_websocket: true, has_subjects: true,
+        about: "SockJS over WebSocket", ..WEB
+    },
+    Facts {
+        protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text,
+        over_websocket: true, has_subjects: true,
+        about: "Socket.IO over WebSocket", ..WEB
+    },
+    Facts {
+        protocol: Protocol::Game, name: "game", secured: Some("game-tls"), carries: Carries::Events,
+        port: Some(4123), secured_port: Some(4123),
+        about: "a game server's binary packets", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::GameWebSocket, name: "game-ws", secured: Some("game-wss"), carries: Carries::Events,
+        path: Some("/socket"), over_websocket: true,
+        about: "a game server's packets over WebSocket", ..WEB
+    },
+    Facts {
+        protocol: Protocol::GameComet, name: "game-comet", secured: Some("game-comet-tls"), carries: Carries::Events,
+        path: Some("/cometd"), sockets: 2,
+        about: "a game server's packets over Comet", ..WEB
+    },
+];
+
+/// The facts of a protocol directly over TCP, where its row says nothing else.
+const USUAL: Facts = Facts {
+    protocol: Protocol::Tcp,
+    name: "",
+    secured: None,
+    port: None,
+    secured_port: None,
+    path: None,
+    carries: Carries::Binary,
+    message_min: 0,
+    sockets: 1,
+    over_websocket: false,
+    has_echo: false,
+    has_subjects: false,
+    about: "",
+};
+
+/// The facts of a protocol that opens with a request of HTTP, where its row says nothing else.
+const WEB: Facts = Facts { port: Some(80), secured_port: Some(443), path: Some("/"), ..USUAL };
+
+impl Protocol {
+    /// Its row in [`PROTOCOLS`].
+    pub const fn facts(self) -> &'static Facts {
+        &PROTOCOLS[self as usize]
+    }
+
+    /// Its scheme without TLS.
+    pub const fn plain(self) -> Scheme {
+        Scheme { protocol: self, tls: false }
+    }
+
+    /// Its scheme inside TLS; `None` if it is never inside TLS.
+    pub const fn secured(self) -> Option<Scheme> {
+        match self.facts().secured {
+            Some(_) => Some(Scheme { protocol: self, tls: true }),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.facts().name)
+    }
+}
+
+impl Carries {
+    /// True if messages of text can be sent.
+    pub const fn has_text(self) -> bool {
+        matches!(self, Self::BinaryOrText | Self::Text)
+    }
+}
+
+/// A protocol with or without TLS: what stands before the colon of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scheme {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// True inside TLS.
+    pub tls: bool,
+}
+
+impl Scheme {
+    /// Every scheme, in the order of [`PROTOCOLS`].
+    pub fn all() -> impl Iterator<Item = Self> {
+        let both = |row: &'static Facts| [Some(row.protocol.plain()), row.protocol.secured()];
+        PROTOCOLS.iter().flat_map(both).flatten()
+    }
+
+    /// The schemes of our own servers that send every message back, in the same order.
+    pub fn echoes() -> impl Iterator<Item = Self> {
+        Self::all().filter(|scheme| scheme.facts().has_echo)
+    }
+
+    /// The schemes that a subject's manifest may name, in the same order.
+    pub fn subjects() -> impl Iterator<Item = Self> {
+        Self::all().filter(|scheme| scheme.facts().has_subjects)
+    }
+
+    /// True if `name` is a scheme inside TLS.
+    pub fn is_secured(name: &str) -> bool {
+        Self::named(name).is_some_and(|scheme| scheme.tls)
+    }
+
+    /// The names of `schemes`, with commas between them.
+    pub fn list(schemes: impl Iterator<Item = Self>) -> String {
+        schemes.map(Self::name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The scheme that is written exactly as `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|scheme| scheme.name() == name)
+    }
+
+    /// The row of its protocol in [`PROTOCOLS`].
+    pub const fn facts(self) -> &'static Facts {
+        self.protocol.facts()
+    }
+
+    /// Its name, as it stands before the colon of a URL.
+    pub const fn name(self) -> &'static str {
+        match (self.tls, self.facts().secured) {
+            (true, Some(secured)) => secured,
+            (true, None) | (false, _) => self.facts().name,
+        }
+    }
+
+    /// The port of a URL that names none; `None` if every URL has to name one.
+    pub const fn port(self) -> Option<u16> {
+        if self.tls { self.facts().secured_port } else { self.facts().port }
+    }
+
+    /// The protocol that a client of it offers, and a server of it accepts, in TLS's handshake (ALPN), unless told
+    /// otherwise.
+    pub fn alpn(self) -> Vec<String> {
+        self.facts().path.map(|_| "http/1.1".to_owned()).into_iter().collect()
+    }
+
+    /// The scheme whose name is almost `text`.
+    fn near(text: &str) -> Option<Self> {
+        let text = text.to_ascii_lowercase();
+        let distance = |scheme: &Self| strsim::damerau_levenshtein(&text, scheme.name());
+        let near = Self::all().min_by_key(distance)?;
+        (distance(&near) <= TYPOS_MAX.min(near.name().len() - 1)).then_some(near)
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = SchemeError;
+
+    /// Reads a name in whatever case.
+    fn from_str(text: &str) -> Result<Self, SchemeError> {
+        let found = Self::all().find(|scheme| scheme.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| SchemeError { scheme: super::shown(text), near: Self::near(text) })
+    }
+}
+
+/// A name that is no scheme.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scheme `{scheme}`; known are {}{}", Scheme::list(Scheme::all()), near_text(*near))]
+pub struct SchemeError {
+    /// The name, escaped and cut to a length that fits a line.
+    pub scheme: String,
+    /// The scheme that was probably meant.
+    pub near: Option<Scheme>,
+}
+
+fn near_text(near: Option<Scheme>) -> String {
+    near.map_or_else(String::new, |scheme| format!("; did you mean `{scheme}`?"))
+}
+
+/// The largest number of typing errors in a name that is still recognised.
+const TYPOS_MAX: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protocol_has_the_row_of_its_number() {
+        for (number, row) in PROTOCOLS.iter().enumerate() {
+            assert_eq!(row.protocol as usize, number, "{row:?}");
+            assert_eq!(row.protocol.facts(), row);
+            assert!(!row.name.is_empty() && !row.about.is_empty() && row.sockets > 0, "{row:?}");
+            assert_eq!(row.over_websocket && row.path.is_none(), false, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn every_name_means_one_scheme() {
+        for scheme in Scheme::all() {
+            let same = Scheme::all().filter(|other| other.name() == scheme.name());
+            assert_eq!(same.count(), 1, "{scheme}");
+            assert_eq!(Scheme::named(scheme.name()), Some(scheme));
+            assert_eq!(scheme.name().to_ascii_uppercase().parse(), Ok(scheme));
+        }
+    }
+
+    #[test]
+    fn subjects_speak_what_is_no_protocol_of_ours() {
+        let plain = Scheme::subjects().filter(|scheme| !scheme.tls).map(Scheme::name);
+        let expected = ["tcp", "tcp-framed", "ws", "http", "sockjs", "socketio"];
+        assert_eq!(plain.collect::<Vec<_>>(), expected);
+        let secured = Scheme::subjects().filter(|scheme| Scheme::is_secured(scheme.name()));
+        assert_eq!(secured.count(), expected.len());
+    }
+
+    #[test]
+    fn every_protocol_but_unix_has_a_scheme_inside_tls() {
+        for row in &PROTOCOLS {
+            let secured = row.protocol.secured();
+            assert_eq!(secured.is_none(), row.protocol == Protocol::Unix, "{row:?}");
+            let is_right = |secured: Scheme| secured.tls && secured.name() != row.name;
+            assert!(secured.is_none_or(is_right), "{row:?}");
+            assert_eq!(row.protocol.plain().name(), row.name);
+        }
+    }
+}
