@@ -2,13 +2,12 @@
 
 use crate::collect::Place;
 use load::{PayloadKind, Stop, Workload};
-use serve::Share;
 use spec::{Endpoint, Scheme};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Nanos, Random};
+use units::{Bytes, Nanos, Random, Share};
 use wire::game::Seat;
 use wire::tls::{ClientOptions, Trust};
 use wire::websocket::deflate;

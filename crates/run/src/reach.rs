@@ -183,7 +183,7 @@ fn bots(asked: &plan::Bots, packets: Packets) -> Arc<drive::Bots> {
     Arc::new(drive::Bots {
         packets,
         first_player: asked.first_player,
-        lobby_millionths: asked.lobby.parts_per_million(),
+        lobby_millionths: asked.lobby.millionths(),
         operator: asked.operator,
         seat: asked.seat,
     })

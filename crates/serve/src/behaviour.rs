@@ -8,7 +8,7 @@ use crate::Speaks;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
-use units::{Nanos, ParseError, Random, Rate};
+use units::{Nanos, ParseError, Rate, Share};
 
 /// The behaviour of a server. The default is an echo without delays and faults.
 ///
@@ -77,10 +77,6 @@ pub struct Stall {
     pub after: Nanos,
 }
 
-/// A share of all messages, in parts per million. Read as `1%` or `0.01%`, from `0%` to `100%`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(u32);
-
 impl Default for Behaviour {
     fn default() -> Self {
         Self {
@@ -118,33 +114,6 @@ impl Behaviour {
             | Speaks::Styx(_)
             | Speaks::WebSocket(..) => Ok(()),
         }
-    }
-}
-
-impl Share {
-    /// None at all.
-    pub const NONE: Self = Self(0);
-    /// All.
-    pub const ALL: Self = Self(MILLION);
-
-    /// A share of so many in a million; `None` if that is more than all.
-    pub const fn per_million(parts: u32) -> Option<Self> {
-        if parts <= MILLION { Some(Self(parts)) } else { None }
-    }
-
-    /// The share in parts per million.
-    pub const fn parts_per_million(self) -> u32 {
-        self.0
-    }
-
-    /// From 0 to 1.
-    pub(crate) fn fraction(self) -> f64 {
-        f64::from(self.0) / f64::from(MILLION)
-    }
-
-    /// Draws whether the next one is among them.
-    pub(crate) fn draw(self, random: &mut Random) -> bool {
-        random.below(MILLION as usize) < self.0 as usize
     }
 }
 
@@ -193,33 +162,9 @@ pub enum BehaviourError {
         /// The text that was given.
         text: String,
     },
-    /// A time cannot be read.
+    /// A time or a share cannot be read.
     #[error(transparent)]
-    Time(#[from] ParseError),
-    /// It is no number with a `%`.
-    #[error("`{text}` is no percentage; as in `1%` or `0.01%`")]
-    NoPercentage {
-        /// The text that was given.
-        text: String,
-    },
-    /// Parts per million are the finest.
-    #[error("`{text}` is too fine; at most four decimals are read")]
-    ShareTooFine {
-        /// The text that was given.
-        text: String,
-    },
-    /// It is more than there are.
-    #[error("`{text}` is more than all; at most 100% are possible")]
-    ShareTooLarge {
-        /// The text that was given.
-        text: String,
-    },
-    /// It is less than none.
-    #[error("`{text}` is negative; at least 0% are possible")]
-    ShareNegative {
-        /// The text that was given.
-        text: String,
-    },
+    Quantity(#[from] ParseError),
     /// A stall takes time.
     #[error("`{text}` is a stall of no time at all; as in `2s@5s`")]
     StallOfNoTime {
@@ -311,52 +256,10 @@ impl fmt::Display for Stall {
     }
 }
 
-impl FromStr for Share {
-    type Err = BehaviourError;
-
-    fn from_str(text: &str) -> Result<Self, BehaviourError> {
-        let no_percentage = || BehaviourError::NoPercentage { text: text.to_owned() };
-        let number = text.trim().strip_suffix('%').ok_or_else(no_percentage)?.trim_end();
-        if number.starts_with('-') {
-            return Err(BehaviourError::ShareNegative { text: text.to_owned() });
-        }
-        let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
-        let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if [whole, decimals].iter().any(|part| part.is_empty() || !are_digits(part)) {
-            return Err(no_percentage());
-        }
-        let decimals = decimals.trim_end_matches('0');
-        if decimals.len() > DECIMALS_MAX {
-            return Err(BehaviourError::ShareTooFine { text: text.to_owned() });
-        }
-        // Padded with zeros, both are digits alone: all that can be wrong is that they are too many.
-        let parts = format!("{whole}{decimals:0<DECIMALS_MAX$}").parse().ok();
-        parts
-            .and_then(Self::per_million)
-            .ok_or_else(|| BehaviourError::ShareTooLarge { text: text.to_owned() })
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, decimals) = (self.0 / PERCENT, self.0 % PERCENT);
-        let decimals = format!("{decimals:0>DECIMALS_MAX$}");
-        match decimals.trim_end_matches('0') {
-            "" => write!(f, "{whole}%"),
-            decimals => write!(f, "{whole}.{decimals}%"),
-        }
-    }
-}
-
 /// In the form in which it is read again.
 fn exactly(time: Nanos) -> String {
     format!("{time:#}").replace(' ', "")
 }
-
-const MILLION: u32 = 1_000_000;
-const PERCENT: u32 = MILLION / 100;
-/// The digits of a percentage behind the point; `PERCENT` is ten to the power of it.
-const DECIMALS_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -413,39 +316,5 @@ mod tests {
         for (text, expected) in table {
             check::<Stall>(text, expected);
         }
-    }
-
-    #[test]
-    fn shares_are_read_and_shown() {
-        #[rustfmt::skip]
-        let table = [
-            ("0%",          Ok("0%")),
-            ("1%",          Ok("1%")),
-            ("12.5 %",      Ok("12.5%")),
-            ("0.0001%",     Ok("0.0001%")),
-            ("0.01000000%", Ok("0.01%")),
-            ("100%",        Ok("100%")),
-            ("100.0001%",   Err("`100.0001%` is more than all; at most 100% are possible")),
-            ("99999999999999%", Err("`99999999999999%` is more than all; at most 100% are possible")),
-            ("0.00001%",    Err("`0.00001%` is too fine; at most four decimals are read")),
-            ("-1%",         Err("`-1%` is negative; at least 0% are possible")),
-            ("0.01",        Err("`0.01` is no percentage; as in `1%` or `0.01%`")),
-            ("%",           Err("`%` is no percentage; as in `1%` or `0.01%`")),
-            (".5%",         Err("`.5%` is no percentage; as in `1%` or `0.01%`")),
-            ("1e1%",        Err("`1e1%` is no percentage; as in `1%` or `0.01%`")),
-        ];
-        for (text, expected) in table {
-            check::<Share>(text, expected);
-        }
-    }
-
-    #[test]
-    fn a_share_is_drawn_as_often_as_it_says() {
-        let mut random = Random::new(3);
-        let one_percent: Share = "1%".parse().unwrap();
-        let hits = (0..100_000).filter(|_| one_percent.draw(&mut random)).count();
-        assert!((900..1100).contains(&hits), "{hits}"); // Three standard deviations of 31 are 94.
-        assert!((0..1000).all(|_| Share::ALL.draw(&mut random)));
-        assert!(!(0..1000).any(|_| Share::NONE.draw(&mut random)));
     }
 }

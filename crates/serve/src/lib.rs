@@ -14,7 +14,7 @@ pub mod game;
 mod oracle;
 mod peers;
 
-pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Share, Stall};
+pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Stall};
 pub use oracle::Oracle;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};

@@ -6,8 +6,9 @@ use drive::{ConnectionCounts, Counts, ErrorClass, Identity};
 use engine::Engine;
 use engine::sim::Sim;
 use load::{Content, Header};
-use serve::{Behaviour, Faults, Share};
+use serve::{Behaviour, Faults};
 use units::Nanos;
+use units::Share;
 
 #[test]
 fn what_an_oracle_does_to_replies_is_counted_exactly() {

@@ -114,12 +114,12 @@ fn a_server_that_is_wrong_in_one_way_is_named() {
         change(&mut behaviour);
         Answers::Oracle(behaviour)
     };
-    let all = serve::Share::ALL;
+    let all = units::Share::ALL;
     assert_eq!(all, "100%".parse().unwrap());
     #[rustfmt::skip]
     let table = [
-        (behaviour(|it| it.corrupt = serve::Share::ALL), "echo of 1 bytes, binary: the reply differs from byte 0 on"),
-        (behaviour(|it| it.duplicate = serve::Share::ALL), "echo of 1 bytes, text: a reply of 0 bytes, 1 expected"),
+        (behaviour(|it| it.corrupt = units::Share::ALL), "echo of 1 bytes, binary: the reply differs from byte 0 on"),
+        (behaviour(|it| it.duplicate = units::Share::ALL), "echo of 1 bytes, text: a reply of 0 bytes, 1 expected"),
         (behaviour(|it| it.close_after = std::num::NonZeroU64::new(1)), "echo of 1 bytes, text: "),
     ];
     for (answers, expected) in table {

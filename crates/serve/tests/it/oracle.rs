@@ -4,11 +4,11 @@ use crate::asking::{Asking, BEGIN, Counted, Heard, Speech};
 use crate::world::{HANDSHAKE, SWITCHED};
 use crate::world::{Talking, World, frame, framed, http, ms, raw_messages, websocket};
 use engine::sim::{Outcome, Party};
-use serve::{Behaviour, Faults, MisfitError, Oracle, Share, Speaks};
+use serve::{Behaviour, Faults, MisfitError, Oracle, Speaks};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::{Instant, Nanos, Rate};
+use units::{Instant, Nanos, Rate, Share};
 
 #[test]
 fn a_fixed_delay_is_exact_and_said_in_band() {

@@ -3,10 +3,9 @@
 use crate::config::Conflict;
 use load::Content;
 use run::Bots;
-use serve::Share;
 use spec::{Carries, Protocol, Scheme};
 use std::path::{Path, PathBuf};
-use units::Nanos;
+use units::{Nanos, Share};
 use wire::styx::Definition;
 use wire::styx::load_test::LoadRequest;
 

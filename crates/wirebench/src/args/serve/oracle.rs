@@ -1,8 +1,9 @@
 //! The options of `wirebench serve oracle`: delays, stalls and faults of known size.
 
 use crate::args::values;
-use serve::{Behaviour, Delay, Share, Stall};
+use serve::{Behaviour, Delay, Stall};
 use std::num::NonZeroU64;
+use units::Share;
 use units::{Bytes, Rate};
 
 /// The behaviour of the oracle; an option that is not given changes nothing.
