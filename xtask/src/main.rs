@@ -11,6 +11,7 @@
 
 mod bench;
 mod check;
+mod files;
 mod front_end;
 mod fuzz;
 mod mutants;

@@ -1,59 +1,49 @@
 //! A copy of the workspace, in which files are changed.
 
+use crate::files::{self, Uncommitted};
 use crate::shell;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A copy of the workspace as it is now, and where it is built.
+/// A copy of the workspace as it is now.
 pub(super) struct Tree {
     top: PathBuf,
 }
 
 impl Tree {
-    /// Copies every file that git knows or would know. What is there already stays untouched if it is the same, so
-    /// that cargo does not compile it again.
-    pub(super) fn copy(top: &Path) -> Result<Self> {
+    /// Copies every file that git knows or would know; `change` is given the path and the text of each, and gives back
+    /// the text to be written. A file that is there already stays untouched if it is the same, so that cargo does not
+    /// compile it again.
+    pub(super) fn copy(top: &Path, change: impl Fn(&str, &str) -> Result<String>) -> Result<Self> {
         let tree = Self { top: top.to_owned() };
-        let mut list = shell::command("git");
-        // A clone of another user, as in a container, is still ours to read.
-        list.args(["-c", "safe.directory=*", "ls-files", "-z"]);
-        list.args(["--cached", "--others", "--exclude-standard"]);
-        let listed = shell::output(&mut list)?;
-        let wanted: BTreeSet<&str> = listed.split_terminator('\0').collect();
+        fs::create_dir_all(top).with_context(|| format!("cannot make {}", top.display()))?;
+        let wanted = files::list(Uncommitted::Included)?;
         for path in &wanted {
             // A file that was deleted but is not committed yet is in the list all the same.
-            if let Ok(content) = fs::read(shell::root().join(path)) {
-                tree.write_bytes(path, &content)?;
-            } else if tree.folder().join(path).exists() {
-                fs::remove_file(tree.folder().join(path))?;
+            let Ok(content) = fs::read(shell::root().join(path)) else {
+                if tree.top.join(path).exists() {
+                    fs::remove_file(tree.top.join(path))?;
+                }
+                continue;
+            };
+            match std::str::from_utf8(&content) {
+                Ok(text) => tree.write(path, change(path, text)?.as_bytes())?,
+                Err(_) => tree.write(path, &content)?,
             }
         }
-        remove_others(&tree.folder(), &tree.folder(), &wanted)?;
+        remove_others(&tree.top, &tree.top, &wanted)?;
         Ok(tree)
     }
 
     /// Where the copy is.
-    pub(super) fn folder(&self) -> PathBuf {
-        self.top.join("tree")
+    pub(super) fn folder(&self) -> &Path {
+        &self.top
     }
 
-    /// Where it is built.
-    pub(super) fn build(&self) -> PathBuf {
-        self.top.join("build")
-    }
-
-    pub(super) fn read(&self, path: &str) -> Result<String> {
-        fs::read_to_string(self.folder().join(path)).with_context(|| format!("cannot read {path}"))
-    }
-
-    pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
-        self.write_bytes(path, text.as_bytes())
-    }
-
-    fn write_bytes(&self, path: &str, content: &[u8]) -> Result<()> {
-        let file = self.folder().join(path);
+    fn write(&self, path: &str, content: &[u8]) -> Result<()> {
+        let file = self.top.join(path);
         if fs::read(&file).is_ok_and(|known| known == content) {
             return Ok(());
         }
@@ -63,7 +53,7 @@ impl Tree {
 }
 
 /// Removes files that are not in the list: a module that was moved away would be compiled still.
-fn remove_others(top: &Path, folder: &Path, wanted: &BTreeSet<&str>) -> Result<()> {
+fn remove_others(top: &Path, folder: &Path, wanted: &BTreeSet<String>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
