@@ -1,16 +1,22 @@
 //! `cargo xtask tidy`: what a tool can check without judgement, and rustfmt and clippy do not.
 //!
 //! Every rule takes text and gives back [`Complaint`]s, so each is tested without a file. Only files that git knows
-//! are read.
+//! are read; in an archive of the sources, all.
 
 mod arrows;
+mod circles;
+mod code;
+mod language;
 mod purity;
+mod ratchet;
 mod text;
 
+use crate::files::{self, Uncommitted};
 use crate::shell;
 use anyhow::{Result, bail};
+use ratchet::{Rule, Slip};
 use std::collections::BTreeSet;
-use std::fs;
+use std::{fmt, fs};
 
 /// A file of the repository.
 struct File {
@@ -31,8 +37,8 @@ struct Complaint {
 /// Checks the repository and prints every complaint.
 pub(crate) fn run() -> Result<()> {
     let complaints = complaints(&files()?);
-    for Complaint { path, line, what } in &complaints {
-        eprintln!("{path}:{line}: {what}");
+    for complaint in &complaints {
+        eprintln!("{complaint}");
     }
     match complaints.len() {
         0 => Ok(()),
@@ -47,22 +53,30 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
         all.extend(purity::check(file));
         all.extend(text::check(file, &paths));
     }
+    let slips = |of: fn(&File) -> Vec<Slip>| files.iter().flat_map(of).collect();
+    all.extend(ratchet::check(Rule::Circles, circles::check(files)));
+    all.extend(ratchet::check(Rule::Environment, slips(purity::reads_environment)));
+    all.extend(ratchet::check(Rule::Questions, slips(language::check)));
+    all.extend(ratchet::check(Rule::Sleeps, slips(purity::sleeps)));
     all
 }
 
-/// The files that git knows and that are text.
+/// The files of the repository that are text.
 fn files() -> Result<Vec<File>> {
-    let mut list = shell::command("git");
-    // A clone of another user, as in a container, is still ours to read.
-    list.args(["-c", "safe.directory=*", "ls-files", "-z"]);
     let mut files = Vec::new();
-    for path in shell::output(&mut list)?.split_terminator('\0') {
+    for path in files::list(Uncommitted::LeftOut)? {
         // A file that was deleted but is not committed yet, or one that is no text, has nothing to be read.
-        if let Ok(text) = fs::read_to_string(shell::root().join(path)) {
-            files.push(File { path: path.to_owned(), text });
+        if let Ok(text) = fs::read_to_string(shell::root().join(&path)) {
+            files.push(File { path, text });
         }
     }
     Ok(files)
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.what)
+    }
 }
 
 impl File {

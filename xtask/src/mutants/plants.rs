@@ -189,8 +189,8 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
         changes: &[Change {
-            place: "Due { at: «rate.due(index)», connection: self.turn }",
-            bug: "Nanos(index.saturating_mul(rate.due(1).0))",
+            place: "Due { at: «curve.due(index)», connection: self.turn }",
+            bug: "Nanos(index.saturating_mul(curve.due(1).0))",
         }],
     },
     Plant {

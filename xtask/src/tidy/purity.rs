@@ -1,9 +1,8 @@
 //! What the code of a crate may touch: pure crates nothing of the machine, only `engine` the unsafe, only the
-//! binary the terminal.
-//!
-//! Code is read as text: without comments, and up to the tests of a module. That is cruder than a compiler and good
-//! enough to catch a slip.
+//! binary the terminal and the environment. Tests do not sleep.
 
+use super::code::{self, expanded, has_word};
+use super::ratchet::Slip;
 use super::{Complaint, File};
 
 /// The crates of floors 1 and 2.
@@ -17,7 +16,7 @@ const PRINTS: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 pub(super) fn check(file: &File) -> Vec<Complaint> {
     let Some(name) = file.source_of() else { return Vec::new() };
     let mut complaints = Vec::new();
-    for (line, code) in code(file) {
+    for (line, code) in code::lines(file) {
         if PURE.contains(&name) {
             let touched = IMPURE
                 .iter()
@@ -36,56 +35,33 @@ pub(super) fn check(file: &File) -> Vec<Complaint> {
     complaints
 }
 
-/// The lines before the tests of the file, without comments; a `use` over several lines becomes one.
-fn code(file: &File) -> Vec<(usize, String)> {
-    let mut lines: Vec<(usize, String)> = Vec::new();
-    let mut in_use = false;
-    for (line, text) in file.lines().take_while(|(_, text)| text.trim() != "#[cfg(test)]") {
-        let code = text.split("//").next().unwrap_or_default();
-        match lines.last_mut().filter(|_| in_use) {
-            Some((_, whole)) => whole.push_str(code),
-            None => lines.push((line, code.to_owned())),
-        }
-        let starts_use = code.trim_start().trim_start_matches("pub ").starts_with("use ");
-        in_use = (in_use || starts_use) && !code.contains(';');
+/// The lines of a crate's code that read the environment, which only `wirebench` may.
+pub(super) fn reads_environment(file: &File) -> Vec<Slip> {
+    if file.source_of().is_none_or(|name| name == "wirebench") {
+        return Vec::new();
     }
-    lines
+    let reads = |code: &String| {
+        expanded(code).iter().any(|code| ENVIRONMENT.iter().any(|path| has_word(code, path)))
+    };
+    let lines = code::lines(file).into_iter().filter(|(_, code)| reads(code));
+    lines.map(|(line, _)| Slip::new(file, line, "only `wirebench` reads the environment")).collect()
 }
 
-/// `use std::{fs, time::Instant}` as `std::fs`, `std::time::Instant`; any other line as it is.
-fn expanded(code: &str) -> Vec<String> {
-    let Some((before, rest)) = code.split_once("::{") else { return vec![code.to_owned()] };
-    let mut depth = 0_u32;
-    let mut paths = Vec::new();
-    let mut path = before.to_owned() + "::";
-    let stem = path.clone();
-    for letter in rest.chars() {
-        match letter {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if letter == ',' && depth == 0 {
-            paths.extend(expanded(&path));
-            path.clone_from(&stem);
-        } else if !letter.is_whitespace() {
-            path.push(letter);
-        }
+/// The lines of tests that sleep.
+pub(super) fn sleeps(file: &File) -> Vec<Slip> {
+    if !file.is_rust() || !file.path.starts_with("crates/") {
+        return Vec::new();
     }
-    paths.extend(expanded(&path));
-    paths
+    let lines = code::test_lines(file).into_iter();
+    let asleep = lines.filter(|(_, code)| SLEEPS.iter().any(|path| has_word(code, path)));
+    asleep
+        .map(|(line, _)| Slip::new(file, line, "a test sleeps: wait for what it is about"))
+        .collect()
 }
 
-/// Whether `word` stands in `code`, not as a part of a longer name.
-fn has_word(code: &str, word: &str) -> bool {
-    let of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
-    code.match_indices(word).any(|(at, _)| {
-        let ends_open = word.ends_with(|last: char| !of_name(last));
-        let after = code[at + word.len()..].starts_with(of_name) && !ends_open;
-        !code[..at].ends_with(of_name) && !after
-    })
-}
+const ENVIRONMENT: &[&str] =
+    &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::set_var", "env::remove_var"];
+const SLEEPS: &[&str] = &["thread::sleep", "clock::sleep"];
 
 #[cfg(test)]
 mod tests {
@@ -147,5 +123,33 @@ mod tests {
             [(1, "only `wirebench` prints".to_owned())]
         );
         assert_eq!(check_one("crates/wirebench/src/main.rs", code), []);
+    }
+
+    #[test]
+    fn only_the_binary_reads_the_environment() {
+        for code in ["let path = std::env::var_os(name)?;", "use std::{env::vars, fs};"] {
+            assert_eq!(
+                reads_environment(&file("crates/lab/src/keeper.rs", code)).len(),
+                1,
+                "{code}"
+            );
+            assert_eq!(reads_environment(&file("crates/wirebench/src/main.rs", code)), []);
+            assert_eq!(reads_environment(&file("crates/lab/tests/it/main.rs", code)), []);
+        }
+        let code = "let path = env!(\"PATH\"); std::env::args();";
+        assert_eq!(reads_environment(&file("crates/lab/src/keeper.rs", code)), []);
+    }
+
+    #[test]
+    fn tests_do_not_sleep() {
+        let code = "fn wait() { std::thread::sleep(time); }";
+        assert_eq!(sleeps(&file("crates/lab/tests/it/main.rs", code)).len(), 1);
+        assert_eq!(sleeps(&file("crates/lab/src/lib.rs", code)), []);
+        let code = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    {code}\n}}");
+        assert_eq!(sleeps(&file("crates/lab/src/lib.rs", &code)).len(), 1);
+        assert_eq!(
+            sleeps(&file("crates/lab/tests/it/main.rs", "sleep_until(due); // thread::sleep")),
+            []
+        );
     }
 }

@@ -1,0 +1,159 @@
+//! Rules that the code does not keep everywhere yet: what a crate has left of each may fall and never rise.
+//!
+//! A crate without a row keeps the rule. A row that is not needed any more is refused: take it out.
+
+use super::{Complaint, File};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A rule that is being introduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rule {
+    /// Files of a crate do not import each other in a circle.
+    Circles,
+    /// Only `wirebench` reads the environment.
+    Environment,
+    /// Doc comments do not open with an indirect question.
+    Questions,
+    /// Tests do not sleep.
+    Sleeps,
+}
+
+/// One place that does not keep a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Slip {
+    room: String,
+    complaint: Complaint,
+}
+
+impl Slip {
+    pub(super) fn new(file: &File, line: usize, what: impl Into<String>) -> Self {
+        Self { room: room(&file.path), complaint: file.complain(line, what) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn line(&self) -> usize {
+        self.complaint.line
+    }
+}
+
+impl fmt::Display for Slip {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.complaint.fmt(formatter)
+    }
+}
+
+/// The crate of a path, or the first folder of one that is in no crate.
+fn room(path: &str) -> String {
+    let inside = path.strip_prefix("crates/").unwrap_or(path);
+    inside.split('/').next().unwrap_or_default().to_owned()
+}
+
+/// Holds what was found of a rule against [`ALLOWED`].
+pub(super) fn check(rule: Rule, slips: Vec<Slip>) -> Vec<Complaint> {
+    let of_rule = ALLOWED.iter().filter(|row| row.0 == rule);
+    against(slips, of_rule.map(|(_, room, count)| (*room, *count)).collect())
+}
+
+fn against(slips: Vec<Slip>, mut allowed: BTreeMap<&str, usize>) -> Vec<Complaint> {
+    let mut by_room: BTreeMap<String, Vec<Complaint>> = BTreeMap::new();
+    for slip in slips {
+        by_room.entry(slip.room).or_default().push(slip.complaint);
+    }
+    let mut complaints = Vec::new();
+    for (room, found) in by_room {
+        let allowed = allowed.remove(room.as_str()).unwrap_or_default();
+        if found.len() > allowed {
+            let too_many =
+                format!("`{room}` has {} of these, at most {allowed} are allowed", found.len());
+            complaints.extend(found);
+            complaints.push(of_table(too_many));
+        }
+    }
+    complaints.extend(
+        allowed
+            .into_keys()
+            .map(|room| of_table(format!("`{room}` keeps the rule: take out its row"))),
+    );
+    complaints
+}
+
+fn of_table(what: String) -> Complaint {
+    Complaint { path: "xtask/src/tidy/ratchet.rs".to_owned(), line: 0, what }
+}
+
+/// What is left, by rule and crate.
+#[rustfmt::skip]
+const ALLOWED: &[(Rule, &str, usize)] = &[
+    (Rule::Circles, "drive", 7),
+    (Rule::Circles, "engine", 4),
+    (Rule::Circles, "lab", 4),
+    (Rule::Circles, "probe", 3),
+    (Rule::Circles, "record", 11),
+    (Rule::Circles, "run", 15),
+    (Rule::Circles, "serve", 11),
+    (Rule::Circles, "wire", 40),
+    (Rule::Circles, "wirebench", 24),
+    (Rule::Environment, "lab", 1),
+    (Rule::Questions, "bench", 1),
+    (Rule::Questions, "drive", 180),
+    (Rule::Questions, "engine", 79),
+    (Rule::Questions, "lab", 137),
+    (Rule::Questions, "load", 47),
+    (Rule::Questions, "probe", 101),
+    (Rule::Questions, "record", 290),
+    (Rule::Questions, "report", 163),
+    (Rule::Questions, "run", 286),
+    (Rule::Questions, "serve", 1),
+    (Rule::Questions, "spec", 5),
+    (Rule::Questions, "stats", 64),
+    (Rule::Questions, "subjects", 9),
+    (Rule::Questions, "units", 3),
+    (Rule::Questions, "wire", 27),
+    (Rule::Questions, "wirebench", 231),
+    (Rule::Questions, "xtask", 105),
+    (Rule::Sleeps, "lab", 3),
+    (Rule::Sleeps, "wirebench", 3),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::file;
+
+    fn check_count(count: usize, allowed: &[(&'static str, usize)]) -> Vec<String> {
+        let file = file("crates/drive/src/lib.rs", "");
+        let slips = (1..=count).map(|line| Slip::new(&file, line, "slip")).collect();
+        let complaints = against(slips, allowed.iter().copied().collect());
+        complaints.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_left_may_fall_and_not_rise() {
+        assert_eq!(check_count(0, &[]), [""; 0]);
+        assert_eq!(check_count(1, &[("drive", 2)]), [""; 0]);
+        assert_eq!(check_count(2, &[("drive", 2)]), [""; 0]);
+        let too_many = check_count(2, &[("drive", 1)]);
+        assert_eq!(too_many[0], "crates/drive/src/lib.rs:1: slip");
+        assert!(too_many[2].ends_with(": `drive` has 2 of these, at most 1 are allowed"));
+        assert_eq!(check_count(1, &[]).len(), 2);
+    }
+
+    #[test]
+    fn a_row_without_need_is_refused() {
+        let complaints = check_count(0, &[("drive", 1)]);
+        assert_eq!(complaints.len(), 1);
+        assert!(complaints[0].ends_with(": `drive` keeps the rule: take out its row"));
+    }
+
+    #[test]
+    fn paths_outside_of_crates_belong_to_their_first_folder() {
+        for (path, of) in [
+            ("crates/wire/src/lib.rs", "wire"),
+            ("xtask/src/main.rs", "xtask"),
+            ("fuzz/fuzz_targets/a.rs", "fuzz"),
+        ] {
+            assert_eq!(room(path), of);
+        }
+    }
+}
