@@ -1,8 +1,8 @@
 //! The delays and faults of an oracle server: plain data, and its text form.
 //!
-//! Start reading at [`Behaviour`]. Each part reads itself from a text by [`FromStr`] and is shown in the same form.
+//! Start reading at [`Behaviour`]. Each part is read from a text by [`FromStr`], and is shown in the same form.
 //!
-//! Left out: doing it, which is [`Oracle`](crate::Oracle)'s business.
+//! Left out: the server that behaves so, which is [`Oracle`](crate::Oracle).
 
 use crate::Speaks;
 use std::fmt;
@@ -24,9 +24,9 @@ pub struct Behaviour {
     /// Highest rate at which replies leave. Number k of a busy period leaves no earlier than k / rate after its first,
     /// worked out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
     pub cap: Option<Rate>,
-    /// Messages that are never answered. What else their lot was does not happen.
+    /// Messages that are never answered. Their other faults do not happen.
     pub drop: Share,
-    /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap.
+    /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap is.
     pub duplicate: Share,
     /// Replies that the next reply of their connection overtakes; they leave right behind it. Of those that follow one
     /// another, the first alone is held back; one that nothing overtakes within 2 s leaves then, and does not count.
@@ -34,7 +34,7 @@ pub struct Behaviour {
     /// Replies with one bit flipped: that of value 1 in the last byte, or in the last before the true delay if that is
     /// what the message ends with. A text stays UTF-8; a message without bytes stays whole.
     pub corrupt: Share,
-    /// After how many replies the server ends a connection, properly; what it still owes there is not answered.
+    /// The number of replies after which the server ends a connection, properly; later messages on it are not answered.
     pub close_after: Option<NonZeroU64>,
     /// The seed of all lots and random delays, which are drawn message by message in the order of decoding.
     pub seed: u64,
@@ -46,34 +46,34 @@ pub struct Behaviour {
 /// many have the other).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delay {
-    /// Not at all.
+    /// No delay.
     #[default]
     None,
-    /// Always so long.
+    /// Always the same time.
     Fixed(Nanos),
-    /// Random, with an exponential distribution.
+    /// A random time with an exponential distribution.
     Exponential {
-        /// So long on average.
+        /// The mean.
         mean: Nanos,
     },
-    /// One of two lengths.
+    /// One of two times.
     Bimodal {
-        /// That of most messages.
+        /// The delay of most messages.
         usual: Nanos,
-        /// That of the rest.
+        /// The delay of the rest.
         other: Nanos,
         /// The share that has the other delay.
         share: Share,
     },
 }
 
-/// A time in which the server stands still. Read as `2s@5s`: for 2 s, from 5 s on.
+/// A time in which the server stands still. Read as `2s@5s`: 2 s, beginning at 5 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// The length of a stall.
     pub length: Nanos,
-    /// From when on, counted from the instant at which the first message of all was decoded: a server may wait long for
-    /// its first client.
+    /// The beginning, counted from the instant at which the first message of all was decoded: a server may wait long
+    /// for its first client.
     pub after: Nanos,
 }
 
@@ -94,11 +94,11 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    /// The default seed. Its first message has none of the faults below 80 %: a run asks with that whether the server
-    /// answers at all, and is not refused by chance.
+    /// The default seed. Its first message has none of the faults whose share is below 80 %: with that message a run
+    /// tests that the server answers at all, and no run fails by chance.
     pub const SEED: u64 = 31;
 
-    /// Holds what is asked against what can be done over a transport.
+    /// Checks that the behaviour is possible over a transport.
     ///
     /// # Errors
     ///
@@ -117,11 +117,11 @@ impl Behaviour {
     }
 }
 
-/// Why a server cannot behave as asked over its transport.
+/// The reasons why a behaviour is not possible over a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MisfitError {
-    /// HTTP/1.1 has one response for each request.
+    /// HTTP/1.1 has exactly one response for each request.
     #[error(
         "HTTP/1.1 has one response for each request, so none can be duplicated; leave duplicates out, or take ws"
     )]
@@ -131,22 +131,22 @@ pub enum MisfitError {
         "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or take ws"
     )]
     HttpReorder,
-    /// Without framing, messages end where their length says.
+    /// Without framing, the length of messages has to be known.
     #[error("without framing a message ends nowhere; say how long each is")]
     RawLength,
 }
 
-/// Why a text is no part of a [`Behaviour`].
+/// The reasons why a text is not a part of a [`Behaviour`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BehaviourError {
-    /// A bimodal delay needs two times and a share.
+    /// A bimodal delay does not have two times and a share.
     #[error("`{text}` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")]
     BimodalIncomplete {
         /// The text that was given.
         text: String,
     },
-    /// There is no such delay.
+    /// The kind of delay is unknown.
     #[error(
         "`{text}` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%{near}"
     )]
@@ -156,7 +156,7 @@ pub enum BehaviourError {
         /// A suggestion, as the second half of a sentence.
         near: String,
     },
-    /// A delay of that kind has a length.
+    /// A delay has no time.
     #[error("`{text}` has no length; as in `{text}:1ms`")]
     DelayWithoutLength {
         /// The text that was given.
@@ -165,13 +165,13 @@ pub enum BehaviourError {
     /// A time or a share cannot be read.
     #[error(transparent)]
     Quantity(#[from] ParseError),
-    /// A stall takes time.
+    /// A stall has no length.
     #[error("`{text}` is a stall of no time at all; as in `2s@5s`")]
     StallOfNoTime {
         /// The text that was given.
         text: String,
     },
-    /// A stall has a beginning.
+    /// A stall has no beginning.
     #[error("`{text}` does not say when; `{text}@5s` is 5 s after the first message")]
     StallWithoutTime {
         /// The text that was given.
@@ -209,7 +209,7 @@ impl FromStr for Delay {
     }
 }
 
-/// The kind of delay that begins as `unknown` does: each has a first letter of its own. A time alone is a fixed one.
+/// The kind of delay that `unknown` may mean: each has a first letter of its own. A time alone is a fixed one.
 fn near(unknown: &str) -> String {
     if unknown.parse::<Nanos>().is_ok() {
         return format!("; did you mean `fixed:{unknown}`?");
@@ -256,7 +256,7 @@ impl fmt::Display for Stall {
     }
 }
 
-/// In the form in which it is read again.
+/// The time in the form in which it is read again.
 fn exactly(time: Nanos) -> String {
     format!("{time:#}").replace(' ', "")
 }

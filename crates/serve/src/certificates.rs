@@ -1,4 +1,4 @@
-//! Certificates for tests: an authority of our own, and what it signs for servers and clients (RFC 5280).
+//! Certificates for tests: an authority of our own, which signs them for servers and clients (RFC 5280).
 //!
 //! Certificates follow from the arguments, apart from the keys and what follows from them: serial numbers, key
 //! identifiers, and the number in the name of an authority. So a test can ask for a certificate that has expired, and
@@ -21,7 +21,7 @@ use std::str::FromStr;
 use std::time::Duration;
 use wire::tls::Identity;
 
-/// Signs certificates; whoever trusts it trusts them.
+/// An authority that signs certificates; whoever trusts it trusts them.
 #[derive(Debug)]
 pub struct Authority {
     key_type: KeyType,
@@ -32,9 +32,9 @@ pub struct Authority {
 /// The content of a certificate: the names and the use of its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf<'a> {
-    /// Whom it names. A server is reached by one of these; a client needs none.
+    /// The names of the holder. A server is reached by one of these; a client needs none.
     pub names: &'a [Name],
-    /// For which end of a connection it is.
+    /// The end of a connection that it is for.
     pub usage: Usage,
     /// The time in which it is valid.
     pub validity: Validity,
@@ -53,22 +53,22 @@ pub enum KeyType {
 /// The end of a connection that a certificate is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// Whoever connects.
+    /// The end that connects.
     Client,
-    /// Whoever is connected to.
+    /// The end that accepts.
     Server,
 }
 
 /// The time in which a certificate is valid: both ends included, in seconds since 1970-01-01 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// Not before this instant.
+    /// The first instant.
     pub from_unix_s: u64,
-    /// Not after this instant.
+    /// The last instant.
     pub until_unix_s: u64,
 }
 
-/// Whom a certificate names: a host by its name in the DNS (also `*.example.com`), or by its address.
+/// A name of the holder: a host by its name in the DNS (also `*.example.com`), or by its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
     /// An IPv4 or IPv6 address.
@@ -85,7 +85,7 @@ pub fn local_names() -> Vec<Name> {
 }
 
 impl Validity {
-    /// From an hour before `now_unix_s`, for clocks that are behind, until `days` after it.
+    /// The time from an hour before `now_unix_s`, for clocks that are behind, until `days` after it.
     pub const fn days(now_unix_s: u64, days: u64) -> Self {
         Self {
             from_unix_s: now_unix_s.saturating_sub(HOUR_S),
@@ -112,7 +112,7 @@ impl Authority {
     }
 
     /// Makes a key of the authority's own type, and signs a certificate for it. The chain is that certificate alone:
-    /// the authority is what the other end has already.
+    /// the other end already has the authority's.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Authority {
         })
     }
 
-    /// Its certificate: what clients are told to trust.
+    /// Its certificate, which clients are told to trust.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
@@ -148,7 +148,7 @@ impl Authority {
 }
 
 impl KeyType {
-    /// As it is typed.
+    /// The name as it is typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ecdsa => "ecdsa",
@@ -172,7 +172,7 @@ impl KeyType {
     }
 }
 
-/// As people know it.
+/// The name that people know.
 impl fmt::Display for KeyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -211,7 +211,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Why a certificate cannot be made.
+/// The reasons why a certificate cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -229,33 +229,34 @@ impl From<rcgen::Error> for CertificateError {
     }
 }
 
-/// Why a text cannot stand in a certificate as a name or an address.
+/// The reasons why a text cannot stand in a certificate as a name or an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// There is nothing, or nothing between two dots.
+    /// The name is empty, or has nothing between two dots.
     #[error("`{name}` has an empty part; names are as `localhost` or `a.example.com`")]
     Empty {
         /// The name that was given.
         name: String,
     },
-    /// Letters, digits, `-`, `_` and dots are all there is; other alphabets have an ASCII form (`xn--…`).
+    /// The name has other characters than letters, digits, `-`, `_` and dots; other alphabets have an ASCII form
+    /// (`xn--…`).
     #[error(
         "`{name}` has {found:?} in it; a name has ASCII letters, digits, `-`, `_` and dots, an address neither brackets nor a port"
     )]
     Character {
         /// The name that was given.
         name: String,
-        /// The first character that cannot be.
+        /// The first character that is not allowed.
         found: char,
     },
-    /// It looks like an address, and is none.
+    /// The name looks like an address, and is none.
     #[error("`{name}` ends in a number and is no address; as in `127.0.0.1`")]
     Number {
         /// The name that was given.
         name: String,
     },
-    /// It or one of its parts is too long (RFC 1035 §2.3.4).
+    /// The name, or one of its parts, is too long (RFC 1035 §2.3.4).
     #[error(
         "`{name}` is too long: a name has at most {NAME_LEN_MAX} characters, {PART_LEN_MAX} between dots"
     )]
@@ -263,7 +264,7 @@ pub enum NameError {
         /// The name that was given, or its beginning.
         name: String,
     },
-    /// A star stands for one whole part, the first (RFC 6125 §6.4.3).
+    /// A star does not stand for the whole first part (RFC 6125 §6.4.3).
     #[error("`{name}` has a star elsewhere than for its whole first part; as in `*.example.com`")]
     Wildcard {
         /// The name that was given.
@@ -323,7 +324,7 @@ fn common_name(leaf: &Leaf<'_>) -> String {
     })
 }
 
-/// For how many days a leaf may be valid: browsers refuse more than 398 in all.
+/// Most days that a leaf may be valid: browsers refuse more than 398 in all.
 pub const DAYS_MAX: u64 = 397;
 
 const HOUR_S: u64 = 3_600;

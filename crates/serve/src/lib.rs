@@ -28,18 +28,18 @@ use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, styx
 /// The protocol of a server, with its limits.
 #[derive(Clone, Debug)]
 pub enum Speaks {
-    /// Messages with a 32-bit length before them.
+    /// Messages behind a 32-bit length.
     Framed(framed::Limits),
     /// HTTP/1.1: the body of every request comes back as the body of its response.
     Http(http1::Limits),
-    /// Bytes without framing: whatever arrives comes back.
+    /// Bytes without framing: everything that arrives comes back.
     Raw,
-    /// Bytes without framing, of which each so many are a message.
+    /// Bytes without framing, cut into messages of one length.
     RawMessages {
-        /// So many.
+        /// The length.
         len: NonZeroUsize,
     },
-    /// Frames of the Styx protocol; what they hold is not looked into.
+    /// Frames of the Styx protocol; their content is not read.
     Styx(styx::Limits),
     /// WebSocket.
     WebSocket(Arc<websocket::handshake::ServerOptions>, websocket::Limits),
@@ -52,7 +52,7 @@ impl Speaks {
             Self::Framed(limits) => framed::Framed::new(*limits).into(),
             Self::Http(limits) => http1::Http1::server(*limits).into(),
             Self::Raw => raw::Raw::server().into(),
-            // What a client calls a reply and a server a message is cut from the stream in the same way.
+            // A message of such a server is cut from the stream like a reply of a client.
             Self::RawMessages { len } => raw::Raw::client(len.get()).into(),
             Self::Styx(limits) => styx::Styx::new(*limits).into(),
             Self::WebSocket(options, limits) => {
@@ -86,7 +86,7 @@ pub struct Totals {
 pub struct Handshakes {
     /// Completed in full.
     pub full: u64,
-    /// Completed with what was agreed on before.
+    /// Completed by resumption.
     pub resumed: u64,
     /// Not completed: the peer broke the protocol or would not agree, went away, or took longer than 10 s. Those that
     /// broke the protocol are also among [`Totals::broken`].
@@ -118,7 +118,7 @@ pub struct Server {
     totals: Totals,
     rx: Box<[u8]>,
     tx: Vec<u8>,
-    /// The message that is being answered: its answer is written by the machine that may still hold it.
+    /// A copy of the message that is being answered, since the machine that holds it also writes the answer.
     message: Vec<u8>,
     /// The answer to every message; `None` for an echo.
     reply: Option<Box<[u8]>>,
@@ -175,7 +175,7 @@ impl<E: Engine> Node<E> for Server {
 }
 
 impl Server {
-    /// Answers all messages in what arrived, with one write.
+    /// Answers all messages in the bytes that arrived, with one write.
     fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let Some(peer) = self.peers.find(id) else { return };

@@ -1,7 +1,7 @@
-//! The connections of a server, from accept to close; shared by all servers.
+//! The connections of a server, from accept to close; used by all servers.
 //!
-//! Whoever accepts a connection says what is spoken on it. TLS is a layer around its machine. Its handshake has a time:
-//! [`HANDSHAKE_MAX`] after the accept, a peer that is not done is closed.
+//! Whoever accepts a connection chooses its protocol. TLS is a layer around its machine, with limited time for its
+//! handshake: a peer whose handshake is not done [`HANDSHAKE_MAX`] after the accept is closed.
 
 use crate::Handshakes;
 use engine::{ConnectionId, Engine};
@@ -13,11 +13,11 @@ use wire::tls::{self, Tls};
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
-    /// At the index of their id.
+    /// At the index of their ids.
     all: Vec<Option<Peer<T>>>,
-    /// Connections that we ended and their peers did not; earliest first.
+    /// Connections that we ended and their peers have not; earliest first.
     lingering: VecDeque<Lingering>,
-    /// Connections accepted with TLS, and until when each has to be done with its handshake; earliest first.
+    /// Connections accepted with TLS, each with the instant at which its handshake must be done; earliest first.
     handshaking: VecDeque<(Instant, ConnectionId)>,
     handshakes: Handshakes,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Peers<T> {
 pub(crate) struct Peer<T> {
     pub(crate) id: ConnectionId,
     pub(crate) machine: Connection,
-    /// We have ended it; what still arrives is dropped.
+    /// True if we have ended it; further input is dropped.
     pub(crate) over: bool,
-    /// Its TLS handshake is neither complete nor given up.
+    /// True while its TLS handshake is neither complete nor given up.
     is_handshaking: bool,
     pub(crate) state: T,
 }
@@ -51,7 +51,7 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    /// A connection was accepted, on which `plain` is spoken, inside TLS if `tls` is given.
+    /// Takes in a connection that speaks `plain`, inside TLS if `tls` is given.
     pub(crate) fn accept(
         &mut self,
         id: ConnectionId,
@@ -73,7 +73,7 @@ impl<T: Default> Peers<T> {
         self.all[id.index()] = Some(Peer { id, machine, over: false, is_handshaking, state });
     }
 
-    /// The TLS handshake of the connection is complete.
+    /// Notes that the TLS handshake of a connection is complete.
     pub(crate) fn secured(&mut self, id: ConnectionId, is_resumed: bool) {
         if let Some(peer) = self.find(id) {
             peer.is_handshaking = false;
@@ -93,18 +93,18 @@ impl<T: Default> Peers<T> {
         self.all.get_mut(id.index())?.as_mut().filter(|peer| peer.id == id)
     }
 
-    /// All that are not closed.
+    /// All connections that are not closed.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Peer<T>> {
         self.all.iter().flatten()
     }
 
-    /// The connection is closed already.
+    /// Forgets a connection that is closed already.
     pub(crate) fn forget(&mut self, id: ConnectionId) {
         self.give_up_handshake(id);
         self.all[id.index()] = None;
     }
 
-    /// The peer will send no more, and nothing will be answered any more: close once everything is written.
+    /// Handles the end of a peer whose messages are all answered: closes once everything is written.
     pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if engine.unsent(id) == 0 {
             self.close(engine, id);
@@ -122,7 +122,7 @@ impl<T: Default> Peers<T> {
         self.lingering.push_back(Lingering { id, until, unsent });
     }
 
-    /// Closes those whose time is over.
+    /// Closes the connections whose time is over.
     pub(crate) fn close_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         while let Some(late) = self.lingering.front().copied()
             && late.until <= now
@@ -146,7 +146,7 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    /// Nothing more will come of it, if it is not complete.
+    /// Counts a handshake as failed if it is not complete.
     fn give_up_handshake(&mut self, id: ConnectionId) {
         if let Some(peer) = self.find(id)
             && std::mem::take(&mut peer.is_handshaking)
@@ -155,7 +155,7 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    /// Closes at once; what is unsent is dropped.
+    /// Closes at once; unsent bytes are dropped.
     pub(crate) fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.find(id).is_some() {
             self.forget(id);

@@ -42,7 +42,7 @@ pub trait Dialect: Default + fmt::Debug {
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError>;
 
-    /// `packet` is not what is awaited.
+    /// The error for a `packet` that is not the awaited one.
     fn unexpected(packet: &str, awaited: &'static str) -> PeerError {
         PeerError::Unexpected {
             protocol: Self::NAME,
@@ -51,7 +51,7 @@ pub trait Dialect: Default + fmt::Debug {
         }
     }
 
-    /// The JSON in `packet` is none.
+    /// The error for a `packet` whose JSON is broken.
     fn broken(packet: &str, error: &serde_json::Error) -> PeerError {
         PeerError::Json {
             protocol: Self::NAME,
@@ -61,7 +61,7 @@ pub trait Dialect: Default + fmt::Debug {
     }
 }
 
-/// The path of `target`, without what it ends in, and its query.
+/// Splits `target` into its path, without a slash at the end, and its query.
 pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
     let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
     (path.trim_end_matches('/'), query)
@@ -70,22 +70,22 @@ pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
 /// The meaning of a text from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// The server lives.
+    /// A sign of life.
     Alive,
-    /// The server is done.
+    /// The server ends the connection.
     Closed {
-        /// The protocol's code for it.
+        /// The protocol's code for the end.
         code: Option<u16>,
-        /// In the server's words.
+        /// The reason, in the server's words.
         reason: String,
     },
     /// Messages; their number was given to `messages`.
     Messages,
-    /// Nothing to anybody but the dialect.
+    /// A text that only the dialect needs.
     Nothing,
     /// A message that answers none of ours.
     Notice,
-    /// Messages may be sent.
+    /// The connection is open: messages may be sent.
     Open,
 }
 
@@ -106,10 +106,10 @@ pub struct Enveloped<D> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The connection inside is not open, or the server did not say all of its greeting.
+    /// The connection inside is not open, or the greeting of the server is not complete.
     AwaitOpen,
     Open,
-    /// Our end is said, the server's is awaited.
+    /// Our end was sent, the server's is awaited.
     AwaitClose,
     Over,
 }
@@ -177,7 +177,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                 }
                 Some(Event::Message(Message { kind: Kind::Text, payload })) => {
                     let len = payload.len();
-                    // The connection inside has checked that it is UTF-8.
+                    // The connection inside has checked that the payload is UTF-8.
                     let packet = str::from_utf8(payload).unwrap_or_default();
                     self.packet.clear();
                     let heard = self.dialect.read(packet, &mut self.messages, &mut self.packet)?;
@@ -210,7 +210,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
         if self.state == State::Open && !D::FAREWELL.is_empty() {
             self.packet.clear();
             self.packet.extend_from_slice(D::FAREWELL.as_bytes());
-            // Where nothing can be said any more, the client is gone without it.
+            // If nothing can be sent any more, the client ends without a farewell.
             let _said: Result<_, _> = self.say(tx);
         }
         let is_answered = self.inner.close(tx);
@@ -254,7 +254,8 @@ enum Found {
 }
 
 impl<D: Dialect> Enveloped<D> {
-    /// Says the answer that the dialect wants, and what event a text is; `None` for none, or for messages.
+    /// Sends the answer that the dialect wants, and returns the event of a text; `None` if there is none, or for
+    /// messages.
     fn heard(
         &mut self,
         heard: Heard,
@@ -292,7 +293,7 @@ impl<D: Dialect> Enveloped<D> {
         }
     }
 
-    /// Sends the packet.
+    /// Sends the packet that was written.
     fn say(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let sent = self.inner.send(Message { kind: Kind::Text, payload: &self.packet }, tx);
         if self.packet.capacity() > KEPT_LEN_MAX {
@@ -310,7 +311,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// One more.
+    /// Adds a message.
     pub fn push(&mut self, message: &str) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(message.as_bytes());
@@ -322,7 +323,7 @@ impl Messages {
         self.waiting.pop_front()
     }
 
-    /// Forgets what was handed out. Room for a few short messages is kept, more is freed.
+    /// Forgets the messages that were handed out. Memory for a few short ones is kept, more is freed.
     #[inline]
     fn release(&mut self) {
         if self.bytes.capacity() > KEPT_LEN_MAX || self.waiting.capacity() > KEPT_COUNT_MAX {
@@ -357,28 +358,28 @@ pub enum PeerError {
     Json {
         /// The protocol.
         protocol: &'static str,
-        /// Why not.
+        /// The fault.
         reason: String,
         /// The beginning of the text.
         said: Excerpt,
     },
-    /// The connection inside refused what the protocol wants said.
+    /// The connection inside refused a packet of ours.
     #[error("{protocol}: cannot be said to the server: {error}")]
     Mute {
         /// The protocol.
         protocol: &'static str,
-        /// Why not.
+        /// The reason.
         error: MisuseError,
     },
-    /// The server does not let us in.
+    /// The server refuses the connection.
     #[error("{protocol}: refused: {said}")]
     Refused {
         /// The protocol.
         protocol: &'static str,
-        /// In the server's words, escaped.
+        /// The reason, in the server's words, escaped.
         said: String,
     },
-    /// A text that means nothing, or nothing yet.
+    /// A text that is not allowed, or not allowed now.
     #[error("{protocol}: {said} came, awaited is {awaited}")]
     Unexpected {
         /// The protocol.
@@ -390,13 +391,13 @@ pub enum PeerError {
     },
 }
 
-/// By how much `len` bytes became more in `packet_len`.
+/// Bytes that `len` bytes of message grew by when they became `packet_len` bytes of text.
 fn growth(packet_len: usize, len: usize) -> i64 {
     let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
     signed(packet_len) - signed(len)
 }
 
-/// A quiet connection holds no more than this of what was said and heard, in bytes and in messages.
+/// Most memory that a quiet connection keeps for messages, in bytes and in messages.
 const KEPT_LEN_MAX: usize = 256;
 const KEPT_COUNT_MAX: usize = 8;
 
@@ -410,7 +411,7 @@ pub(crate) mod fuzz {
     use crate::websocket::{Limits, WebSocket};
 
     /// Frames of WebSocket that come to a client that awaits its greeting, and to one whose greeting is `greeting`;
-    /// messages are sent back. What the client says must be understood by WebSocket at least.
+    /// messages are sent back. All bytes that the client sends must be valid WebSocket.
     pub(crate) fn fuzz<D: Dialect>(bytes: &[u8], greeting: &[&str]) {
         check(bytes, &|| client::<D>(&[]));
         check(bytes, &|| client::<D>(greeting));

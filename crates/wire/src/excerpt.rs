@@ -1,15 +1,15 @@
-//! A few bytes of what a peer said, for an error to carry.
+//! The first bytes of something that a peer sent, for an error to carry.
 
 use std::fmt;
 
-/// The first bytes of something that a peer said: at most [`Excerpt::LEN_MAX`], whatever its length was.
+/// The first bytes of something that a peer sent: at most [`Excerpt::LEN_MAX`], whatever its length was.
 ///
 /// Kept as bytes; shown in quotes, with everything but printable ASCII escaped, so that it cannot reach a terminal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Excerpt(Box<[u8]>);
 
 impl Excerpt {
-    /// No excerpt is longer.
+    /// The longest excerpt, in bytes.
     pub const LEN_MAX: usize = 64;
 
     /// The first bytes of `said`.

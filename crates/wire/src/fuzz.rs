@@ -132,7 +132,7 @@ fn subprotocols() -> Vec<String> {
     vec!["a".to_owned(), "b".to_owned()]
 }
 
-/// A handshake answers the same once it has seen enough, and nothing before.
+/// Checks that a handshake answers the same as soon as it has seen enough, and nothing before.
 fn check_handshake(
     bytes: &[u8],
     read: impl Fn(&[u8], &mut Vec<u8>) -> Result<Option<Accepted>, HandshakeError>,
@@ -172,7 +172,7 @@ pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits)
 /// All that a machine answered to some bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Transcript {
-    /// Its events, its error if there was one, and what it said to the end of the connection.
+    /// Its events, its error if there was one, and its answer to the end of the connection.
     pub(crate) events: Vec<String>,
     /// The bytes that it sent.
     pub(crate) tx: Vec<u8>,
@@ -238,8 +238,8 @@ impl Transcript {
     }
 }
 
-/// Feeds machines `bytes` whole, byte by byte, and cut in two, which all have to give the same; what they gave.
-/// Messages are sent back.
+/// Feeds machines `bytes` whole, byte by byte, and cut in two. All of them must give the same transcript, which is
+/// returned. Messages are sent back.
 pub(crate) fn check_splits<P: Protocol>(bytes: &[u8], machine: &dyn Fn() -> P) -> Transcript {
     check_all_splits(bytes, true, machine)
 }
@@ -296,7 +296,7 @@ fn describe(event: &Event<'_>) -> String {
     }
 }
 
-/// Small, so that inputs of a few hundred bytes reach them.
+/// Small limits, so that inputs of a few hundred bytes reach them.
 pub(crate) const HTTP_LIMITS: http1::Limits = http1::Limits {
     body_len_max: 64,
     chunk_extensions_len_max: 16,
@@ -305,7 +305,7 @@ pub(crate) const HTTP_LIMITS: http1::Limits = http1::Limits {
     trailers_len_max: 32,
 };
 
-/// No input is cut in more places; to a fuzzer many inputs are worth more than many cuts.
+/// Most places at which an input is cut; to a fuzzer many inputs are worth more than many cuts.
 const CUTS_MAX: usize = if cfg!(test) { 256 } else { 16 };
 
 #[cfg(test)]
@@ -401,6 +401,6 @@ mod tests {
         files
     }
 
-    /// For each target; enough to find shallow faults, few enough for every run of the tests.
+    /// Mutations for each target; enough to find shallow faults, few enough for every run of the tests.
     const MUTATIONS: usize = 300;
 }

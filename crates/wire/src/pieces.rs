@@ -1,4 +1,4 @@
-//! Putting together what arrives in pieces; shared by all protocols that announce a length.
+//! Bytes that arrive in pieces are put together here, for all protocols that announce a length.
 
 use crate::contract::Input;
 
@@ -12,7 +12,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Frees what was handed out before. Called first, on every input.
+    /// Frees the bytes that were handed out before. Called first, on every input.
     #[inline]
     pub(crate) fn release(&mut self) {
         if self.handed_out {
@@ -20,8 +20,8 @@ impl Pieces {
         }
     }
 
-    /// Exactly `len` bytes: straight from `input` if all of them are there and nothing waits, else put together here.
-    /// `None`, and all of `input` taken, if there are fewer.
+    /// Returns exactly `len` bytes: straight from `input` if all of them are there and nothing waits, else put together
+    /// here. Returns `None`, with all of `input` taken, if there are fewer.
     #[inline]
     pub(crate) fn take<'a, 'b: 'a>(
         &'a mut self,
@@ -34,7 +34,7 @@ impl Pieces {
         if self.fill(len, input) { Some(self.hand_out()) } else { None }
     }
 
-    /// Takes from `input` until `len` bytes wait here; whether they do.
+    /// Takes from `input` until `len` bytes wait here; true if they do.
     pub(crate) fn fill(&mut self, len: usize, input: &mut Input<'_>) -> bool {
         let missing = len.saturating_sub(self.bytes.len());
         let arrived = missing.min(input.len());
@@ -45,18 +45,18 @@ impl Pieces {
         arrived == missing
     }
 
-    /// Lets `more` wait here too.
+    /// Adds `more` to the bytes that wait.
     pub(crate) fn extend(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
     }
 
-    /// Hands out all that waits here.
+    /// Hands out all bytes that wait here.
     pub(crate) fn hand_out(&mut self) -> &[u8] {
         self.handed_out = true;
         &self.bytes
     }
 
-    /// Frees everything.
+    /// Frees all memory.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,11 +1,11 @@
 //! Frames behind a 32-bit big-endian length, cut from a stream; shared by the protocols that have one.
 //!
-//! Left out: what the length counts, and which lengths are allowed. Each protocol has rules and errors of its own.
+//! Left out: the rules of which lengths are allowed, and whether a length counts itself. Each protocol has its own.
 
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError, PeerError};
 use crate::pieces::Pieces;
 
-/// Either end of a stream of frames.
+/// Either end of a connection that carries such frames.
 #[derive(Debug, Default)]
 pub(crate) struct Prefixed {
     closed: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Prefixed {
 }
 
 impl Prefixed {
-    /// Appends a frame to `tx`. `field` is what stands in its length field for a payload of so many bytes.
+    /// Appends a frame to `tx`. `field` turns the length of the payload into the value of the length field.
     #[inline]
     pub(crate) fn send(
         &self,
@@ -29,8 +29,8 @@ impl Prefixed {
         Ok(())
     }
 
-    /// The next message, if all of it is there. `frame_len` is how long the whole frame is in whose length field that
-    /// stands, the field included.
+    /// Returns the next message, if all of it is there. `frame_len` turns the value of the length field into the length
+    /// of the whole frame, with that field.
     #[inline]
     pub(crate) fn receive<'a, 'b: 'a, E: Into<PeerError>>(
         &'a mut self,
@@ -48,12 +48,12 @@ impl Prefixed {
         }))
     }
 
-    /// Nothing more is sent or received.
+    /// Ends the conversation: nothing more is sent or received.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
 
-    /// The peer's end. `cut` is the error of one that comes after so many bytes of a frame.
+    /// Handles the peer's end. `cut` makes the error for an end that comes so many bytes into a frame.
     pub(crate) fn end<E: Into<PeerError>>(
         &mut self,
         cut: impl FnOnce(usize) -> E,
@@ -66,7 +66,7 @@ impl Prefixed {
         }
     }
 
-    /// The length field of the next frame, which lies at the front of `input` or waits here.
+    /// The length field of the next frame, from the front of `input` or from the bytes that wait here.
     #[inline]
     fn field(&mut self, input: &mut Input<'_>) -> Option<[u8; FIELD_LEN]> {
         if self.pieces.bytes().is_empty()
@@ -79,5 +79,5 @@ impl Prefixed {
     }
 }
 
-/// Of the length field.
+/// Length of the length field.
 pub(crate) const FIELD_LEN: usize = 4;

@@ -18,7 +18,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A client to which a reply is exactly `reply_len` bytes.
+    /// A client whose replies are exactly `reply_len` bytes long.
     ///
     /// A `reply_len` of zero stands for "not known": like a server it takes whatever arrives as one message. A reply
     /// of no bytes cannot be seen on a stream, so nobody should wait for one.

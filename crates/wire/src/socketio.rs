@@ -154,7 +154,7 @@ pub(crate) fn fuzz_socketio(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Packets>(bytes, &["0{}", "40{}"]);
 }
 
-/// The event that a message is.
+/// The name of the event that carries a message.
 const MESSAGE: &str = "message";
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     use crate::fuzz::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
-    /// Greeting, what the server says, or what is said to it.
+    /// The greeting, texts from the server, or texts to it.
     type Texts = &'static [&'static str];
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(said(&tx), ["41"]);
     }
 
-    /// The texts in what a client sent.
+    /// The texts that a client sent.
     fn said(tx: &[u8]) -> Vec<String> {
         let server = WebSocket::established(crate::contract::Role::Server, Limits::default(), 0);
         let events = Transcript::of(server, [tx]).events;

@@ -140,7 +140,7 @@ pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Frames>(bytes, &["o"]);
 }
 
-/// No frame has more messages.
+/// Most messages in one frame.
 pub const MESSAGES_MAX: usize = 1 << 14;
 
 /// Length of the name of a session: 8 letters and digits are 41 bits.

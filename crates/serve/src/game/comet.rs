@@ -1,4 +1,4 @@
-//! Clients of Bayeux: who they are, what waits for them, and what they are answered (Bayeux 1.0, long-polling).
+//! Clients of Bayeux: their ids, the packets that wait for them, and the answers to them (Bayeux 1.0, long-polling).
 //!
 //! A client is not a connection: its requests may come over any. What it publishes is answered at once; what the world
 //! has for it rides on the connect that is held for it, or on the next answer to it. Left out: channels other than
@@ -29,7 +29,7 @@ pub(super) struct Client {
     pub(super) session: Option<SessionId>,
     /// The connect that waits for news.
     pub(super) held: Option<Held>,
-    /// The last connect was answered then, or the handshake.
+    /// The instant of the last answer to a connect, or to the handshake.
     pub(super) away_since: Instant,
     has_connected: bool,
     queue: Queue,
@@ -40,7 +40,7 @@ pub(super) struct Client {
 pub(super) struct Held {
     pub(super) at: Place,
     pub(super) until: Instant,
-    /// Of the request.
+    /// The id of the request.
     id: Option<Text<'static>>,
 }
 
@@ -53,15 +53,15 @@ struct Queue {
 
 /// The request that a client's message makes of the server.
 pub(super) enum Asked<'a> {
-    /// Nothing more than this answer.
+    /// Nothing but this answer.
     Answer(Envelope<'a>),
     /// A session for a new client.
     Session(Envelope<'a>),
     /// News, and until then no answer; at once if `now` is set.
     News { client: usize, envelope: &'a Envelope<'a>, now: bool },
-    /// To take a packet to the world, and this answer.
+    /// The client sends a packet to the world, and gets this answer.
     Packet { client: usize, json: &'a [u8], answer: Envelope<'a> },
-    /// To end its session, and this answer.
+    /// The client ends its session, and gets this answer.
     End { client: usize, answer: Envelope<'a> },
 }
 
@@ -70,7 +70,7 @@ impl Clients {
         Self { all: Vec::new(), free: Vec::new(), random: Random::new(seed) }
     }
 
-    /// A new client; its index. `None` if there are too many.
+    /// Makes a client and returns its index; `None` if there are too many.
     pub(super) fn insert(&mut self, now: Instant) -> Option<usize> {
         let client = Box::new(Client {
             nonce: self.random.next_u64(),
@@ -112,7 +112,7 @@ impl Clients {
         format!("{nonce:016x}{index:x}")
     }
 
-    /// The client that is called `id`.
+    /// The index of the client that is called `id`.
     fn find(&mut self, id: &str) -> Option<usize> {
         let (nonce, index) = id.split_at_checked(16)?;
         let nonce = u64::from_str_radix(nonce, 16).ok()?;
@@ -160,7 +160,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Has `packet`, as JSON, ride on the next answer; how many bytes wait now.
+    /// Adds `packet`, as JSON, to the next answer; returns the bytes that wait now.
     pub(super) fn push(&mut self, packet: &[u8]) -> usize {
         self.queue.bytes.extend_from_slice(packet);
         self.queue.ends.push(self.queue.bytes.len());
@@ -178,7 +178,7 @@ impl Client {
         self.held = Some(Held { at, until, id });
     }
 
-    /// Writes the answer to the connect that was held, with all that waits before it.
+    /// Writes the answer to the connect that was held, behind all packets that wait.
     pub(super) fn answer_held(&mut self, held: Held, now: Instant, max: Nanos, out: &mut Vec<u8>) {
         let asked = Envelope { channel: CONNECT.into(), id: held.id, ..Envelope::default() };
         let mut writer = Writer::new(out);
@@ -187,7 +187,7 @@ impl Client {
         writer.finish();
     }
 
-    /// The answer to a connect. What waits goes before it.
+    /// The answer to a connect, behind the packets that wait.
     pub(super) fn news<'a>(
         &mut self,
         asked: &'a Envelope<'a>,
@@ -206,7 +206,7 @@ impl Client {
             writer.deliver(&self.queue.bytes[start..end]);
             start = end;
         }
-        self.queue = Queue::default(); // Who waits for news holds no buffer.
+        self.queue = Queue::default(); // A client that waits for news holds no buffer.
     }
 }
 
@@ -254,7 +254,7 @@ fn handshake<'a>(asked: &'a Envelope<'a>) -> Asked<'a> {
     Asked::Answer(Envelope { successful: Some(false), error, advice: Some(advice), ..answer })
 }
 
-/// Only the one channel can be subscribed to, and left.
+/// Answers a subscribe or an unsubscribe: only the one channel is possible.
 fn subscription<'a>(asked: &'a Envelope<'a>) -> Envelope<'a> {
     let channels = asked.subscription.as_ref().map_or(&[][..], |channels| &channels.0);
     let denied = channels.iter().find(|channel| &***channel != SERVICE);
@@ -284,5 +284,5 @@ fn advice(reconnect: Reconnect, hold_max: Nanos) -> Advice {
     Advice { reconnect: Some(reconnect), interval: Some(0), timeout }
 }
 
-/// The most clients at once.
+/// Most clients at once.
 const CLIENTS_MAX: usize = 100_000;

@@ -15,7 +15,7 @@ pub(super) struct Machines {
 }
 
 impl Machines {
-    /// Ends that read frames, texts and bodies up to this length.
+    /// Machines that read frames, texts and bodies up to this length.
     pub(super) fn new(message_max: Bytes) -> Self {
         let message_max = usize::try_from(message_max.0).unwrap_or(usize::MAX);
         let frame_len_max = u32::try_from(message_max).unwrap_or(u32::MAX);
@@ -37,7 +37,7 @@ impl Machines {
         Self { styx: styx::Limits { frame_len_max }, web: Arc::new(web) }
     }
 
-    /// Our end of a connection that was accepted just now.
+    /// Our end of a connection that was just accepted.
     pub(super) fn machine(&self, speaks: Packing) -> Connection {
         match speaks {
             Packing::Binary => styx::Styx::new(self.styx).into(),
@@ -49,5 +49,5 @@ impl Machines {
 /// The path of WebSocket.
 pub const SOCKET_PATH: &str = "/socket";
 
-/// The path of Bayeux; those below it are as good.
+/// The path of Bayeux; paths below it are treated the same.
 pub const COMET_PATH: &str = "/cometd";

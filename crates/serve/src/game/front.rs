@@ -1,4 +1,4 @@
-//! A front: a node that does for its connections all but the world, which is in another thread.
+//! A front: a node that does everything for its connections but the world, which is in another thread.
 //!
 //! It accepts, speaks TLS, Styx, WebSocket and HTTP, and packs and unpacks: to the thread of the world go packets in
 //! binary and the bodies of Comet clients, over one connection; back come packets, each once with all of this front who
@@ -35,7 +35,7 @@ pub struct Front {
     machine: Framed,
     /// The frames that wait to be sent to the world.
     up: Vec<u8>,
-    /// The link is full: nothing is received from players.
+    /// True while the link is full: nothing is received from players.
     holds_back: bool,
     peers: Peers<Seat>,
     letters: Letters,
@@ -54,20 +54,20 @@ struct Seat {
     is: Is,
     /// The bytes that wait to be written.
     pending: Vec<u8>,
-    /// Nothing more is to be said behind that.
+    /// True if the connection ends behind that.
     ends: bool,
 }
 
 /// The use of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 enum Is {
-    /// It has yet to say.
+    /// A connection that has sent nothing yet.
     New { since: Instant },
     /// A session.
     Session(Packing),
-    /// Requests of Comet clients, of which so many are not answered.
+    /// A connection for requests of Comet clients; `asked` is the number of those without an answer.
     Http { heard_at: Instant, asked: u32 },
-    /// Nothing any more.
+    /// A connection without further use.
     #[default]
     Done,
 }
@@ -75,12 +75,12 @@ enum Is {
 /// The packets that have come from the world and are not written yet.
 #[derive(Debug, Default)]
 struct Letters {
-    /// Whose connections something is pending for.
+    /// The connections for which something is pending.
     waiting: Vec<ConnectionId>,
     len: usize,
     /// Buffers for what is pending.
     spare: Vec<Vec<u8>>,
-    /// The packet that is delivered just now, as JSON if anybody needs it.
+    /// The packet that is being delivered, as JSON if anybody needs that.
     json: Vec<u8>,
 }
 
@@ -268,7 +268,7 @@ impl Front {
         Some((input.len(), then))
     }
 
-    /// Writes what the machine of a connection had to say.
+    /// Writes the bytes that the machine of a connection wants to send.
     fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if !self.tx.is_empty() {
             self.totals.bytes_sent += self.tx.len() as u64;
@@ -278,14 +278,14 @@ impl Front {
         }
     }
 
-    /// The peer of a connection is gone, or is to be: the world is told if it knew of it.
+    /// Lets a connection go whose peer is gone, or is to be; the world is told if it knew of it.
     fn let_go(&mut self, id: ConnectionId) {
         if let Some(peer) = self.peers.find(id) {
             leave(id, &mut peer.state, &mut self.up);
         }
     }
 
-    /// Ends connections that are silent.
+    /// Ends connections that have been silent for too long.
     fn sweep<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         let silence = self.options.silence;
         let silent: Vec<ConnectionId> = self
@@ -308,7 +308,7 @@ impl Front {
 
 /// The next step before more input is understood.
 enum Then {
-    /// Nothing: all of it is.
+    /// Nothing: all input is understood.
     Nothing,
     /// To begin a session over WebSocket.
     Begin,
@@ -320,7 +320,7 @@ enum Then {
 
 /// Messages from and to the world.
 impl Front {
-    /// Takes what lies in `rx`; `false` if that is none of what a world says.
+    /// Takes the frames of the world that lie in `rx`; `false` if a frame is malformed.
     fn world_said<E: Engine>(&mut self, engine: &mut E, len: usize) -> bool {
         let now = engine.now();
         let mut left = len;
@@ -382,7 +382,7 @@ impl Front {
                         self.let_go(id);
                         self.peers.close(engine, id);
                     }
-                    Is::Http { .. } => Up::Late(id).write(&mut self.up), // The world knows whose it was.
+                    Is::Http { .. } => Up::Late(id).write(&mut self.up), // The world knows its session.
                     Is::New { .. } | Is::Done => {}
                 }
             }
@@ -391,8 +391,8 @@ impl Front {
         self.letters.len = 0;
     }
 
-    /// Sends what is to be said to the world. What it does not take waits here, and while that is much, nothing more is
-    /// received from players.
+    /// Sends the frames that wait for the world. Those that the kernel does not take wait here; while they are many,
+    /// nothing more is received from players.
     fn speak<E: Engine>(&mut self, engine: &mut E, link: ConnectionId) {
         if !self.up.is_empty() {
             engine.send(link, &self.up);
@@ -406,7 +406,7 @@ impl Front {
         }
     }
 
-    /// Tells the world what was done here, for those who ask it.
+    /// Tells the world the totals of this front.
     fn tell(&mut self) {
         let totals = self.totals();
         if totals != self.told {
@@ -417,7 +417,7 @@ impl Front {
 }
 
 impl Letters {
-    /// Packs a packet for each of its receivers; how many there were.
+    /// Packs a packet for each of its receivers; returns their number.
     fn deliver(
         &mut self,
         peers: &mut Peers<Seat>,
@@ -449,7 +449,7 @@ impl Letters {
         count
     }
 
-    /// Packs the answer to the first request that has none.
+    /// Packs the answer to the first request without one.
     fn answer(&mut self, peer: &mut Peer<Seat>, body: &[u8], now: Instant, up: &mut Vec<u8>) {
         let Is::Http { asked, .. } = peer.state.is else { return };
         peer.state.is = Is::Http { heard_at: now, asked: asked.saturating_sub(1) };
@@ -458,7 +458,7 @@ impl Letters {
         let before = pending.len();
         // A connection that closed meanwhile has nobody who waits.
         peer.machine.send(Message { kind: Kind::Text, payload: body }, pending).ok();
-        // Nothing comes by which it would show that this was the last answer on its connection.
+        // No further input would show that this was the last answer on its connection.
         let last = peer.machine.receive(&mut Input::new(&mut []), pending);
         self.len += pending.len() - before;
         if matches!(last, Ok(Some(Event::Closed(_)))) {
@@ -467,7 +467,7 @@ impl Letters {
         }
     }
 
-    /// Ends a session behind what is pending.
+    /// Ends a session behind the bytes that are pending.
     fn close(&mut self, peer: &mut Peer<Seat>) {
         self.note(peer);
         peer.state.is = Is::Done;
@@ -482,7 +482,7 @@ impl Letters {
         }
     }
 
-    /// Keeps a buffer for what is pending next.
+    /// Keeps a buffer for later.
     fn put_by(&mut self, mut pending: Vec<u8>) {
         if self.spare.len() < SPARE_COUNT_MAX && pending.capacity() <= TX_LEN {
             pending.clear();
@@ -491,7 +491,7 @@ impl Letters {
     }
 }
 
-/// Whoever was on a connection has left; the world is told if it knew.
+/// Notes that the player of a connection has left; the world is told if it knew of the player.
 fn leave(id: ConnectionId, seat: &mut Seat, up: &mut Vec<u8>) {
     match std::mem::take(&mut seat.is) {
         Is::Session(_) | Is::Http { .. } => Up::Gone(id).write(up),
@@ -499,7 +499,7 @@ fn leave(id: ConnectionId, seat: &mut Seat, up: &mut Vec<u8>) {
     }
 }
 
-/// Passes on the packets of a text, one or an array of them.
+/// Passes on the packets of a text: one, or an array of them.
 fn pass_text(from: Guest, text: &[u8], up: &mut Vec<u8>) {
     let Ok(packets) = json_packets(text) else { return Up::Malformed(from, 0).write(up) };
     for json in packets {

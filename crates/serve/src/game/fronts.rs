@@ -1,4 +1,4 @@
-//! The fronts of a server: their connections as the thread of the world knows them, and what they say.
+//! The fronts of a server: their connections as the thread of the world knows them, and their messages.
 
 use super::link::{self, Guest, Mailbag, Up};
 use super::mail::{Chain, Outgoing};
@@ -19,10 +19,10 @@ pub(super) struct Fronts {
 
 #[derive(Debug)]
 struct Front {
-    /// None once it has left.
+    /// `None` once the front has left.
     connection: Option<ConnectionId>,
     machine: Framed,
-    /// At the index of the front's name for them.
+    /// The front's connections, at the index of their names.
     visitors: Vec<Option<Visitor>>,
     /// The last totals that the front reported.
     totals: Totals,
@@ -33,7 +33,7 @@ struct Front {
 struct Visitor {
     guest: Guest,
     link: Link,
-    /// Whose packets rode on the last answer to a connect that was held.
+    /// The session whose packets were in the last answer to a connect that was held.
     rode: Option<SessionId>,
 }
 
@@ -54,7 +54,7 @@ impl Fronts {
         }
     }
 
-    /// The packets of a session rode on the answer that was sent to a connection just now.
+    /// Notes that the packets of a session were in the answer that was just sent to a connection.
     pub(super) fn ride(&mut self, front: usize, guest: Guest, session: SessionId) {
         if let Some(visitor) = self.visitor(front, guest) {
             visitor.rode = Some(session);
@@ -77,7 +77,7 @@ impl Front {
         self.visitors.get_mut(guest.index())?.as_mut().filter(|visitor| visitor.guest == guest)
     }
 
-    /// The visitor of that name, who is new if there is none.
+    /// The visitor of that name, made new if there is none.
     fn greet(&mut self, guest: Guest) -> &mut Visitor {
         if self.visitors.len() <= guest.index() {
             self.visitors.resize(guest.index() + 1, None);
@@ -93,16 +93,16 @@ impl Front {
 
 /// The next step for a connection of the world's thread.
 enum Then {
-    /// Nothing: all that came is understood.
+    /// Nothing: all input is understood.
     Nothing,
-    /// To send the mail, of which there is much.
+    /// To send the mail, because there is much of it.
     Post,
     Begin(Guest),
     /// To answer the request in `body`.
     Request(Guest),
     Late(Guest),
     Gone(Guest),
-    /// It said what no front says.
+    /// To end the front's connection: it sent a malformed frame.
     Nonsense,
 }
 
@@ -112,7 +112,7 @@ impl GameServer {
         self.fronts.all.iter().fold(self.totals(), |totals, front| totals.and(&front.totals))
     }
 
-    /// A front is there.
+    /// Takes in a new front.
     pub(super) fn let_in(&mut self, id: ConnectionId) {
         self.fronts.all.push(Front {
             connection: Some(id),
@@ -123,7 +123,7 @@ impl GameServer {
         self.mail.bags.push(Mailbag::default());
     }
 
-    /// A front is no more, and all who came over it are gone.
+    /// Forgets a front that has left; all who came over it are gone.
     pub(super) fn front_left<E: Engine>(&mut self, engine: &mut E, front: usize, now: Instant) {
         if let Some(id) = self.fronts.all[front].connection.take() {
             engine.close(id);
@@ -133,7 +133,7 @@ impl GameServer {
         }
     }
 
-    /// A front said what lies in `rx`.
+    /// Takes the frames of a front that lie in `rx`.
     pub(super) fn front_said<E: Engine>(&mut self, engine: &mut E, front: usize, len: usize) {
         let now = engine.now();
         let mut left = len;
@@ -218,7 +218,7 @@ impl GameServer {
         (input.len(), then)
     }
 
-    /// The last news for a Comet client were more than may be unsent.
+    /// Handles a Comet client whose last news were more than may be unsent.
     fn late(&mut self, front: usize, guest: Guest, now: Instant) {
         let rode = self.fronts.visitor(front, guest).and_then(|visitor| visitor.rode);
         let Some(session) = rode else { return };
@@ -231,13 +231,13 @@ impl GameServer {
         self.lose(session, now);
     }
 
-    /// Has a front cut a connection, of which nothing more is known here.
+    /// Makes a front cut a connection, which is forgotten here.
     pub(super) fn drop_guest(&mut self, front: usize, guest: Guest) {
         self.fronts.forget(front, guest);
         self.mail.bags[front].drop(guest);
     }
 
-    /// Says to a front what its mail says without words. The packets are in its bag already.
+    /// Sends a front the ends and the cuts in its mail. The packets are in its bag already.
     pub(super) fn post_to_guest(
         &mut self,
         receiver: SessionId,
@@ -255,13 +255,13 @@ impl GameServer {
         }
     }
 
-    /// Sends each front what is in its bag.
+    /// Sends each front the content of its bag.
     #[inline]
     pub(super) fn post_to_fronts<E: Engine>(&mut self, engine: &mut E) {
         let unsent_max = self.options.queue_max.0.saturating_mul(FRONT_QUEUES_MAX);
         for (front, bag) in self.fronts.all.iter().zip(&mut self.mail.bags) {
             let Some(id) = front.connection else {
-                bag.bytes.clear(); // Whoever this was for is gone.
+                bag.bytes.clear(); // The receiver is gone.
                 continue;
             };
             if !bag.bytes.is_empty() {

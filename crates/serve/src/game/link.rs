@@ -20,13 +20,13 @@ pub(super) enum Up<'a> {
     Begin(Guest),
     /// A packet of a session, in binary.
     Packet(Guest, &'a [u8]),
-    /// A session sent what is no packet; which it was meant to be.
+    /// A session sent bytes that are no packet; the number is their class id.
     Malformed(Guest, u8),
     /// A request of a Comet client.
     Post(Guest, &'a [u8]),
-    /// More of an answer is unsent than may be.
+    /// More of an answer is unsent than is allowed.
     Late(Guest),
-    /// The connection is gone, and what was on it.
+    /// The connection is gone, and its session with it.
     Gone(Guest),
     /// The totals of the front so far.
     Totals(Box<Totals>),
@@ -41,7 +41,7 @@ pub(super) enum Down<'a> {
     Answer(Guest, &'a [u8]),
     /// A session ends behind what was sent.
     Close(Guest),
-    /// A connection is to be cut: the player was too slow.
+    /// The front must cut a connection: the player was too slow.
     Drop(Guest),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Up<'a> {
         })
     }
 
-    /// Appends it as a frame.
+    /// Appends the message as a frame.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Begin(guest) => write(out, BEGIN, guest, &[]),
@@ -89,7 +89,7 @@ impl<'a> Up<'a> {
     }
 }
 
-/// Appends the frame of [`Up::Packet`] for a packet that is not packed yet.
+/// Appends the frame of [`Up::Packet`], packing the packet into it.
 pub(super) fn pack_up(guest: Guest, packet: &Packet<'_>, out: &mut Vec<u8>) {
     let start = begin(out, PACKET);
     out.extend_from_slice(&guest.to_bits().to_le_bytes());
@@ -130,12 +130,12 @@ pub(super) struct Mailbag {
     pub(super) bytes: Vec<u8>,
     /// Start and number of receivers of the frame that is open.
     open: Option<(usize, u32)>,
-    /// Too much is unsent already: whoever gets more is too slow.
+    /// True if too much is unsent already: whoever gets more is too slow.
     pub(super) is_full: bool,
 }
 
 impl Mailbag {
-    /// Adds a receiver of a packet that is still to come.
+    /// Adds a receiver of the packet that comes next.
     #[inline]
     pub(super) fn address(&mut self, guest: Guest) {
         let (_, count) = self.open.get_or_insert_with(|| {
@@ -147,7 +147,7 @@ impl Mailbag {
         self.bytes.extend_from_slice(&guest.to_bits().to_le_bytes());
     }
 
-    /// Puts the packet behind its receivers, if there are any.
+    /// Packs the packet behind its receivers, if there are any.
     #[inline]
     pub(super) fn enclose(&mut self, pack: impl FnOnce(&mut Vec<u8>)) {
         if let Some((start, count)) = self.open.take() {
@@ -171,7 +171,7 @@ impl Mailbag {
     }
 }
 
-/// Takes frames apart at either end.
+/// Splits the stream into frames, at either end.
 pub(super) fn machine() -> Framed {
     Framed::new(Limits { frame_len_max: u32::MAX })
 }
@@ -183,18 +183,18 @@ fn write(out: &mut Vec<u8>, kind: u8, guest: Guest, rest: &[u8]) {
     end(out, start);
 }
 
-/// Begins a frame; where it starts.
+/// Begins a frame and returns its start.
 fn begin(out: &mut Vec<u8>, kind: u8) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, 0, kind]);
     start
 }
 
-/// Ends the frame that starts there.
+/// Ends the frame that starts at `start`.
 fn end(out: &mut Vec<u8>, start: usize) {
     match u32::try_from(out.len() - start - HEADER_LEN) {
         Ok(len) => out[start..start + HEADER_LEN].copy_from_slice(&len.to_be_bytes()),
-        Err(_) => out.truncate(start), // 4 GiB in one answer: nobody lets so much wait.
+        Err(_) => out.truncate(start), // 4 GiB in one answer are impossible: nobody lets so much wait.
     }
 }
 
@@ -202,7 +202,7 @@ fn guest_of(bytes: [u8; GUEST_LEN]) -> Guest {
     ConnectionId::from_bits(u64::from_le_bytes(bytes))
 }
 
-/// All that a front counts; the world is counted where it is.
+/// All counters of a front; those of the world are kept in its own thread.
 fn counts(totals: &Totals) -> [u64; COUNTS] {
     let Totals { connections, sessions, broken, slow, silent, lost_clients, .. } = *totals;
     let Totals { packets_sent, requests, bytes_received, bytes_sent, handshakes, .. } = *totals;
@@ -251,13 +251,13 @@ fn read_totals(bytes: &[u8]) -> Option<Totals> {
 /// Numbers in a front's totals.
 const COUNTS: usize = 15;
 
-/// The length field.
+/// Length of the length field.
 const HEADER_LEN: usize = 4;
 
-/// A connection's name.
+/// Length of a connection's name.
 const GUEST_LEN: usize = 8;
 
-/// The first byte of a frame, up.
+/// The first bytes of frames to the world.
 const BEGIN: u8 = 0;
 const MALFORMED: u8 = 2;
 const POST: u8 = 3;
@@ -265,7 +265,7 @@ const LATE: u8 = 4;
 const GONE: u8 = 5;
 const TOTALS: u8 = 6;
 
-/// The same, both ways and down.
+/// The first bytes of frames in both directions, and of those to a front.
 const PACKET: u8 = 1;
 const ANSWER: u8 = 7;
 const CLOSE: u8 = 8;

@@ -14,7 +14,7 @@ use wire::styx::Packet;
 pub(super) struct Mail {
     bytes: Vec<u8>,
     letters: Vec<Letter>,
-    /// Those with letters, or to be ended; none twice.
+    /// Receivers that have letters or are to be ended; none twice.
     receivers: Vec<SessionId>,
     /// The packets for sessions of fronts, at the index of the front.
     pub(super) bags: Vec<Mailbag>,
@@ -34,9 +34,9 @@ pub(super) struct Chain {
     first: u32,
     last: u32,
     is_waiting: bool,
-    /// Its session ends behind them.
+    /// True if the session ends behind the letters.
     pub(super) ends: bool,
-    /// There was more than may wait, and the rest is missing.
+    /// True if more came than may wait, and the rest is missing.
     pub(super) is_cut: bool,
 }
 
@@ -119,7 +119,7 @@ impl Mail {
         }
     }
 
-    /// Takes those who have mail; to be given back with [`Mail::clear`].
+    /// Takes the receivers of mail; [`Mail::clear`] takes them back.
     pub(super) fn take_receivers(&mut self) -> Vec<SessionId> {
         std::mem::take(&mut self.receivers)
     }
@@ -128,13 +128,13 @@ impl Mail {
     pub(super) fn packets(&self, chain: Chain) -> impl Iterator<Item = &[u8]> {
         let mut at = chain.first;
         std::iter::from_fn(move || {
-            let letter = self.letters.get(at as usize)?; // Nobody has the letter NONE.
+            let letter = self.letters.get(at as usize)?; // NONE is the index of no letter.
             at = letter.next;
             Some(&self.bytes[letter.start as usize..letter.end as usize])
         })
     }
 
-    /// Everything is written. `receivers` are those that were taken.
+    /// Clears the mail once everything is written. `receivers` are those that were taken.
     pub(super) fn clear(&mut self, mut receivers: Vec<SessionId>) {
         self.letters.clear();
         self.letters.shrink_to(KEPT_LEN);
@@ -164,15 +164,15 @@ impl Mail {
 }
 
 impl Chain {
-    /// No letters.
+    /// A chain without letters.
     pub(super) const EMPTY: Self =
         Self { first: NONE, last: NONE, is_waiting: false, ends: false, is_cut: false };
 }
 
-/// The most that waits, far more than what a server lets wait: what asks for more in one request is not answered.
+/// Most bytes that wait, far more than a server lets wait: a request that asks for more is not answered.
 const LEN_MAX: u32 = 64 << 20;
 
-/// No letter: mail is written long before there are so many.
+/// The index of no letter: mail is written long before there are so many.
 const NONE: u32 = u32::MAX;
 
 /// Capacity of a buffer that is kept for later.

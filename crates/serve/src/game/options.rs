@@ -11,9 +11,9 @@ pub struct Options {
     pub world: world::Options,
     /// The doors, in the order in which the engine was told to listen at their addresses.
     pub doors: Vec<Door>,
-    /// A player for whom more than so much is unsent is dropped, as if the connection had broken.
+    /// Most bytes that may be unsent for a player, who else is dropped as if the connection had broken.
     pub queue_max: Bytes,
-    /// The longest frame, text or body that is read; the same for all three.
+    /// The longest frame, text or body that is read; one limit for all three.
     pub message_max: Bytes,
     /// Longest time until the first request of a connection, and between two requests of one that speaks HTTP.
     pub silence: Silence,
@@ -30,7 +30,7 @@ pub struct Options {
 pub struct Door {
     /// The protocol.
     pub speaks: Packing,
-    /// Inside TLS, if given.
+    /// The TLS around it, if any.
     pub tls: Option<tls::Server>,
 }
 

@@ -11,7 +11,7 @@ use engine::{ConnectionId, Engine};
 use wire::{Kind, Message, Protocol};
 
 impl GameServer {
-    /// Writes what the machine of a connection had to say.
+    /// Writes the bytes that the machine of a connection wants to send.
     pub(super) fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if !self.tx.is_empty() {
             self.totals.bytes_sent += self.tx.len() as u64;
@@ -21,7 +21,7 @@ impl GameServer {
         }
     }
 
-    /// Writes all mail, each receiver's with one write; and what the world has to say to that.
+    /// Writes all mail, each receiver's with one write, and the world's answers to that.
     pub(super) fn post<E: Engine>(&mut self, engine: &mut E) {
         while !self.mail.is_empty() {
             let receivers = self.mail.take_receivers();
@@ -109,7 +109,7 @@ impl GameServer {
             None => waiting,
             Some(Place::Here(id)) => engine.unsent(id),
             Some(Place::Front(front, guest)) => {
-                self.fronts.ride(front, guest, receiver); // It says so if that is too much.
+                self.fronts.ride(front, guest, receiver); // The front reports if that is too much.
                 0
             }
         };

@@ -1,4 +1,4 @@
-//! Requests of Comet clients: what each message in them asks is done, and all are answered together.
+//! Requests of Comet clients: each message in a request is carried out, and all are answered together.
 
 use super::comet::{self, Asked};
 use super::mail::Outgoing;
@@ -15,7 +15,7 @@ impl GameServer {
     /// Answers the request in `body`, or holds it if it is a connect without news.
     pub(super) fn request<E: Engine>(&mut self, engine: &mut E, at: Place, now: Instant) {
         self.totals.requests += 1;
-        // Answers come in the order of requests: what is held on this connection ends here.
+        // Answers come in the order of requests: a connect that is held on this connection ends here.
         if let Link::Http { held_for: Some(client), .. } = self.link_of(at) {
             self.answer_held(engine, client);
         }
@@ -42,7 +42,7 @@ impl GameServer {
         now: Instant,
     ) {
         let mut answers = Vec::with_capacity(batch.len());
-        // Whose packets ride on the answer, and who is to be forgotten after it.
+        // The client whose packets are in the answer, and the client to forget after it.
         let (mut rider, mut leaver, mut connect) = (None, None, None);
         for envelope in batch {
             match self.clients.read(envelope, batch.len() == 1) {
@@ -80,10 +80,10 @@ impl GameServer {
             }
             answers.push(client.news(asked, now, hold_max));
             if client.session.is_none() {
-                leaver = Some(index); // It is told so here.
+                leaver = Some(index); // This answer tells the client so.
             }
         }
-        // Its session is over, so that it hears from a connect that is held.
+        // The session is over, so the connect that is held is answered with that.
         let left = leaver.and_then(|index| self.clients.get(index)?.session.take());
         if let Some(index) = leaver {
             self.answer_held(engine, index);
@@ -107,7 +107,7 @@ impl GameServer {
         self.send_answer(engine, at);
     }
 
-    /// Makes a client and its session, and completes the answer that says so.
+    /// Makes a client and its session, and completes the answer that tells the client.
     fn welcome<'a>(&mut self, answer: Envelope<'a>, now: Instant) -> Envelope<'a> {
         let Some(index) = self.clients.insert(now) else { return comet::full(answer) };
         let session = self.world.connect(now);
@@ -119,7 +119,7 @@ impl GameServer {
         comet::welcome(answer, self.clients.id(index), self.options.hold_max)
     }
 
-    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so, and
+    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so and
     /// forgotten.
     pub(super) fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
         let Some(client) = self.clients.get(index) else { return };
@@ -132,7 +132,7 @@ impl GameServer {
         self.link(at, Link::Http { heard_at: now, held_for: None });
         self.send_answer(engine, at);
         let Place::Here(connection) = at else { return };
-        // Nothing comes by which it would show that this was the last answer on its connection.
+        // No further input would show that this was the last answer on its connection.
         let last = self.peers.find(connection).is_some_and(|peer| {
             let over = peer.machine.receive(&mut Input::new(&mut []), &mut self.tx);
             matches!(over, Ok(Some(Event::Closed(_))))
@@ -142,7 +142,7 @@ impl GameServer {
         }
     }
 
-    /// Forgets a client; its session, if it still had one.
+    /// Forgets a client and returns its session, if it still had one.
     pub(super) fn end_client(&mut self, index: usize) -> Option<SessionId> {
         self.clients.remove(index)?.session
     }

@@ -1,4 +1,4 @@
-//! The node: bytes to packets, packets to the world, the world's mail to bytes.
+//! The node: bytes become packets, packets go to the world, and the world's mail becomes bytes.
 //!
 //! The way of an event: one read, one decode, one call of the world, which puts mail for everybody at the table; when
 //! all that has arrived is worked off (or [`BATCH_LEN`] reads are), the mail goes out with one write for each receiver.
@@ -28,7 +28,7 @@ pub struct GameServer {
     pub(super) options: Options,
     machines: Machines,
     stop: Arc<AtomicBool>,
-    /// The node is done then, though nobody asked it to stop.
+    /// The instant at which the node is done, though nobody asked it to stop.
     pause_at: Instant,
     pub(super) world: World,
     pub(super) peers: Peers<Link>,
@@ -39,26 +39,26 @@ pub struct GameServer {
     pub(super) totals: Totals,
     /// The next instant at which silent connections and lost clients are looked for.
     sweep_at: Instant,
-    /// Sessions whose connection broke while mail was written; the world is told when all is.
+    /// Sessions whose connection broke while mail was written; the world is told after that.
     pub(super) lost: Vec<SessionId>,
     pub(super) rx: Box<[u8]>,
     pub(super) tx: Vec<u8>,
-    /// A request of a Comet client, which is answered by the machine that may still hold it.
+    /// The request of a Comet client. It is a copy, since the machine that holds it also answers it.
     pub(super) body: Vec<u8>,
-    /// Its answer.
+    /// The answer to it.
     pub(super) answer: Vec<u8>,
 }
 
 /// The use of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Link {
-    /// It has yet to say.
+    /// A connection that has sent nothing yet.
     New { since: Instant },
     /// A session of its own.
     Session(SessionId, Packing),
     /// Requests of Comet clients; for one of them a connect may be held.
     Http { heard_at: Instant, held_for: Option<usize> },
-    /// Nothing any more.
+    /// A connection without further use.
     #[default]
     Done,
 }
@@ -87,7 +87,7 @@ impl GameServer {
         }
     }
 
-    /// Has the node be done at an instant; run it again to go on.
+    /// Makes the node pause at an instant; run it again to go on.
     pub fn pause_at(&mut self, at: Instant) {
         self.pause_at = at;
     }
@@ -215,7 +215,7 @@ impl GameServer {
         self.peers.linger(engine, id);
     }
 
-    /// The peer of a connection is gone, or is to be: whoever was there has left.
+    /// Lets a connection go whose peer is gone, or is to be: its player or clients have left.
     fn let_go(&mut self, id: ConnectionId, now: Instant) {
         if let Some(peer) = self.peers.find(id) {
             let link = std::mem::replace(&mut peer.state, Link::Done);
@@ -223,7 +223,7 @@ impl GameServer {
         }
     }
 
-    /// Whoever was on a connection that was for `link` has left.
+    /// Notes that whoever used a connection, for `link`, has left.
     pub(super) fn leave(&mut self, at: Place, link: Link, now: Instant) {
         match link {
             Link::Session(session, _) => self.lose(session, now),
@@ -288,7 +288,7 @@ impl GameServer {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
         let mut taken = 0;
-        // Again after each request of HTTP, whose answer needs all of this server.
+        // Another turn after each request of HTTP, whose answer needs all of this server.
         while let Some(read) = self.read(id, taken, len, now) {
             taken = len - read.left;
             self.send_own(engine, id);
@@ -370,9 +370,9 @@ struct Read {
 
 /// The next step before more input is understood.
 enum Then {
-    /// Nothing: all of it is.
+    /// Nothing: all input is understood.
     Nothing,
-    /// To send the mail, of which there is much.
+    /// To send the mail, because there is much of it.
     Post,
     /// To begin a session over WebSocket.
     Begin,
@@ -384,7 +384,7 @@ enum Then {
     End,
 }
 
-/// Takes a packet to the world, or word that it is none.
+/// Takes a packet to the world, or tells it that the bytes are no packet.
 #[inline]
 pub(super) fn take_binary(
     world: &mut World,
@@ -399,7 +399,7 @@ pub(super) fn take_binary(
     }
 }
 
-/// The same for the packets of a text, one or an array of them.
+/// Takes the packets of a text to the world: one, or an array of them.
 pub(super) fn take_text(
     world: &mut World,
     session: SessionId,

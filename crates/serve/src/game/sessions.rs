@@ -11,7 +11,7 @@ pub(super) struct Sessions {
     all: Vec<Option<Session>>,
 }
 
-/// A session, and what waits to be written for it.
+/// A session, and the mail that waits for it.
 #[derive(Debug)]
 pub(super) struct Session {
     id: SessionId,
@@ -24,7 +24,7 @@ pub(super) struct Session {
 pub(super) enum Route {
     /// Over a connection of its own.
     Connection(ConnectionId, Packing),
-    /// By the client of Bayeux with this index.
+    /// Through the client of Bayeux with this index.
     Comet(usize),
     /// Over a connection of its own that a front has accepted.
     Front(usize, Guest),
@@ -57,7 +57,7 @@ impl Sessions {
         self.all.get_mut(id.index())?.as_mut().filter(|session| session.id == id)
     }
 
-    /// Forgets it. What waits for it is let go.
+    /// Forgets the session. Its mail is dropped.
     pub(super) fn remove(&mut self, id: SessionId) {
         if self.find(id).is_some() {
             self.all[id.index()] = None;

@@ -8,13 +8,13 @@ use crate::Handshakes;
 pub struct Totals {
     /// Connections accepted.
     pub connections: u64,
-    /// Sessions that began, by how they are reached.
+    /// Sessions that began, by their route.
     pub sessions: SessionCounts,
     /// Connections whose peer broke the protocol below the packets: framing, HTTP, WebSocket, TLS.
     pub broken: u64,
     /// Players that were dropped because too much was unsent for them.
     pub slow: u64,
-    /// Connections that said nothing for too long.
+    /// Connections that were silent for too long.
     pub silent: u64,
     /// Comet clients that did not come back.
     pub lost_clients: u64,
@@ -33,7 +33,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// These and those of a front together, whose world is this one's.
+    /// The sum of these and those of a front of the same server.
     #[must_use]
     pub fn and(&self, front: &Self) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Totals {
     }
 }
 
-/// Sessions by how they are reached.
+/// Sessions by their route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     /// Over Styx.

@@ -1,4 +1,4 @@
-//! The replies that wait, and when each one's turn comes.
+//! The replies that wait for their turns.
 
 use super::lot::Lot;
 use crate::behaviour::Stall;
@@ -11,9 +11,9 @@ use wire::Kind;
 /// A reply from the decoding of its message to its turn: first its delay passes, then it queues for the cap.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// The earliest on top.
+    /// Replies whose delay is not over, the earliest on top.
     delayed: BinaryHeap<Reply>,
-    /// Those whose delay is over, in the order of their turns.
+    /// Replies whose delay is over, in the order of their turns.
     queued: VecDeque<(Instant, Reply)>,
     stalls: Stalls,
     turns: Turns,
@@ -23,12 +23,12 @@ pub(super) struct Line {
     held_len: usize,
 }
 
-/// An answer that waits.
+/// A reply that waits.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     /// The end of its delay.
     ready: Instant,
-    /// Its place among all that ever joined.
+    /// Its number among all replies that ever joined.
     pub(super) number: u64,
     pub(super) to: ConnectionId,
     pub(super) decoded: Instant,
@@ -43,8 +43,8 @@ impl Line {
         Self { stalls, turns: Turns { cap, ..Turns::default() }, ..Self::default() }
     }
 
-    /// Lets an answer wait for its turn, which comes no earlier than `after`: replies of a connection keep their order.
-    /// Says when it will be ready.
+    /// Adds a reply, whose turn comes no earlier than `after`: replies of a connection keep their order. Returns the
+    /// instant at which it will be ready.
     pub(super) fn join(&mut self, reply: Waiting<'_>, after: Instant) -> Instant {
         let Waiting { to, decoded, kind, payload, lot } = reply;
         let ready = self.stalls.over_from((decoded + lot.delay).max(after));
@@ -56,7 +56,7 @@ impl Line {
         ready
     }
 
-    /// The next reply whose turn has come.
+    /// Takes the next reply whose turn has come.
     pub(super) fn next(&mut self, now: Instant) -> Option<Reply> {
         while self.delayed.peek().is_some_and(|reply| reply.ready <= now)
             && let Some(reply) = self.delayed.pop()
@@ -80,7 +80,7 @@ impl Line {
         self.held_len >= HELD_LEN_MAX
     }
 
-    /// A message was decoded: stalls are counted from the first one on.
+    /// Notes that a message was decoded: stalls are counted from the first one.
     pub(super) fn note_message(&mut self, decoded: Instant) {
         self.stalls.first_message.get_or_insert(decoded);
     }
@@ -108,7 +108,7 @@ impl Reply {
 }
 
 impl Ord for Reply {
-    /// The earlier is the greater, as a heap wants it.
+    /// Orders the earlier as the greater, as a heap wants it.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.ready, other.number).cmp(&(self.ready, self.number))
     }
@@ -170,7 +170,7 @@ impl Turns {
     }
 }
 
-/// More memory than this is not filled with replies: what else arrives waits in the kernels until some have left.
+/// Most memory for replies: further input waits in the kernels until some have left.
 const HELD_LEN_MAX: usize = 64 << 20;
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
         let third = |number: u64| number * 1_000_000_000 / 3;
         let all: Vec<u64> = (0..1000).map(third).collect();
         assert_eq!(turns("3/s", &[], &[0; 1000]), all);
-        // Always just in time: no rounding adds up.
+        // Always at the exact instant: no rounding adds up.
         assert_eq!(turns("3/s", &[], &all), all);
     }
 

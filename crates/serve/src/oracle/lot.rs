@@ -3,7 +3,7 @@
 use crate::behaviour::{Behaviour, Delay};
 use units::{Nanos, Random};
 
-/// Draws for one message after the other.
+/// Draws the lots of messages, one after the other.
 #[derive(Debug)]
 pub(super) struct Lots {
     behaviour: Behaviour,
@@ -26,8 +26,8 @@ impl Lots {
         Self { behaviour, random }
     }
 
-    /// That of the next message. Each takes as many random numbers, so that no part of the behaviour changes what
-    /// another one does.
+    /// Draws the lot of the next message. Each takes the same number of random numbers, so that no part of the
+    /// behaviour changes the effect of another.
     pub(super) fn draw(&mut self) -> Lot {
         let Behaviour { delay, drop, duplicate, reorder, corrupt, .. } = &self.behaviour;
         let random = &mut self.random;
@@ -41,7 +41,7 @@ impl Lots {
     }
 }
 
-/// The delay at the quantile `at` of its distribution, from 0 to below 1.
+/// The delay at the quantile `at` of its distribution; `at` is from 0 to below 1.
 fn delayed(delay: Delay, at: f64) -> Nanos {
     match delay {
         Delay::None => Nanos::ZERO,

@@ -1,4 +1,4 @@
-//! The node: reads, lets replies wait, and does to them what it is told to.
+//! The node: reads messages, lets replies wait, and makes the faults.
 
 use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
@@ -32,11 +32,11 @@ pub struct Oracle {
     tls: Option<tls::Server>,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
-    /// An unanswered message leaves the rest of its connection unanswered.
+    /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
     line: Line,
     lots: Lots,
-    /// Replies that wait to be overtaken, and until when; earliest first.
+    /// Replies that wait to be overtaken, with the instants at which that ends; earliest first.
     held_back: VecDeque<(Instant, ConnectionId, u64)>,
     stop: Arc<AtomicBool>,
     totals: Totals,
@@ -53,11 +53,11 @@ struct Owed {
     last_ready: Instant,
     /// The number of messages that were answered.
     answered: u64,
-    /// A reply that the next one is to overtake.
+    /// A reply that the next one will overtake.
     held_back: Option<Reply>,
-    /// The peer will send no more.
+    /// True if the peer will send no more.
     has_ended: bool,
-    /// Nothing is answered any more.
+    /// True if nothing is answered any more.
     is_mute: bool,
 }
 
@@ -125,7 +125,7 @@ impl<E: Engine> Node<E> for Oracle {
     }
 }
 
-/// Until `until`, but for a look at the wish to stop.
+/// Stands still until `until`, apart from looks at the wish to stop.
 fn stand_still<E: Engine>(engine: &mut E, now: Instant, until: Instant) -> Step {
     let until = until.min(now + STOP_POLL);
     engine.stand_still(until);
@@ -156,8 +156,8 @@ impl Oracle {
         }
     }
 
-    /// Lets the answers to all messages in what arrived wait for their turns; what the protocol itself has to say is
-    /// said at once.
+    /// Lets the answers to all messages in the bytes that arrived wait for their turns; answers of the protocol itself
+    /// are sent at once.
     fn understand<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let mut input = Input::new(&mut self.rx[..len]);
@@ -205,7 +205,7 @@ impl Oracle {
 
 /// Answering.
 impl Oracle {
-    /// The turn of `reply` has come: it leaves, and behind it the one that it overtakes; or it is held back itself.
+    /// Sends `reply`, whose turn has come, and behind it the one that it overtakes; or holds it back.
     fn answer<E: Engine>(&mut self, engine: &mut E, reply: Reply) {
         let id = reply.to;
         let Some(owed) = self.owed(id) else { return };
@@ -231,7 +231,7 @@ impl Oracle {
         }
     }
 
-    /// Sends those that nothing has overtaken in their time.
+    /// Sends the replies that nothing has overtaken in their time.
     fn release_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         while let Some((until, id, number)) = self.held_back.front().copied()
             && until <= now
@@ -245,7 +245,7 @@ impl Oracle {
         }
     }
 
-    /// Writes the reply, with its faults and its true delay; whether its connection is still there.
+    /// Writes the reply, with its faults and its true delay; true if its connection is still there.
     fn hand_over<E: Engine>(&mut self, engine: &mut E, reply: Reply) -> bool {
         let Reply { to: id, decoded, kind, mut payload, lot, .. } = reply;
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
@@ -276,7 +276,7 @@ impl Oracle {
         true
     }
 
-    /// Ends a connection whose peer has ended it, once all that it asked is answered.
+    /// Ends a connection whose peer has ended it, once all its messages are answered.
     fn end_if_nothing_is_owed<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(peer) = self.peers.find(id) else { return };
         let owed = &mut peer.state;
@@ -293,7 +293,7 @@ impl Oracle {
         self.peers.find(id).map(|peer| &mut peer.state)
     }
 
-    /// Sends what was written.
+    /// Sends the bytes that were written.
     fn send<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if !self.tx.is_empty() {
             self.totals.bytes_sent += self.tx.len() as u64;
@@ -304,12 +304,12 @@ impl Oracle {
     }
 }
 
-/// Flips a bit, outside of the true delay; whether there was one to flip.
+/// Flips a bit outside of the true delay; true if there was one to flip.
 fn corrupt(payload: &mut [u8], text: bool) -> bool {
     let delay = TrueDelay::span(text);
     let len = if payload.len() == delay.end { delay.start } else { payload.len() };
     let last = payload[..len].last_mut();
-    // The lowest bit: what was UTF-8 is UTF-8 still.
+    // The lowest bit: valid UTF-8 stays valid.
     last.map(|byte| *byte ^= 1).is_some()
 }
 

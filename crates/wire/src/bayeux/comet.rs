@@ -1,4 +1,4 @@
-//! The client.
+//! The client of Bayeux.
 
 use super::error::{PeerError, Which};
 use super::message::{
@@ -61,9 +61,10 @@ enum State {
     AwaitConnection,
     AwaitHandshake,
     AwaitSubscribe,
-    /// Every answer but the last is followed by the next question.
+    /// Every answer but the last is followed by the next connect.
     AwaitConnect,
-    /// The server ended the session; what it delivered before has yet to be handed out, and then why.
+    /// The server ended the session. The messages that it delivered before are handed out first, then the end with this
+    /// reason.
     Ended(&'static str),
     Over,
 }
@@ -194,7 +195,7 @@ impl Protocol for Comet {
         if self.second_is_open && !self.session.client_id.is_empty() {
             enqueue(&self.session.request(DISCONNECT), &mut self.waiting);
             self.is_publishing = false; // The last request does not wait for the answer to the one before.
-            // Where the second connection takes no more, the session ends without it.
+            // Where the second connection takes no more bytes, the session ends without a disconnect.
             let _ended: Result<_, _> = self.publish();
         }
         self.second.close(&mut self.second_tx);
@@ -202,11 +203,11 @@ impl Protocol for Comet {
         false
     }
 
-    /// A connection will bring no more bytes.
+    /// Handles the end of one of the two connections.
     ///
     /// # Errors
     ///
-    /// The session goes on: it always awaits an answer.
+    /// The session has not ended: it awaits an answer at all times.
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Over => Ok(Event::Closed(Closed::default())),
@@ -270,7 +271,7 @@ impl Protocol for Comet {
 
 /// The session, step by step.
 impl Comet {
-    /// Asks for a session.
+    /// Asks the server for a session.
     fn handshake(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         self.state = State::AwaitHandshake;
         let handshake = Envelope {
@@ -282,7 +283,7 @@ impl Comet {
         ask(&mut self.first, &handshake, tx)
     }
 
-    /// Takes what was answered on the first connection, and asks the next; whether that was the end of the opening.
+    /// Takes an answer from the first connection and sends the next request; true if the opening is over.
     fn answered(&mut self, answer: Answer, tx: &mut Vec<u8>) -> Result<bool, PeerError> {
         if answer.is_end {
             self.state = State::Ended(DISCONNECTED);
@@ -318,7 +319,7 @@ impl Comet {
         Ok(awaited == State::AwaitSubscribe)
     }
 
-    /// Sends what waits on the second connection, if it is its turn.
+    /// Sends the waiting publishes on the second connection, unless a request is under way there.
     fn publish(&mut self) -> Result<(), MisuseError> {
         if self.is_publishing || !self.second_is_open || self.waiting.is_empty() {
             return Ok(());
@@ -386,7 +387,7 @@ impl Session {
         }
     }
 
-    /// Reads a response: keeps what it delivers, and answers what it says on `awaited`.
+    /// Reads a response: keeps the messages that it delivers, and returns the answer on the channel `awaited`.
     fn read(&mut self, body: &[u8], awaited: Option<&'static str>) -> Result<Answer, PeerError> {
         let batch = message::read(body, &self.limits.batch)
             .map_err(|error| PeerError::Batch { error, said: Excerpt::new(body) })?;
@@ -429,7 +430,7 @@ impl Delivered {
         &self.bytes[std::mem::replace(&mut self.start, end)..end]
     }
 
-    /// Frees everything, once all was handed out.
+    /// Frees all memory, once everything was handed out.
     fn release(&mut self) {
         if self.ends.is_empty() {
             *self = Self::default();
@@ -443,7 +444,7 @@ fn enqueue(message: &Envelope<'_>, waiting: &mut Vec<u8>) {
     message::append(message, waiting);
 }
 
-/// Sends `message` alone on the first connection.
+/// Sends `message` as the only one of its batch on the first connection.
 fn ask(first: &mut Connection, message: &Envelope<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
     let mut body = Vec::new();
     let mut batch = Writer::new(&mut body);

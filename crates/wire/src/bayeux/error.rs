@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The server takes the session back, or wants none.
+    /// The server ends the session or refuses one, by its advice.
     #[error("the answer on {channel} advises reconnect: {reconnect}")]
     Advised {
         /// The channel that the answer names.
@@ -19,7 +19,7 @@ pub enum PeerError {
     /// The body of a response is no batch of messages.
     #[error("not a batch of Bayeux messages: {error}: {said}")]
     Batch {
-        /// Why not.
+        /// The fault.
         error: ReadError,
         /// The beginning of the body.
         said: Excerpt,
@@ -30,7 +30,7 @@ pub enum PeerError {
         /// The connection: the first or the second.
         which: Which,
     },
-    /// The server wants the client to wait before it asks again, which this client cannot.
+    /// The server wants the client to wait before its next connect, which this client cannot do.
     #[error("advice to wait {interval_ms} ms before the next connect, only 0 is supported")]
     Interval {
         /// The interval that the server asked for.
@@ -47,18 +47,18 @@ pub enum PeerError {
         /// The beginning of the body.
         said: Excerpt,
     },
-    /// The response does not have the answer that it was for.
+    /// The response contains no answer to the request that was sent.
     #[error("a response without an answer on {channel}")]
     Unanswered {
         /// The channel of the request.
         channel: &'static str,
     },
-    /// The server refused what was asked.
+    /// The server refused the request.
     #[error("unsuccessful on {channel}: {error}{}", Advice(*reconnect))]
     Unsuccessful {
         /// The channel of the request.
         channel: Excerpt,
-        /// Why not; empty if it did not say.
+        /// The reason; empty if the server gave none.
         error: Excerpt,
         /// The server's advice on how to go on.
         reconnect: Option<Reconnect>,
@@ -68,9 +68,9 @@ pub enum PeerError {
 /// One of the two connections of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// That on which it asks for news.
+    /// The one on which it asks for news.
     First,
-    /// That on which it speaks.
+    /// The one on which it publishes.
     Second,
 }
 

@@ -26,7 +26,7 @@ pub fn fuzz_bayeux_session(bytes: &[u8]) {
     check_splits_of_replies(bytes, &publishing);
 }
 
-/// A batch: what is read can be written, and that is read as the same.
+/// A batch that was read is written, and reads as the same batch.
 pub fn fuzz_bayeux_batch(bytes: &[u8]) {
     let limits = message::Limits { messages_max: 16 };
     let Ok(batch) = message::read(bytes, &limits) else { return };
@@ -60,7 +60,7 @@ fn publishing() -> OnSecond {
     OnSecond(comet)
 }
 
-/// A client to which all bytes come on its second connection. What it says there is not looked at.
+/// A client to which all bytes come on its second connection. The bytes that it sends there are ignored.
 struct OnSecond(Comet);
 
 impl Protocol for OnSecond {

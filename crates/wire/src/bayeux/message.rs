@@ -21,48 +21,48 @@ pub const CONNECT: &str = "/meta/connect";
 pub const DISCONNECT: &str = "/meta/disconnect";
 /// The channel on which channels are subscribed to.
 pub const SUBSCRIBE: &str = "/meta/subscribe";
-/// The channel on which that is taken back.
+/// The channel on which subscriptions are ended.
 pub const UNSUBSCRIBE: &str = "/meta/unsubscribe";
 /// The one channel that packets of the game travel on, both ways.
 pub const SERVICE: &str = "/service/client";
-/// The one transport that is spoken here.
+/// The only transport that is supported.
 pub const LONG_POLLING: &str = "long-polling";
 
-/// Any message of Bayeux. What is absent is not written.
+/// Any message of Bayeux. Absent properties are not written.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<'a> {
     /// The channel that the message belongs to.
     #[serde(borrow)]
     pub channel: Text<'a>,
-    /// Chosen by who asks, repeated in the answer.
+    /// An id that the asker chooses and the answer repeats.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Text<'a>>,
     /// The session, from the answer to the handshake on.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<Text<'a>>,
-    /// Of an answer: whether what was asked for is done. A message without it is an event or a request.
+    /// In an answer: true if the request was granted. A message without it is an event or a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successful: Option<bool>,
-    /// Why not, as `code:arguments:text`.
+    /// The reason for a refusal, as `code:arguments:text`.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Text<'a>>,
-    /// Of a handshake: the version of Bayeux.
+    /// In a handshake: the version of Bayeux.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Text<'a>>,
-    /// Of a handshake: the oldest version that would do.
+    /// In a handshake: the oldest version that the sender accepts.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub minimum_version: Option<Text<'a>>,
-    /// Of a handshake: what the sender can speak.
+    /// In a handshake: the transports that the sender supports.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub supported_connection_types: Option<Vec<Text<'a>>>,
-    /// Of a connect: what the client speaks.
+    /// In a connect: the transport of the client.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub connection_type: Option<Text<'a>>,
-    /// Of a subscribe or an unsubscribe: the channels.
+    /// In a subscribe or an unsubscribe: the channels.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub subscription: Option<Channels<'a>>,
-    /// Of a publish or a delivery: what it carries.
+    /// In a publish or a delivery: the content.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
     /// The data of extensions.
@@ -111,7 +111,7 @@ pub struct Channels<'a>(pub Vec<Text<'a>>);
 /// The limits of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most messages.
+    /// The largest number of messages.
     pub messages_max: usize,
 }
 
@@ -142,14 +142,14 @@ pub fn read<'a>(batch: &'a [u8], limits: &Limits) -> Result<Vec<Envelope<'a>>, R
     Ok(envelopes)
 }
 
-/// Why a body is no batch.
+/// The reasons why a body is not a batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// It is not JSON, or not the JSON of messages.
     #[error("{reason}")]
     Json {
-        /// Why not, and where.
+        /// The fault and its place.
         reason: Box<str>,
     },
     /// There are more messages than [`Limits::messages_max`].
@@ -215,7 +215,7 @@ pub(super) fn append(message: &Envelope<'_>, out: &mut Vec<u8>) {
 }
 
 impl<'a> Text<'a> {
-    /// A text that owns what it says.
+    /// The same text with memory of its own.
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }

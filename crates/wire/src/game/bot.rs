@@ -1,4 +1,4 @@
-//! The layer.
+//! The bot as a protocol machine.
 
 use super::error::PeerError;
 use super::options::{Options, Packing};
@@ -44,7 +44,7 @@ pub struct Bot {
     /// The number of our events that were answered, and the number that were sent.
     answered: i32,
     sent: i32,
-    /// By how much game data grew, sent and received.
+    /// Bytes that game data grew by on the way into packets, sent and received.
     encoding_sent: i64,
     encoding_received: i64,
     /// The last game data that was decoded from JSON.
@@ -125,7 +125,7 @@ impl Protocol for Bot {
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
         let state = self.player.state;
         if !matches!(state, State::AwaitConnection | State::AwaitClose | State::Over) {
-            // Where nothing can be said any more, the bot is gone without it.
+            // If nothing can be sent any more, the bot ends without logging out.
             let _said: Result<_, _> = self.player.say(Logout { leave_tables: true }, tx);
         }
         let is_answered = self.player.inner.close(tx);
@@ -174,7 +174,7 @@ impl Protocol for Bot {
     }
 }
 
-/// From bytes to packets to events.
+/// The way from bytes to packets to events.
 impl Bot {
     #[inline]
     fn receive_from<'a, 'b: 'a>(
@@ -285,7 +285,7 @@ impl Held {
         Ok(())
     }
 
-    /// Forgets the message. Room for a few packets of the game is kept, more is freed.
+    /// Forgets the message. Memory for a few packets of the game is kept, more is freed.
     #[inline]
     fn release(&mut self) {
         if self.bytes.capacity() > KEPT_LEN_MAX || self.packets.capacity() > KEPT_COUNT_MAX {
@@ -295,12 +295,12 @@ impl Held {
     }
 }
 
-/// By how much `payload_len` bytes grew when they became `packed_len`.
+/// Bytes that `payload_len` bytes grew by when they became `packed_len` bytes.
 fn growth(payload_len: usize, packed_len: usize) -> i64 {
     let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
     signed(packed_len) - signed(payload_len)
 }
 
-/// A bot that is quiet holds no more than this of a message, in bytes and in packets.
+/// Most memory that a quiet bot keeps for a message, in bytes and in packets.
 const KEPT_LEN_MAX: usize = 256;
 const KEPT_COUNT_MAX: usize = 8;

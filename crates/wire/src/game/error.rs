@@ -8,10 +8,10 @@ use crate::styx::{DecodeError, JsonError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The server did not accept a packet of ours.
+    /// The server refused a packet of ours.
     #[error("BadPacket: cmd {cmd}, error {error}")]
     BadPacket {
-        /// The class id of ours.
+        /// The class id of that packet.
         cmd: i8,
         /// The server's code.
         error: i8,
@@ -22,16 +22,16 @@ pub enum PeerError {
         /// The awaited packet.
         awaited: &'static str,
     },
-    /// A packet is none of the protocol, in the binary packing.
+    /// Bytes that are no packet, in the binary packing.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A packet is none of the protocol, in JSON.
+    /// Text that is no packet, in JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// The connection inside refused what the bot had to say.
+    /// The connection inside refused a packet of the bot.
     #[error("cannot be said to the server: {0}")]
     Mute(MisuseError),
-    /// An answer to an event of ours that is not the next one awaited.
+    /// An answer to an event of ours came out of order.
     #[error(
         "out of sequence: the answer to event {came} came, {awaited} is next, {sent} were sent"
     )]
@@ -43,10 +43,10 @@ pub enum PeerError {
         /// The number of events that were sent.
         sent: i32,
     },
-    /// The server does not let the bot in, or sit down.
+    /// The server refused the log-in or the seat.
     #[error("{packet}: status {status}, code {code}, {said}")]
     Refused {
-        /// The packet that said so.
+        /// The packet that refused it.
         packet: &'static str,
         /// Its status.
         status: &'static str,

@@ -52,7 +52,7 @@ fn seated(mut bot: Bot) -> Bot {
     bot
 }
 
-/// The packet as it comes to the bot: the two framings differ in whether the length counts itself.
+/// The packet as it comes to the bot: in one of the two framings the length counts itself.
 fn frame(packet: &Packet<'_>, bot: &Bot) -> Vec<u8> {
     let mut payload = Vec::new();
     let own_len = match bot.packing() {

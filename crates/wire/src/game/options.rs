@@ -3,7 +3,7 @@
 /// A bot's identity, and the steps that it takes before it plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Its player id, which is its password too; its name is `Bot_` and this.
+    /// Its player id, which is its password too; its name is `Bot_` and this id.
     pub player: i32,
     /// The packing of packets on the connection inside.
     pub packing: Packing,
@@ -27,8 +27,8 @@ pub enum Packing {
 /// The seat that a bot asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seat {
-    /// Wherever the server finds a free seat.
+    /// Any free seat that the server finds.
     Any,
-    /// On any free seat of this table.
+    /// Any free seat of this table.
     Table(i32),
 }

@@ -12,12 +12,12 @@ use crate::styx::packets::{
 };
 use std::borrow::Cow;
 
-/// The connection inside, and how far the conversation on it is.
+/// The connection inside, and the state of the conversation on it.
 #[derive(Debug)]
 pub(super) struct Player {
     pub(super) inner: Connection,
     pub(super) options: Options,
-    /// The last packet that was said; its room is used again.
+    /// The last packet that was sent; its memory is used again.
     packed: Vec<u8>,
     pub(super) state: State,
     /// The table at which the bot sits, or is to sit.
@@ -32,7 +32,7 @@ pub(super) enum State {
     AwaitTable,
     AwaitSeat,
     Seated,
-    /// We are done, and await that the connection inside is.
+    /// The bot has ended, and awaits the end of the connection inside.
     AwaitClose,
     Over,
 }
@@ -50,7 +50,7 @@ impl Player {
         Self { inner, options, packed: Vec::new(), state: State::AwaitConnection, table: 0 }
     }
 
-    /// Says `packet`; how long it was.
+    /// Sends `packet` and returns its length.
     #[inline]
     pub(super) fn say<'p>(
         &mut self,
@@ -73,7 +73,7 @@ impl Player {
         Ok(self.packed.len())
     }
 
-    /// The connection inside is there: logs in.
+    /// Logs in, on a connection that was just opened.
     pub(super) fn log_in(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         self.state = State::AwaitLogin;
         let Options { player, operator, .. } = self.options;
@@ -86,7 +86,7 @@ impl Player {
         self.answer(login, tx)
     }
 
-    /// Answers a packet that has no game data; what it means.
+    /// Answers a packet that has no game data, and returns its meaning.
     pub(super) fn hear(
         &mut self,
         packet: &Packet<'_>,
@@ -136,7 +136,7 @@ impl Player {
         Ok(Heard::Notice)
     }
 
-    /// Goes on to a seat.
+    /// Asks for a seat.
     fn logged_in(
         &mut self,
         response: &LoginResponse<'_>,
@@ -200,7 +200,7 @@ const OK: &str = "OK";
 const FAILED: &str = "FAILED";
 const DENIED: &str = "DENIED";
 
-/// The game that tables are asked for; there is one.
+/// The game whose tables are asked for; there is only one.
 const GAME: i32 = 1;
 
 /// The address of the whole lobby.

@@ -1,4 +1,4 @@
-//! The chunked transfer coding (RFC 9112 §7.1), decoding only.
+//! The chunked transfer coding (RFC 9112 §7.1): decoding only.
 //!
 //! A body is a row of chunks: a size in hexadecimal digits, extensions, CRLF, so many bytes, CRLF; then a chunk of
 //! size zero without bytes, fields as in a head, and an empty line. Extensions and trailers are checked for their form,
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Decodes one body, however it is split.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
-    /// Of all chunks so far, the current one included.
+    /// Length of all chunks so far, the current one included.
     body_len: u64,
     extensions_len: u32,
     /// The bytes of the current chunk that are still to come.
@@ -27,7 +27,7 @@ enum State {
     /// The first digit of a size.
     #[default]
     Size,
-    /// Another digit, of which there were so many.
+    /// Another digit of a size; the number counts those before it.
     SizeMore {
         digits: u8,
     },
@@ -64,7 +64,7 @@ pub(super) struct Piece {
 }
 
 impl Decoder {
-    /// Understands `bytes` up to the end of the first data in them, or all.
+    /// Decodes `bytes` up to the end of the first data in them, or all of them.
     pub(super) fn next(&mut self, bytes: &[u8], limits: &Limits) -> Result<Piece, PeerError> {
         for (at, byte) in bytes.iter().enumerate() {
             if self.state == State::Data {
@@ -182,7 +182,7 @@ impl Decoder {
         State::SizeMore { digits: digits + 1 }
     }
 
-    /// The size is complete: data follow, or after the last chunk the trailers.
+    /// Begins a chunk whose size is complete: its data follow, or after the last chunk the trailers.
     fn begin_chunk(&mut self, limits: &Limits) -> Result<State, PeerError> {
         if self.left == 0 {
             return Ok(State::TrailerStart);
@@ -192,7 +192,7 @@ impl Decoder {
         Ok(State::Data)
     }
 
-    /// One more byte of an extension.
+    /// Counts one more byte of an extension.
     fn extension(&mut self, next: State, limits: &Limits) -> Result<State, PeerError> {
         self.extensions_len = self.extensions_len.saturating_add(1);
         let max = limits.chunk_extensions_len_max;
@@ -203,7 +203,7 @@ impl Decoder {
         }
     }
 
-    /// One more byte of the trailers.
+    /// Counts one more byte of the trailers.
     fn trailer(&mut self, next: State, limits: &Limits) -> Result<State, PeerError> {
         self.trailers_len = self.trailers_len.saturating_add(1);
         let max = limits.trailers_len_max;

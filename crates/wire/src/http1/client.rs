@@ -1,4 +1,4 @@
-//! The client's half: sends requests, and takes the bodies of the responses for the replies.
+//! The client's half: sends requests, and hands out the bodies of the responses as replies.
 
 use super::error::PeerError;
 use super::fields::Fields;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 /// The client's end of a connection.
 ///
-/// Every message is the same request with another body, so all that has to be known about the requests in flight is
-/// how many there are: responses come in their order.
+/// Every message is the same request with another body, so only the number of requests in flight has to be known:
+/// responses come in their order.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Requests without a response.
+    /// The number of requests without a response.
     awaited: u32,
     reader: Reader<Response>,
     request: Arc<Request>,
@@ -27,7 +27,7 @@ pub(super) struct Client {
 enum State {
     AwaitHead,
     AwaitBody(Response, Body),
-    /// The last response was handed out; that it was the last has yet to be said.
+    /// The last response was handed out; the end of the conversation has yet to be told.
     AwaitClosed,
     Over,
 }
@@ -117,7 +117,7 @@ impl Client {
     #[inline]
     fn head(&mut self, input: &mut Input<'_>) -> Result<Option<Head<Response>>, PeerError> {
         if self.awaited == 0 {
-            // RFC 9112 §9.2: what nobody asked for is no response, but line ends may be skipped.
+            // RFC 9112 §9.2: bytes that answer no request are no response, but line ends may be skipped.
             let rest = head::without_empty_lines(input.peek()).len();
             input.take(input.len() - rest);
             return if rest == 0 { Ok(None) } else { Err(PeerError::Unsolicited) };

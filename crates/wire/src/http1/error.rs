@@ -16,7 +16,7 @@ pub enum PeerError {
     /// A body is longer than [`super::Limits::body_len_max`].
     #[error("body of {len} bytes, limit is {max}")]
     BodyOverLimit {
-        /// Its length as far as it was announced; one more than the limit if it was not.
+        /// Its announced length; one more than the limit if none was announced.
         len: u64,
         /// The limit.
         max: usize,
@@ -28,7 +28,7 @@ pub enum PeerError {
     /// A chunked body is malformed (RFC 9112 §7.1).
     #[error("byte {byte:#04x} in {part} of a chunked body")]
     Chunk {
-        /// The first byte that cannot be.
+        /// The first byte that is not allowed.
         byte: u8,
         /// The part of the body in which it stands.
         part: ChunkPart,
@@ -45,7 +45,7 @@ pub enum PeerError {
         /// The value; if there are several, the one that differs.
         value: Excerpt,
     },
-    /// There is no head of HTTP.
+    /// The bytes are no head of HTTP.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// A request of HTTP/1.1 does not have exactly one `Host` (RFC 9112 §3.2).
@@ -54,13 +54,13 @@ pub enum PeerError {
         /// The number of fields.
         count: usize,
     },
-    /// More requests came than can wait for their answers at once.
+    /// More requests came than may wait for their answers at once.
     #[error("more than {max} requests without an answer")]
     Pipelined {
         /// The limit.
         max: u32,
     },
-    /// The server changed to another protocol, which was not asked for.
+    /// The server switched to another protocol without being asked.
     #[error("the server switched to another protocol unasked")]
     SwitchedProtocols,
     /// The trailer section is longer than [`super::Limits::trailers_len_max`].
@@ -69,7 +69,7 @@ pub enum PeerError {
         /// The limit.
         max: u32,
     },
-    /// The body is coded in a way that is not `chunked` alone, or HTTP/1.0 says that it is coded at all.
+    /// The body has another coding than `chunked` alone, or any coding at all in HTTP/1.0.
     #[error("Transfer-Encoding {value} is not understood")]
     TransferEncoding {
         /// The value.
@@ -111,7 +111,7 @@ impl std::fmt::Display for ChunkPart {
 }
 
 impl PeerError {
-    /// The status with which a server answers.
+    /// The status line with which a server answers this error.
     pub(super) fn status(&self) -> &'static str {
         match self {
             Self::BodyOverLimit { .. } => "413 Content Too Large",

@@ -63,7 +63,7 @@ impl Fields {
         !self.close && (minor_version >= 1 || self.keep_alive)
     }
 
-    /// One number, or the same number again and again, which RFC 9112 §6.3 allows to take for one.
+    /// Takes one number, or the same number repeated, which RFC 9112 §6.3 allows to take for one.
     fn add_content_length(&mut self, value: &[u8]) -> Result<(), PeerError> {
         let error = || PeerError::ContentLength { value: Excerpt::new(value) };
         for member in value.split(|byte| *byte == b',') {
@@ -76,7 +76,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Only `chunked`, once; never in HTTP/1.0, whose readers may not know it (RFC 9112 §6.1).
+    /// Takes only `chunked`, once; nothing in HTTP/1.0, whose readers may not know it (RFC 9112 §6.1).
     fn add_transfer_encoding(&mut self, value: &[u8], minor_version: u8) -> Result<(), PeerError> {
         let mut codings = members(value);
         let alone = codings.next().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
@@ -90,7 +90,7 @@ impl Fields {
     }
 }
 
-/// The number that `digits` are; `None` if they are anything else, or beyond `u64`.
+/// Reads a decimal number; `None` if `digits` has other characters or is beyond `u64`.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -11,19 +11,19 @@ use std::mem::MaybeUninit;
 /// The limits of a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadLimits {
-    /// In bytes, with the empty line that ends it.
+    /// The longest head in bytes, with the empty line that ends it.
     pub(crate) head_len_max: usize,
-    /// In field lines; more than [`HEADERS_MAX`] are never allowed.
+    /// The most field lines; more than [`HEADERS_MAX`] are never allowed.
     pub(crate) headers_max: usize,
 }
 
-/// No head with more field lines is read, whatever the limits say: their places are on the stack.
+/// Most field lines of any head, whatever the limits are: their places are on the stack.
 pub(crate) const HEADERS_MAX: usize = 128;
 
 /// Memory for the field lines of one head.
 pub(crate) type Slots<'b> = [MaybeUninit<Header<'b>>; HEADERS_MAX];
 
-/// Room for the field lines of one head.
+/// Memory for the field lines of one head.
 pub(crate) const fn slots<'b>() -> Slots<'b> {
     [const { MaybeUninit::uninit() }; HEADERS_MAX]
 }
@@ -32,10 +32,10 @@ pub(crate) const fn slots<'b>() -> Slots<'b> {
 #[derive(Debug)]
 pub(crate) struct RequestHead<'h, 'b> {
     pub(crate) headers: &'h [Header<'b>],
-    /// In bytes, with the empty line that ends it.
+    /// Length in bytes, with the empty line that ends the head.
     pub(crate) len: usize,
     pub(crate) method: &'b str,
-    /// 0 or 1, of HTTP/1.
+    /// The 0 or 1 of HTTP/1.0 or HTTP/1.1.
     pub(crate) minor_version: u8,
     pub(crate) target: &'b str,
 }
@@ -44,9 +44,9 @@ pub(crate) struct RequestHead<'h, 'b> {
 #[derive(Debug)]
 pub(crate) struct ResponseHead<'h, 'b> {
     pub(crate) headers: &'h [Header<'b>],
-    /// In bytes, with the empty line that ends it.
+    /// Length in bytes, with the empty line that ends the head.
     pub(crate) len: usize,
-    /// 0 or 1, of HTTP/1.
+    /// The 0 or 1 of HTTP/1.0 or HTTP/1.1.
     pub(crate) minor_version: u8,
     pub(crate) status: u16,
 }
@@ -150,7 +150,7 @@ pub(crate) fn without_empty_lines(bytes: &[u8]) -> &[u8] {
     &bytes[blank..]
 }
 
-/// Why some bytes are not a head of HTTP/1.1.
+/// The reasons why some bytes are not a head of HTTP/1.1.
 ///
 /// Running out of bytes is not an error: the reader waits for more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -165,7 +165,7 @@ pub enum HeadError {
         /// The bytes of the head that came.
         len: usize,
     },
-    /// The peer speaks something else.
+    /// The peer speaks another protocol.
     #[error("the peer does not speak HTTP, it said {start}")]
     NotHttp {
         /// The beginning of the head.
@@ -192,7 +192,7 @@ pub enum HeadError {
 }
 
 impl HeadLimits {
-    /// All of `bytes`, which are within the limit, have been looked at and the head goes on.
+    /// The result for `bytes` that are all within the limit and do not end the head.
     fn unfinished<T>(self, bytes: &[u8]) -> Result<Option<T>, HeadError> {
         let max = self.head_len_max;
         if bytes.len() < max { Ok(None) } else { Err(HeadError::OverLimit { max }) }
@@ -217,7 +217,7 @@ impl HeadLimits {
 enum Look<'b> {
     Http,
     NotYetClear,
-    /// They are not, and this is how they begin.
+    /// They are not; these are their first bytes.
     Other(&'b [u8]),
 }
 

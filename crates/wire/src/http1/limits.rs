@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Refuses a body of `len` bytes, or of at least that many, if that is too many.
+    /// Refuses a body of `len` bytes, known or at least, if that is over the limit.
     pub(super) fn check_body_len(&self, len: u64) -> Result<(), PeerError> {
         let max = self.body_len_max;
         if len > max as u64 { Err(PeerError::BodyOverLimit { len, max }) } else { Ok(()) }
@@ -34,7 +34,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// Bodies of 16 MiB, heads of 16 KiB and 100 lines as common servers have them, little of what nobody uses.
+    /// Bodies of 16 MiB, heads of 16 KiB and 100 lines as common servers have them; little for parts that nobody uses.
     fn default() -> Self {
         Self {
             body_len_max: 16 << 20,

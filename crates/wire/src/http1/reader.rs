@@ -7,12 +7,12 @@ use super::limits::Limits;
 use crate::contract::Input;
 use crate::pieces::Pieces;
 
-/// Reads heads and bodies in turn, of messages whose heads say `T`.
+/// Reads heads and bodies in turn; `T` holds the facts of a head that one role needs.
 ///
 /// Holds no memory while it waits for neither, except for the last head.
 #[derive(Debug)]
 pub(super) struct Reader<T> {
-    /// Of the body that is being read, if that is chunked and a part of it has been seen.
+    /// The decoder of the body that is being read, if that is chunked and a part of it has been seen.
     decoder: Option<Box<Decoder>>,
     last: Option<Box<Last<T>>>,
     limits: Limits,
@@ -25,7 +25,7 @@ pub(super) struct Reader<T> {
 pub(super) struct Head<T> {
     /// The kind of body that follows the head.
     pub(super) body: Body,
-    /// In bytes.
+    /// Length in bytes.
     pub(super) len: usize,
     /// The facts that only one role needs.
     pub(super) says: T,
@@ -42,7 +42,7 @@ pub(super) enum Body {
     UntilEnd,
 }
 
-/// The last head as it came, and what it said.
+/// The last head as it came, and the facts in it.
 ///
 /// Most peers send the same head again and again, some with another date each second. The same bytes say the same, so
 /// they are compared and not read again: a tenth of the instructions.
@@ -53,7 +53,7 @@ struct Last<T> {
 }
 
 impl Body {
-    /// The body that `fields` announce; `Ok(None)` if they say nothing about it.
+    /// The body that `fields` announce; `Ok(None)` if they announce none.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl<T: Copy> Reader<T> {
         self.pieces.release();
     }
 
-    /// Takes a head from `input` and answers what `parse` made of it; `None` if it goes on after all of `input`.
+    /// Takes a head from `input` and returns the result of `parse` for it; `None` if it goes on after all of `input`.
     ///
     /// `parse` is given all bytes of the head that came so far, and maybe more than the head. It must not accept one
     /// that is longer than the limit, and must answer the same to the same bytes.
@@ -143,7 +143,7 @@ impl<T: Copy> Reader<T> {
         self.pieces.bytes()
     }
 
-    /// Hands out what came, as a body that the connection has ended.
+    /// Hands out the bytes that came, as a body that the connection has ended.
     pub(super) fn ended_body(&mut self) -> &[u8] {
         self.pieces.hand_out()
     }
@@ -173,7 +173,7 @@ impl<T: Copy> Reader<T> {
     }
 }
 
-/// Keeps `head`, which `bytes` said, as the last one, unless it is long.
+/// Keeps `head`, read from `bytes`, as the last one, unless it is long.
 fn remember<T>(last: &mut Option<Box<Last<T>>>, bytes: &[u8], head: Head<T>) {
     if bytes.len() > LAST_LEN_MAX {
         return;
@@ -188,5 +188,5 @@ fn remember<T>(last: &mut Option<Box<Last<T>>>, bytes: &[u8], head: Head<T>) {
     }
 }
 
-/// No head that is longer is remembered, so that ten thousand connections stay small.
+/// Longest head that is remembered, so that ten thousand connections stay small.
 const LAST_LEN_MAX: usize = 512;

@@ -16,7 +16,7 @@ pub struct Request {
 /// The parts of a [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestParts {
-    /// E.g. `POST`.
+    /// The method, e.g. `POST`.
     pub method: String,
     /// The path and query, e.g. `/echo?size=1`.
     pub target: String,
@@ -35,7 +35,7 @@ enum Method {
 }
 
 impl Request {
-    /// Writes the request down.
+    /// Writes the request into bytes.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Request {
         Ok(Self { closes, head: head.into_bytes(), method })
     }
 
-    /// Appends the request with `body` to `tx`. A `GET` or `HEAD` without a body does not mention one.
+    /// Appends the request with `body` to `tx`. A `GET` or `HEAD` without a body has no fields about one.
     #[inline]
     pub(super) fn write(&self, body: &[u8], tx: &mut Vec<u8>) {
         if body.is_empty() && self.method != Method::Other {
@@ -100,14 +100,14 @@ pub(super) fn append_decimal(mut number: usize, tx: &mut Vec<u8>) {
     tx.extend_from_slice(&digits[start..]);
 }
 
-/// Refuses what cannot be a `Host` field: a comma would make two of it, a slash belongs to the target.
+/// Refuses a text that cannot be a `Host` field: a comma would make two of it, a slash belongs to the target.
 pub(crate) fn check_host(host: &str) -> Result<(), InvalidRequest> {
     let fine = |byte: u8| byte.is_ascii_graphic() && !b",/?#@\\".contains(&byte);
     if host.bytes().all(fine) { Ok(()) } else { Err(InvalidRequest::Host(host.to_owned())) }
 }
 
-/// Refuses what cannot be a target: it begins with a slash or is a whole URL or `*`, and has neither spaces nor
-/// control characters.
+/// Refuses a text that cannot be a target. A target begins with a slash or is a whole URL or `*`, and has neither
+/// spaces nor control characters.
 pub(crate) fn check_target(target: &str) -> Result<(), InvalidRequest> {
     let begins = target.starts_with('/') || target == "*" || target.contains("://");
     if begins && target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
@@ -136,7 +136,7 @@ pub(crate) fn check_fields(
     Ok(())
 }
 
-/// Why a request cannot be written. The texts are the caller's own and are shown escaped.
+/// The reasons why a request cannot be written. The texts are the caller's own and are shown escaped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
@@ -171,13 +171,13 @@ pub enum InvalidRequest {
     Target(String),
 }
 
-/// Fields that are written for each message, or that say where the request ends.
+/// Fields that are written for each message, or that determine the end of the request.
 const RESERVED: [&str; 5] = ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
 
-/// Stands at the end of the constant part of a head.
+/// The last text of the constant part of a head.
 const CONTENT_LENGTH: &str = "Content-Length: ";
 
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// The digits of the largest `usize`.
+/// Most digits of a `usize`.
 const DECIMAL_LEN_MAX: usize = 20;

@@ -30,7 +30,7 @@ pub(super) struct Server {
 enum State {
     AwaitHead,
     AwaitBody(Request, Body),
-    /// The last request was handed out; once it is answered that has yet to be said.
+    /// The last request was handed out; the end of the conversation is told once it is answered.
     AwaitAnswer,
     Over,
 }
@@ -118,7 +118,7 @@ impl Server {
         if let Err(error) = &result
             && may_refuse
         {
-            // Before the answer to an earlier request it would be taken for that one.
+            // Before the answer to an earlier request the client would take this one for that.
             refuse(error, tx);
         }
         result
@@ -273,7 +273,7 @@ impl Request {
 }
 
 impl Unanswered {
-    /// One more was handed out.
+    /// Counts one more request that was handed out.
     #[inline]
     fn push(&mut self, is_head: bool) -> Result<(), PeerError> {
         if self.count == PIPELINED_MAX {
@@ -284,7 +284,7 @@ impl Unanswered {
         Ok(())
     }
 
-    /// The next in line is answered; whether it is a `HEAD`.
+    /// Counts the next request in line as answered; true if it was a `HEAD`.
     #[inline]
     fn pop(&mut self) -> bool {
         let is_head = self.heads & 1 == 1;
@@ -294,7 +294,7 @@ impl Unanswered {
     }
 }
 
-/// Tells the client what it did wrong, and that the connection ends.
+/// Tells the client its fault, and that the connection ends.
 #[cold]
 fn refuse(error: &PeerError, tx: &mut Vec<u8>) {
     tx.extend_from_slice(b"HTTP/1.1 ");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Site {
     /// The path that messages are posted to; those below it are as good.
     pub posts: String,
-    /// The path that WebSocket is spoken at: a request for it that does not ask for an upgrade is told so.
+    /// The path of WebSocket: a request for it that does not ask for an upgrade is answered with that.
     pub socket: String,
     /// The `Content-Type` of answers.
     pub content_type: String,
@@ -25,13 +25,13 @@ pub(crate) enum Route {
     Preflight,
     /// It is at the wrong address.
     NotFound,
-    /// Nothing but `POST` is understood here.
+    /// It has another method than `POST`.
     NotAllowed,
-    /// It is at the address of WebSocket and does not speak it.
+    /// It is at the address of WebSocket but does not ask for an upgrade.
     UpgradeRequired,
 }
 
-/// A server at a site, and what it knows of the page that a browser shows.
+/// A server at a site, and the origin of the page that its browser shows.
 #[derive(Debug)]
 pub(super) struct AtSite {
     site: Arc<Site>,
@@ -89,7 +89,7 @@ impl AtSite {
 }
 
 impl Route {
-    /// The status with which a request is answered that is no message, and the fields that belong to it.
+    /// The status and the fields with which a request is answered that is no message.
     pub(crate) fn answer(self) -> &'static str {
         match self {
             Self::Message => "200 OK\r\n",
@@ -125,5 +125,5 @@ fn origin_of(head: &RequestHead<'_, '_>) -> Option<Box<str>> {
     is_plain.then(|| origin.into())
 }
 
-/// No page has a longer origin: the longest name of a host is 253 bytes.
+/// Longest origin of a page: the longest name of a host is 253 bytes.
 const ORIGIN_LEN_MAX: usize = 300;

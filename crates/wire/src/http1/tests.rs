@@ -1,4 +1,4 @@
-//! Every input of these tables is fed whole, byte by byte, and cut at every position.
+//! Tables of inputs, each of which is fed whole, byte by byte, and cut at every position.
 
 use super::{Http1, Limits, PeerError, Request, RequestParts};
 use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol};
@@ -514,7 +514,7 @@ fn message(payload: &str) -> Message<'_> {
     Message { kind: Kind::Binary, payload: payload.as_bytes() }
 }
 
-/// An input of so many bytes, or of whatever else there is a limit for.
+/// Makes an input of a given size, in bytes or in whatever else the limit counts.
 type InputOf<'f> = &'f dyn Fn(usize) -> String;
 
 const CLOSED: &str = "end: closed None \"\"";

@@ -1,4 +1,5 @@
-//! Definitions of packets that are known at run time only: what the table of [`super::packets`] is to ours.
+//! Definitions of packets that are known at run time only; [`super::packets`] is the table of those known when
+//! compiled.
 
 use super::field::Type;
 use super::json::{self, CLASS_ID};
@@ -27,7 +28,7 @@ use std::fmt::Write;
 pub struct Definition {
     pub(super) enums: Vec<Enum>,
     pub(super) structs: Vec<Struct>,
-    /// Indices of structs.
+    /// The index of the struct of each class id.
     pub(super) by_class_id: BTreeMap<u8, usize>,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Struct {
     pub(super) name: String,
     pub(super) class_id: u8,
     pub(super) fields: Vec<(String, Kind)>,
-    /// No value has fewer bytes.
+    /// The least length of a value in bytes.
     pub(super) len_min: usize,
 }
 
@@ -62,7 +63,7 @@ pub(super) enum Kind {
     Struct(usize),
 }
 
-/// An integer of so many bytes.
+/// An integer type, with its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Integer {
     pub(super) name: &'static str,
@@ -93,7 +94,7 @@ impl Definition {
         draft.resolve().expect("the table of packets is a definition")
     }
 
-    /// Understands a definition.
+    /// Reads a definition from its XML.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl Kind {
     }
 }
 
-/// A definition whose types are yet names.
+/// A definition whose types are still names.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) enums: Vec<(usize, Enum)>,
@@ -203,7 +204,7 @@ pub(super) struct DraftField {
 pub(super) type Fault = (usize, XmlFault);
 
 impl Draft {
-    /// Finds what each name means.
+    /// Replaces each name by the type that it names.
     pub(super) fn resolve(self) -> Result<Definition, Fault> {
         let names = self.names()?;
         let by_class_id = self.class_ids()?;
@@ -265,7 +266,7 @@ impl Draft {
     }
 }
 
-/// The fields of a struct, with what their types mean.
+/// The fields of a struct, with their types.
 fn fields(draft: &DraftStruct, names: &BTreeMap<&str, Kind>) -> Result<Vec<(String, Kind)>, Fault> {
     let mut fields = Vec::with_capacity(draft.fields.len());
     let mut taken = BTreeSet::from([CLASS_ID]);
@@ -304,7 +305,7 @@ fn builtin(name: &str) -> Option<Kind> {
     }
 }
 
-/// Works out the least length of each struct, which has to be finite.
+/// Computes the least length of each struct, which has to be finite.
 struct Measure<'d> {
     draft: &'d Draft,
     structs: Vec<Struct>,
@@ -324,7 +325,8 @@ impl Measure<'_> {
         (0..self.structs.len()).try_for_each(|index| self.one(index).map(drop))
     }
 
-    /// Its least length. As deep as structs are nested, at most once for each.
+    /// Computes the least length of one struct. The recursion is as deep as structs are nested; each struct is computed
+    /// once.
     fn one(&mut self, index: usize) -> Result<usize, Fault> {
         if self.states[index] == State::Done {
             return Ok(self.structs[index].len_min);
@@ -381,8 +383,8 @@ const INTEGERS: [Integer; 7] = [
     Integer { name: "uint32", len: 4, signed: false },
 ];
 
-/// Lists of lists are allowed, so deep.
+/// Deepest nesting of lists in lists.
 const LISTS_MAX: usize = 8;
 
-/// A struct whose least length is more fits in no frame.
+/// Largest least length of a struct: a longer one fits in no frame.
 const STRUCT_LEN_MIN_MAX: usize = 32 << 10;

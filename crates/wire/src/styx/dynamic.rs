@@ -102,14 +102,14 @@ impl Definition {
 }
 
 impl Integer {
-    /// The value of its bytes, of which there are the right number.
+    /// The value of `bytes`, whose number is `len`.
     fn decode(self, bytes: &[u8]) -> i64 {
         let negative = self.signed && bytes.first().is_some_and(|byte| *byte >= 0x80);
         let start = if negative { -1 } else { 0 };
         bytes.iter().fold(start, |value, byte| value << 8 | i64::from(*byte))
     }
 
-    /// The bytes of `value` behind those that are not needed, if it is in range.
+    /// The big-endian bytes of `value`, of which the last `len` matter; `None` if the value is out of range.
     fn encode(self, value: i64) -> Option<[u8; 8]> {
         let bytes = value.to_be_bytes();
         (self.decode(&bytes[8 - self.len..]) == value).then_some(bytes)
@@ -198,7 +198,7 @@ impl Packer<'_> {
         self.out.resize(self.out.len() + count, 0);
     }
 
-    /// The value at the path is not of this type.
+    /// The error for a value at the path that is not of this type.
     fn wrong(&self, kind: &Kind, value: &Value) -> PackError {
         let mut found = value.to_string();
         found.truncate(json::cut(&found, FOUND_LEN_MAX).len());
@@ -207,7 +207,7 @@ impl Packer<'_> {
     }
 }
 
-/// Why some JSON cannot be packed by a definition.
+/// The reasons why some JSON cannot be packed by a definition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
@@ -219,10 +219,10 @@ pub enum PackError {
         /// The fault.
         error: base64::DecodeError,
     },
-    /// It is no packet.
+    /// The text is not a packet.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// Structs are nested deeper than they may be.
+    /// Structs are nested too deeply.
     #[error("structs nested {max} deep")]
     TooDeep {
         /// The limit.
@@ -233,14 +233,14 @@ pub enum PackError {
     Value {
         /// The place of the value, e.g. `snapshots[2].name`.
         path: String,
-        /// The type.
+        /// The expected type.
         expected: String,
         /// The value that came, as JSON, cut if it is long.
         found: String,
     },
 }
 
-/// Lists and structs in each other.
+/// Deepest nesting of lists and structs.
 const DEPTH_MAX: usize = 64;
 
 /// Longest part of a value that an error shows.

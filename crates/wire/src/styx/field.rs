@@ -1,4 +1,4 @@
-//! The types of fields: how each is written and read, as bytes and as JSON.
+//! The types of fields: their forms as bytes and as JSON.
 
 use super::TEXT_LEN_MAX;
 use super::json::{self, Seed};
@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 
 /// A type that a field of a packet can have.
 pub(super) trait Field<'a>: Sized + Default {
-    /// Its name.
+    /// Its type, for definitions and errors.
     const TYPE: Type;
 
-    /// No value has fewer bytes.
+    /// The least length of a value in bytes.
     const LEN_MIN: usize;
 
     /// Appends the value's bytes.
@@ -36,7 +36,7 @@ pub(super) trait Struct<'a>: Field<'a> {
     /// Its fields in the order of the wire.
     const FIELDS: &'static [(&'static str, Type)];
 
-    /// Reads the value of the property `name` if there is such a field; whether there is.
+    /// Reads the value of the property `name`; false if there is no such field.
     fn read_property<A: MapAccess<'a>>(
         &mut self,
         name: &str,
@@ -91,8 +91,8 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// Takes the length of a list whose elements have at least `element_len_min` bytes, and holds it against the bytes
-    /// that are there, so that nothing is set aside for a list that cannot come.
+    /// Takes the length of a list whose elements have at least `element_len_min` bytes each. A length that the
+    /// remaining bytes cannot hold is an error, so that no memory is set aside for it.
     pub(super) fn list_len(&mut self, element_len_min: usize) -> Result<usize, DecodeError> {
         let len = i32::from_be_bytes(self.array()?);
         let left = self.left.len();
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         simdutf8::basic::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8)
     }
 
-    /// Holds that all was read.
+    /// Checks that all bytes were read.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
         match self.left.len() {
             0 => Ok(()),
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends text behind its length; what is longer than [`TEXT_LEN_MAX`] is cut off between two characters.
+/// Appends text behind its length; text longer than [`TEXT_LEN_MAX`] is cut off between two characters.
 pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
     let bytes = json::cut(text, TEXT_LEN_MAX).as_bytes();
     let len = u16::try_from(bytes.len()).expect("it was cut to what has a length");
@@ -137,7 +137,7 @@ pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends the length of a list; what of `elements` has a length.
+/// Appends the length of a list; returns the elements that this length covers.
 pub(super) fn encode_list_len<'e, T>(elements: &'e [T], out: &mut Vec<u8>) -> &'e [T] {
     let elements = &elements[..elements.len().min(LIST_LEN_MAX)];
     let len = u32::try_from(elements.len()).expect("it was cut to what has a length");
@@ -310,7 +310,7 @@ pub(super) trait Scalar: Sized + Default {
     /// Its name in errors.
     const NAME: &'static str;
 
-    /// The value, if it has that one.
+    /// The value for this integer, if it has one.
     fn from_integer(value: i64) -> Option<Self>;
 }
 
@@ -502,7 +502,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-/// Why some bytes are not the packet they say they are.
+/// The reasons why some bytes are not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -522,7 +522,7 @@ pub enum DecodeError {
         /// The bytes that are left for it.
         left: usize,
     },
-    /// There is not even a class id.
+    /// There is no class id.
     #[error("no class id")]
     NoClassId,
     /// A boolean is neither 0 nor 1.
@@ -534,7 +534,7 @@ pub enum DecodeError {
     /// Text is not UTF-8.
     #[error("text is not UTF-8")]
     NotUtf8,
-    /// Structs are nested deeper than a definition may have them.
+    /// Structs are nested too deeply for a definition.
     #[error("structs nested {max} deep")]
     TooDeep {
         /// The limit.

@@ -1,4 +1,4 @@
-//! Frames: a length that counts itself, and what it announces.
+//! Frames of Styx: a length that counts itself, and the rest of the frame.
 
 use crate::contract::{
     Event, Input, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
@@ -29,7 +29,7 @@ impl Styx {
 }
 
 impl Default for Limits {
-    /// 32 KiB, as the Firebase server has it.
+    /// 32 KiB, the limit of the Firebase server.
     fn default() -> Self {
         Self { frame_len_max: 32 << 10 }
     }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 static FIREBASE: LazyLock<Definition> = LazyLock::new(Definition::firebase);
 
-/// Frames, and what is in them.
+/// Frames, and the packets in them.
 pub fn fuzz_styx_frames(bytes: &[u8]) {
     check_splits(bytes, &|| Styx::new(Limits { frame_len_max: 1 << 10 }));
 }
@@ -46,7 +46,7 @@ pub fn fuzz_styx_json(text: &[u8]) {
         let mut encoded = Vec::new();
         packet.encode(&mut encoded);
         assert_eq!(Packet::decode(&encoded).as_ref(), Ok(&packet));
-        // A definition reads all of it, also what the table ignores, and some numbers are too large to read.
+        // A definition reads all properties, also those that the table ignores, and some numbers are too large for it.
         if let Ok(dynamic) = dynamic {
             assert_eq!(dynamic, encoded, "{packet:?}");
         }
@@ -70,7 +70,7 @@ pub fn fuzz_styx_definition(text: &[u8]) {
     }
 }
 
-/// Its JSON is read as the same packet, by the table and by the definition.
+/// Checks that the packet's JSON is read as the same packet, by the table and by the definition.
 fn check_json(packet: &Packet<'_>) {
     let mut json = Vec::new();
     packet.write_json(&mut json);

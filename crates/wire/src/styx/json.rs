@@ -38,8 +38,8 @@ pub(super) fn class_id(text: &[u8]) -> Result<u8, JsonError> {
     class_id.ok_or(JsonError::NoClassId)
 }
 
-/// The class id where it is the last property, without white space: then nothing before it has to be read. In text that
-/// is not JSON it may find what is none; reading the packet says so.
+/// The class id if it is the last property, without white space: then nothing before it has to be read. Text that is
+/// not JSON may seem to have one; reading the packet finds that out.
 fn class_id_at_the_end(text: &[u8]) -> Option<u8> {
     let text = text.strip_suffix(b"}")?;
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -227,7 +227,7 @@ pub(super) const fn type_name(of: Type) -> &'static str {
     }
 }
 
-/// Says that a value of this type was expected there.
+/// Writes that a value of this type was expected for this property.
 pub(super) fn expect(f: &mut fmt::Formatter<'_>, name: &str, property: &str) -> fmt::Result {
     match property {
         "" => f.write_str(name),
@@ -235,7 +235,7 @@ pub(super) fn expect(f: &mut fmt::Formatter<'_>, name: &str, property: &str) -> 
     }
 }
 
-/// Why some text is not a packet.
+/// The reasons why some text is not a packet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
@@ -254,7 +254,7 @@ pub enum JsonError {
         /// The class id.
         class_id: u8,
     },
-    /// A property has a value that its type has not.
+    /// A property has a value that its type does not allow.
     #[error("{message}")]
     Value {
         /// The property, the expected type, the value that came, and its place.
@@ -272,7 +272,7 @@ impl From<serde_json::Error> for JsonError {
     }
 }
 
-/// The name of the property that says which packet it is.
+/// The name of the property that holds the class id.
 pub(super) const CLASS_ID: &str = "classId";
 
 /// Longest message of an error: a message may repeat what the peer sent.

@@ -9,13 +9,13 @@
 /// A bot's event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadRequest {
-    /// Whose it is.
+    /// The bot's player id.
     pub pid: i32,
     /// The table at which the bot sits.
     pub tableid: i32,
-    /// One more than that of the bot's last event; the first has 1.
+    /// The number of the event: one more than that of the bot's last event; the first has 1.
     pub seq: i32,
-    /// For how many milliseconds the game shall think about it.
+    /// Milliseconds for which the game keeps the event before it answers.
     pub delay: i32,
     /// True if the event was sent before, over a connection that broke.
     pub resend: bool,
@@ -24,13 +24,13 @@ pub struct LoadRequest {
 /// The game's answer to an event, which all players of the table get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadResponse {
-    /// Whose event it answers.
+    /// The player id of the bot that sent the event.
     pub pid: i32,
-    /// Where.
+    /// The table of the event.
     pub tableid: i32,
     /// The number of the bot's event.
     pub seq: i32,
-    /// As in the event.
+    /// The flag of the event.
     pub resend: bool,
 }
 
@@ -41,7 +41,7 @@ impl LoadRequest {
     /// The length in bytes, header included.
     pub const LEN: usize = 22;
 
-    /// Its bytes.
+    /// Packs the request into bytes.
     #[inline]
     pub fn pack(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -50,7 +50,7 @@ impl LoadRequest {
         bytes
     }
 
-    /// Understands its bytes.
+    /// Reads a request from its bytes.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl LoadResponse {
     /// The length in bytes, header included.
     pub const LEN: usize = 18;
 
-    /// Its bytes.
+    /// Packs the response into bytes.
     #[inline]
     pub fn pack(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -77,7 +77,7 @@ impl LoadResponse {
         bytes
     }
 
-    /// Understands its bytes.
+    /// Reads a response from its bytes.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl From<&LoadRequest> for LoadResponse {
     }
 }
 
-/// Fills `bytes`, whose length is that of the packet, header included.
+/// Fills `bytes`, which have the length of the whole packet, header included.
 #[inline]
 fn fill(bytes: &mut [u8], class_id: u8, numbers: &[i32], resend: bool) {
     let len = u32::try_from(bytes.len()).expect("it is one of two constants");
@@ -136,11 +136,11 @@ fn read<const N: usize, const LEN: usize>(
     }
 }
 
-/// Why some bytes are not a packet of the load-test game.
+/// The reasons why some bytes are not a packet of the load-test game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnpackError {
-    /// The header announces another length, in neither way of counting.
+    /// The header announces another length, in either way of counting.
     #[error("header announces {len} bytes, the packet has {expected}")]
     Announced {
         /// The announced length.
@@ -156,7 +156,7 @@ pub enum UnpackError {
         /// The expected class id.
         expected: u8,
     },
-    /// There are fewer bytes, or more.
+    /// The number of bytes is not that of the packet.
     #[error("{len} bytes, the packet has {expected}")]
     Len {
         /// The number of bytes that came.
@@ -172,7 +172,7 @@ pub enum UnpackError {
     },
 }
 
-/// Length and class id.
+/// Length of the length field and the class id.
 const HEADER_LEN: usize = 5;
 
 #[cfg(test)]

@@ -74,16 +74,16 @@ packets! {
     /// The version of a game that a client has.
     1 GameVersion<'a> { game: i32, operatorid: i32, version: Text<'a> }
 
-    /// A packet was not: `cmd` is its class id.
+    /// Refuses a packet; `cmd` is its class id.
     3 Bad { cmd: i8, error: i8 }
 
-    /// A parameter. `value` holds text behind its 16-bit length, or an `i32`, as `kind` says ([`ParameterType`]).
+    /// A parameter. `value` holds text behind its 16-bit length, or an `i32`, depending on `kind` ([`ParameterType`]).
     5 Param<'a> { key: Text<'a>, kind as "type": i8, value: Bytes<'a> }
 
-    /// Compares a parameter with another one, as `op` says ([`ParameterFilter`]).
+    /// Compares a parameter with another one; `op` is the comparison ([`ParameterFilter`]).
     6 ParamFilter<'a> { param: Param<'a>, op: i8 }
 
-    /// Asks whether a client is there, which sends the same packet back.
+    /// Asks for a sign of life; the client sends the same packet back.
     7 Ping { id: i32 }
 
     /// A name and a value that travel with a [`GameTransport`].
@@ -120,13 +120,13 @@ packets! {
     /// A seat and the player on it.
     15 SeatInfo<'a> { tableid: i32, seat: i8, status: PlayerStatus, player: PlayerInfo<'a> }
 
-    /// Asks who a player is.
+    /// Asks for the name of a player.
     16 PlayerQueryRequest { pid: i32 }
 
     /// Answers a [`PlayerQueryRequest`].
     17 PlayerQueryResponse<'a> { pid: i32, nick: Text<'a>, status: ResponseStatus, data: Bytes<'a> }
 
-    /// Asks how the server is.
+    /// Asks for the number of players.
     18 SystemInfoRequest {}
 
     /// Answers a [`SystemInfoRequest`].
@@ -144,7 +144,7 @@ packets! {
     /// Answers a [`WatchRequest`].
     33 WatchResponse { tableid: i32, status: WatchResponseStatus }
 
-    /// Watches a table no more.
+    /// Stops watching a table.
     34 UnwatchRequest { tableid: i32 }
 
     /// Answers an [`UnwatchRequest`].
@@ -156,7 +156,7 @@ packets! {
     /// Answers a [`LeaveRequest`].
     37 LeaveResponse { tableid: i32, status: ResponseStatus, code: i32 }
 
-    /// Asks who sits at a table.
+    /// Asks for the players at a table.
     38 TableQueryRequest { tableid: i32 }
 
     /// Answers a [`TableQueryRequest`].
@@ -183,22 +183,22 @@ packets! {
     /// Invites players to a table.
     42 InvitePlayersRequest { tableid: i32, invitees: Vec<i32> }
 
-    /// Somebody invites the player.
+    /// Tells the player of an invitation.
     43 NotifyInvited<'a> { inviter: i32, screenname: Text<'a>, tableid: i32, seat: i8 }
 
-    /// Somebody took a seat.
+    /// Tells that somebody took a seat.
     60 NotifyJoin<'a> { tableid: i32, pid: i32, nick: Text<'a>, seat: i8 }
 
-    /// Somebody left a seat.
+    /// Tells that somebody left a seat.
     61 NotifyLeave { tableid: i32, pid: i32 }
 
-    /// The player sits there already: said after logging in again. `mttid` is -1 outside of tournaments.
+    /// Tells a player who logs in again of a seat that was kept. `mttid` is -1 outside of tournaments.
     62 NotifySeated<'a> { tableid: i32, seat: i8, mttid: i32, snapshot: TableSnapshot<'a> }
 
-    /// The player watches there already: said after logging in again.
+    /// Tells a player who logs in again of a table that is still watched.
     63 NotifyWatching { tableid: i32 }
 
-    /// Somebody says something at a table.
+    /// A chat message at a table.
     80 TableChat<'a> { tableid: i32, pid: i32, message: Text<'a> }
 
     /// Carries the messages between a game and its players.
@@ -209,7 +209,7 @@ packets! {
         attributes: Vec<Attribute<'a>>,
     }
 
-    /// All that the lobby says of a table.
+    /// The state of a table in the lobby.
     143 TableSnapshot<'a> {
         tableid: i32,
         address: Text<'a>,
@@ -227,16 +227,16 @@ packets! {
         removed_params as "removedParams": Vec<Text<'a>>,
     }
 
-    /// Subscribes to a part of the lobby: all of it first, what changes from then on.
+    /// Subscribes to a part of the lobby: first all of it is sent, then its changes.
     145 LobbySubscribe<'a> { kind as "type": LobbyType, gameid: i32, address: Text<'a> }
 
     /// Ends a [`LobbySubscribe`].
     146 LobbyUnsubscribe<'a> { kind as "type": LobbyType, gameid: i32, address: Text<'a> }
 
-    /// A table is gone.
+    /// Tells that a table is gone.
     147 TableRemoved { tableid: i32 }
 
-    /// All that the lobby says of a tournament.
+    /// The state of a tournament in the lobby.
     148 TournamentSnapshot<'a> { mttid: i32, address: Text<'a>, params: Vec<Param<'a>> }
 
     /// Several tables.
@@ -270,7 +270,7 @@ packets! {
     /// Answers a [`FilteredJoinTableCancelRequest`].
     173 FilteredJoinTableCancelResponse { seq: i32, status: ResponseStatus }
 
-    /// A seat was found.
+    /// Tells that a seat was found.
     174 FilteredJoinTableAvailable { seq: i32, tableid: i32, seat: i8 }
 }
 

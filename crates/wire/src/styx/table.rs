@@ -1,6 +1,6 @@
 //! The macros that make types of the tables in [`super::packets`].
 
-/// Makes enums: on the wire an ordinal of one byte.
+/// Makes enums, whose form on the wire is an ordinal of one byte.
 macro_rules! enums {
     ($($(#[$doc:meta])* $name:ident {
         $first:ident = $first_wire:literal $(, $value:ident = $wire:literal)* $(,)?
@@ -74,7 +74,7 @@ macro_rules! enums {
     };
 }
 
-/// Makes a struct of each packet, and [`super::Packet`], which is one of them.
+/// Makes a struct of each packet, and the enum [`super::Packet`] of all of them.
 macro_rules! packets {
     ($($(#[$doc:meta])* $id:literal $name:ident $(<$life:lifetime>)? {
         $($field:ident $(as $wire:literal)?: $type:ty),* $(,)?
@@ -156,8 +156,8 @@ macro_rules! packets {
         }
 
         impl<'a> Packet<'a> {
-            /// Understands the payload of a frame: a class id, and all the fields of its packet. Text and bytes are
-            /// borrowed from it; lists alone are allocated.
+            /// Reads the payload of a frame: a class id, and all the fields of its packet. Text and bytes are borrowed
+            /// from it; only lists are allocated.
             ///
             /// # Errors
             ///
@@ -184,7 +184,7 @@ macro_rules! packets {
                 }
             }
 
-            /// Understands one JSON object; text without escapes is borrowed from it. A packet that ends in its class
+            /// Reads one JSON object; text without escapes is borrowed from it. A packet that ends in its class
             /// id, as it should, is read once, any other one twice. Empty objects in a list take 128 times the memory
             /// of the text at most: whoever receives it limits its length.
             ///

@@ -1,4 +1,4 @@
-//! The table of packets against the definition made of it: values of every packet, cut at every position.
+//! Tests of the table of packets against the definition made from it: values of every packet, cut at every position.
 
 use super::definition::Kind;
 use super::fuzz::fuzz_styx_packet;

@@ -1,10 +1,10 @@
-//! Definitions as XML: reading the elements. What their names mean is found in [`super::definition`].
+//! Definitions as XML: reading the elements. [`super::definition`] resolves their names.
 
 use super::definition::{Definition, Draft, DraftField, DraftStruct, Enum, Fault};
 use super::json;
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// Understands a definition.
+/// Reads a definition from its XML.
 pub(super) fn read(text: &str) -> Result<Definition, XmlError> {
     if text.len() > TEXT_LEN_MAX {
         let fault = XmlFault::TooLong { len: text.len(), max: TEXT_LEN_MAX };
@@ -165,7 +165,7 @@ pub(super) fn excerpt(name: &str) -> String {
     json::cut(name, NAME_LEN_MAX).to_owned()
 }
 
-/// Why some text is not a definition, and where.
+/// A fault of a definition, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {fault}")]
 pub struct XmlError {
@@ -187,7 +187,7 @@ pub enum XmlFault {
         /// Its name.
         name: String,
     },
-    /// A class id is a number from 0 to 255; of structs without one, the 256th is too many.
+    /// A class id is not a number from 0 to 255, or there are more structs without one than numbers.
     #[error("class id {class_id:?}, expected a number from 0 to 255")]
     ClassId {
         /// The text that came.
@@ -241,7 +241,7 @@ pub enum XmlFault {
         /// Its name.
         name: &'static str,
     },
-    /// A struct contains itself, and not by a list.
+    /// A struct contains itself other than through a list.
     #[error("{name:?} contains itself")]
     Recursive {
         /// The struct.
@@ -250,13 +250,13 @@ pub enum XmlFault {
     /// The text is not XML.
     #[error("not XML: {message}")]
     Syntax {
-        /// Why.
+        /// The message of the XML reader.
         message: Box<str>,
     },
     /// There is text between elements.
     #[error("text, expected an element")]
     Text,
-    /// A struct fits in no frame, however short its lists are.
+    /// The least length of a struct is more than a frame can hold.
     #[error("{name:?} fits in no frame")]
     TooLarge {
         /// The struct.
@@ -278,17 +278,17 @@ pub enum XmlFault {
     },
 }
 
-/// The longest definition.
+/// Longest definition, in bytes.
 const TEXT_LEN_MAX: usize = 1 << 20;
 
-/// Elements, text, comments and attributes, all together.
+/// Most elements, texts, comments and attributes together.
 const NODES_MAX: u32 = 1 << 16;
 
-/// The longest name.
+/// Longest name, in bytes.
 const NAME_LEN_MAX: usize = 128;
 
-/// An ordinal is one byte.
+/// Most values of an enum: its ordinal is one byte.
 const ENUM_VALUES_MAX: usize = 256;
 
-/// No more is kept of what the reader of XML says.
+/// Longest part that is kept of a message of the XML reader.
 const MESSAGE_LEN_MAX: usize = 256;

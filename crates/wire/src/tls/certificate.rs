@@ -11,52 +11,52 @@ use std::sync::{Mutex, PoisonError};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::time::ASN1Time;
 
-/// A certificate of the peer that does not hold.
+/// A certificate of the peer that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the certificate of {subject}, issued by {issuer}, {reason}")]
 pub struct RefusedCertificate {
-    /// Whom it is for.
+    /// The name of its holder.
     pub subject: String,
     /// The name of its issuer.
     pub issuer: String,
-    /// Why it does not hold.
+    /// The reason.
     pub reason: Refusal,
 }
 
-/// Why a certificate does not hold.
+/// The reasons why a certificate is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It is for signing others.
+    /// It is the certificate of an authority, made to sign others.
     #[error(
         "is an authority's own (CA:TRUE), which no server may show; one for a server says CA:FALSE"
     )]
     AuthoritysOwn,
-    /// Its signature, or one made with its key, is not right.
+    /// Its signature, or one made with its key, is wrong.
     #[error("has or made a signature that does not hold")]
     BadSignature,
-    /// Its time is over.
+    /// Its validity has ended.
     #[error("expired at {not_after}")]
     Expired {
         /// The end of its validity.
         not_after: String,
     },
-    /// It is no certificate that we can read.
+    /// Its bytes cannot be read.
     #[error("cannot be read")]
     Malformed,
-    /// Its time has not come.
+    /// Its validity has not begun.
     #[error("is not valid before {not_before}")]
     NotYetValid {
         /// The beginning of its validity.
         not_before: String,
     },
-    /// Something else.
+    /// Another reason.
     #[error("does not hold: {what}")]
     Other {
         /// The description by rustls.
         what: String,
     },
-    /// It vouches for itself, and nobody we trust does.
+    /// It is signed by itself, and by nobody whom we trust.
     #[error("is self-signed, and not among the authorities that we trust")]
     SelfSigned,
     /// Nobody whom we trust issued it.
@@ -85,7 +85,7 @@ pub enum Refusal {
 pub(super) struct Refused(Mutex<Option<RefusedCertificate>>);
 
 impl Refused {
-    /// Notes that `why` was found in `chain`, the certificates of the peer, its own first.
+    /// Notes the reason `why` for the certificates in `chain`, the peer's own first.
     pub(super) fn note(&self, why: &CertificateError, chain: &[&CertificateDer<'_>]) {
         *self.lock() = Some(describe(why, chain));
     }
@@ -120,7 +120,7 @@ fn describe(why: &CertificateError, chain: &[&CertificateDer<'_>]) -> RefusedCer
         CertificateError::NotValidYetContext { not_before, .. } => {
             chain.iter().find(|it| seconds(it.validity().not_before) == Some(not_before.as_secs()))
         }
-        // The one whose issuer is not there.
+        // The one whose issuer is missing.
         CertificateError::UnknownIssuer => chain.last(),
         _ => None,
     };
@@ -160,7 +160,7 @@ fn reason(why: &CertificateError, guilty: Option<&X509Certificate<'_>>) -> Refus
             Refusal::WrongUse { what: shown(&why.to_string()) }
         }
         E::BadEncoding => Refusal::Malformed,
-        // It has no variant of its own in rustls.
+        // This error has no variant of its own in rustls.
         E::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             Refusal::AuthoritysOwn
         }
@@ -168,13 +168,13 @@ fn reason(why: &CertificateError, guilty: Option<&X509Certificate<'_>>) -> Refus
     }
 }
 
-/// Whom a certificate is for: its subject, or where that is empty, as browsers want it, its names.
+/// The holder of a certificate: its subject or, if that is empty, as browsers want it, its names.
 fn who(certificate: &X509Certificate<'_>) -> String {
     let subject = certificate.subject().to_string();
     if subject.is_empty() { list(&names(certificate)) } else { shown(&subject) }
 }
 
-/// The names that a certificate is for (RFC 5280 §4.2.1.6).
+/// The names that a certificate is valid for (RFC 5280 §4.2.1.6).
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let Ok(Some(extension)) = certificate.subject_alternative_name() else { return Vec::new() };
     let names = extension.value.general_names.iter().filter_map(|name| match name {
@@ -240,8 +240,8 @@ fn list(names: &[String]) -> String {
     if names.is_empty() { "no name at all".to_owned() } else { names.join(", ") }
 }
 
-/// No more letters of what a certificate says are shown.
+/// Most letters of a certificate's text that are shown.
 const TEXT_LEN_MAX: usize = 128;
 
-/// No more of its names are shown.
+/// Most names of a certificate that are shown.
 const NAMES_MAX: usize = 16;

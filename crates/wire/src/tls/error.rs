@@ -14,7 +14,7 @@ use rustls::{AlertDescription, InvalidMessage, PeerIncompatible};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The peer gave the connection up, after the handshake.
+    /// The peer ended the connection with an alert, after the handshake.
     #[error("the peer ended the connection: alert {alert}{meaning}")]
     Alert {
         /// The alert as RFC 8446 §6 names it.
@@ -22,7 +22,7 @@ pub enum PeerError {
         /// The meaning of the alert, as the second half of a sentence.
         meaning: &'static str,
     },
-    /// Its certificate does not hold.
+    /// The certificate of the peer was refused.
     #[error(transparent)]
     Certificate(Box<RefusedCertificate>),
     /// The connection ended inside the handshake.
@@ -39,7 +39,7 @@ pub enum PeerError {
         /// The length of the record, if its header came.
         expected: Option<usize>,
     },
-    /// A message of a handshake is cut into more bytes than we keep.
+    /// A message of the handshake is cut into more bytes than we keep.
     #[error("handshake message in records of {len} bytes, limit is {max}")]
     HandshakeOverLimit {
         /// The bytes that were held.
@@ -56,34 +56,34 @@ pub enum PeerError {
     /// The peer does what the protocol forbids.
     #[error("the peer broke a rule of TLS: {what}")]
     Misbehaved {
-        /// Which.
+        /// The rule.
         what: String,
     },
     /// The client showed no certificate.
     #[error("the client showed no certificate, and one is required")]
     NoCertificate,
-    /// Of the groups, signatures or extensions that are needed, none is common to both ends.
+    /// Both ends have no group, no signature or no extension in common that is needed.
     #[error("nothing in common with the peer: {what}")]
     NoCommonGround {
-        /// Of what kind.
+        /// The kind of thing that is not in common.
         what: String,
     },
-    /// None of the protocols that the peer offers by ALPN is ours.
+    /// None of the protocols that the peer offers by ALPN is among ours.
     #[error("no ALPN protocol in common with the peer")]
     NoCommonProtocol,
-    /// No cipher suite that both ends have fits the version and the key of the certificate.
+    /// Both ends have no cipher suite in common that fits the version and the key of the certificate.
     #[error("no cipher suite in common with the peer")]
     NoCommonSuite,
-    /// No version of TLS is common to both ends.
+    /// Both ends have no version of TLS in common.
     #[error("no version of TLS in common with the peer")]
     NoCommonVersion,
-    /// The peer's first bytes are no record.
+    /// The first bytes of the peer are no record.
     #[error("the peer does not speak TLS: it sent {said}")]
     NotTls {
-        /// Its first bytes.
+        /// The first bytes.
         said: Excerpt,
     },
-    /// A record is longer than 16 KiB of plaintext and what may be added.
+    /// A record has more than 16 KiB of plaintext and the bytes that may be added.
     #[error("TLS record over the limit of 16384 bytes of plaintext")]
     RecordOverLimit,
     /// A record was changed on its way, or is protected by other keys.
@@ -97,16 +97,16 @@ pub enum PeerError {
         /// The meaning of the alert, as the second half of a sentence.
         meaning: &'static str,
     },
-    /// The connection ended without `close_notify`, and what was inside may not be whole.
+    /// The connection ended without `close_notify`, and the data inside may be incomplete.
     #[error("the connection ended without close_notify{}", within(inside.as_deref()))]
     Truncated {
         /// The error of the protocol inside; `None` if that protocol cannot tell a whole message from a cut one.
         inside: Option<Box<contract::PeerError>>,
     },
-    /// rustls gave up for a reason of its own.
+    /// rustls failed for another reason.
     #[error("TLS failed: {what}")]
     Unexpected {
-        /// Which.
+        /// The reason.
         what: String,
     },
 }

@@ -54,7 +54,7 @@ impl FromStr for Version {
     }
 }
 
-/// A text is no version of TLS.
+/// A text that is not a version of TLS.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no version of TLS; there are 1.2 and 1.3")]
 pub struct ParseVersionError {

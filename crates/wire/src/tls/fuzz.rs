@@ -10,7 +10,7 @@ use crate::fuzz::Transcript;
 use rcgen::{CertificateParams, KeyPair};
 use std::sync::OnceLock;
 
-/// Feeds both roles, before the handshake, `bytes`, split in many ways. They must understand the same.
+/// Feeds both roles, before the handshake, `bytes`, split in many ways. All of them must give the same result.
 ///
 /// # Panics
 ///
@@ -27,7 +27,7 @@ fn check_handshake(bytes: &[u8], machine: &dyn Fn() -> Tls<Framed>) {
         machine.open(&mut Vec::new());
         let mut events = Transcript::of(machine, pieces).events;
         for event in &mut events {
-            // How much of what it sent is shown depends on how much had arrived.
+            // How much an error shows of the bytes that were sent depends on how many had arrived.
             event.truncate(event.find("it sent").unwrap_or(event.len()));
         }
         events
@@ -166,5 +166,5 @@ fn framed() -> Framed {
     Framed::new(Limits { frame_len_max: 1 << 20 })
 }
 
-/// A handshake is cut in about as many places: each costs a key.
+/// Most places at which a handshake is cut: each costs a key.
 const CUTS_MAX: usize = 8;

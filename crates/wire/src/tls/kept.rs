@@ -1,4 +1,4 @@
-//! An event that owns what it tells.
+//! An event with memory of its own.
 
 use crate::contract::{Closed, Event, Kind, Message, Push, Pushed, Secured};
 

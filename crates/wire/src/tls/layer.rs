@@ -1,4 +1,4 @@
-//! The layer.
+//! TLS as a layer around another protocol.
 
 use super::error::PeerError;
 use super::kept::Kept;
@@ -29,7 +29,7 @@ use crate::contract::{
 /// and of every record what it adds. A record that arrives counts when it is whole.
 #[derive(Debug)]
 pub struct Tls<P> {
-    /// Why nothing more can be understood of the stream, if that is so.
+    /// The reason why the stream is over; `None` while it goes on.
     end: Option<End>,
     held: Held,
     inner: P,
@@ -46,9 +46,9 @@ pub struct Tls<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     AwaitHandshake,
-    /// The protocol inside has begun.
+    /// The protocol inside is open.
     Open,
-    /// The protocol inside has ended.
+    /// The protocol inside is closed.
     Over,
 }
 
@@ -145,7 +145,7 @@ impl<P: Protocol> Protocol for Tls<P> {
         is_answered
     }
 
-    /// The peer will send no more bytes.
+    /// The end of the connection.
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl<P: Protocol> Protocol for Tls<P> {
     }
 }
 
-/// From records to plaintext.
+/// The way from records to plaintext.
 impl<P: Protocol> Tls<P> {
     /// Takes all of `input`: decrypts the whole records of it and keeps the one that is cut.
     fn read(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) {
@@ -194,7 +194,7 @@ impl<P: Protocol> Tls<P> {
         self.read_records(input, tx);
         self.tls_sent += (tx.len() - from) as u64;
         if self.end.is_some() {
-            // Nothing that follows counts (RFC 8446 §6.1).
+            // Bytes after the end do not count (RFC 8446 §6.1).
             self.tls_received += input.take_all().len() as u64;
             self.held = Held::default();
         }
@@ -255,7 +255,7 @@ impl<P: Protocol> Tls<P> {
     }
 }
 
-/// From plaintext to events.
+/// The way from plaintext to events.
 impl<P: Protocol> Tls<P> {
     /// Opens the protocol inside, if the handshake is complete.
     #[cold]
@@ -279,7 +279,7 @@ impl<P: Protocol> Tls<P> {
         Ok(Some(Event::Secured(Secured { facts, opening })))
     }
 
-    /// Lets the protocol inside understand what there is.
+    /// Lets the protocol inside read the plaintext that there is.
     #[inline]
     fn receive_inside(
         &mut self,
@@ -326,7 +326,7 @@ impl<P: Protocol> Tls<P> {
     }
 }
 
-/// From plaintext to records: all that it takes, apart from the protocol inside, of which an event may still borrow.
+/// The way from plaintext to records: all fields but the protocol inside, from which an event may still borrow.
 struct Outgoing<'t> {
     /// True if the peer was told of a fatal error: nothing may follow that.
     is_cut_off: bool,
@@ -363,7 +363,7 @@ impl Outgoing<'_> {
 }
 
 impl Plain {
-    /// Frees what was taken, once that is everything.
+    /// Frees the plaintext, once all of it was taken.
     #[inline]
     fn release(&mut self) {
         if self.taken == self.bytes.len() {
@@ -372,5 +372,5 @@ impl Plain {
     }
 }
 
-/// Longer input than one record: its plaintext gets room at once, instead of growing with every record.
+/// Input longer than this is more than one record: memory for its plaintext is set aside at once.
 const SEVERAL_LEN: usize = 17 * 1024;

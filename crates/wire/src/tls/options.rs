@@ -30,7 +30,7 @@ pub struct ClientOptions {
     pub versions: Vec<Version>,
     /// The cipher suites to offer by name, best first; none stands for all. See [`suites`](super::suites).
     pub suites: Vec<String>,
-    /// Whose certificates are good.
+    /// The certificates that are accepted.
     pub trust: Trust,
     /// The certificate to show to a server that asks for one.
     pub identity: Option<Identity>,
@@ -38,7 +38,7 @@ pub struct ClientOptions {
     pub alpn: Vec<String>,
     /// True if connections resume earlier ones by tickets.
     pub resumption: bool,
-    /// The time that certificates are held against, in seconds since 1970.
+    /// The time at which certificates have to be valid, in seconds since 1970.
     pub now_unix_s: u64,
 }
 
@@ -51,26 +51,26 @@ pub struct ServerOptions {
     pub suites: Vec<String>,
     /// The certificate to show to clients.
     pub identity: Identity,
-    /// Authorities in PEM; clients have to show a certificate of one of them. `None`: they are not asked.
+    /// Authorities in PEM; clients have to show a certificate of one of them. `None` if clients are not asked.
     pub client_authorities_pem: Option<Vec<u8>>,
     /// The protocols to accept by ALPN, best first; none stands for no ALPN.
     pub alpn: Vec<String>,
     /// True if tickets are given out and accepted.
     pub resumption: bool,
-    /// The time that certificates are held against, in seconds since 1970.
+    /// The time at which certificates have to be valid, in seconds since 1970.
     pub now_unix_s: u64,
 }
 
-/// Whose certificates are good.
+/// The certificates that are accepted.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Everybody's.
+    /// All of them.
     Anyone,
-    /// Those that lead to one of these.
+    /// Those that one of these authorities signed, or that lead to one.
     Authorities {
         /// Files in PEM, each with one certificate or more.
         pem: Vec<Vec<u8>>,
-        /// Certificates in DER, as the system keeps them; what cannot be read is left out.
+        /// Certificates in DER, as the system keeps them; those that cannot be read are left out.
         der: Vec<Vec<u8>>,
     },
 }
@@ -84,7 +84,7 @@ pub struct Identity {
     pub key_pem: Vec<u8>,
 }
 
-/// A client that is set up; its copies share tickets.
+/// A client with its settings; its copies share tickets.
 #[derive(Clone, Debug)]
 pub struct Client(Arc<ClientParts>);
 
@@ -95,7 +95,7 @@ struct ClientParts {
     refused: Arc<Refused>,
 }
 
-/// A server that is set up; its copies share ticket keys.
+/// A server with its settings; its copies share ticket keys.
 #[derive(Clone, Debug)]
 pub struct Server(Arc<ServerParts>);
 
@@ -227,7 +227,7 @@ impl Identity {
     }
 }
 
-/// Keys do not belong into logs.
+/// Debug output leaves the key out: keys do not belong into logs.
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Identity").finish_non_exhaustive()
@@ -263,7 +263,7 @@ impl Suites {
         Version::ALL.into_iter().filter(|it| has(*it)).map(Version::of_rustls).collect()
     }
 
-    /// Those of TLS 1.2 name the kind of key that they go with: one of them has to be for that of the certificate.
+    /// Checks that one of the suites of TLS 1.2, which name a kind of key, fits the key of the certificate.
     fn check_key(&self, key: &PrivateKeyDer<'static>) -> Result<(), OptionsError> {
         let Ok(key) = rustls::crypto::aws_lc_rs::sign::any_supported_type(key) else {
             return Ok(()); // rustls will say what is wrong with it.
@@ -325,7 +325,7 @@ fn alpn(names: &[String]) -> Result<Vec<Vec<u8>>, OptionsError> {
     }
 }
 
-/// Why something cannot be set up so.
+/// The reasons why settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
@@ -340,16 +340,16 @@ pub enum OptionsError {
     /// The private key belongs to another certificate.
     #[error("the private key does not belong to the certificate")]
     KeyMismatch,
-    /// There is no certificate where one should be.
+    /// A part that should have a certificate has none.
     #[error("no certificate in {part}; PEM has `-----BEGIN CERTIFICATE-----`")]
     NoCertificate {
-        /// Where.
+        /// The part.
         part: &'static str,
     },
-    /// There is no private key where one should be.
+    /// The key file has no private key.
     #[error("no private key in the key file; PEM has `-----BEGIN PRIVATE KEY-----`")]
     NoKey,
-    /// Something in PEM cannot be read.
+    /// A part in PEM cannot be read.
     #[error("{part} cannot be read: {what}")]
     Pem {
         /// The part.
@@ -357,10 +357,10 @@ pub enum OptionsError {
         /// The fault.
         what: String,
     },
-    /// rustls will not have it.
+    /// rustls refuses the settings.
     #[error("TLS cannot be set up so: {what}")]
     Rustls {
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// It is neither the name of a host nor an address.
@@ -369,7 +369,7 @@ pub enum OptionsError {
         /// The name that was given.
         name: String,
     },
-    /// A suite goes with another kind of key than that of the certificate.
+    /// No suite fits the kind of the certificate's key.
     #[error("no suite of TLS 1.2 goes with the {key} key of the certificate; {suite} does not")]
     SuiteOfOtherKey {
         /// The first suite that was asked for.
@@ -377,7 +377,7 @@ pub enum OptionsError {
         /// The type of the certificate's key.
         key: &'static str,
     },
-    /// A suite goes with another version than those asked for.
+    /// A suite belongs to another version than those that were asked for.
     #[error("{suite} is of TLS {version}, which was not asked for")]
     SuiteOfOtherVersion {
         /// The suite.
@@ -392,10 +392,10 @@ pub enum OptionsError {
         name: String,
         /// The closest name that exists.
         near: &'static str,
-        /// All there are.
+        /// The names of all suites.
         all: String,
     },
-    /// A version was asked for, and suites, but none of that version.
+    /// A version was asked for whose suites were not.
     #[error("none of the suites is of TLS {version}, which was asked for")]
     VersionWithoutSuite {
         /// The version.

@@ -21,8 +21,8 @@ impl Held {
         self.record_at = looked_at;
     }
 
-    /// Takes from `input` until the record that was cut is whole; its length. `None`, and all of `input` taken, if it
-    /// still is not.
+    /// Takes from `input` until the record that was cut is whole, and returns its length. Returns `None`, with all of
+    /// `input` taken, if bytes of it are still missing.
     pub(super) fn fill(&mut self, input: &mut Input<'_>) -> Option<usize> {
         self.take_to(HEADER_LEN, input)?;
         let len = self.expected_len()?;
@@ -30,7 +30,7 @@ impl Held {
         Some(len)
     }
 
-    /// Frees the first `used` bytes. All that is left has been looked at.
+    /// Frees the first `used` bytes. The rest has been looked at.
     pub(super) fn release(&mut self, used: usize) {
         if used == self.bytes.len() {
             self.bytes = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn whole_len(bytes: &[u8]) -> usize {
     whole
 }
 
-/// Looks at the first bytes of a peer; what it said, if that is no TLS: a record has one of a few types, and version
+/// Checks the first bytes of a peer, and returns them if they are no TLS: a record has one of a few types, and version
 /// 3.something.
 pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
     let mut first = held.iter().chain(arrived);
@@ -98,14 +98,14 @@ pub(super) const UNEXPECTED_MESSAGE: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 /// The types of records: from `change_cipher_spec` to `heartbeat` (RFC 6520).
 const KINDS: std::ops::RangeInclusive<u8> = 20..=24;
 
-/// All versions of TLS begin with it; the first was SSL 3.1.
+/// First byte of all versions of TLS; the first version was SSL 3.1.
 const MAJOR: u8 = 3;
 
-/// Type, version and length.
+/// Length of type, version and length.
 const HEADER_LEN: usize = 5;
 
-/// 2^14 bytes of plaintext and 2048 of whatever TLS 1.2 may add (RFC 5246 §6.2.3); TLS 1.3 may add 256. rustls takes
-/// only what is shorter.
+/// Longest record: 2^14 bytes of plaintext and 2048 of whatever TLS 1.2 may add (RFC 5246 §6.2.3); TLS 1.3 may add 256.
+/// rustls refuses anything longer.
 const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
 
 /// Largest amount that is held of one peer: a message of a handshake as long as rustls takes it (65 535 bytes), cut

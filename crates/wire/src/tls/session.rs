@@ -8,8 +8,8 @@ pub(super) trait Session {
     /// Starts the handshake: a client appends its first message to `tx`.
     fn begin(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError>;
 
-    /// Understands `records`, which are whole: appends what was protected in them to `plain`, and what TLS itself
-    /// has to answer, an alert among it, to `tx`.
+    /// Reads `records`, which are whole: appends their plaintext to `plain`, and the answers of TLS itself, alerts
+    /// among them, to `tx`.
     fn read(&mut self, records: &mut [u8], plain: &mut Vec<u8>, tx: &mut Vec<u8>) -> Read;
 
     /// Replaces the end of `tx`, from `from` on, by records that protect it. `waiting` is what [`Session::read`] did
@@ -31,14 +31,14 @@ pub(super) trait Session {
 pub(super) struct Read {
     /// The bytes of the input that are done with; the rest comes again, with more behind it.
     pub(super) used: usize,
-    /// Why nothing more can be understood, if it cannot.
+    /// The reason why nothing more can be read; `None` while the stream goes on.
     pub(super) end: Option<End>,
 }
 
-/// Why a stream of records is over.
+/// The reasons why a stream of records is over.
 #[derive(Clone, Debug)]
 pub(super) enum End {
-    /// The peer said so.
+    /// The peer sent `close_notify`.
     CloseNotify,
     /// The peer broke TLS, or refused us.
     Failed(Box<PeerError>),

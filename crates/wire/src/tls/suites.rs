@@ -5,8 +5,8 @@ use super::options::OptionsError;
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs::ALL_CIPHER_SUITES;
 
-/// All cipher suites that can be asked for, best first. Names are as IANA writes them, but those of TLS 1.3 begin with
-/// `TLS13_`, so that it shows: `TLS13_AES_128_GCM_SHA256`, `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
+/// All cipher suites that can be asked for, best first. Names are as IANA writes them, except that those of TLS 1.3
+/// begin with `TLS13_` to show their version: `TLS13_AES_128_GCM_SHA256`, `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
 pub fn suites() -> impl Iterator<Item = (&'static str, Version)> {
     ALL_CIPHER_SUITES.iter().map(|suite| (name(*suite), version(*suite)))
 }

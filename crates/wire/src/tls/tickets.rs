@@ -22,7 +22,7 @@ struct Stored {
 
 impl Tickets {
     fn with<T>(&self, use_it: impl FnOnce(&mut Stored) -> T) -> T {
-        // Whoever panicked left a whole ticket or none.
+        // Whoever panicked left a whole ticket or none behind.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

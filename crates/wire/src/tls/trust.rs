@@ -1,4 +1,4 @@
-//! Whom to trust: rustls's verifiers, and what they leave behind when they refuse.
+//! The verifiers of rustls, wrapped so that they note the certificates that they refuse.
 
 use super::certificate::Refused;
 use rustls::client::WebPkiServerVerifier;
@@ -9,27 +9,27 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// Trusts what authorities vouch for, and notes what it refused.
+/// Trusts certificates of known authorities, and notes those that it refused.
 #[derive(Debug)]
 pub(super) struct Vouched {
     pub(super) refused: Arc<Refused>,
     pub(super) verifier: Arc<WebPkiServerVerifier>,
 }
 
-/// Trusts everybody. The peer must still have the key of the certificate that it shows.
+/// Trusts any certificate. The peer must still have its key.
 #[derive(Debug)]
 pub(super) struct Anyone {
     pub(super) provider: Arc<CryptoProvider>,
 }
 
-/// Wants a certificate of clients, and notes what it refused.
+/// Requires a certificate of clients, and notes those that it refused.
 #[derive(Debug)]
 pub(super) struct Clients {
     pub(super) refused: Arc<Refused>,
     pub(super) verifier: Arc<dyn ClientCertVerifier>,
 }
 
-/// Leaves behind what was refused.
+/// Notes the certificate if it was refused.
 fn note<T>(
     refused: &Refused,
     own: &CertificateDer<'_>,

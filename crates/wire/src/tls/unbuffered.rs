@@ -17,7 +17,8 @@ use rustls::unbuffered::{
 use rustls::{CommonState, HandshakeKind, ProtocolVersion};
 use std::sync::Arc;
 
-/// One end of a TLS connection, made by rustls when the handshake begins, not before: what that costs is part of it.
+/// One end of a TLS connection. rustls makes it when the handshake begins, not before: its cost is part of the
+/// handshake.
 pub(super) enum Rustls {
     Client(UnbufferedClientConnection, Arc<Refused>),
     NewClient(Client),
@@ -76,7 +77,7 @@ impl Session for Rustls {
             Self::NewClient(_) | Self::NewServer(_) => false,
         };
         if !is_sent {
-            // The keys of TLS 1.2 are used up after 2^24 records with AES; what is left to say is `close_notify`.
+            // The keys of TLS 1.2 are used up after 2^24 records with AES; only `close_notify` may still be sent.
             self.write_alert(waiting, tx);
         }
         is_sent
@@ -174,7 +175,7 @@ impl std::fmt::Debug for Rustls {
     }
 }
 
-/// Does what the state asks for; how many bytes of the records are done with, and what follows.
+/// Does what the state asks for; returns the bytes of the records that are done with, and the next step.
 fn handle<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     plain: &mut Vec<u8>,
@@ -205,7 +206,7 @@ fn handle<Data>(
             Step::Again
         }
         Ok(ConnectionState::PeerClosed) => Step::PeerClosed,
-        // Nothing of ours lets a client send early data; a state that we do not know is one to wait in.
+        // Nothing of ours lets a client send early data; in a state that we do not know we wait.
         Ok(_) => Step::Done,
     };
     (discard, step)
@@ -220,7 +221,7 @@ fn encode<Data>(mut data: EncodeTlsData<'_, Data>, tx: &mut Vec<u8>) {
     }
 }
 
-/// Encrypts the end of `tx` to where it is: a copy of it moves out of the way, behind what it becomes.
+/// Encrypts the end of `tx` in place: its plaintext is copied to behind the records first.
 fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec<u8>) -> bool {
     let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
         tx.truncate(from);
@@ -243,7 +244,7 @@ fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec
                 tx.truncate(from);
                 return false;
             }
-            // More than our own bytes: rustls renews its keys before them.
+            // rustls needs more room than for our own bytes: it renews its keys before them.
             Err(EncryptError::InsufficientSize(needed)) => {
                 let wanted = from + needed.required_size;
                 tx.resize(wanted + len, 0);
@@ -268,7 +269,7 @@ fn close<Data>(status: UnbufferedStatus<'_, '_, Data>, tx: &mut Vec<u8>) {
 }
 
 impl Version {
-    /// rustls's name for it.
+    /// The name that rustls has for it.
     pub(super) fn of_rustls(self) -> &'static rustls::SupportedProtocolVersion {
         match self {
             Self::Tls12 => &rustls::version::TLS12,
@@ -277,7 +278,7 @@ impl Version {
     }
 }
 
-/// No record protects more bytes (RFC 8446 §5.1).
+/// Most bytes that a record protects (RFC 8446 §5.1).
 const RECORD_PLAIN_LEN: usize = 1 << 14;
 
 /// Most bytes that a record adds to them: header, nonce (TLS 1.2 with AES-GCM) or type (TLS 1.3), and tag.

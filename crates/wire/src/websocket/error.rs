@@ -25,7 +25,7 @@ pub enum PeerError {
     /// A compressed message cannot be inflated (RFC 7692 §7.2.2).
     #[error("compressed message cannot be inflated: {reason} (RFC 7692 §7.2.2)")]
     BadDeflate {
-        /// Why not.
+        /// The fault.
         reason: &'static str,
     },
     /// The connection ended in the middle of a frame.
@@ -106,7 +106,7 @@ pub enum PeerError {
     /// A server masked a frame (§5.1).
     #[error("frame of the server is masked (RFC 6455 §5.1)")]
     Masked,
-    /// RSV1 marks a compressed message and is set on a frame that begins none (RFC 7692 §6.1).
+    /// RSV1, which marks a compressed message, is set on a frame that begins no message (RFC 7692 §6.1).
     #[error(
         "RSV1 is set on a frame with opcode {opcode:#x}, which begins no message (RFC 7692 §6.1)"
     )]
@@ -153,7 +153,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// The code of the Close frame that tells the peer (§7.4.1); `None` where none can be sent.
+    /// The code of the Close frame that tells the peer (§7.4.1); `None` if no Close can be sent.
     pub(super) const fn close_code(&self) -> Option<u16> {
         match self {
             Self::BadCloseCode { .. }

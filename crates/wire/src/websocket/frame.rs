@@ -1,4 +1,4 @@
-//! The header of a frame: its bits, read and written (RFC 6455 §5.2).
+//! The header of a frame, read and written bit by bit (RFC 6455 §5.2).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -39,7 +39,7 @@ pub(super) struct Frame {
 pub(super) enum Opcode {
     /// The next fragment of a message.
     Continuation,
-    /// Not part of any message.
+    /// A frame of the protocol itself, not part of any message.
     Control(Control),
     /// A message, or its first fragment.
     Message(Kind),
@@ -50,7 +50,7 @@ pub(super) enum Opcode {
 pub(super) enum Control {
     /// The last frame of its sender.
     Close,
-    /// To be answered with a pong.
+    /// A frame that asks for a pong.
     Ping,
     /// The answer to a ping, or a sign of life.
     Pong,
@@ -262,7 +262,7 @@ impl Opcode {
     }
 }
 
-/// Clients mask every frame, servers none (§5.1).
+/// Checks that clients mask every frame, and servers none (§5.1).
 #[inline]
 const fn check_mask(is_masked: bool, sender: Role) -> Result<(), PeerError> {
     match (sender, is_masked) {
@@ -306,11 +306,11 @@ const FINAL: u8 = 0x80;
 const COMPRESSED: u8 = 0x40;
 const OPCODE: u8 = 0x0F;
 const MASKED: u8 = 0x80;
-/// The longest length that fits beside the mask bit.
+/// Longest payload whose length fits beside the mask bit.
 const SHORT_LEN_MAX: u8 = 125;
-/// In place of a length: 16 bits of it follow.
+/// Stands in place of a length of which 16 bits follow.
 const LEN_16_BIT: u8 = 126;
-/// In place of a length: 64 bits of it follow.
+/// Stands in place of a length of which 64 bits follow.
 const LEN_64_BIT: u8 = 127;
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub fn fuzz_websocket_deflate(bytes: &[u8]) {
     }
 }
 
-/// Small, so that short inputs reach them.
+/// Small limits, so that short inputs reach them.
 const LIMITS: Limits = Limits { fragments_max: 4, frame_len_max: 200, message_len_max: 300 };
 
 const SEED: u64 = 7;

@@ -199,7 +199,7 @@ pub struct ServerHandshake {
 }
 
 impl ServerHandshake {
-    /// A handshake that agrees to what `options` say.
+    /// A handshake with these options.
     pub fn new(options: Arc<ServerOptions>) -> Self {
         Self { options }
     }
@@ -228,7 +228,7 @@ impl ServerHandshake {
         let mut slots = head::slots();
         let Some(head) = head::request(bytes, &mut slots, HEAD_LIMITS)? else { return Ok(None) };
         let key = check_request(&head)?;
-        // The client's order says what it would like best.
+        // The order of the client's list is its preference.
         let subprotocol =
             values(head.headers, "sec-websocket-protocol").flat_map(head::members).find_map(
                 |offer| self.options.subprotocols.iter().find(|name| name.as_bytes() == offer),
@@ -256,8 +256,8 @@ impl ServerHandshake {
         }))
     }
 
-    /// Our answer to the first offer that we can agree to, and what it comes to. An offer that makes no sense is
-    /// declined (RFC 7692 §7.1); a list that breaks its grammar is an error.
+    /// Our answer to the first offer that we can agree to, and the parameters that follow from it. An offer that makes
+    /// no sense is declined (RFC 7692 §7.1); a list that breaks its grammar is an error.
     fn choose_deflate(
         &self,
         headers: &[Header<'_>],
@@ -276,7 +276,7 @@ impl ServerHandshake {
     }
 }
 
-/// The list of RFC 6455 §4.2.1; the key if nothing is missing.
+/// Checks the list of RFC 6455 §4.2.1, and returns the key.
 fn check_request<'b>(head: &RequestHead<'_, 'b>) -> Result<&'b [u8], HandshakeError> {
     let headers = head.headers;
     if head.method != "GET" {
@@ -370,11 +370,11 @@ fn append(tx: &mut Vec<u8>, parts: &[&str]) {
     }
 }
 
-/// Why an opening handshake failed.
+/// The reasons why an opening handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// The server's answer is for another key, or it does not know WebSocket.
+    /// The server's answer is for another key, or the server does not know WebSocket.
     #[error("Sec-WebSocket-Accept is {value}, which does not answer our key")]
     Accept {
         /// The value that was sent.
@@ -383,19 +383,19 @@ pub enum HandshakeError {
     /// The `Connection` field does not say `Upgrade`.
     #[error("the Connection field does not say Upgrade")]
     Connection,
-    /// The server's answer to permessage-deflate is none to our offer.
+    /// The server's answer to permessage-deflate does not fit our offer.
     #[error("the server's answer to permessage-deflate: {0}")]
     DeflateAnswer(#[from] deflate::AnswerError),
-    /// The server does not agree to permessage-deflate, which was asked for.
+    /// The server does not agree to permessage-deflate, which was offered.
     #[error("the server does not agree to permessage-deflate, which was offered (RFC 7692 §5)")]
     DeflateDeclined,
-    /// A field that may come once came more often.
+    /// A field that may come once came more than once.
     #[error("more than one field {name}")]
     Duplicate {
         /// The field.
         name: &'static str,
     },
-    /// The server uses an extension that was not asked for.
+    /// The server uses an extension that was not offered.
     #[error("the server uses the extension {value}, which was not asked for")]
     Extension {
         /// The extension.
@@ -407,7 +407,7 @@ pub enum HandshakeError {
         /// The list.
         value: Excerpt,
     },
-    /// There is no head of HTTP.
+    /// The bytes are no head of HTTP.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// The request is not HTTP/1.1.
@@ -425,7 +425,7 @@ pub enum HandshakeError {
         /// The value.
         value: Excerpt,
     },
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("no field {name}")]
     Missing {
         /// The field.
@@ -510,11 +510,11 @@ fn to(location: Option<&Excerpt>) -> String {
     location.map(|location| format!(", at {location}")).unwrap_or_default()
 }
 
-/// Says which version would be right (RFC 6455 §4.4).
+/// The refusal that names the right version (RFC 6455 §4.4).
 const VERSION_REFUSAL: &str = "426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\n\
     Upgrade: websocket\r\nConnection: Upgrade";
 
-/// Between what a refusal says and its end.
+/// The end of every refusal, after its fields.
 const REFUSAL_END: &str = "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// Appended to the key before it is hashed (RFC 6455 §1.3).

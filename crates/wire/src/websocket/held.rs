@@ -5,7 +5,7 @@ use super::utf8;
 use super::{Limits, PeerError};
 use crate::contract::{Kind, Message};
 
-/// Parts that wait for the rest. Exists only while there are any.
+/// Parts that wait for the rest. It exists only while there are any.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// The payload of the control frame that is arriving, or of the last one.
@@ -15,7 +15,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Drops what was handed out by the call before, between frames; `true` if nothing is left.
+    /// Drops the data that the call before handed out; `true` if nothing is left. Called between frames.
     pub(super) fn release(&mut self) -> bool {
         self.control.clear();
         self.message.take_if(|message| message.is_complete);
@@ -32,7 +32,7 @@ impl Held {
     }
 }
 
-/// A message of which not everything has arrived in one piece.
+/// A message that did not arrive in one piece.
 #[derive(Debug)]
 pub(super) struct Partial {
     bytes: Vec<u8>,
@@ -53,7 +53,7 @@ impl Partial {
         Self { bytes: Vec::with_capacity(capacity), ..Self::empty(kind) }
     }
 
-    /// A message that is compressed.
+    /// A compressed message.
     pub(super) fn compressed(kind: Kind) -> Self {
         Self { compressed_len: Some(0), ..Self::empty(kind) }
     }
@@ -88,7 +88,7 @@ impl Partial {
         }
     }
 
-    /// Appends what has arrived, inflated by `codec` if it is compressed.
+    /// Appends the bytes that have arrived, inflated by `codec` if they are compressed.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Partial {
         inflated
     }
 
-    /// Everything has arrived.
+    /// Completes the message: everything has arrived.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub struct WebSocket {
     /// The mask keys of a client; a server has no use for them.
     keys: Keys,
     limits: Limits,
-    /// Whose frames are read; ours is the other role.
+    /// The role whose frames are read; ours is the other one.
     peer: Role,
     reading: Reading,
     state: State,
@@ -203,8 +203,8 @@ impl Protocol for WebSocket {
         }
     }
 
-    /// The peer will send no more bytes. That is a proper end only after its Close frame, whose code and reason were
-    /// in [`Event::Closed`] already and are not repeated.
+    /// The peer will send no more bytes. That is a proper end only after its Close frame; its code and reason were in
+    /// [`Event::Closed`] already and are not repeated.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl Default for Reading {
     }
 }
 
-/// Reading whole messages: by far the most common input, so in as few instructions as it takes.
+/// Reading whole messages: by far the most common input, so with as few instructions as possible.
 impl WebSocket {
     /// True if the next byte begins a frame and no part of an earlier message is held.
     #[inline]
@@ -289,7 +289,7 @@ impl WebSocket {
     }
 }
 
-/// Reading everything else, in whatever parts it comes.
+/// Reading everything else, in the parts in which it comes.
 impl WebSocket {
     #[inline(never)]
     fn receive_in_parts<'a, 'b: 'a>(
@@ -377,7 +377,8 @@ impl WebSocket {
         }
     }
 
-    /// Takes what there is of the payload of `frame` off the front of `input`; its `len` is what is still to come.
+    /// Takes the available part of the payload of `frame` off the front of `input`; its `len` becomes what is still to
+    /// come.
     fn collect(&mut self, frame: &mut Frame, input: &mut Input<'_>) -> Result<(), PeerError> {
         let part =
             input.take(usize::try_from(frame.len).map_or(input.len(), |len| len.min(input.len())));
@@ -398,7 +399,7 @@ impl WebSocket {
         }
     }
 
-    /// Understands a frame whose payload is complete; a fragment that is not the last gives nothing.
+    /// Handles a frame whose payload is complete; a fragment that is not the last gives no event.
     fn finish(&mut self, frame: Frame, tx: &mut Vec<u8>) -> Result<Option<Found>, PeerError> {
         match frame.opcode {
             Opcode::Continuation | Opcode::Message(_) if !frame.is_final => Ok(None),
@@ -417,7 +418,7 @@ impl WebSocket {
         }
     }
 
-    /// The peer's Close; it is answered with its own code, unless it is the answer to ours (§5.5.1).
+    /// Handles the peer's Close; it is answered with its own code, unless it is the answer to ours (§5.5.1).
     fn answer_close(&mut self, tx: &mut Vec<u8>) -> Result<Closed<'static>, PeerError> {
         let Closed { code, reason } = close::read(self.held_control())?;
         let closed = Closed { code, reason: reason.into_owned().into() };
@@ -430,7 +431,7 @@ impl WebSocket {
         Ok(closed)
     }
 
-    /// The peer broke the protocol: tells it, unless our Close is sent already (§7.1.7).
+    /// Handles a violation by the peer: tells it, unless our Close is sent already (§7.1.7).
     #[cold]
     fn fail(&mut self, error: PeerError, tx: &mut Vec<u8>) -> PeerError {
         if let (State::Open, Some(code)) = (&self.state, error.close_code()) {
@@ -456,7 +457,7 @@ impl WebSocket {
         }
     }
 
-    /// Frees what was handed out by the call before.
+    /// Frees the data that the call before handed out.
     #[cold]
     fn release(&mut self) {
         if matches!(self.reading, Reading::Header(_))
@@ -466,7 +467,7 @@ impl WebSocket {
         }
     }
 
-    /// Nothing that was collected is needed any more.
+    /// Frees all collected data.
     fn forget(&mut self) {
         if let Some(codec) = &mut self.codec {
             codec.release();

@@ -45,7 +45,7 @@ impl Key {
         self.0.to_le_bytes()
     }
 
-    /// The key for what follows after `len` bytes of a payload.
+    /// The key for the rest of a payload after `len` bytes.
     pub(super) const fn after(self, len: usize) -> Self {
         Self(self.0.rotate_right([0, 8, 16, 24][len % 4]))
     }

@@ -16,7 +16,7 @@ pub(super) struct Handshake {
     side: Side,
 }
 
-/// Whose head is awaited.
+/// Our side of the handshake: each role awaits the head of the other.
 #[derive(Debug)]
 enum Side {
     /// We are the client and await the response.
@@ -45,7 +45,7 @@ impl Handshake {
     }
 
     /// Takes the head off the front of `input`, and no byte that follows it; the answer of a server is appended to
-    /// `tx`. What was agreed on, once the handshake is complete.
+    /// `tx`. Returns the agreed parameters, once the handshake is complete.
     ///
     /// # Errors
     ///

@@ -34,8 +34,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Checks what is new in `message`, all that has arrived so far. The first byte that no later one can make valid
-    /// is an error, in the middle of a character too.
+    /// Checks the new bytes of `message`, which holds all that have arrived so far. The first byte that no later one
+    /// can make valid is an error, in the middle of a character too.
     ///
     /// # Errors
     ///
@@ -116,7 +116,8 @@ mod tests {
         }
     }
 
-    /// After how many bytes a message is refused (one more than it has: only at its end), and how many are UTF-8.
+    /// The number of bytes after which a message is refused (one more than it has: only at its end), and the number
+    /// that are UTF-8.
     type Refusal = Option<(usize, usize)>;
 
     /// Feeds `message` byte by byte.

@@ -48,7 +48,7 @@ impl World {
         self.give_back(key, from, out);
     }
 
-    /// A player who is logged in wants to log in.
+    /// Refuses to log in a player on a session that already has one.
     pub(super) fn login_again(
         &mut self,
         from: Sender,
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// Forgets a session and what it has subscribed to. Answers with the player who was logged in on it.
+    /// Forgets a session and its subscriptions. Returns the player who was logged in on it.
     pub(super) fn forget(&mut self, id: SessionId) -> Option<Key> {
         let session = self.sessions.remove(id.0)?;
         for address in session.subscriptions {
@@ -97,7 +97,7 @@ impl World {
         session.player
     }
 
-    /// A player's connection is no more: seats are kept for a time.
+    /// Keeps the seats of a player whose connection broke, for a time.
     pub(super) fn break_off(&mut self, key: Key, out: &mut impl Outbox) {
         self.release_reservation(key);
         let away_until = self.now + self.options.away_max;
@@ -112,7 +112,7 @@ impl World {
         self.refresh_audiences(key);
     }
 
-    /// Makes sure that a player is looked at then, or before.
+    /// Makes sure that a player is looked at no later than `at`.
     pub(super) fn set_alarm(&mut self, key: Key, at: Instant) {
         let Some(player) = self.players.get_mut(key) else { return };
         if at < player.alarm {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// Looks whether a player has been away, or a seat been reserved, for too long.
+    /// Checks if a player has been away, or a seat been reserved, for too long.
     pub(super) fn wake_player(&mut self, key: Key, at: Instant, out: &mut impl Outbox) {
         let now = self.now;
         let Some(player) = self.players.get_mut(key) else { return };
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// Reads who wants to log in.
+    /// Reads the player's id from a request.
     fn credentials(
         &self,
         request: &LoginRequest<'_>,
@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// Tells a player who came back where the seats are.
+    /// Tells a player who came back of the seats and of the tables that are watched.
     fn give_back(&mut self, key: Key, to: SessionId, out: &mut impl Outbox) {
         let Some(player) = self.players.get(key) else { return };
         if player.places.is_empty() && player.watching.is_empty() {
@@ -220,7 +220,7 @@ impl World {
         self.players.remove(key);
     }
 
-    /// Makes out anew who hears what happens at a player's tables.
+    /// Finds out anew who hears the tables of a player.
     fn refresh_audiences(&mut self, key: Key) {
         let Some(player) = self.players.get(key) else { return };
         let places = player.places.iter().map(|place| place.table);
@@ -247,12 +247,12 @@ fn refused<'a>(
     }
 }
 
-/// Codes of ForcedLogout: the protocol's.
+/// Codes of ForcedLogout, from the protocol.
 pub(super) const IDLE_TIMEOUT: i32 = 0;
 const LOGGED_IN_REMOTELY: i32 = 1;
 pub(super) const KICKED: i32 = 2;
 
-/// Codes of LoginResponse: ours.
+/// Codes of LoginResponse, chosen by us.
 const NOT_AN_INTEGER: i32 = 1;
 const NAME_TOO_LONG: i32 = 2;
 const SERVER_FULL: i32 = 3;

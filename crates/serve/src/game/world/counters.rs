@@ -21,11 +21,11 @@ pub struct Counters {
     pub packets: u64,
     /// Logins that succeeded.
     pub logins: u64,
-    /// Logins that did not.
+    /// Logins that failed.
     pub logins_refused: u64,
-    /// Players that came back, after a break or from another place, and were given back their seats.
+    /// Players that came back, after a break or from another place, and got their seats back.
     pub reconnects: u64,
-    /// Players forced out, for whatever reason.
+    /// Players forced out, for any reason.
     pub forced_logouts: u64,
     /// Of these: those whose player logged in from another place.
     pub logged_in_remotely: u64,
@@ -37,7 +37,7 @@ pub struct Counters {
     pub not_back: u64,
     /// Seats taken.
     pub joins: u64,
-    /// Wishes for a seat that were not granted.
+    /// Requests for a seat that were denied.
     pub joins_denied: u64,
     /// Seats given up or lost.
     pub leaves: u64,

@@ -23,12 +23,12 @@ pub(super) struct DelayedEvent {
     pub(super) table: u32,
     pub(super) seat: u8,
     pub(super) is_resent: bool,
-    /// Of the sitter who sent it.
+    /// The ticket of the sitter who sent it.
     pub(super) ticket: u32,
     pub(super) sequence: i32,
 }
 
-/// A heap of them; those of the same instant keep their order.
+/// A heap of deadlines; those of the same instant keep their order.
 #[derive(Debug)]
 pub(super) struct Deadlines {
     heap: BinaryHeap<Reverse<(Instant, u64, Deadline)>>,
@@ -45,7 +45,7 @@ impl Deadlines {
         self.heap.push(Reverse((at, self.pushed, deadline)));
     }
 
-    /// The earliest of those that are due.
+    /// Takes the earliest deadline that is due.
     pub(super) fn pop(&mut self, now: Instant) -> Option<(Instant, Deadline)> {
         if self.next() > now {
             return None;

@@ -1,4 +1,4 @@
-//! The world: what it is made of, and who answers which packet.
+//! The world: its parts, and the handler of each packet.
 
 use super::counters::Counters;
 use super::deadlines::{Deadline, Deadlines};
@@ -26,7 +26,7 @@ pub struct World {
     pub(super) lobby: Lobby,
     pub(super) deadlines: Deadlines,
     pub(super) counters: Counters,
-    /// Sitters so far.
+    /// The number of sitters so far.
     pub(super) tickets: u32,
 }
 
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// A connection was made.
+    /// Takes in a new connection.
     pub fn connect(&mut self, now: Instant) -> SessionId {
         self.advance(now);
         let session = SessionId(self.sessions.insert(Session::new(self.now)));
@@ -62,7 +62,7 @@ impl World {
         session
     }
 
-    /// A packet came. That of a session which is gone is ignored.
+    /// Handles a packet. One from a session that is gone is ignored.
     pub fn packet(
         &mut self,
         from: SessionId,
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// A frame came that holds no packet of the protocol; `class_id` is what it begins with, 0 if even that is missing.
+    /// Handles a frame that holds no packet of the protocol; `class_id` is its first byte, or 0 if it has none.
     pub fn malformed(
         &mut self,
         from: SessionId,
@@ -95,8 +95,8 @@ impl World {
         }
     }
 
-    /// A connection ended without a logout: the player, if seated, is away from now on. Harmless if the session is gone
-    /// already.
+    /// Handles the end of a connection without a logout: the player, if seated, is away from now on. Harmless if the
+    /// session is gone already.
     pub fn gone(&mut self, session: SessionId, now: Instant, out: &mut impl Outbox) {
         self.advance(now);
         if let Some(player) = self.forget(session) {
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// Does what is due. Harmless when called early.
+    /// Carries out everything that is due. Harmless when called early.
     pub fn tick(&mut self, now: Instant, out: &mut impl Outbox) {
         self.advance(now);
         while let Some((at, deadline)) = self.deadlines.pop(self.now) {
@@ -142,8 +142,7 @@ impl World {
         self.now = self.now.max(now);
     }
 
-    /// Takes note that something came, and ends a flood. Answers with the player, if one is logged in, or not at all if
-    /// there is nobody to answer to.
+    /// Counts a packet, and ends a flood. Returns the player, if one is logged in; `None` if there is nobody to answer.
     #[inline]
     fn hear(&mut self, from: SessionId, out: &mut impl Outbox) -> Option<Option<Key>> {
         let session = self.sessions.get_mut(from.0)?;
@@ -241,7 +240,7 @@ impl World {
         Ok(())
     }
 
-    /// Looks how long a connection has been silent.
+    /// Checks how long a connection has been silent.
     fn look_after(&mut self, id: SessionId, out: &mut impl Outbox) {
         let Some(session) = self.sessions.get_mut(id.0) else { return };
         let look_again = match session.silence(&self.options, self.now) {

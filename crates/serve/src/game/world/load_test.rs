@@ -1,6 +1,6 @@
 //! The load-test game: each event is answered to everybody at the table.
 //!
-//! This is what a measurement consists of, so nothing here allocates, and nothing looks further than the table.
+//! A measurement consists of this, so nothing here allocates, and nothing looks further than the table.
 
 use super::deadlines::{Deadline, DelayedEvent};
 use super::dispatch::{Sender, World};
@@ -51,7 +51,7 @@ impl World {
         Ok(())
     }
 
-    /// Carries out an event whose time has come, if whoever sent it still sits there.
+    /// Carries out an event whose delay is over, if its sender still sits there.
     pub(super) fn delay_over(&mut self, event: DelayedEvent, out: &mut impl Outbox) {
         let sitter =
             self.tables.get_mut(event.table).and_then(|table| table.sitter_mut(event.seat));
@@ -94,7 +94,7 @@ impl World {
 enum Sequence {
     /// It is the next, or the first.
     Next,
-    /// It is the same, as the client says.
+    /// It is the same, and the client says so.
     Resent,
     Wrong,
 }
@@ -111,7 +111,7 @@ fn check(table: &mut Table, event: DelayedEvent) -> Sequence {
     }
 }
 
-/// The number with which a client begins, or begins anew.
+/// The number of a client's first event, and of one that begins anew.
 const FIRST: i32 = 1;
 
 /// Most events of one player that wait for their time.

@@ -1,4 +1,4 @@
-//! The lobby: the tree of addresses, and who has subscribed to which part of it.
+//! The lobby: the tree of addresses, and the subscribers of each.
 
 use super::outbox::SessionId;
 use super::tables::Tables;
@@ -9,7 +9,7 @@ use units::Instant;
 /// A part of the lobby: a range of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Address {
-    /// `/`: all of them.
+    /// `/`: all tables.
     Root,
     /// `/load`: those that are there from the start.
     Load,
@@ -65,9 +65,9 @@ impl std::fmt::Display for Address {
 /// The subscribers of each address, and the news that wait for them.
 #[derive(Debug)]
 pub(super) struct Lobby {
-    /// By address; none is empty.
+    /// The subscribers by address; no entry is empty.
     pub(super) parts: BTreeMap<Address, Part>,
-    /// Tables that changed since the last account, each once.
+    /// Tables that changed since the last news, each once.
     pub(super) changed: Vec<u32>,
     /// The instant at which news are told next; [`Instant::NEVER`] if there are none.
     pub(super) due: Instant,
@@ -77,9 +77,9 @@ pub(super) struct Lobby {
 /// The subscribers of one address.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// Those that have been told of all tables.
+    /// Subscribers that have been told of all tables.
     pub(super) followers: BTreeSet<SessionId>,
-    /// Those that have been told of all tables before this one.
+    /// Subscribers that have been told of all tables before this index.
     pub(super) newcomers: BTreeMap<SessionId, u32>,
 }
 

@@ -70,7 +70,7 @@ impl World {
             let followers: Vec<SessionId> = part.followers.iter().copied().collect();
             let range = address.tables(&self.tables);
             self.tell_changes(within(&changed, range.start, range.end), &followers, out);
-            // Those that are equally far are told together, so that what they are told is encoded once.
+            // Newcomers that are equally far are told together, so that their packets are encoded once.
             let mut newcomers: Vec<_> = std::mem::take(&mut part.newcomers)
                 .into_iter()
                 .map(|(id, next)| (next, id))
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// All that the lobby says of a table.
+    /// The state of a table for the lobby.
     pub(super) fn snapshot(&self, index: u32) -> Option<TableSnapshot<'static>> {
         let table = self.tables.get(index)?;
         let tableid = table_id(index);
@@ -113,7 +113,7 @@ impl World {
         })
     }
 
-    /// Tells of one list of tables from `next` on, empty if there is none. Answers with the first that is left.
+    /// Sends one list of tables from `next` on, empty if there is none. Returns the first that is left.
     fn tell_tables(
         &mut self,
         address: Address,
@@ -129,7 +129,7 @@ impl World {
         (stop < end).then_some(stop)
     }
 
-    /// Tells how tables that changed are now, which are new and which are gone.
+    /// Sends the changes of tables: updates, new tables, and tables that are gone.
     fn tell_changes(&mut self, changed: &[u32], to: &[SessionId], out: &mut impl Outbox) {
         if to.is_empty() {
             return;
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// All have been told: tables that are new are known now, and places of those that are gone may be used again.
+    /// Notes that all have been told: new tables are known now, and places of tables that are gone may be used again.
     fn settle_changes(&mut self, mut changed: Vec<u32>) {
         for &index in &changed {
             let table = self.tables.at_mut(index);
@@ -180,7 +180,7 @@ impl World {
     }
 }
 
-/// Of sorted tables, those from `start` to before `end`.
+/// The part of sorted tables from `start` to before `end`.
 fn within(changed: &[u32], start: u32, end: u32) -> &[u32] {
     let from = changed.partition_point(|&index| index < start);
     let to = changed.partition_point(|&index| index < end.max(start));

@@ -8,7 +8,7 @@ use units::Nanos;
 pub struct Options {
     /// Tables that are there from the start, with ids from 1. At most [`Options::TABLES_MAX`].
     pub tables: u32,
-    /// Seats at each of them, from 1 to [`Options::SEATS_MAX`]; what is outside is held to that.
+    /// Seats at each of them, from 1 to [`Options::SEATS_MAX`]; a value outside is moved to the nearest of these.
     pub seats: u8,
     /// Tables that players may have made at any one time, beside those.
     pub made_tables_max: u32,
@@ -26,16 +26,16 @@ pub struct Options {
     pub away_max: Nanos,
     /// Time for which a seat that was found for a player is kept free.
     pub reservation_max: Nanos,
-    /// The longest delay that an event of the load-test game is given; longer ones are held to it.
+    /// The longest delay of an event in the load-test game; longer ones are shortened to it.
     pub delay_max: Nanos,
     /// Highest rate of packets of a connection; `None` for any rate.
     pub flood: Option<Flood>,
 }
 
 impl Options {
-    /// Tables from the start at most: their ids stay far from the end of what an id can be.
+    /// Most tables from the start: their ids stay far from the largest that is possible.
     pub const TABLES_MAX: u32 = 1_000_000;
-    /// Seats at a table at most: a seat is a signed byte on the wire.
+    /// Most seats at a table: a seat is a signed byte on the wire.
     pub const SEATS_MAX: u8 = 127;
 }
 
@@ -61,9 +61,9 @@ impl Default for Options {
 /// The rate of packets above which a connection is a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flood {
-    /// In the long run.
+    /// The rate in the long run.
     pub packets_per_s: NonZeroU32,
-    /// At once, after a time without any.
+    /// Most packets at once, after a time without any.
     pub burst: NonZeroU32,
 }
 
@@ -73,5 +73,5 @@ impl Default for Flood {
     }
 }
 
-/// Far above what any bot sends, and little work: a flood is ended within some milliseconds.
+/// A rate far above that of any bot, and little work: a flood is ended within some milliseconds.
 const TEN_THOUSAND: NonZeroU32 = NonZeroU32::new(10_000).expect("ten thousand is not zero");

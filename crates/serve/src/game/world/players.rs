@@ -34,7 +34,7 @@ impl Session {
         }
     }
 
-    /// Counts one more packet; whether it is still allowed.
+    /// Counts one more packet; true if it is within the rate.
     pub(super) fn allows(&mut self, flood: Flood, now: Instant) -> bool {
         let gap = Nanos(NANOS_PER_S / u64::from(flood.packets_per_s.get()));
         let window = Nanos(gap.0.saturating_mul(u64::from(flood.burst.get())));
@@ -80,7 +80,7 @@ pub(super) struct Player {
     pub(super) nick: Box<str>,
     /// `None` while away.
     pub(super) session: Option<SessionId>,
-    /// While away: until when seats are kept.
+    /// While away: the instant until which seats are kept.
     pub(super) away_until: Instant,
     /// The earliest deadline of this player in the heap.
     pub(super) alarm: Instant,
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_seated_player_takes_less_than_a_kibibyte() {
-        // At a table of one: with a list of four tables, which is what the first makes room for, a list of as many
-        // listeners, a name as long as may be, and what stands in the map, the index and the heap.
+        // At a table of one: with a list of four tables (the first table makes room for so many), a list of as many
+        // listeners, the longest name, and the entries in the map, the index and the heap.
         let lists = 4 * size_of::<Place>() + 4 * 8;
         let index = 2 * (4 + 8 + 1) + 2 * 4 + 2 * 48;
         let own =

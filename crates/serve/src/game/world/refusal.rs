@@ -1,24 +1,24 @@
-//! Why a packet is refused, and why a wish is denied: the codes that go onto the wire.
+//! Codes on the wire: for packets that are refused, and for requests that are denied.
 
-/// Why a packet is answered with BadPacket: what stands in its field `error`. The protocol knows -1; the rest is ours.
+/// The reason why a packet is answered with BadPacket: its field `error`. The protocol defines -1; the rest is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Refusal {
     /// There is no such table, lobby address or channel.
     NotThere = -1,
-    /// The player does not sit at the table, or does not even watch it.
+    /// The player neither sits at the table nor, where that would do, watches it.
     NotAtTable = -2,
     /// Nobody is logged in on this connection yet.
     NotLoggedIn = -3,
-    /// The bytes are no packet of the protocol, or those inside it are none of the game.
+    /// The bytes are no packet of the protocol, or the data inside are none of the game.
     Malformed = -4,
     /// A packet that only servers send, or one that this server has no use for.
     NotServed = -5,
-    /// Longer than a limit, or one too many of what may wait or be subscribed to.
+    /// A limit is exceeded, in bytes or in things that wait or are subscribed to.
     TooMuch = -6,
 }
 
-/// Why a wish for a seat or a table is denied: what stands in the field `code` beside the status DENIED. All ours.
+/// The reason why a request for a seat or a table is denied: the field `code` beside the status DENIED. All ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Denial {
@@ -30,12 +30,12 @@ pub enum Denial {
     SeatTaken = 3,
     /// The player sits there already.
     SeatedAlready = 4,
-    /// The player sits at or watches as many tables as one may.
+    /// The player sits at or watches the largest number of tables.
     TooManyTables = 5,
     /// The table has no seat of that number.
     NoSuchSeat = 6,
     /// The player does not sit there.
     NotSeated = 7,
-    /// As many tables have been made as there may be, or one of that size may not be.
+    /// The largest number of tables has been made, or no table may have that size.
     NoMoreTables = 8,
 }

@@ -21,7 +21,7 @@ use wire::styx::packets::{
 };
 
 impl World {
-    /// Gives a player a seat, if it may be.
+    /// Gives a player a seat, or denies it.
     pub(super) fn join(&mut self, from: Sender, request: &JoinRequest<'_>, out: &mut impl Outbox) {
         let JoinRequest { tableid, seat: wish, .. } = *request;
         let granted = self.seat_for(from.player, tableid, wish);
@@ -59,7 +59,7 @@ impl World {
         out.send(from.session, &LeaveResponse { tableid, status, code }.into());
     }
 
-    /// Lets a player hear what happens at a table.
+    /// Makes a player a watcher of a table.
     pub(super) fn watch(&mut self, from: Sender, request: &WatchRequest, out: &mut impl Outbox) {
         let status = self.try_watch(from.player, request.tableid);
         out.send(from.session, &WatchResponse { tableid: request.tableid, status }.into());
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Gives back the seat that was found for a request.
+    /// Gives back the seat that is kept for a request.
     pub(super) fn cancel(
         &mut self,
         from: Sender,
@@ -123,7 +123,7 @@ impl World {
         out.send(from.session, &FilteredJoinTableCancelResponse { seq, status }.into());
     }
 
-    /// Makes a table, sits its maker down and invites others.
+    /// Makes a table, seats its maker and invites others.
     pub(super) fn make_table(
         &mut self,
         from: Sender,
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// Takes a player's seat away and tells the table. Whether there was one.
+    /// Takes a player's seat away and tells the table. True if there was a seat.
     pub(super) fn vacate(&mut self, key: Key, table: u32, out: &mut impl Outbox) -> bool {
         let Some(player) = self.players.get_mut(key) else { return false };
         let Some(seat) = player.seat_at(table) else { return false };
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// Takes a player from the watchers of a table; the player's own list is the caller's business.
+    /// Takes a player from the watchers of a table; the caller changes the player's own list.
     pub(super) fn stop_watching(&mut self, key: Key, table: u32) {
         if let Some(here) = self.tables.get_mut(table) {
             here.watchers.retain(|&watcher| watcher != key);
@@ -187,7 +187,7 @@ impl World {
         }
     }
 
-    /// The seat that a player gets who asks for this one.
+    /// The seat that a player gets for this request.
     fn seat_for(&self, key: Key, tableid: i32, wish: i8) -> Result<Place, Denial> {
         let index = self.tables.find(tableid).ok_or(Denial::NoSuchTable)?;
         let table = self.tables.get(index).ok_or(Denial::NoSuchTable)?;
@@ -213,7 +213,7 @@ impl World {
         Ok(Place { table: index, seat })
     }
 
-    /// Puts a player onto a seat that may be taken, and tells the table.
+    /// Seats a player on a free seat, and tells the table.
     fn sit(&mut self, key: Key, place: Place, out: &mut impl Outbox) {
         let kept = self.players.get(key).and_then(|player| player.reservation);
         if kept.is_some_and(|kept| kept.place.table == place.table) {
@@ -281,7 +281,7 @@ impl World {
         WatchResponseStatus::Ok
     }
 
-    /// Lets a player watch a table no more. Whether it was watched.
+    /// Makes a player stop watching a table. True if it was watched.
     fn unlist(&mut self, key: Key, table: u32) -> bool {
         let Some(player) = self.players.get_mut(key) else { return false };
         let watching = player.watching.len();
@@ -307,7 +307,7 @@ impl World {
         Ok(table)
     }
 
-    /// Takes away a table that was made and that its last player has left.
+    /// Removes a table that was made and that its last player has left.
     fn remove_table(&mut self, index: u32, out: &mut impl Outbox) {
         let Some(table) = self.tables.get_mut(index) else { return };
         out.broadcast(&table.audience, &TableRemoved { tableid: table_id(index) }.into());
@@ -347,7 +347,7 @@ fn taken_wanted(filters: &[ParamFilter<'_>], seats: u8) -> Option<RangeInclusive
     Some(wanted)
 }
 
-/// Attributes of tables that filters may name: seats that are not free, and seats.
+/// Properties of tables that filters may name: seats that are not free, and all seats.
 const SEATED: &str = "_SEATED";
 const CAPACITY: &str = "_CAPACITY";
 

@@ -1,4 +1,4 @@
-//! Things in numbered places that are used again, behind keys that are not.
+//! A slab: things in numbered places that are used again, behind keys that are not.
 
 /// A place, and the generation of the thing in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

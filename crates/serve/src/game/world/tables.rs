@@ -19,7 +19,7 @@ pub(super) struct Table {
     /// Seats with a player.
     pub(super) seated: u8,
     pub(super) watchers: Vec<Key>,
-    /// The sessions that hear what happens here: of connected sitters, then of watchers.
+    /// The sessions that hear the table: of connected sitters first, then of watchers.
     pub(super) audience: Vec<SessionId>,
     /// The number of sitters in the audience.
     pub(super) listening: usize,
@@ -43,7 +43,7 @@ pub(super) enum Seat {
 #[derive(Clone, Debug)]
 pub(super) struct Sitter {
     pub(super) player: Key,
-    /// Differs from that of whoever sat there before.
+    /// A number that no earlier sitter on this seat had.
     pub(super) ticket: u32,
     /// The number of the last event.
     pub(super) sequence: Option<i32>,
@@ -66,7 +66,7 @@ pub(super) struct Tables {
     reserved: u32,
     /// Places of made tables that are free to be used again.
     free: Vec<u32>,
-    /// Of those from the start: at `k`, those with `k` seats that are not free, if any is.
+    /// The tables from the start by their number of seats that are not free.
     open: Vec<BTreeSet<u32>>,
 }
 
@@ -106,12 +106,12 @@ impl Tables {
         self.tables.get_mut(index as usize).filter(|table| table.exists)
     }
 
-    /// The table at a place, or what is left of one that was there.
+    /// The table at a place, or the rest of one that was there.
     pub(super) fn at_mut(&mut self, index: u32) -> &mut Table {
         &mut self.tables[index as usize]
     }
 
-    /// Makes a table; `None` if there are enough.
+    /// Makes a table; `None` if there are too many.
     pub(super) fn make(&mut self, seats: u8) -> Option<u32> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -126,7 +126,7 @@ impl Tables {
         Some(index)
     }
 
-    /// Takes a made table away; its place is used again once [`Tables::release`] is called.
+    /// Removes a made table; its place is used again once [`Tables::release`] is called.
     pub(super) fn remove(&mut self, index: u32) {
         let table = self.at_mut(index);
         *table = Table { is_changed: table.is_changed, ..Table::default() };
@@ -138,7 +138,7 @@ impl Tables {
         self.free.push(index);
     }
 
-    /// Puts something else onto a seat.
+    /// Changes the state of a seat.
     pub(super) fn set_seat(&mut self, place: Place, seat: Seat) {
         let Some(table) = self.tables.get_mut(place.table as usize) else { return };
         let Some(old) = table.seats.get_mut(usize::from(place.seat)) else { return };
@@ -160,8 +160,8 @@ impl Tables {
         }
     }
 
-    /// The fullest table of a range with a free seat and so many seats that are not free, the first of those, leaving
-    /// out `not`.
+    /// The fullest table of a range that has a free seat, and a number of taken seats within `taken`; the first of
+    /// those for which `not` is false.
     pub(super) fn fullest(
         &self,
         range: Range<u32>,
@@ -223,7 +223,7 @@ impl Table {
         }
     }
 
-    /// Makes out anew who hears what happens here: who is connected.
+    /// Finds out anew which sessions hear the table: those of connected players.
     pub(super) fn refresh_audience(&mut self, players: &Players) {
         let session_of = |key| players.get(key).and_then(|player| player.session);
         let sitters = self.seats.iter().filter_map(|seat| match seat {
@@ -242,7 +242,7 @@ impl Seat {
         matches!(self, Self::Free)
     }
 
-    /// 1 or 0: a player sits there; it is reserved.
+    /// The numbers of players and of reservations on the seat: 0 or 1 each.
     const fn counts(&self) -> (u8, u8) {
         match self {
             Self::Free => (0, 0),

@@ -14,7 +14,7 @@ use wire::styx::packets::{
 };
 
 impl World {
-    /// Passes a message on to everybody at the table, its sender among them.
+    /// Sends a chat message to everybody at the table, its sender among them.
     pub(super) fn chat(
         &mut self,
         from: Sender,
@@ -37,7 +37,7 @@ impl World {
         Ok(())
     }
 
-    /// Passes on an invitation to a table at which the player sits.
+    /// Sends an invitation to a table at which the player sits.
     pub(super) fn invite(
         &self,
         from: Sender,
@@ -54,7 +54,7 @@ impl World {
         Ok(())
     }
 
-    /// Tells those who are invited and connected; not more than may be at once.
+    /// Tells the invited players who are connected, up to the limit.
     pub(super) fn tell_invited(
         &self,
         inviter: Key,
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Says who sits at a table.
+    /// Answers with the players at a table.
     pub(super) fn query_table(
         &self,
         from: Sender,
@@ -98,7 +98,7 @@ impl World {
         out.send(from.session, &response.into());
     }
 
-    /// Says who a player is.
+    /// Answers with the name of a player.
     pub(super) fn query_player(
         &self,
         from: Sender,
@@ -115,7 +115,7 @@ impl World {
         out.send(from.session, &PlayerQueryResponse { pid, nick, status, data }.into());
     }
 
-    /// Says how many players are logged in.
+    /// Answers with the number of players.
     pub(super) fn query_system(&self, from: Sender, out: &mut impl Outbox) {
         let players = i32::try_from(self.counters().players).unwrap_or(i32::MAX);
         out.send(from.session, &SystemInfoResponse { players, params: Vec::new() }.into());

@@ -1,4 +1,4 @@
-//! The bytes: payloads compressed, and inflated within limits (RFC 7692 §7.2).
+//! Compresses payloads, and inflates them within limits (RFC 7692 §7.2).
 //!
 //! A compressed payload is DEFLATE up to the end of an empty block without compression, whose last four bytes are left
 //! out ([`TAIL`]). One block with BFINAL set ends a data set of DEFLATE; what follows it, in the same message or in the
@@ -12,20 +12,20 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 #[derive(Debug)]
 pub(in crate::websocket) struct Codec {
     agreed: Agreed,
-    /// With our window; `None` until there is something in it, and after a message without context takeover.
+    /// Compresses with our window; `None` until there is something in it, and after a message without context takeover.
     compressor: Option<Compress>,
-    /// With the peer's window, likewise.
+    /// Inflates with the peer's window; `None` likewise.
     decompressor: Option<Decompress>,
-    /// The last byte that was inflated ended a data set of DEFLATE.
+    /// True if the last inflated byte ended a data set of DEFLATE.
     has_ended: bool,
-    /// By how many bytes the payloads that were received grew when they were compressed.
+    /// Bytes that received payloads grew by when they were compressed.
     pub(in crate::websocket) encoding_received: i64,
-    /// Likewise, of those that were sent.
+    /// Bytes that sent payloads grew by when they were compressed.
     pub(in crate::websocket) encoding_sent: i64,
 }
 
 impl Codec {
-    /// As `agreed`, with empty windows.
+    /// A codec for the agreed parameters, with empty windows.
     pub(in crate::websocket) const fn new(agreed: Agreed) -> Self {
         Self {
             agreed,
@@ -71,12 +71,12 @@ impl Codec {
         let decompressor = self.decompressor.get_or_insert_with(|| {
             Decompress::new_with_window_bits(false, zlib_bits(self.agreed.received))
         });
-        // Where the room is used up exactly, more may be waiting to come out.
+        // If the room is used up exactly, more may be waiting to come out.
         while !part.is_empty() || (message.len() == message.capacity() && !message.is_empty()) {
             make_room(message, part.len(), len_max);
             let before = (decompressor.total_in(), message.len());
             let status = decompressor.decompress_vec(part, message, FlushDecompress::None);
-            // What comes first is judged first, in whatever parts it arrives.
+            // The bytes that come first are judged first, in whatever parts they arrive.
             if message.len() > len_max {
                 return Err(PeerError::LongInflated { max: len_max });
             }
@@ -96,7 +96,7 @@ impl Codec {
         Ok(())
     }
 
-    /// The payload of `message` was `compressed_len` bytes, which all have been inflated.
+    /// Ends `message`, whose payload of `compressed_len` bytes has been inflated.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Codec {
         if compressed_len == 0 {
             return Err(PeerError::BadDeflate { reason: "it is empty" }); // §7.2.3.6: at least one byte
         }
-        // Some end with BFINAL, and leave out the byte that would have to follow (§7.2.3.4).
+        // Some payloads end with BFINAL, and leave out the byte that would have to follow (§7.2.3.4).
         if !self.has_ended {
             let len = message.len();
             self.inflate(&TAIL, message, len_max)?;
@@ -136,7 +136,7 @@ impl Codec {
 }
 
 fn append_compressed(compressor: &mut Compress, mut payload: &[u8], tx: &mut Vec<u8>) {
-    // Enough for what does not compress at all, with codes of 9 bits for each byte.
+    // Enough for bytes that do not compress at all, with codes of 9 bits for each byte.
     tx.reserve(payload.len() + payload.len() / 8 + FLUSH_ROOM);
     loop {
         let before = compressor.total_in();
@@ -184,12 +184,12 @@ const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 /// An empty payload: the start of an empty block without compression (§7.2.3.6).
 const EMPTY: u8 = 0;
 
-/// An empty block, and the bits before it.
+/// Length of an empty block, and the bits before it.
 const FLUSH_ROOM: usize = 16;
 
-/// The first room of an inflated message in bytes.
+/// First room of an inflated message, in bytes.
 const ROOM_MIN: usize = 128;
-/// However many bytes it came in.
+/// Most room that is made first, however many bytes the message came in.
 const ROOM_FIRST_MAX: usize = 64 << 10;
 
 #[cfg(test)]

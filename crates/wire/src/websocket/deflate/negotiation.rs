@@ -25,7 +25,7 @@ pub struct Agreed {
 pub struct Direction {
     /// True if a message may refer to the content of those before it.
     pub takes_over: bool,
-    /// The window is at most 2^bits bytes.
+    /// The base-2 logarithm of the largest window, in bytes.
     pub window_bits: u8,
 }
 
@@ -54,7 +54,7 @@ impl Offer {
             (_, Some(Some(WINDOW_BITS_MIN))) => {
                 return Err(ParameterError::OwnWindow { name }.into());
             }
-            // Our own value binds us whatever the answer says (§7.1.2.2).
+            // Our own value binds us in any case (§7.1.2.2).
             (offered, answered) => min(offered.flatten(), answered.flatten()),
         };
         let forgets = self.client_no_context_takeover || answer.client_no_context_takeover;
@@ -73,14 +73,14 @@ impl Offer {
 }
 
 impl Accept {
-    /// Our answer to `offer`, and what it comes to; `None`: it is declined.
+    /// Our answer to `offer`, and the parameters that follow from it; `None` if we decline.
     pub(in crate::websocket) fn answer(&self, offer: &Parameters) -> Option<(Parameters, Agreed)> {
         let server_bits = min(offer.server_max_window_bits, self.server_max_window_bits);
         if server_bits == Some(WINDOW_BITS_MIN) {
             return None; // zlib cannot compress with it
         }
         let client_bits = match (offer.client_max_window_bits, self.client_max_window_bits) {
-            // Who does not offer it cannot be asked for it (§7.1.2.2).
+            // A client that does not offer it cannot be asked for it (§7.1.2.2).
             (None, None | Some(WINDOW_BITS_MAX)) => None,
             (None, Some(_)) => return None,
             (Some(offered), ours) => min(offered, ours),
@@ -108,12 +108,12 @@ impl Accept {
     }
 }
 
-/// The smaller of those that are there.
+/// The smaller of the values that are present.
 fn min(left: Option<u8>, right: Option<u8>) -> Option<u8> {
     left.into_iter().chain(right).reduce(cmp::min)
 }
 
-/// Why the answer of a server is none to our offer: the connection fails (RFC 7692 §7.1).
+/// The reasons why a server's answer does not fit our offer: the connection fails (RFC 7692 §7.1).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {

@@ -11,35 +11,35 @@ use std::str::FromStr;
 /// alone, to which a server can agree with whatever it prefers for its own direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// That the server may limit our window (`Some(None)`), or that we limit it to 2^bits bytes ourselves: 9 to 15.
+    /// `Some(None)` lets the server limit our window; `Some(Some(bits))` limits it to 2^bits bytes ourselves: 9 to 15.
     pub client_max_window_bits: Option<Option<u8>>,
-    /// We forget our window after each message.
+    /// True if we forget our window after each message.
     pub client_no_context_takeover: bool,
     /// Our compression level, 1 to 9; not sent.
     pub level: u32,
     /// The server's window is at most 2^bits bytes: 8 to 15.
     pub server_max_window_bits: Option<u8>,
-    /// The server has to forget its window after each message.
+    /// True if the server has to forget its window after each message.
     pub server_no_context_takeover: bool,
 }
 
 /// The most that a server agrees to. An offer that leaves no room for it is declined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accept {
-    /// The client's window is at most 2^bits bytes, 8 to 15; who does not offer to limit it is declined.
+    /// The client's window is at most 2^bits bytes, 8 to 15; a client that does not offer to limit it is declined.
     pub client_max_window_bits: Option<u8>,
-    /// The client has to forget its window after each message.
+    /// True if the client has to forget its window after each message.
     pub client_no_context_takeover: bool,
     /// Our compression level, 1 to 9; not sent.
     pub level: u32,
     /// Our window is at most 2^bits bytes: 9 to 15.
     pub server_max_window_bits: Option<u8>,
-    /// We forget our window after each message.
+    /// True if we forget our window after each message.
     pub server_no_context_takeover: bool,
 }
 
 impl Offer {
-    /// Checks what the types leave open.
+    /// Checks the values that the types do not.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Offer {
 }
 
 impl Accept {
-    /// Checks what the types leave open.
+    /// Checks the values that the types do not.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl FromStr for Accept {
 }
 
 impl fmt::Display for Offer {
-    /// As it is typed; nothing for the default.
+    /// The form in which it is typed; nothing for the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { level, .. } = *self;
         write_typed(f, &Parameters::from(self), level)
@@ -134,7 +134,7 @@ impl fmt::Display for Offer {
 }
 
 impl fmt::Display for Accept {
-    /// As it is typed; nothing for the default.
+    /// The form in which it is typed; nothing for the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { level, .. } = *self;
         write_typed(f, &Parameters::from(self), level)
@@ -187,7 +187,7 @@ impl Parameters {
         }
     }
 
-    /// Those that are there, as names and values, in the order of RFC 7692.
+    /// The parameters that are present, as names and values, in the order of RFC 7692.
     pub(in crate::websocket) fn written(&self) -> impl Iterator<Item = String> {
         let flag = |is_set: bool, name: &str| is_set.then(|| name.to_owned());
         let bits = |name: &str, bits: Option<u8>| match bits {
@@ -308,7 +308,7 @@ fn check_level(level: u32) -> Result<(), ParameterError> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
-    /// A window that is no power of two from 2^8 to 2^15.
+    /// A window is not a power of two from 2^8 to 2^15.
     #[error("{name} is {value}, a number from 8 to 15 expected (RFC 7692 §7.1.2)")]
     Bits {
         /// The parameter.
@@ -316,13 +316,13 @@ pub enum ParameterError {
         /// Its value.
         value: Excerpt,
     },
-    /// A parameter is there twice.
+    /// A parameter comes twice.
     #[error("{name} is there twice (RFC 7692 §7.1)")]
     Duplicate {
         /// The parameter.
         name: &'static str,
     },
-    /// A level that zlib does not have.
+    /// zlib has no such level.
     #[error("level is {value}, a number from 1 to 9 expected")]
     Level {
         /// The level.
@@ -334,7 +334,7 @@ pub enum ParameterError {
         /// The parameter.
         name: &'static str,
     },
-    /// The window with which we would have to compress is too small for zlib.
+    /// The window that we would have to compress with is too small for zlib.
     #[error("{name} is 8, but zlib compresses with windows of 2^9 bytes and more")]
     OwnWindow {
         /// The parameter.
@@ -363,7 +363,7 @@ pub(super) const SERVER_NO_CONTEXT_TAKEOVER: &str = "server_no_context_takeover"
 
 /// The smallest window of RFC 7692.
 pub(super) const WINDOW_BITS_MIN: u8 = 8;
-/// The largest window, and the one of whom nobody limits.
+/// The largest window, which is in force when nobody limits it.
 pub(super) const WINDOW_BITS_MAX: u8 = 15;
 
 const LEVEL_MIN: u32 = 1;
