@@ -24,16 +24,16 @@ fn main() {
     let mut interval = Interval::new(&CLOSED);
     let mut replies = 0;
     for (message, time) in (1..=messages).zip(times.iter().cycle()) {
-        interval.bytes_sent += 70;
-        interval.counts.sent += 1;
-        interval.bytes_received += 66;
-        interval.replies += 1;
-        interval.counts.ok += 1;
-        interval.round_trips.record(*time);
+        interval.traffic.bytes_sent += 70;
+        interval.traffic.counts.sent += 1;
+        interval.traffic.bytes_received += 66;
+        interval.traffic.replies += 1;
+        interval.traffic.counts.ok += 1;
+        interval.traffic.round_trips.record(*time);
         if message % INTERVAL == 0 {
-            whole.add(&interval.round_trips);
-            replies += interval.replies;
-            interval.clear();
+            whole.add(&interval.traffic.round_trips);
+            replies += interval.traffic.replies;
+            interval.traffic.clear();
         }
     }
     println!("{replies} messages, {:?} at most", whole.max());

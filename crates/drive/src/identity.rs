@@ -5,8 +5,9 @@
 
 use crate::excerpt;
 use crate::in_flight::{Flight, InFlight, Named};
-use crate::recorder::{ErrorClass, Failure, Recorder};
+use crate::recorder::{Failure, Recorder};
 use load::{Expect, Header, Mismatch, TrueDelay, Workload};
+use record::ErrorClass;
 use units::Instant;
 use wire::{Kind, Message};
 

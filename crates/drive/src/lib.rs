@@ -29,13 +29,8 @@ mod target;
 mod waiting;
 
 pub use control::Control;
-pub use last::{LastMean, LastReplies};
 pub use lifecycle::OPENING_MAX;
-pub use recorder::{
-    ConnectionCounts, Counts, ErrorClass, Identity, Interval, Observer, OpenLoop, Outcome, Phase,
-    Pushed, Sessions, Stall, Stalls, Tally, Times, TlsSeen,
-};
-pub use stream::{Segments, Split, StreamLayers};
+pub use recorder::{Interval, Observer, Phase};
 pub use target::{Bots, Packets, Target, Transport};
 
 use connection::{Connection, State, find};
@@ -44,6 +39,7 @@ use identity::{Answer, Check};
 use in_flight::Flight;
 use load::{Header, Lifetime, Workload};
 use pacing::Pacing;
+use record::ErrorClass;
 use recorder::{Failure, Recorder};
 use second::hand_over;
 use std::collections::VecDeque;

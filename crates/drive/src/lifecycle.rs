@@ -4,10 +4,11 @@ use crate::connection::{Connection, State, find, shortest};
 use crate::identity::{Answer, Check};
 use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
-use crate::recorder::{ErrorClass, Failure, INTERVAL, Left, Observer, Outcome, Phase, Recorder};
+use crate::recorder::{Failure, INTERVAL, Left, Observer, Phase, Recorder};
 use crate::{Control, End, Target, Transport, Worker, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
 use load::{Arrival, Closing, Lifetime, Stop, Workload};
+use record::{ErrorClass, Outcome};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -284,7 +285,7 @@ impl<O: Observer> Worker<O> {
     fn start<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         if self.to_reopen > 0 {
             self.to_reopen -= 1;
-            self.recorder.connections.reopened += 1;
+            self.recorder.connections.reconnects += 1;
         } else {
             self.to_start -= 1;
         }
@@ -655,8 +656,9 @@ impl<O: Observer> Worker<O> {
             let lived_through = |connection: &&Connection| {
                 connection.state == State::Open && connection.since <= *begin
             };
-            let connections = self.connections.iter().flatten().filter(lived_through);
-            self.recorder.replies_each.extend(connections.map(|connection| connection.replies));
+            for connection in self.connections.iter().flatten().filter(lived_through) {
+                self.recorder.lived_through(connection.replies);
+            }
         }
     }
 

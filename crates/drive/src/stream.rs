@@ -10,91 +10,8 @@ use crate::Worker;
 use crate::connection::Connection;
 use crate::recorder::{Observer, Phase};
 use engine::Engine;
+use record::{Segments, Split, StreamLayers};
 use wire::{Layers, Protocol};
-
-/// What the bytes of the stream were, in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamLayers {
-    /// Of those that were sent.
-    pub sent: Split,
-    /// Of those that arrived.
-    pub received: Split,
-}
-
-impl StreamLayers {
-    /// Adds `other` to this.
-    pub fn add(&mut self, other: Self) {
-        self.sent.add(other.sent);
-        self.received.add(other.received);
-    }
-}
-
-/// What the bytes of the stream were, in one direction. Together they are exactly those that the intervals of the
-/// measurement count.
-///
-/// A message's payload and what encoding added to it count where it is sent, or decoded as a whole: of a message that
-/// the edge of the window cuts, the bytes that arrived outside of it count as if they had arrived inside, and the other
-/// way round. Where that would leave less than nothing for the framing, they are taken off the payload again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Split {
-    /// Payloads of messages, as their sender has them.
-    pub payload: u64,
-    /// By how much they grew when they were encoded; negative where they were compressed.
-    pub encoding: i64,
-    /// Lengths, frame headers, heads, handshakes of the protocol: what is none of the others.
-    pub framing: u64,
-    /// Records of TLS without what is protected in them, and its handshakes.
-    pub tls: u64,
-}
-
-impl Split {
-    /// Of so many bytes.
-    fn new(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Self {
-        let tls = u64::try_from(tls).unwrap_or(0).min(bytes);
-        let plain = bytes - tls;
-        let payload = payload.min(plain.saturating_add_signed(encoding.saturating_neg()));
-        let encoded = payload.saturating_add_signed(encoding).min(plain);
-        let encoding = encoded.cast_signed() - payload.cast_signed();
-        Self { payload, encoding, framing: plain - encoded, tls }
-    }
-
-    /// All of them together: the bytes of the stream.
-    pub fn total(self) -> u64 {
-        (self.payload + self.framing + self.tls).saturating_add_signed(self.encoding)
-    }
-
-    fn add(&mut self, other: Self) {
-        self.payload += other.payload;
-        self.encoding += other.encoding;
-        self.framing += other.framing;
-        self.tls += other.tls;
-    }
-}
-
-/// TCP segments of the window, with the acknowledgements that travelled alone; without those that the kernel sends
-/// after our close.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Segments {
-    /// Sent, on all connections: what the sample had, by the share of the connections that it is.
-    pub sent: u64,
-    /// That arrived, likewise.
-    pub received: u64,
-    /// Connections that were in the sample: of those that were there when the window began, 256 at most, evenly
-    /// chosen; of those that came in it, each 32nd.
-    pub connections_sampled: u64,
-    /// Connections that existed in the window.
-    pub connections: u64,
-}
-
-impl Segments {
-    /// Adds `other` to this.
-    pub fn add(&mut self, other: Self) {
-        self.sent += other.sent;
-        self.received += other.received;
-        self.connections_sampled += other.connections_sampled;
-        self.connections += other.connections;
-    }
-}
 
 /// Counts what the window's bytes are.
 #[derive(Debug, Default)]
@@ -164,8 +81,8 @@ impl Stream {
     pub(crate) fn layers(&self) -> StreamLayers {
         let (sent, received, sums) = (self.sent, self.received, self.layers);
         StreamLayers {
-            sent: Split::new(sent.0, sent.1, sums.encoding_sent, sums.tls_sent),
-            received: Split::new(received.0, received.1, sums.encoding_received, sums.tls_received),
+            sent: split(sent.0, sent.1, sums.encoding_sent, sums.tls_sent),
+            received: split(received.0, received.1, sums.encoding_received, sums.tls_received),
         }
     }
 
@@ -289,6 +206,22 @@ fn segments<E: Engine>(engine: &E, connection: &Connection) -> Option<engine::Se
     })
 }
 
+/// So many bytes of one direction by layer. Together the layers are exactly the bytes that the intervals of the
+/// measurement count.
+///
+/// A message's payload and what encoding added to it count where it is sent, or decoded as a whole: of a message that
+/// the edge of the window cuts, the bytes that arrived outside of it count as if they had arrived inside, and the other
+/// way round. Where that would leave less than nothing for the framing, they are taken off the payload again.
+fn split(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Split {
+    let tls_bytes = u64::try_from(tls).unwrap_or(0).min(bytes);
+    let plain = bytes - tls_bytes;
+    let payload_bytes = payload.min(plain.saturating_add_signed(encoding.saturating_neg()));
+    let encoded = payload_bytes.saturating_add_signed(encoding).min(plain);
+    let encoding_bytes = encoded.cast_signed() - payload_bytes.cast_signed();
+    let framing_bytes = plain - encoded;
+    Split { payload_bytes, encoding_bytes, framing_bytes, tls_bytes, tcp_ip_estimated_bytes: None }
+}
+
 /// How many of the connections that are there when the window begins are in the sample at most.
 const SAMPLED_MAX: usize = 256;
 
@@ -317,9 +250,14 @@ mod tests {
             ((100,       500,     -100,   20), (180,  -100,       0,   20)),
         ];
         for ((bytes, payload, encoding, tls), (payload_of, encoding_of, framing, tls_of)) in table {
-            let split = Split::new(bytes, payload, encoding, tls);
-            let expected =
-                Split { payload: payload_of, encoding: encoding_of, framing, tls: tls_of };
+            let split = split(bytes, payload, encoding, tls);
+            let expected = Split {
+                payload_bytes: payload_of,
+                encoding_bytes: encoding_of,
+                framing_bytes: framing,
+                tls_bytes: tls_of,
+                tcp_ip_estimated_bytes: None,
+            };
             assert_eq!(split, expected, "{bytes} {payload} {encoding} {tls}");
             assert_eq!(split.total(), bytes);
         }

@@ -41,6 +41,8 @@ pub struct Workload {
     pub phases: Phases,
     /// After how long a peer is given up.
     pub timeouts: Timeouts,
+    /// True if the times of the last 1000 replies are kept one by one, for comparison with a published experiment.
+    pub last_replies: bool,
     /// Determines mask keys, handshake keys, Poisson arrivals and the phases of bots.
     pub seed: u64,
 }
@@ -205,6 +207,7 @@ mod tests {
                 drain: Nanos::from_secs(1),
             },
             timeouts: Timeouts::all(Nanos::from_secs(1)),
+            last_replies: false,
             seed: 7,
         }
     }

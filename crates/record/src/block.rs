@@ -1,6 +1,6 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{ClientReport, Interface, Memory, Missing, Sample, Summary};
+use crate::{ClientReport, ErrorCount, Interface, Memory, Missing, Sample, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Block {
     #[serde(default)]
     pub tls: Option<TlsSeen>,
     /// Errors and time-outs by class, the most frequent first; those of the warm-up are among them.
-    pub errors: Vec<ErrorClass>,
+    pub errors: Vec<ErrorCount>,
     /// How long the phases of connections took.
     pub phases: Phases,
     /// Closed loop: from handing a message's first byte to the kernel until its whole reply was decoded; in the
@@ -166,12 +166,19 @@ pub struct Stalls {
     pub total_ns: u64,
     /// Messages whose times they changed, each counted once: that were due or awaited a reply meanwhile.
     pub affected: u64,
-    /// The first hundred of them.
+    /// The first of them, [`Stalls::KEPT_MAX`] at most.
     pub first: Vec<Stall>,
 }
 
+impl Stalls {
+    /// The number of stalls that are kept one by one.
+    pub const KEPT_MAX: usize = 100;
+}
+
 /// A gap in a worker's own loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Stall {
     /// When it began, from the start of the measured window.
     pub at_ns: u64,
@@ -251,6 +258,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Messages that were sent and whose end is not known (yet).
+    pub const fn in_flight(&self) -> u64 {
+        self.sent.saturating_sub(self.ok + self.error + self.timed_out)
+    }
+
     /// That nothing was lost from sight: planned = sent + unsent, and sent = ok + error + timed out + in flight at
     /// the end.
     ///
@@ -286,27 +298,21 @@ pub enum CountError {
 /// What became of the connections of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
-    /// That were to be opened.
+    /// Connections that were to be opened.
     pub asked: u64,
+    /// Attempts that were started, those in the place of ended connections included; 0 in records from before it was
+    /// counted.
+    #[serde(default)]
+    pub started: u64,
     /// That were ready for messages.
     pub opened: u64,
     /// That never became ready.
     pub failed: u64,
     /// That were ready and ended before they should.
     pub lost: u64,
-    /// That were opened again in place of a lost one.
+    /// Connections opened in the place of one that the protocol allowed the peer to end; in an open loop also of one
+    /// that was lost, or could not be made.
     pub reconnects: u64,
-}
-
-/// Errors of one class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ErrorClass {
-    /// A stable name for programs, e.g. `connect_failed`.
-    pub class: String,
-    /// How many.
-    pub count: u64,
-    /// What the first one said, escaped and cut to a line.
-    pub example: String,
 }
 
 /// How long the phases of connections took; `null` where the transport has no such phase or none was completed.
@@ -400,6 +406,14 @@ pub struct Wire {
     pub missing: Missing,
 }
 
+impl Split {
+    /// The bytes of the stream: all layers but TCP and IP.
+    pub const fn total(&self) -> u64 {
+        (self.payload_bytes + self.framing_bytes + self.tls_bytes)
+            .saturating_add_signed(self.encoding_bytes)
+    }
+}
+
 /// Bytes of one direction by layer. All but those of TCP and IP together are the bytes of the stream, exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
@@ -454,7 +468,9 @@ pub enum Little {
 }
 
 /// One second of the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Second {
     /// When it began, from the start of the measured window.
     pub at_ns: u64,

@@ -14,11 +14,14 @@
 
 mod block;
 mod environment;
+mod errors;
 pub mod google_benchmark;
 mod imported;
 mod json;
 mod lab;
+mod last_replies;
 mod live;
+mod outcome;
 mod plan;
 mod results;
 mod run_record;
@@ -29,19 +32,25 @@ mod sweep;
 mod verdict;
 
 pub use block::{
-    Block, Connections, ContextSwitches, CountError, Counts, Cpu, ErrorClass, Fairness, Identity,
-    Little, OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TlsSeen, Whole, Wire,
+    Block, Connections, ContextSwitches, CountError, Counts, Cpu, Fairness, Identity, Little,
+    OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TlsSeen, Whole, Wire,
 };
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
+pub use errors::{ErrorClass, ErrorCount, Tally};
 pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};
 pub use lab::{
     Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published, PublishedRow,
     Subject, View, WarmUp,
 };
+pub use last_replies::{LastMean, LastReplies};
 pub use live::{Live, LiveOpenLoop};
+pub use outcome::{
+    Handshakes, OpenLoopTimes, Origin, Outcome, PhaseTimes, Segments, StreamLayers, TlsParameters,
+    Traffic,
+};
 pub use plan::{
     Arrival, Layer, Lifetime, Message, MessageKind, PayloadKind, Pinning, Plan, Resumption,
     Spacing, Stop, TimeOuts, Tls, Verify, Workload,
@@ -50,6 +59,7 @@ pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
+pub use stats::Merge;
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
 pub use verdict::{Level, Reason, Verdict, incomparable, judge, levels, partner};

@@ -5,7 +5,8 @@
 //! is wrong.
 
 use crate::{
-    Arrival, Block, ErrorClass, Lifetime, Resumption, RunRecord, Summary, Warning, Workload,
+    Arrival, Block, ErrorClass, ErrorCount, Lifetime, Resumption, RunRecord, Summary, Warning,
+    Workload,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -274,11 +275,10 @@ fn connects(block: &Block) -> Option<&Summary> {
 }
 
 /// The errors of connecting whose first case says `text`.
-fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorClass> {
-    block
-        .errors
-        .iter()
-        .find(|error| error.class == "connect_failed" && error.example.contains(text))
+fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorCount> {
+    block.errors.iter().find(|error| {
+        error.class == ErrorClass::ConnectFailed.name() && error.example.contains(text)
+    })
 }
 
 /// What `engine::ConnectionError` says where no port was free.

@@ -4,7 +4,7 @@ use crate::number::{self, MISSING};
 use crate::page::{Page, Style, Tone};
 use crate::{layers, notes, open_loop, steps, verdict, words};
 use record::{
-    Arrival, Block, Connections, Counts, ErrorClass, Estimate, Fairness, Lifetime, Little, Phases,
+    Arrival, Block, Connections, Counts, ErrorCount, Estimate, Fairness, Lifetime, Little, Phases,
     Pushed, RunRecord, Stalls, Summary, Workload, WorkloadResult,
 };
 
@@ -288,7 +288,7 @@ fn fairness(page: &mut Page, measured: &Measured<'_>) {
 
 fn connections(page: &mut Page, measured: &Measured<'_>) {
     let mut sum = Connections::default();
-    for Connections { asked, opened, failed, lost, reconnects } in
+    for Connections { asked, opened, failed, lost, reconnects, .. } in
         measured.blocks.iter().map(|block| block.connections)
     {
         for (total, part) in [
@@ -301,7 +301,7 @@ fn connections(page: &mut Page, measured: &Measured<'_>) {
             *total = total.saturating_add(part);
         }
     }
-    let Connections { asked, opened, failed, lost, reconnects } = sum;
+    let Connections { asked, opened, failed, lost, reconnects, .. } = sum;
     let text = format!(
         "asked {asked}, opened {opened}, failed {failed}, lost {lost}, opened again {reconnects}"
     );
@@ -429,7 +429,7 @@ fn bytes(page: &mut Page, measured: &Measured<'_>) {
 
 /// Errors by class, the most frequent first.
 fn errors(page: &mut Page, measured: &Measured<'_>) {
-    let mut classes: Vec<ErrorClass> = Vec::new();
+    let mut classes: Vec<ErrorCount> = Vec::new();
     for error in measured.blocks.iter().flat_map(|block| &block.errors) {
         match classes.iter_mut().find(|class| class.class == error.class) {
             Some(class) => class.count = class.count.saturating_add(error.count),
@@ -440,7 +440,7 @@ fn errors(page: &mut Page, measured: &Measured<'_>) {
         other.count.cmp(&one.count).then_with(|| one.class.cmp(&other.class))
     });
     let mut label = "errors";
-    for ErrorClass { class, count, example } in &classes {
+    for ErrorCount { class, count, example } in &classes {
         page.pair(label, &format!("{count} x {}, first: {example}", class.replace('_', " ")));
         label = "";
     }

@@ -1,5 +1,6 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::intervals::Intervals;
 use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
 use crate::processes::{Processes, Together};
@@ -9,15 +10,13 @@ use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
 use crate::warming::Warming;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
-use drive::{Control, Interval, OpenLoop, Outcome, Phase, Target, Worker};
+use drive::{Control, Interval, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, pin_current_thread};
-use record::{Live, Memory, Second, WarmUp};
-use stats::Histogram;
-use std::collections::VecDeque;
+use record::{Live, Memory, Merge, Origin, Outcome, WarmUp};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,30 +60,15 @@ pub(crate) struct Task<'a> {
 /// All that one block came to, before it is written down.
 pub(crate) struct Measured {
     pub(crate) started: Instant,
-    pub(crate) outcomes: Vec<Outcome>,
+    /// That of all workers, merged.
+    pub(crate) outcome: Outcome,
     /// The largest share of the measurement that one of the workers was busy.
     pub(crate) busiest_worker: Option<f64>,
-    pub(crate) collected: Collected,
     pub(crate) before: Option<Reading>,
     pub(crate) after: Option<Reading>,
     /// Where they were asked for.
     pub(crate) samples: Option<Samples>,
     pub(crate) memory: Option<Memory>,
-}
-
-/// What workers handed over, added up.
-#[derive(Default)]
-pub(crate) struct Collected {
-    /// Round trips of the measurement, also of replies that came in the drain; of an open loop service times.
-    pub(crate) round_trips: Histogram,
-    /// What an open loop measures besides; empty in a closed one.
-    pub(crate) open_loop: OpenLoop,
-    /// Replies that arrived while it lasted, their round trips added up, and bytes of the stream in the same time.
-    pub(crate) replies: u64,
-    pub(crate) round_trip_sum: Nanos,
-    pub(crate) bytes_sent: u64,
-    pub(crate) bytes_received: u64,
-    pub(crate) series: Vec<Second>,
 }
 
 /// What was used up until a boundary of the measurement. CPU time is read by the worker at the boundary itself, the
@@ -185,24 +169,17 @@ impl<'a> Stage<'a> {
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            let Collector { collected, before, after, sampler, memory, .. } = collector;
+            let Collector { intervals, before, after, sampler, memory, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
-            let used = outcomes.iter().map(|outcome| outcome.connections.started);
+            let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
             self.numbered += used.max().unwrap_or(0) * step;
             let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
-            let collected = collected.finish();
+            let (traffic, series) = intervals.finish();
+            let series = [(Origin::default(), series.into_iter().collect())].into();
+            let outcome = Outcome { traffic, series, ..Outcome::merged(&outcomes) };
             let samples = sampler.map(Sampler::finish);
-            Ok(Measured {
-                started,
-                outcomes,
-                busiest_worker,
-                collected,
-                before,
-                after,
-                samples,
-                memory,
-            })
+            Ok(Measured { started, outcome, busiest_worker, before, after, samples, memory })
         })
     }
 }
@@ -262,7 +239,7 @@ struct Collector<'a, 'b> {
     task: &'a Task<'a>,
     returns: Vec<Returns>,
     server: Option<Together>,
-    collected: Adding,
+    intervals: Intervals,
     before: Option<Reading>,
     after: Option<Reading>,
     sampler: Option<Sampler>,
@@ -284,7 +261,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             sampler: is_sampled.then(|| Sampler::new(task.server.as_ref(), &task.target.address)),
             server: task.server.as_ref().map(Processes::sampler),
             memory: None,
-            collected: Adding::default(),
+            intervals: Intervals::default(),
             before: None,
             after: None,
             live: LiveView::new(&task.measurement.workload, returns.len(), started),
@@ -343,21 +320,21 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
-        self.collected.add(&interval);
-        if let Some((warming, began)) =
-            self.stage.warming.as_mut().zip(self.collected.measured_from)
-            && interval.phase == Phase::Measure
-        {
-            let since = |instant: Instant| Nanos(instant.0.saturating_sub(began.0));
-            warming.add(since(interval.start), since(interval.end), interval.replies);
-        }
         if let Some(now) = self.live.add(&interval) {
             self.tell(&interval, now);
         }
         if let Some(behind) = self.live.behind(&interval) {
             self.stage.progress.report(News::Behind(behind));
         }
-        interval.clear();
+        self.intervals.add(&mut interval);
+        if let Some((warming, began)) =
+            self.stage.warming.as_mut().zip(self.intervals.measured_from())
+            && interval.phase == Phase::Measure
+        {
+            let since = |instant: Instant| instant.since(began);
+            warming.add(since(interval.start), since(interval.end), interval.traffic.replies);
+        }
+        interval.traffic.clear();
         // A worker that is done takes none back, and one that made new ones has enough.
         drop(self.returns[worker].try_send(interval));
     }
@@ -377,99 +354,6 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 }
 
-/// Adds intervals up.
-#[derive(Default)]
-struct Adding {
-    sum: Collected,
-    measured_from: Option<Instant>,
-    /// The last seconds, whose intervals may still come from some worker.
-    seconds: VecDeque<OpenSecond>,
-}
-
-/// A second of the series that is not complete.
-struct OpenSecond {
-    second: Second,
-    round_trips: Histogram,
-    responses: Histogram,
-}
-
-impl Adding {
-    fn add(&mut self, interval: &Interval) {
-        if !matches!(interval.phase, Phase::Measure | Phase::Drain) {
-            return;
-        }
-        self.sum.round_trips.add(&interval.round_trips);
-        if let Some(open_loop) = &interval.open_loop {
-            let sum = &mut self.sum.open_loop;
-            sum.response.add(&open_loop.response);
-            sum.lag.add(&open_loop.lag);
-            sum.own_share.add(&open_loop.own_share);
-            sum.true_delay.add(&open_loop.true_delay);
-        }
-        if interval.phase == Phase::Drain {
-            return;
-        }
-        self.sum.replies += interval.replies;
-        self.sum.round_trip_sum += interval.round_trip_sum;
-        self.sum.bytes_sent += interval.bytes_sent;
-        self.sum.bytes_received += interval.bytes_received;
-        let from = *self.measured_from.get_or_insert(interval.start);
-        self.add_to_series(interval, interval.start.since(from));
-    }
-
-    fn add_to_series(&mut self, interval: &Interval, at: Nanos) {
-        let at_ns = at.0 / SECOND.0 * SECOND.0;
-        if !self.seconds.iter().any(|open| open.second.at_ns == at_ns) {
-            self.seconds.push_back(OpenSecond {
-                second: Second { at_ns, ..Second::default() },
-                round_trips: Histogram::new(),
-                responses: Histogram::new(),
-            });
-            if self.seconds.len() > SECONDS_OPEN {
-                self.close_second();
-            }
-        }
-        let found = self.seconds.iter_mut().find(|open| open.second.at_ns == at_ns);
-        let Some(OpenSecond { second, round_trips, responses }) = found else { return };
-        second.duration_ns =
-            second.duration_ns.max((at + interval.end.since(interval.start)).0 - second.at_ns);
-        second.sent += interval.counts.sent;
-        second.unsent += interval.counts.unsent;
-        second.ok += interval.counts.ok;
-        second.error += interval.counts.error;
-        second.timed_out += interval.counts.timed_out;
-        round_trips.add(&interval.round_trips);
-        if let Some(open_loop) = &interval.open_loop {
-            responses.add(&open_loop.response);
-            let lag_max = open_loop.lag.max().map(|lag| lag.0);
-            second.send_lag_max_ns = second.send_lag_max_ns.max(lag_max);
-        }
-    }
-
-    fn close_second(&mut self) {
-        let Some(OpenSecond { mut second, round_trips, responses }) = self.seconds.pop_front()
-        else {
-            return;
-        };
-        let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
-        let max = |times: &Histogram| times.max().map(|time| time.0);
-        second.p50_ns = quantile(&round_trips, 0.5);
-        second.p99_ns = quantile(&round_trips, 0.99);
-        second.max_ns = max(&round_trips);
-        second.response_p50_ns = quantile(&responses, 0.5);
-        second.response_p99_ns = quantile(&responses, 0.99);
-        second.response_max_ns = max(&responses);
-        self.sum.series.push(second);
-    }
-
-    fn finish(mut self) -> Collected {
-        while !self.seconds.is_empty() {
-            self.close_second();
-        }
-        self.sum
-    }
-}
-
 fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Connect | Phase::AwaitStart => "connect",
@@ -477,32 +361,5 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Measure => "measure",
         Phase::Drain => "drain",
         Phase::Close | Phase::Done => "close",
-    }
-}
-
-const SECOND: Nanos = Nanos::from_secs(1);
-
-/// For how many seconds at once intervals are taken; workers are never that far apart.
-const SECONDS_OPEN: usize = 3;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use load::Arrival;
-    use std::num::NonZeroU32;
-
-    #[test]
-    fn replies_of_the_drain_are_in_the_distribution_and_in_no_rate() {
-        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
-        let mut adding = Adding::default();
-        for (phase, ms) in [(Phase::WarmUp, 5), (Phase::Measure, 1), (Phase::Drain, 900)] {
-            let mut interval = Interval { phase, replies: 1, ..Interval::new(&arrival) };
-            interval.round_trips.record(Nanos::from_millis(ms));
-            adding.add(&interval);
-        }
-        let sum = adding.finish();
-        assert_eq!((sum.round_trips.count(), sum.replies), (2, 1));
-        let longest = sum.round_trips.max().unwrap();
-        assert!(longest >= Nanos::from_millis(899), "the slowest come last: {longest}");
     }
 }

@@ -1,7 +1,7 @@
 //! One block of a client subject: what it says of itself, beside what was seen of it and its server from outside.
 
-use crate::block::{Collected, Measured, Reading, Stage, Task};
-use crate::collect::{self, Place};
+use crate::block::{Measured, Reading, Stage, Task};
+use crate::block_record::{self, Place};
 use crate::distrust::{Asked, Seen, distrust, is_less};
 use crate::plan::Measurement;
 use crate::processes::{Processes, Together};
@@ -11,14 +11,14 @@ use crate::watch::CpuReading;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};
 use record::{
-    Block, ClientReport, Connections, Counts, ErrorClass, Little, Missing, OpenLoop, Phases,
-    Summary, WarmUp, Wire,
+    Block, ClientReport, Connections, Counts, ErrorClass, ErrorCount, Little, Missing,
+    OpenLoopTimes, Outcome, PhaseTimes, Phases, Summary, Traffic, WarmUp, Wire,
 };
 use rustix::process::{Pid, Signal, kill_process};
-use stats::{ClosedLoop, Histogram};
+use stats::{ClosedLoop, Histogram, per_message};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use units::Nanos;
+use units::{Instant, Nanos};
 
 impl Stage<'_> {
     /// Runs one block of `client`.
@@ -35,7 +35,8 @@ impl Stage<'_> {
         let run = order(task.measurement);
         let mut seen = Watching::new(self, client, task);
         let report = patiently(client, &run, seen.stage.interrupt, &mut |moment| seen.at(moment))?;
-        let (measured, seen) = seen.finish(&report)?;
+        let is_open = !task.measurement.workload.arrival.is_closed();
+        let (measured, seen) = seen.finish(&report, is_open)?;
         match distrust(&report, seen, asked(task.measurement)) {
             Some(reason) => Err(format!("what the client says cannot be: {reason}")),
             None => Ok(block(place, task, &measured, &report, seen)),
@@ -198,7 +199,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         }
     }
 
-    fn finish(self, report: &Report) -> Result<(Measured, Seen), String> {
+    fn finish(self, report: &Report, is_open: bool) -> Result<(Measured, Seen), String> {
         let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) else {
             return Err("the client did not say when its window begins and ends".to_owned());
         };
@@ -209,13 +210,8 @@ impl<'a, 'b> Watching<'a, 'b> {
         };
         let measured = Measured {
             started: before.cpu.at,
-            outcomes: Vec::new(),
+            outcome: outcome(report, before.cpu.at, is_open),
             busiest_worker: None,
-            collected: Collected {
-                round_trips: report.round_trips.clone(),
-                replies: report.ok,
-                ..Collected::default()
-            },
             before: self.before,
             after: self.after,
             samples: None,
@@ -225,38 +221,49 @@ impl<'a, 'b> Watching<'a, 'b> {
     }
 }
 
-/// Writes a block down.
+/// The results that a client reports of a window that began at `began`.
+fn outcome(report: &Report, began: Instant, is_open: bool) -> Outcome {
+    let error: u64 = report.errors.iter().map(|(count, _)| count).sum();
+    let sent = report.ok.saturating_add(error);
+    let response = || report.responses.clone().unwrap_or_default();
+    Outcome {
+        planned: sent,
+        measured: Counts { sent, ok: report.ok, error, ..Counts::default() },
+        traffic: Traffic {
+            replies: report.ok,
+            round_trips: report.round_trips.clone(),
+            open_loop: is_open
+                .then(|| OpenLoopTimes { response: response(), ..OpenLoopTimes::default() }),
+            ..Traffic::default()
+        },
+        times: PhaseTimes {
+            connect: report.connect.clone(),
+            tls_full: report.tls.clone(),
+            handshake: report.handshake.clone(),
+            close: report.close.clone(),
+            life: report.lives.clone(),
+            ..PhaseTimes::default()
+        },
+        window: Some((began, began + report.wall)),
+        ..Outcome::default()
+    }
+}
+
+/// The record of a block.
 fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> Block {
-    let load = &task.measurement.workload;
-    let is_open = !load.arrival.is_closed();
     let errors: u64 = report.errors.iter().map(|(count, _)| count).sum();
-    let sent = report.ok.saturating_add(errors);
-    let round_trip = Summary::of(&report.round_trips);
+    let block = Block::of(&measured.outcome);
     Block {
-        measured_ns: report.wall.0,
-        counts: Counts { planned: sent, sent, ok: report.ok, error: errors, ..Counts::default() },
+        workload: place.workload,
+        round: place.round,
+        started_at_ns: measured.started.0,
         connections: connections(task.measurement, report),
         errors: report.errors.iter().map(error).collect(),
-        phases: Phases {
-            resolve: Summary::of(&report.resolve),
-            connect: Summary::of(&report.connect),
-            tls_full: Summary::of(&report.tls),
-            tls_resumed: None,
-            handshake: Summary::of(&report.handshake),
-            first_reply: None,
-            close: Summary::of(&report.close),
-            life: Summary::of(&report.lives),
-        },
-        open_loop: is_open.then(|| OpenLoop {
-            response: report.responses.as_ref().and_then(Summary::of),
-            service: round_trip.clone(),
-            ..OpenLoop::default()
-        }),
-        round_trip: round_trip.filter(|_| !is_open),
-        messages_per_s: collect::per_second(report.ok, report.wall),
+        phases: Phases { resolve: Summary::of(&report.resolve), ..block.phases },
+        pushed: None,
         cpu: cpu(task, measured, report, seen),
         wire: wire(),
-        context_switches: collect::context_switches(measured),
+        context_switches: block_record::context_switches(measured),
         little: little(task.measurement, report, errors),
         memory: measured.memory,
         client: Some(ClientReport {
@@ -266,12 +273,13 @@ fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, se
             open: Summary::of(&report.open),
             google_benchmark: report.google_benchmark.clone(),
         }),
-        ..Block::empty(place.workload, place.round, measured.started.0, "")
+        ..block
     }
 }
 
-fn error((count, words): &(u64, String)) -> ErrorClass {
-    ErrorClass { class: "client".to_owned(), count: *count, example: words.clone() }
+fn error((count, words): &(u64, String)) -> ErrorCount {
+    let class = ErrorClass::Client.name().to_owned();
+    ErrorCount { class, count: *count, example: words.clone() }
 }
 
 /// What it opened, as far as it tells of each.
@@ -288,11 +296,10 @@ fn connections(measurement: &Measurement, report: &Report) -> Connections {
 
 /// CPU time of the client is what it says; where that leaves out processes of its own, it is what was seen.
 fn cpu(task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> record::Cpu {
-    let mut cpu = collect::cpu(task, measured);
+    let mut cpu = block_record::cpu(task, measured);
     let said = report.cpu.filter(|said| seen.cpu.is_none_or(|seen| !is_less(*said, seen)));
     if let Some(said) = said {
-        cpu.generator_us_per_message =
-            collect::per_message(said.0, report.ok).map(|nanos| nanos / 1e3);
+        cpu.generator_us_per_message = per_message(said.0, report.ok).map(|nanos| nanos / 1e3);
         cpu.generator_cores_used = Some(said.as_secs_f64() / report.wall.as_secs_f64());
     }
     cpu
@@ -301,7 +308,11 @@ fn cpu(task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> rec
 fn wire() -> Wire {
     let mut missing = Missing::new();
     let fields = ["sent_bytes_per_message", "received_bytes_per_message", "sent", "received"];
-    collect::missing(&mut missing, &fields, "the client is a subject, and does not count them");
+    block_record::missing(
+        &mut missing,
+        &fields,
+        "the client is a subject, and does not count them",
+    );
     Wire { missing, ..Wire::default() }
 }
 
@@ -324,7 +335,7 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
             (report.lives.count(), mean(&report.lives) + mean(&report.close))
         }
     };
-    let found = collect::little_of(ClosedLoop {
+    let found = block_record::little_of(ClosedLoop {
         in_flight: measurement.workload.connections.get().into(),
         replies,
         measured: report.wall,

@@ -1,19 +1,21 @@
 //! Executes a plan: servers up, verify, warm up, measure, drain, collect.
 //!
 //! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is one of several,
-//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `collect`, `results` and
+//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `block_record`, `results` and
 //! `ending` write down what came of it.
 //!
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
 mod block;
+mod block_record;
 mod client_block;
 mod clients;
-mod collect;
+
 mod distrust;
 mod drawer;
 mod ending;
 mod error;
+mod intervals;
 mod journal;
 mod live;
 mod plan;
@@ -44,7 +46,7 @@ pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};
 
 use block::{Stage, Task};
-use collect::Place;
+use block_record::Place;
 use ending::Ending;
 use engine::clock::Clock;
 use reach::Context;
@@ -178,7 +180,7 @@ pub(crate) fn one_block(
     };
     let block = set_up.survived(measurement, block);
     set_up.rest(measurement, workload);
-    let block = block.unwrap_or_else(|reason| collect::failed(place, began, reason));
+    let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
     let empty = || Headline::RoundTrip(Histogram::new());
     Ok(match Kept::of(measurement, block.clone()) {
         Some(kept) => kept,
@@ -216,7 +218,7 @@ fn block_awake(
         let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
         let warmed = warmed.map_err(RunError::Engine)?.flatten();
         let measured = stage.run(&task).map_err(RunError::Engine)?;
-        let block = collect::block(place, &task, &measured, ready.resolve);
+        let block = block_record::block(place, &task, &measured, ready.resolve);
         set_up.warmed(workload, warmed, server_starts);
         return Ok(Ok(block));
     }

@@ -1,11 +1,11 @@
 //! What is told of a block while it goes on, worked out from the intervals of its workers.
 
 use crate::progress::Behind;
-use drive::{Counts, Interval, Phase};
+use drive::{Interval, Phase};
 use engine::clock::own_cpu;
 use load::{Arrival, Lifetime, Workload};
-use record::LiveOpenLoop;
-use stats::Histogram;
+use record::{Counts, LiveOpenLoop, Merge, Traffic};
+use stats::per_second;
 use units::{Instant, Nanos};
 
 /// Adds up what is told next.
@@ -25,13 +25,10 @@ pub(crate) struct LiveView {
     pursuit: Option<Pursuit>,
 }
 
-/// What came in since some instant.
+/// Traffic since some instant.
 struct Window {
     since: Instant,
-    replies: u64,
-    sent: u64,
-    times: Histogram,
-    lags: Histogram,
+    traffic: Traffic,
 }
 
 /// What a window came to.
@@ -86,9 +83,10 @@ impl LiveView {
         if interval.phase > self.phase {
             self.enter(interval);
         }
-        self.counts.add(interval.counts);
-        self.failed += interval.counts.error + interval.counts.timed_out;
-        self.window.add(interval);
+        let counts = &interval.traffic.counts;
+        self.counts.merge(counts);
+        self.failed += counts.error + counts.timed_out;
+        self.window.traffic.merge(&interval.traffic);
         if interval.end.since(self.told) < TOLD_EVERY {
             return None;
         }
@@ -117,14 +115,13 @@ impl LiveView {
     }
 
     fn open_loop(&self, numbers: Numbers) -> Option<LiveOpenLoop> {
-        let ended = self.counts.ok + self.counts.error + self.counts.timed_out;
         Some(LiveOpenLoop {
             due_per_s: self.due_per_s.filter(|_| flows(self.phase))?,
             sent_per_s: numbers.sent_per_s,
             lag_p99: numbers.lag_p99,
             unsent: self.counts.unsent,
             // Workers change their phase at slightly different instants.
-            in_flight: self.counts.sent.saturating_sub(ended),
+            in_flight: self.counts.in_flight(),
         })
     }
 
@@ -136,37 +133,24 @@ impl LiveView {
 
 impl Window {
     fn new(since: Instant) -> Self {
-        let (times, lags) = (Histogram::new(), Histogram::new());
-        Self { since, replies: 0, sent: 0, times, lags }
+        Self { since, traffic: Traffic::default() }
     }
 
     fn begin(&mut self, since: Instant) {
         self.since = since;
-        (self.replies, self.sent) = (0, 0);
-        self.times.reset();
-        self.lags.reset();
-    }
-
-    fn add(&mut self, interval: &Interval) {
-        self.replies += interval.replies;
-        self.sent += interval.counts.sent;
-        match &interval.open_loop {
-            Some(open_loop) => {
-                self.times.add(&open_loop.response);
-                self.lags.add(&open_loop.lag);
-            }
-            None => self.times.add(&interval.round_trips),
-        }
+        self.traffic.clear();
     }
 
     fn numbers(&self, now: Instant) -> Numbers {
         let time = now.since(self.since);
+        let Traffic { counts, replies, round_trips, open_loop, .. } = &self.traffic;
+        let times = open_loop.as_ref().map_or(round_trips, |times| &times.response);
         Numbers {
-            messages_per_s: per_second(self.replies, time),
-            p50: self.times.quantile(0.5).ok(),
-            p99: self.times.quantile(0.99).ok(),
-            sent_per_s: per_second(self.sent, time),
-            lag_p99: self.lags.quantile(0.99).ok(),
+            messages_per_s: per_second(*replies, time),
+            p50: times.quantile(0.5).ok(),
+            p99: times.quantile(0.99).ok(),
+            sent_per_s: per_second(counts.sent, time),
+            lag_p99: open_loop.as_ref().and_then(|times| times.lag.quantile(0.99).ok()),
         }
     }
 }
@@ -215,8 +199,8 @@ impl Pursuit {
         if interval.start < since {
             return None;
         }
-        self.replies += interval.replies;
-        self.unsent += interval.counts.unsent;
+        self.replies += interval.traffic.replies;
+        self.unsent += interval.traffic.counts.unsent;
         let time = interval.end.since(since);
         if time < SECOND {
             return None;
@@ -252,11 +236,6 @@ fn cores((since, before): (Instant, Nanos), (now, after): (Instant, Nanos)) -> f
     if since < now { used / now.since(since).as_secs_f64() } else { 0.0 }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "messages of a moment")]
-fn per_second(count: u64, time: Nanos) -> f64 {
-    if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
-}
-
 /// How often something is told.
 pub(crate) const TOLD_EVERY: Nanos = Nanos::from_millis(100);
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -286,6 +265,7 @@ mod tests {
             expect: Expect::Echo,
             phases: Phases { warm_up: second, stop: Stop::After(second), drain: second },
             timeouts: Timeouts::all(second),
+            last_replies: false,
             seed: 7,
         }
     }
@@ -300,9 +280,9 @@ mod tests {
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
         let mut interval = Interval::new(&open("1000/s"));
         (interval.phase, interval.start, interval.end) = (phase, at(tenth), at(tenth + 1));
-        interval.counts = Counts { sent, ok: replies, unsent, ..Counts::default() };
-        interval.replies = replies;
-        let times = interval.open_loop.as_mut().unwrap();
+        interval.traffic.counts = Counts { sent, ok: replies, unsent, ..Counts::default() };
+        interval.traffic.replies = replies;
+        let times = interval.traffic.open_loop.as_mut().unwrap();
         (0..replies).for_each(|_| times.response.record(Nanos::from_millis(1)));
         interval
     }

@@ -1,6 +1,6 @@
 //! What is to be done, with every default resolved: printable, storable, repeatable.
 
-use crate::collect::Place;
+use crate::block_record::Place;
 use load::{PayloadKind, Stop, Workload};
 use spec::{Endpoint, Scheme};
 use std::net::IpAddr;

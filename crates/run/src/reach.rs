@@ -4,11 +4,12 @@
 use crate::plan::{Measurement, Speech, Tls};
 use crate::watch::Impatient;
 use crate::{RunError, plan, safety};
-use drive::{Control, ErrorClass, Outcome, Packets, Tally, Target, Transport, Worker};
+use drive::{Control, Packets, Target, Transport, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
 use load::{Arrival, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use record::{ErrorClass, Outcome, Tally};
 use spec::{Carries, Endpoint, Protocol};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -282,12 +283,13 @@ pub(crate) fn verify(
             return Ok(Reached { target, failed });
         }
         context.check()?;
-        let tally = outcome.errors.first();
-        let reason = tally.map_or("it ended the connection", |tally| &tally.example).to_owned();
+        let error = outcome.errors.first_key_value();
+        let reason =
+            error.map_or("it ended the connection", |(_, tally)| &tally.example).to_owned();
         if !outcome.times.connect.is_empty() {
             let next = match url.tls {
-                true => next_inside_tls(url, measurement, tally),
-                false => next_without_tls(url, measurement, target, tally, context)?,
+                true => next_inside_tls(url, measurement, error),
+                false => next_without_tls(url, measurement, target, error, context)?,
             };
             return Err(RunError::WrongAnswer { target: url.to_string(), reason, next });
         }
@@ -328,18 +330,21 @@ fn asking(transport: &Transport) -> Transport {
     }
 }
 
+/// The error of the earliest step of a connection.
+type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
+
 /// What to do about a wrong answer of a server that was spoken to in TLS.
-fn next_inside_tls(url: &Endpoint, measurement: &Measurement, tally: Option<&Tally>) -> String {
+fn next_inside_tls(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> String {
     let plain = Endpoint { tls: false, ..url.clone() };
-    match tally {
-        Some(Tally { class: ErrorClass::TlsTimedOut, .. }) => {
+    match error {
+        Some((ErrorClass::TlsTimedOut, _)) => {
             format!("If it does not speak TLS at all: {plain}")
         }
-        Some(Tally { class: ErrorClass::Tls, example, .. }) => {
+        Some((ErrorClass::Tls, Tally { example, .. })) => {
             let found = TLS_NEXT.iter().find(|(words, _)| example.contains(words));
             found.map_or_else(|| format!("Did you mean {plain}?"), |(_, next)| (*next).to_owned())
         }
-        _ => next_of_protocol(measurement, tally),
+        _ => next_of_protocol(measurement, error),
     }
 }
 
@@ -352,22 +357,22 @@ fn next_without_tls(
     url: &Endpoint,
     measurement: &Measurement,
     target: Target,
-    tally: Option<&Tally>,
+    error: FirstError<'_>,
     context: Context<'_>,
 ) -> Result<String, RunError> {
     let is_silent = matches!(
-        tally.map(|tally| tally.class),
+        error.map(|(class, _)| class),
         Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
     );
     if url.facts().secured.is_some() && !is_silent && speaks_tls(measurement, target, context)? {
         let secure = Endpoint { tls: true, ..url.clone() };
         return Ok(format!("The server speaks TLS: try {secure}"));
     }
-    Ok(next_of_protocol(measurement, tally))
+    Ok(next_of_protocol(measurement, error))
 }
 
-fn next_of_protocol(measurement: &Measurement, tally: Option<&Tally>) -> String {
-    let is_compression = tally.is_some_and(|tally| tally.example.contains(DEFLATE));
+fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
+    let is_compression = error.is_some_and(|(_, tally)| tally.example.contains(DEFLATE));
     if measurement.speech.deflate.is_some() && is_compression {
         return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
             .to_owned();
@@ -393,7 +398,7 @@ fn speaks_tls(
     let timeouts = Timeouts::all(TLS_QUESTION);
     let workload = Workload { timeouts, ..measurement.workload.clone() };
     let target = Target { transport: Transport::Raw { reply_len: 1 }, tls, ..target };
-    Ok(one_message(&workload, target, context)?.tls.is_some())
+    Ok(!one_message(&workload, target, context)?.tls.is_empty())
 }
 
 fn one_message(

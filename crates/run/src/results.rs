@@ -1,6 +1,6 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
-use crate::collect::Place;
+use crate::block_record::Place;
 use crate::plan::{Measurement, Plan};
 use load::{Arrival, Lifetime};
 use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Summary, WorkloadResult};
@@ -304,7 +304,7 @@ fn correct(results: &mut [WorkloadResult]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect;
+    use crate::block_record;
     use crate::plan::Order;
     use units::{Instant, Nanos};
 
@@ -376,7 +376,7 @@ mod tests {
     /// A block whose round trips all took so long, half of it on the CPUs of either end; twice the bytes came back.
     fn kept(workload: usize, round: usize, micros: u32, sent: f64) -> Kept {
         let place = Place { workload, round };
-        let mut block = collect::failed(place, Instant::START, String::new());
+        let mut block = block_record::failed(place, Instant::START, String::new());
         block.failed = None;
         block.cpu.generator_us_per_message = Some(f64::from(micros) / 2.0);
         block.cpu.server_us_per_message = Some(f64::from(micros) / 2.0);

@@ -6,7 +6,7 @@ use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
-use crate::{Host, News, Progress, RunError, collect};
+use crate::{Host, News, Progress, RunError, block_record};
 use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
@@ -249,7 +249,7 @@ impl SetUp {
         let Some(standing) = self.servers.of_mut(measurement) else { return block };
         if let Some(died) = standing.died_in(block.as_ref().ok()) {
             return match block {
-                Ok(block) => Ok(collect::failed_midway(block, died)),
+                Ok(block) => Ok(block_record::failed_midway(block, died)),
                 Err(_) => Err(died),
             };
         }
@@ -260,7 +260,7 @@ impl SetUp {
                 });
                 standing.end();
                 let reason = format!("the server answered no message as it should{example}");
-                Ok(collect::failed_midway(block, reason))
+                Ok(block_record::failed_midway(block, reason))
             }
             block => block,
         }

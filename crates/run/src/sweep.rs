@@ -11,7 +11,7 @@ mod line;
 mod steps;
 
 use crate::block::Stage;
-use crate::collect::Place;
+use crate::block_record::Place;
 use crate::ending::{self, Ending};
 use crate::plan::{Measurement, Order, Plan};
 use crate::reach::{Context, is_answered};

@@ -104,7 +104,7 @@ pub(crate) struct Impatient<'a> {
 
 impl Observer for Impatient<'_> {
     fn interval(&mut self, interval: &mut Box<Interval>) {
-        interval.clear();
+        interval.traffic.clear();
         if self.interrupt.load(Ordering::Relaxed) != 0 {
             self.control.stop();
         }

@@ -24,6 +24,7 @@ mod fit;
 mod histogram;
 pub mod knee;
 mod little;
+mod merge;
 mod normal;
 mod ranks;
 mod sample;
@@ -38,6 +39,7 @@ pub use fit::{
 };
 pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
 pub use little::{ClosedLoop, Little, NotChecked, little};
+pub use merge::Merge;
 pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};
-pub use sample::{Pair, SampleError, Sides, median, quantile};
+pub use sample::{Pair, SampleError, Sides, median, per_message, per_second, quantile};
 pub use stall::Stall;

@@ -1,5 +1,7 @@
 //! Small samples: a number for each block.
 
+use units::Nanos;
+
 /// The median of `values`; the mean of the middle two if their number is even.
 ///
 /// # Errors
@@ -20,6 +22,18 @@ pub fn quantile(values: &[f64], q: f64) -> Result<f64, SampleError> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     Ok(quantile_of_sorted(&sorted, q))
+}
+
+/// `count` by `time`; 0 in no time.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+pub fn per_second(count: u64, time: Nanos) -> f64 {
+    if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
+}
+
+/// `total` by `messages`; `None` if there are none.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+pub fn per_message(total: u64, messages: u64) -> Option<f64> {
+    (messages > 0).then(|| total as f64 / messages as f64)
 }
 
 /// The blocks of two workloads in the same round.

@@ -143,6 +143,7 @@ impl Ladder {
                 expect: Expect::Echo,
                 phases: Phases { warm_up: WARM_UP, stop: Stop::After(self.block), drain: DRAIN },
                 timeouts: Timeouts::all(PATIENCE),
+                last_replies: false,
                 seed: self.seed,
             },
             content_source: format!("{payload_kind}, from seed {}", self.seed),

@@ -2,10 +2,10 @@
 
 use crate::peers::{Answering, Heard, Once, Scripted, Then, Watched};
 use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, address, always, http, ms};
-use drive::{ConnectionCounts, Counts, ErrorClass};
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine};
 use load::{Closing, Stop};
+use record::{Connections, Counts, ErrorClass};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn clients_that_are_refused_leave_their_messages_unsent() {
     let played = play.against(&mut Watched::new(Speech::WebSocket));
     assert_eq!((played.outcome.planned, played.outcome.measured), (30, Counts::default()));
     assert_eq!(played.errors(), [(ErrorClass::ConnectFailed, 10, "connection refused")]);
-    let counts = ConnectionCounts { started: 10, failed: 10, ..ConnectionCounts::default() };
+    let counts = Connections { started: 10, failed: 10, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
     assert_eq!(played.outcome.clients_served, 0);
     // Three batches of four, four and two, each refused after 2 ms, with pauses of 10 ms between them.
@@ -86,10 +86,10 @@ fn clients_that_are_cut_count_their_messages_as_error_and_unsent() {
     assert_eq!(played.outcome.planned, 18);
     assert_eq!(
         played.outcome.measured,
-        Counts { sent: 17, ok: 16, error: 1, timed_out: 0, unsent: 0 }
+        Counts { sent: 17, ok: 16, error: 1, timed_out: 0, unsent: 0, ..Counts::default() }
     );
     assert_eq!(played.errors(), [(ErrorClass::Cut, 1, "connection reset by peer")]);
-    let counts = ConnectionCounts { started: 6, opened: 6, lost: 1, ..ConnectionCounts::default() };
+    let counts = Connections { started: 6, opened: 6, lost: 1, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
     assert_eq!(played.outcome.clients_served, 5);
     assert_eq!(played.outcome.times.life.count(), 5);
@@ -132,7 +132,7 @@ fn http_clients_with_a_connection_for_each_request_end_as_the_server_ends() {
         play.transport = http(fields);
         let played = play.against(&mut Watched::new(Speech::Http));
         played.assert_all_ok(10);
-        let counts = ConnectionCounts { started: 10, opened: 10, ..ConnectionCounts::default() };
+        let counts = Connections { started: 10, opened: 10, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
         assert_eq!(played.outcome.clients_served, 10);
         assert_eq!(played.outcome.times.life, always(Nanos(ROUND_TRIP.0 * 2), 10));

@@ -4,8 +4,9 @@ use crate::peers::Watched;
 use crate::world::{
     DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, ms, worker,
 };
-use drive::{Counts, Phase};
+use drive::Phase;
 use engine::sim::{Conditions, Cuts, Outcome as Ended, Party, Split};
+use record::Counts;
 use stats::{ClosedLoop, Little, little};
 use units::{Instant, Nanos};
 

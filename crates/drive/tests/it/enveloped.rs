@@ -1,10 +1,11 @@
 //! SockJS and Socket.IO, against a server half of each that a test can hold in its hand.
 
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
-use drive::{ErrorClass, Transport};
+use drive::Transport;
 use engine::sim::{Conditions, Sim, Split};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::{Content, PayloadKind};
+use record::ErrorClass;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::Instant;
@@ -36,10 +37,21 @@ fn what_messages_grew_by_is_encoding() {
         let mut play = play(dialect).messages(100);
         play.workload.content = Content::exactly(b"Ping", true);
         let layers = play.against(&mut Enveloped::new(dialect)).outcome.layers;
-        assert_eq!((layers.sent.payload, layers.received.payload), (400, 400), "{dialect:?}");
-        assert_eq!((layers.sent.encoding, layers.received.encoding), (100 * sent, 100 * received));
+        assert_eq!(
+            (layers.sent.payload_bytes, layers.received.payload_bytes),
+            (400, 400),
+            "{dialect:?}"
+        );
+        assert_eq!(
+            (layers.sent.encoding_bytes, layers.received.encoding_bytes),
+            (100 * sent, 100 * received)
+        );
         // What is left: headers of WebSocket, masked from us.
-        assert_eq!((layers.sent.framing, layers.received.framing), (600, 200), "{dialect:?}");
+        assert_eq!(
+            (layers.sent.framing_bytes, layers.received.framing_bytes),
+            (600, 200),
+            "{dialect:?}"
+        );
     }
 }
 

@@ -4,9 +4,9 @@ use crate::peers::{Answering, Heard, Scripted, Then, Watched};
 use crate::world::{
     DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, http, ms,
 };
-use drive::{ConnectionCounts, Counts, ErrorClass};
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, ConnectionId, Engine};
+use record::{Connections, Counts, ErrorClass};
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
 use wire::websocket::{Limits, WebSocket};
@@ -20,7 +20,7 @@ fn a_refused_connection_ends_the_run_at_once() {
         assert_eq!(played.outcome.planned, 10);
         assert_eq!(played.outcome.measured, Counts::default());
         assert_eq!(played.errors(), [(ErrorClass::ConnectFailed, 3, "connection refused")]);
-        let counts = ConnectionCounts { started: 3, failed: 3, ..ConnectionCounts::default() };
+        let counts = Connections { started: 3, failed: 3, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
         assert_eq!(played.ended, after_delays(2));
     }
@@ -35,9 +35,9 @@ fn when_half_of_the_connections_are_refused_the_others_do_the_work() {
         let played = play.against(&mut Watched::new(speech));
         assert_eq!(played.outcome.measured, Counts { sent: 50, ok: 50, ..Counts::default() });
         assert_eq!(played.errors(), [(ErrorClass::ConnectFailed, 4, "connection refused")]);
-        let ConnectionCounts { started, opened, failed, lost, reopened } =
+        let Connections { started, opened, failed, lost, reconnects, .. } =
             played.outcome.connections;
-        assert_eq!((started, opened, failed, lost, reopened), (8, 4, 4, 0, 0));
+        assert_eq!((started, opened, failed, lost, reconnects), (8, 4, 4, 0, 0));
     }
 }
 
@@ -97,7 +97,7 @@ fn messages_that_wait_for_their_turn_are_not_forgotten_when_others_fail() {
     let played = play.against(&mut server);
     assert_eq!(
         played.outcome.measured,
-        Counts { sent: 10, ok: 9, error: 0, timed_out: 1, unsent: 0 }
+        Counts { sent: 10, ok: 9, error: 0, timed_out: 1, unsent: 0, ..Counts::default() }
     );
     assert_eq!(played.errors(), [(ErrorClass::ReplyTimedOut, 1, "no whole reply within 300 ms")]);
 }
@@ -172,7 +172,7 @@ fn an_opening_handshake_that_is_not_one_fails_the_connection() {
         let played = Play::new(Speech::WebSocket).connections(2).against(&mut server);
         assert_eq!(played.errors(), [(ErrorClass::Protocol, 2, text)]);
         assert_eq!(played.outcome.measured, Counts::default());
-        let counts = ConnectionCounts { started: 2, failed: 2, ..ConnectionCounts::default() };
+        let counts = Connections { started: 2, failed: 2, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
         assert_eq!(played.ended, after_delays(4));
     }
@@ -213,7 +213,14 @@ fn frames_that_rfc_6455_forbids_break_the_protocol() {
             let played = play.against(&mut server);
             let (lost, connections) = (u64::from(connections), connections as usize);
             assert_eq!(played.errors(), [(ErrorClass::Protocol, lost, text)], "{connections}");
-            let counts = Counts { sent: 6 + lost, ok: 6, error: lost, timed_out: 0, unsent: 0 };
+            let counts = Counts {
+                sent: 6 + lost,
+                ok: 6,
+                error: lost,
+                timed_out: 0,
+                unsent: 0,
+                ..Counts::default()
+            };
             assert_eq!((played.outcome.planned, played.outcome.measured), (20, counts));
             assert_eq!(played.outcome.connections.lost, lost);
         }
@@ -251,11 +258,11 @@ fn a_status_that_is_not_success_is_a_refusal_and_the_connection_stays() {
     let played = Play::new(Speech::Http).messages(10).against(&mut server);
     assert_eq!(
         played.outcome.measured,
-        Counts { sent: 10, ok: 8, error: 2, timed_out: 0, unsent: 0 }
+        Counts { sent: 10, ok: 8, error: 2, timed_out: 0, unsent: 0, ..Counts::default() }
     );
     let text = r#"refused with status 404: "not\x1b[here""#;
     assert_eq!(played.errors(), [(ErrorClass::Refused, 2, text)]);
-    let counts = ConnectionCounts { started: 1, opened: 1, ..ConnectionCounts::default() };
+    let counts = Connections { started: 1, opened: 1, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
 }
 
@@ -270,14 +277,13 @@ fn an_answer_that_only_the_end_of_the_connection_ends_counts_like_any_other() {
         let (ok, error) = if class.is_none() { (5, 0) } else { (0, 5) };
         assert_eq!(
             played.outcome.measured,
-            Counts { sent: 5, ok, error, timed_out: 0, unsent: 0 },
+            Counts { sent: 5, ok, error, timed_out: 0, unsent: 0, ..Counts::default() },
             "{status}"
         );
         let classes: Vec<_> =
             played.errors().iter().map(|(class, count, _)| (*class, *count)).collect();
         assert_eq!(classes, class.map(|class| (class, 5)).into_iter().collect::<Vec<_>>());
-        let counts =
-            ConnectionCounts { started: 5, opened: 5, reopened: 4, ..ConnectionCounts::default() };
+        let counts = Connections { started: 5, opened: 5, reconnects: 4, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
     }
 }
@@ -308,7 +314,7 @@ fn an_echo_that_differs_is_a_wrong_reply() {
         let played = Play::new(speech).messages(10).against(&mut server);
         assert_eq!(
             played.outcome.measured,
-            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0 }
+            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0, ..Counts::default() }
         );
         let [(ErrorClass::WrongReply, 1, text)] = played.errors()[..] else { panic!("{played:?}") };
         assert!(text.starts_with("byte 15 of 16 is 0x"), "{text}");
@@ -323,7 +329,7 @@ fn an_echo_that_differs_is_a_wrong_reply() {
         let played = Play::new(speech).messages(10).against(&mut server);
         assert_eq!(
             played.outcome.measured,
-            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0 }
+            Counts { sent: 10, ok: 9, error: 1, timed_out: 0, unsent: 0, ..Counts::default() }
         );
         let [(ErrorClass::WrongReply, 1, text)] = played.errors()[..] else { panic!("{played:?}") };
         assert!(text.starts_with("15 bytes came back, expected 16: \""), "{text}");
@@ -388,7 +394,8 @@ fn a_server_that_is_cut_off_in_the_middle_ends_the_run_early() {
         let played = Play { conditions, ..play }.against(&mut Watched::new(speech));
         // Replies come 2 ms, 4 ms, 6 ms, 8 ms after the connections are open.
         let ok = if speech.shakes_hands() { 6 * 3 } else { 6 * 4 };
-        let counts = Counts { sent: ok + 6, ok, error: 6, timed_out: 0, unsent: 0 };
+        let counts =
+            Counts { sent: ok + 6, ok, error: 6, timed_out: 0, unsent: 0, ..Counts::default() };
         assert_eq!((played.outcome.planned, played.outcome.measured), (1000, counts));
         assert_eq!(played.errors(), [(ErrorClass::Cut, 3, "connection reset by peer")]);
         assert_eq!(played.outcome.connections.lost, 3);
@@ -438,8 +445,14 @@ fn a_frozen_server_is_given_up() {
         assert_eq!(world.run(&mut Watched::new(speech), TIME_MAX), Ended::Done);
         let played = world.finish();
         let rounds = if speech.shakes_hands() { 8 } else { 9 };
-        let counts =
-            Counts { sent: 6 * (rounds + 1), ok: 6 * rounds, error: 0, timed_out: 6, unsent: 0 };
+        let counts = Counts {
+            sent: 6 * (rounds + 1),
+            ok: 6 * rounds,
+            error: 0,
+            timed_out: 6,
+            unsent: 0,
+            ..Counts::default()
+        };
         assert_eq!(played.outcome.measured, counts, "{speech:?}");
         let expected = [(ErrorClass::ReplyTimedOut, 2, "no whole reply within 300 ms")];
         assert_eq!(played.errors(), expected);
@@ -468,11 +481,11 @@ fn an_http_server_that_closes_after_each_response_is_connected_to_again() {
         let played = play.against(&mut server);
         played.assert_all_ok(30);
         assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 30));
-        let counts = ConnectionCounts {
+        let counts = Connections {
             started: 30,
             opened: 30,
-            reopened: 30 - u64::from(connections),
-            ..ConnectionCounts::default()
+            reconnects: 30 - u64::from(connections),
+            ..Connections::default()
         };
         assert_eq!(played.outcome.connections, counts);
         assert_eq!(server.census().open_max, connections as usize);
@@ -537,8 +550,7 @@ fn a_close_right_behind_the_handshake_is_a_lost_connection() {
         let text = "closed by the server with code 1013";
         assert_eq!(played.errors(), [(ErrorClass::ClosedByPeer, 1, text)]);
         assert_eq!(played.outcome.measured, Counts::default());
-        let counts =
-            ConnectionCounts { started: 1, opened: 1, lost: 1, ..ConnectionCounts::default() };
+        let counts = Connections { started: 1, opened: 1, lost: 1, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
     }
 }
@@ -603,9 +615,9 @@ fn assert_lost(played: &Played, ok: u64, errors: &[(ErrorClass, u64, &str)]) {
     assert_eq!(played.outcome.planned, 10);
     assert_eq!(
         played.outcome.measured,
-        Counts { sent: ok + 1, ok, error: 1, timed_out: 0, unsent: 0 }
+        Counts { sent: ok + 1, ok, error: 1, timed_out: 0, unsent: 0, ..Counts::default() }
     );
-    let counts = ConnectionCounts { started: 1, opened: 1, lost: 1, ..ConnectionCounts::default() };
+    let counts = Connections { started: 1, opened: 1, lost: 1, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
 }
 

@@ -2,10 +2,11 @@
 
 use crate::peers::Census;
 use crate::world::{DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, always, ms, worker};
-use drive::{Bots, LastMean, LastReplies, Packets, Phase, Transport};
+use drive::{Bots, Packets, Phase, Transport};
 use engine::sim::{Conditions, Outcome as Ended, Party, Sim};
 use engine::{Engine, Node, Step};
 use load::{Arrival, Content, Expect};
+use record::LastMean;
 use serve::game::{Door, GameServer, Options, Packing, Totals, world};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn every_event_reaches_every_player_at_its_table() {
             let events = outcome.warm_up.sent + outcome.measured.sent;
             let replies = outcome.warm_up.ok + outcome.measured.ok;
             assert_eq!((replies, outcome.measured.in_flight()), (events, 0), "{way:?} {arrival}");
-            assert_eq!(replies + outcome.pushed.deliveries_in_all, events * 5, "{way:?} {arrival}");
+            assert_eq!(replies + outcome.pushed.whole.deliveries, events * 5, "{way:?} {arrival}");
             assert_eq!((totals.events, totals.deliveries), (events, events * 5));
             assert_eq!((totals.sequence_errors, totals.bad_packets, totals.logins), (0, 0, 20));
             assert_eq!(totals.logged_in_remotely, 0, "players are different ones");
@@ -40,19 +41,23 @@ fn every_event_reaches_every_player_at_its_table() {
 fn events_of_bots_are_measured_like_any_message() {
     for way in Way::ALL {
         let play = bots(game(way).connections(10), 1000).warm_up(ms(1000)).duration(ms(5000));
+        let unasked = play.clone().against(&mut Table::new(way, 5));
+        assert_eq!(unasked.outcome.last_replies.mean(), None, "nobody asked for them");
+        let mut play = play;
+        play.workload.last_replies = true;
         let played = play.against(&mut Table::new(way, 5));
         played.assert_all_ok(50);
         assert_eq!(played.notes.response, always(ROUND_TRIP, 50), "{way:?}");
         assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 50), "{way:?}");
-        let mean = LastReplies::mean([&played.outcome.last_replies].into_iter());
+        let mean = played.outcome.last_replies.mean();
         assert_eq!(mean, Some(LastMean { whole_ms: 2, ns: ROUND_TRIP.0 }), "{way:?}");
         let pushed = played.outcome.pushed;
         assert_eq!((pushed.deliveries, pushed.notices), (200, 0), "nobody comes or goes");
         assert_eq!(pushed.payload_bytes, 200 * 18, "{way:?}");
         let layers = played.outcome.layers;
-        assert_eq!(layers.sent.payload, 50 * 22, "{way:?}");
-        assert_eq!(layers.received.payload, (50 + 200) * 18, "{way:?}");
-        assert!(layers.sent.encoding > 0 && layers.received.encoding > 0, "{layers:?}");
+        assert_eq!(layers.sent.payload_bytes, 50 * 22, "{way:?}");
+        assert_eq!(layers.received.payload_bytes, (50 + 200) * 18, "{way:?}");
+        assert!(layers.sent.encoding_bytes > 0 && layers.received.encoding_bytes > 0, "{layers:?}");
     }
 }
 
@@ -148,7 +153,7 @@ fn players_of_all_workers_are_different_ones() {
     let played = [world.finish(), Played::new(outcome, notes, true)];
     let sum = |of: fn(&Played) -> u64| played.iter().map(of).sum::<u64>();
     assert_eq!(sum(|one| one.outcome.measured.ok), 45);
-    let deliveries = sum(|one| one.outcome.pushed.deliveries_in_all);
+    let deliveries = sum(|one| one.outcome.pushed.whole.deliveries);
     assert_eq!(deliveries, 45 * 4, "whichever worker has the others at the table");
     assert_eq!((server.totals().logins, server.totals().logged_in_remotely), (15, 0));
 }
@@ -168,7 +173,7 @@ fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place
         server.kills = Some((Instant(4_500_000_000), victim));
         let played = play.against(&mut server);
         let connections = played.outcome.connections;
-        assert_eq!((connections.lost, connections.reopened), (1, 1), "{way:?} {victim}");
+        assert_eq!((connections.lost, connections.reconnects), (1, 1), "{way:?} {victim}");
         let said_of_all: Vec<&str> = played.errors().iter().map(|(_, _, said)| *said).collect();
         assert_eq!(said_of_all, [said], "{way:?} {victim}");
         assert_eq!((server.totals().logins, server.totals().logged_in_remotely), (6, 0));

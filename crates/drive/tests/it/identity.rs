@@ -2,10 +2,10 @@
 
 use crate::peers::{Answering, Heard, Scripted, Then, oracle};
 use crate::world::{ORACLE_LEN, Play, Played, ROUND_TRIP, Speech, always, ms};
-use drive::{ConnectionCounts, Counts, ErrorClass, Identity};
 use engine::Engine;
 use engine::sim::Sim;
 use load::{Content, Header};
+use record::{Connections, Counts, ErrorClass, Identity};
 use serve::{Behaviour, Faults};
 use units::Nanos;
 use units::Share;
@@ -30,7 +30,7 @@ fn what_an_oracle_does_to_replies_is_counted_exactly() {
             let played = play.duration(ms(4000)).reply_timeout(ms(3000)).against(&mut server);
             let Faults { dropped, duplicated, reordered, corrupted, .. } = server.totals().faults;
             let identity = played.outcome.identity.unwrap();
-            let Counts { sent, ok, error, timed_out, unsent } = played.outcome.measured;
+            let Counts { sent, ok, error, timed_out, unsent, .. } = played.outcome.measured;
             assert_eq!((sent, unsent), (4000, 0));
             assert_eq!(sent - ok - error - timed_out, played.outcome.measured.in_flight());
             assert_eq!(sent - ok - error, dropped, "{speech:?} {seed}");
@@ -107,7 +107,7 @@ fn a_time_out_loses_its_message_alone_where_replies_name_theirs() {
     let expected = Counts { sent: 100, ok: 99, timed_out: 1, ..Counts::default() };
     assert_eq!(played.outcome.measured, expected);
     assert_eq!(played.errors(), [(ErrorClass::ReplyTimedOut, 1, "no whole reply within 300 ms")]);
-    let counts = ConnectionCounts { started: 1, opened: 1, ..ConnectionCounts::default() };
+    let counts = Connections { started: 1, opened: 1, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
     assert_eq!(played.outcome.identity, Some(Identity { lost: 1, ..Identity::default() }));
 }
@@ -242,8 +242,8 @@ fn without_a_header_a_time_out_gives_the_connection_up() {
     });
     let play = Play::new(Speech::Raw).payload(15).connections(1).rate("100/s");
     let played = play.duration(ms(1000)).against(&mut server);
-    let ConnectionCounts { opened, lost, reopened, .. } = played.outcome.connections;
-    assert_eq!((opened, lost, reopened), (2, 1, 1));
+    let Connections { opened, lost, reconnects, .. } = played.outcome.connections;
+    assert_eq!((opened, lost, reconnects), (2, 1, 1));
     // The 11th timed out after 300 ms; those behind it were lost with the connection.
     let Counts { sent, ok, error, timed_out, .. } = played.outcome.measured;
     assert_eq!((sent, timed_out, ok + error), (100, 1, 99));
@@ -259,8 +259,8 @@ fn a_request_of_http_that_is_not_answered_gives_the_connection_up() {
     let played = play.duration(ms(1000)).against(&mut server);
     let expected = Counts { sent: 100, ok: 99, timed_out: 1, ..Counts::default() };
     assert_eq!(played.outcome.measured, expected);
-    let ConnectionCounts { opened, lost, reopened, .. } = played.outcome.connections;
-    assert_eq!((opened, lost, reopened), (3, 1, 1));
+    let Connections { opened, lost, reconnects, .. } = played.outcome.connections;
+    assert_eq!((opened, lost, reconnects), (3, 1, 1));
 }
 
 #[test]

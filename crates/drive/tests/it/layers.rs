@@ -3,10 +3,11 @@
 use crate::peers::{Once, Watched};
 use crate::secure::Ends;
 use crate::world::{Play, Played, Speech, TIME_MAX, World, ms};
-use drive::{Split, StreamLayers, Transport};
+use drive::Transport;
 use engine::sim::{Conditions, Outcome as Ended, Party, Split as Pieces};
 use flate2::{Compress, Compression, FlushCompress};
 use load::{Content, PayloadKind};
+use record::StreamLayers;
 use serve::{Server, Speaks};
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -45,21 +46,32 @@ fn short_lived_clients_have_their_handshakes_in_it_and_their_payloads_are_exact(
                 let StreamLayers { sent, received } = played.outcome.layers;
                 let row = format!("{protocol:?} {protection:?} {size}");
                 // That parts add up to the bytes of the intervals is held on every run.
-                assert_eq!((sent.payload, received.payload), (40 * size, 40 * size), "{row}");
+                assert_eq!(
+                    (sent.payload_bytes, received.payload_bytes),
+                    (40 * size, 40 * size),
+                    "{row}"
+                );
                 let messages = (0..4).map(|index| protocol.encoded(&content, index));
                 let encoded: i64 = messages.map(|message| message.encoding).sum();
                 assert_eq!(
-                    (sent.encoding, received.encoding),
+                    (sent.encoding_bytes, received.encoding_bytes),
                     (10 * encoded, 10 * encoded),
                     "{row}"
                 );
                 if let Some(framing) = protocol.framing_without_handshake(size) {
-                    assert_eq!((sent.framing, received.framing), framing, "{row}");
+                    assert_eq!((sent.framing_bytes, received.framing_bytes), framing, "{row}");
                 }
                 let is_plain = protection.overhead == 0;
-                assert_eq!((sent.tls == 0, received.tls == 0), (is_plain, is_plain), "{row}");
+                assert_eq!(
+                    (sent.tls_bytes == 0, received.tls_bytes == 0),
+                    (is_plain, is_plain),
+                    "{row}"
+                );
                 // Each client begins with a hello, of some hundred bytes, and ends with an alert.
-                assert!(is_plain || sent.tls > 10 * 200 && received.tls > 10 * 100, "{row}");
+                assert!(
+                    is_plain || sent.tls_bytes > 10 * 200 && received.tls_bytes > 10 * 100,
+                    "{row}"
+                );
             }
         }
     }
@@ -81,9 +93,9 @@ fn the_parts_add_up_though_edges_of_the_window_cut_messages() {
                     let StreamLayers { sent, received } = played.outcome.layers;
                     let row = format!("{protocol:?} {protection:?} {size}");
                     let replies: u64 = played.replies_of_window();
-                    assert_eq!(sent.payload, played.outcome.measured.sent * size, "{row}");
+                    assert_eq!(sent.payload_bytes, played.outcome.measured.sent * size, "{row}");
                     // Of each of six messages in flight, at each edge, less than one.
-                    assert!(received.payload.abs_diff(replies * size) <= 6 * size, "{row}");
+                    assert!(received.payload_bytes.abs_diff(replies * size) <= 6 * size, "{row}");
                 }
             }
         }
@@ -102,20 +114,27 @@ fn open_loops_count_their_bytes_as_closed_loops_do() {
             let replies = played.replies_of_window();
             assert!((90..=100).contains(&replies), "{replies}");
             let StreamLayers { sent, received } = played.outcome.layers;
-            assert_eq!((sent.payload, received.payload), (20_000, replies * 200), "{protocol:?}");
+            assert_eq!(
+                (sent.payload_bytes, received.payload_bytes),
+                (20_000, replies * 200),
+                "{protocol:?}"
+            );
             if protocol.is_compressed() {
-                assert!(sent.encoding < -5_000 && received.encoding < -5_000, "{sent:?}");
+                assert!(
+                    sent.encoding_bytes < -5_000 && received.encoding_bytes < -5_000,
+                    "{sent:?}"
+                );
                 continue;
             }
             let message = protocol.encoded(&content, 0);
             if protocol != Protocol::Deflate(PayloadKind::Random) {
-                assert_eq!((sent.encoding, received.encoding), (0, 0), "{protocol:?}");
+                assert_eq!((sent.encoding_bytes, received.encoding_bytes), (0, 0), "{protocol:?}");
             }
-            assert_eq!(sent.framing, 100 * message.framing_sent, "{protocol:?}");
-            assert_eq!(received.framing, replies * message.framing_received, "{protocol:?}");
+            assert_eq!(sent.framing_bytes, 100 * message.framing_sent, "{protocol:?}");
+            assert_eq!(received.framing_bytes, replies * message.framing_received, "{protocol:?}");
             // One record for each message; those that are sent together do not share one.
-            assert_eq!(sent.tls, 100 * protection.overhead, "{protocol:?}");
-            assert_eq!(received.tls, replies * protection.overhead, "{protocol:?}");
+            assert_eq!(sent.tls_bytes, 100 * protection.overhead, "{protocol:?}");
+            assert_eq!(received.tls_bytes, replies * protection.overhead, "{protocol:?}");
         }
     }
 }
@@ -139,8 +158,8 @@ fn a_stop_in_the_middle_leaves_parts_that_add_up() {
             assert_eq!(world.network.run(&mut parties, TIME_MAX), Ended::Done);
             let played = world.finish(); // Which holds the sums.
             let StreamLayers { sent, received } = played.outcome.layers;
-            assert_eq!(sent.payload, played.outcome.measured.sent * 200, "{protocol:?}");
-            assert_eq!(received.payload, played.outcome.measured.ok * 200, "{protocol:?}");
+            assert_eq!(sent.payload_bytes, played.outcome.measured.sent * 200, "{protocol:?}");
+            assert_eq!(received.payload_bytes, played.outcome.measured.ok * 200, "{protocol:?}");
         }
     }
 }
@@ -217,11 +236,11 @@ impl Protocol {
                 (&mut layers.sent, message.framing_sent),
                 (&mut layers.received, message.framing_received),
             ] {
-                let Split { payload, encoding, framing: total, tls } = split;
-                *payload += message.payload;
-                *encoding += message.encoding;
-                *total += framing;
-                *tls += (encoded + framing).div_ceil(RECORD_LEN_MAX) * protection.overhead;
+                split.payload_bytes += message.payload;
+                split.encoding_bytes += message.encoding;
+                split.framing_bytes += framing;
+                split.tls_bytes +=
+                    (encoded + framing).div_ceil(RECORD_LEN_MAX) * protection.overhead;
             }
         }
         layers

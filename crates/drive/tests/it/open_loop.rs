@@ -4,10 +4,11 @@ use crate::peers::{Answering, Noting, Once, Then, Watched, oracle};
 use crate::world::{
     ORACLE_LEN, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, always, ms, worker,
 };
-use drive::{ConnectionCounts, Counts, ErrorClass, Phase};
+use drive::Phase;
 use engine::Address;
 use engine::sim::{Cut, Cuts, Outcome as Ended, Party};
 use load::Header;
+use record::{Connections, Counts, ErrorClass};
 use serve::Behaviour;
 use stats::Stall;
 use std::collections::BTreeSet;
@@ -192,7 +193,8 @@ fn what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least() {
     });
     let play = Play::new(Speech::WebSocket).payload(40).connections(5).rate("100/s");
     let played = play.duration(ms(1000)).reply_timeout(ms(250)).against(&mut server);
-    let expected = Counts { sent: 100, ok: 80, error: 10, timed_out: 10, unsent: 0 };
+    let expected =
+        Counts { sent: 100, ok: 80, error: 10, timed_out: 10, unsent: 0, ..Counts::default() };
     assert_eq!(played.outcome.measured, expected);
     let mut response = always(ROUND_TRIP, 80);
     response.add(&always(ms(250), 20));
@@ -316,7 +318,7 @@ fn connections_take_turns() {
         let played = play.duration(ms(1000)).against(&mut server);
         played.assert_all_ok(700);
         // A round trip into the measurement the last reply of the warm-up comes, and one misses its end.
-        assert_eq!(played.outcome.replies_each, [100; 7]);
+        assert_eq!(played.outcome.replies_each, [(100, 7)].into());
     }
 }
 
@@ -347,8 +349,8 @@ fn a_connection_that_is_lost_is_opened_again_and_what_waits_for_it_is_sent_late(
         // In flight are those of a round trip; the others wait for 10 ms and a connect.
         assert_eq!((sent, ok, error), (1000, 998, 2));
         assert_eq!(played.errors(), [(ErrorClass::Cut, 1, "connection reset by peer")]);
-        let ConnectionCounts { started, opened, lost, reopened, .. } = played.outcome.connections;
-        assert_eq!((started, opened, lost, reopened), (2, 2, 1, 1));
+        let Connections { started, opened, lost, reconnects, .. } = played.outcome.connections;
+        assert_eq!((started, opened, lost, reconnects), (2, 2, 1, 1));
         let due: Vec<_> = server.came.iter().map(|(_, _, bytes)| header(bytes).due).collect();
         assert!(due.is_sorted(), "in the order of due");
         assert_eq!(played.notes.lag, always(Nanos::ZERO, 1000), "nothing of it is our lag");

@@ -3,9 +3,9 @@
 use crate::peers::{Heard, Scripted, Watched};
 use crate::sessions::sessions;
 use crate::world::{DELAY, Play, ROUND_TRIP, Speech, always, ms};
-use drive::{ConnectionCounts, Counts, ErrorClass, TlsSeen};
 use engine::Engine;
 use engine::sim::{Conditions, Cut, Cuts, Sim, Split};
+use record::{Connections, Counts, ErrorClass, TlsSeen};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use serve::{Handshakes, Server};
 use std::sync::{Arc, LazyLock};
@@ -28,9 +28,8 @@ fn the_tls_phase_is_timed_exactly_and_so_is_what_follows_it() {
             let handshakes = if speech.shakes_hands() { 3 } else { 0 };
             assert_eq!(times.handshake, always(ROUND_TRIP, handshakes), "{speech:?} {version}");
             assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 30), "TLS is inside none");
-            let seen = played.outcome.tls.as_ref().unwrap();
-            assert_eq!((seen.full, seen.resumed, seen.facts.version), (3, 0, version));
-            assert!(!seen.facts.resumed);
+            let seen = played.outcome.tls_seen().unwrap();
+            assert_eq!((seen.full, seen.resumed, seen.version), (3, 0, version.to_string()));
             let handshakes = Handshakes { full: 3, ..Handshakes::default() };
             assert_eq!(server.totals().handshakes, handshakes);
         }
@@ -53,8 +52,7 @@ fn short_lived_clients_resume_after_the_first_of_them() {
                 played.assert_all_ok(60);
 
                 let resumed = if resumption { 20 - u64::from(connections) } else { 0 };
-                let TlsSeen { full: fulls, resumed: seen, .. } =
-                    played.outcome.tls.clone().unwrap();
+                let TlsSeen { full: fulls, resumed: seen, .. } = played.outcome.tls_seen().unwrap();
                 assert_eq!((fulls, seen), (20 - resumed, resumed), "{row}");
                 let handshakes = Handshakes { full: 20 - resumed, resumed, failed: 0 };
                 assert_eq!(server.totals().handshakes, handshakes, "{row}");
@@ -92,7 +90,7 @@ fn every_loop_runs_through_tls_on_every_network() {
                     let played = open.against(&mut ends.serve(speech));
                     played.assert_all_ok(100);
                     let identity = played.outcome.identity.unwrap();
-                    assert_eq!(identity, drive::Identity::default());
+                    assert_eq!(identity, record::Identity::default());
                 }
 
                 let partly = sessions(play.clone().connections(100), "10/s", 3, ms(40));
@@ -103,7 +101,7 @@ fn every_loop_runs_through_tls_on_every_network() {
                 let longest = ROUND_TRIP + full(version) + handshake + ROUND_TRIP;
                 assert!(played.notes.response.max() <= always(longest, 1).max(), "{longest}");
                 assert_eq!(played.notes.lag, always(Nanos::ZERO, 30), "which is not our lag");
-                let seen = played.outcome.tls.unwrap();
+                let seen = played.outcome.tls_seen().unwrap();
                 assert_eq!(seen.full + seen.resumed, 10);
             }
         }
@@ -117,7 +115,7 @@ fn http_connections_that_the_server_ends_are_opened_anew_and_resume() {
     play.transport = crate::world::http(&[("Connection", "close")]);
     let played = play.against(&mut ends.serve(Speech::Http));
     played.assert_all_ok(10);
-    let seen = played.outcome.tls.unwrap();
+    let seen = played.outcome.tls_seen().unwrap();
     assert_eq!(seen.full, 1);
     assert!((9..=10).contains(&seen.resumed), "{seen:?}");
 }
@@ -131,12 +129,12 @@ fn what_was_agreed_on_is_told() {
         server.alpn = vec!["echo".to_owned()];
     });
     let play = Play::new(Speech::Framed).inside(&ends.client);
-    let facts = play.against(&mut ends.serve(Speech::Framed)).outcome.tls.unwrap().facts;
-    assert_eq!((facts.version, facts.suite), (Version::Tls12, suite));
-    assert_eq!((facts.alpn.as_deref(), facts.resumed), (Some("echo"), false));
+    let seen = play.against(&mut ends.serve(Speech::Framed)).outcome.tls_seen().unwrap();
+    assert_eq!((&seen.version[..], &seen.suite[..]), ("1.2", suite));
+    assert_eq!((seen.alpn.as_deref(), seen.full, seen.resumed), (Some("echo"), 1, 0));
 
     let played = Play::new(Speech::Framed).against(&mut Watched::new(Speech::Framed));
-    assert_eq!(played.outcome.tls, None, "without TLS there is nothing to tell");
+    assert_eq!(played.outcome.tls_seen(), None, "without TLS there is nothing to tell");
 }
 
 #[test]
@@ -155,9 +153,9 @@ fn a_certificate_that_is_refused_is_an_error_of_tls_that_names_it() {
         };
         assert_eq!((class, count), (ErrorClass::Tls, 5), "{example}");
         assert!(example.contains("certificate") && example.contains("localhost"), "{example}");
-        let counts = ConnectionCounts { started: 5, failed: 5, ..ConnectionCounts::default() };
+        let counts = Connections { started: 5, failed: 5, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
-        assert_eq!(played.outcome.tls, None, "no handshake was completed");
+        assert_eq!(played.outcome.tls_seen(), None, "no handshake was completed");
         // The run ends before it hears of the last.
         assert_eq!(server.totals().handshakes.failed, 4, "and the server was told");
     }
@@ -224,7 +222,7 @@ fn an_end_or_a_reset_in_the_handshake_is_told_apart() {
         let play = Play { conditions, ..play };
         let played = play.against(&mut ends.serve(Speech::Framed));
         assert_eq!(played.errors(), [(ErrorClass::Cut, 1, "connection reset by peer")]);
-        assert_eq!((played.outcome.connections.failed, played.outcome.tls), (1, None));
+        assert_eq!((played.outcome.connections.failed, played.outcome.tls_seen()), (1, None));
 
         let mut leaving = Scripted(|engine: &mut Sim, id, heard: Heard<'_>| {
             if heard != Heard::Accepted {
@@ -261,7 +259,7 @@ fn a_peer_that_breaks_the_protocol_inside_is_an_error_of_that_protocol() {
     let played = play.against(&mut ends.serve(Speech::Http));
     let [(class, 1, example)] = played.errors()[..] else { panic!("{:?}", played.errors()) };
     assert_eq!(class, ErrorClass::Protocol, "{example}");
-    assert_eq!(played.outcome.tls.unwrap().full, 1);
+    assert_eq!(played.outcome.tls_seen().unwrap().full, 1);
 }
 
 /// What both ends of TLS need, made for each other.

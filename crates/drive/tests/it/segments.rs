@@ -2,11 +2,12 @@
 
 use crate::allocation::serve;
 use crate::world::{Notes, Play, Played, Speech};
-use drive::{Control, Segments, Target, Worker};
+use drive::{Control, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
 use load::Timeouts;
+use record::Segments;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;

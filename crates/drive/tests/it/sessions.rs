@@ -2,10 +2,10 @@
 
 use crate::peers::{Answering, Heard, Scripted, Then, Watched};
 use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, always, ms};
-use drive::{ConnectionCounts, Counts, ErrorClass, Sessions};
 use engine::Address;
 use engine::sim::{Outcome as Ended, Sim};
 use load::{Arrival, Lifetime, Schedule, Spacing};
+use record::{Connections, Counts, ErrorClass, Sessions};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos};
 
@@ -30,7 +30,7 @@ fn a_session_connects_when_it_is_due_and_thinks_after_each_reply() {
         assert_eq!(played.outcome.times.handshake, always(ROUND_TRIP, 10 * handshakes));
         let life = Nanos(opening.0 + 3 * ROUND_TRIP.0 + 2 * ms(40).0);
         assert_eq!(played.outcome.times.life, always(life, 10));
-        let counts = ConnectionCounts { started: 10, opened: 10, ..ConnectionCounts::default() };
+        let counts = Connections { started: 10, opened: 10, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::peers::{Heard, Once, Scripted, Watched};
 use crate::world::{Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, ms};
-use drive::{Counts, Phase};
+use drive::Phase;
 use engine::Node;
 use engine::sim::{Outcome as Ended, Party, Sim};
+use record::Counts;
 use std::sync::Arc;
 use units::{Instant, Nanos};
 

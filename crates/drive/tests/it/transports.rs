@@ -77,7 +77,7 @@ fn check(speech: Speech, connections: u32, in_flight: u32, conditions: &Conditio
     played.assert_all_ok(sent);
     assert_eq!(played.outcome.warm_up.sent, 0);
     let counts = played.outcome.connections;
-    assert_eq!((counts.started, counts.opened, counts.reopened), (opened, opened, 0));
+    assert_eq!((counts.started, counts.opened, counts.reconnects), (opened, opened, 0));
     let served = if matches!(stop, Until::Clients) { CLIENTS } else { 0 };
     assert_eq!(played.outcome.clients_served, served);
     if conditions.jitter == Nanos::ZERO {

@@ -3,9 +3,9 @@
 use crate::peers::{Answering, Then, Watched, oracle};
 use crate::sessions::sessions;
 use crate::world::{Play, Speech, http, ms};
-use drive::{ConnectionCounts, Counts, ErrorClass};
 use engine::sim::{Conditions, Split};
 use load::{Header, PayloadKind};
+use record::{Connections, Counts, ErrorClass};
 use serve::Behaviour;
 
 #[test]
@@ -51,7 +51,7 @@ fn a_reply_to_another_message_of_the_ring_is_wrong() {
     let play = Play::new(Speech::Framed).payload(40).varied(PayloadKind::Random).messages(10);
     let played = play.against(&mut server);
     assert_eq!(played.outcome.measured, Counts { sent: 10, ok: 9, error: 1, ..Counts::default() });
-    assert_eq!(played.outcome.errors[0].class, ErrorClass::WrongReply);
+    assert_eq!(played.outcome.errors[&ErrorClass::WrongReply].count, 1);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn every_connection_begins_the_ring_anew() {
     let play = Play { transport: http(&[("Connection", "close")]), ..play.messages(20) };
     let played = play.against(&mut Watched::new(Speech::Http));
     played.assert_all_ok(20);
-    assert!(played.outcome.connections.reopened > 10);
+    assert!(played.outcome.connections.reconnects > 10);
 
     let play = Play::new(Speech::WebSocket).payload(1000).varied(PayloadKind::Json).connections(9);
     let played = play.clone().clients(30, 5).against(&mut Watched::new(Speech::WebSocket));
@@ -132,6 +132,6 @@ fn without_a_header_a_time_out_begins_a_new_connection_and_a_new_ring() {
     let played = play.rate("10/s").duration(ms(3000)).reply_timeout(ms(50)).against(&mut server);
     let expected = Counts { sent: 30, ok: 29, timed_out: 1, ..Counts::default() };
     assert_eq!(played.outcome.measured, expected);
-    let ConnectionCounts { opened, lost, reopened, .. } = played.outcome.connections;
-    assert_eq!((opened, lost, reopened), (2, 1, 1));
+    let Connections { opened, lost, reconnects, .. } = played.outcome.connections;
+    assert_eq!((opened, lost, reconnects), (2, 1, 1));
 }

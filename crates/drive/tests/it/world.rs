@@ -1,15 +1,13 @@
 //! A worker on a simulated network, what it told while it ran, and the identities that hold on every run.
 
-use drive::{
-    ConnectionCounts, Control, Counts, ErrorClass, Interval, Observer, Outcome, Phase,
-    StreamLayers, Target, Transport, Worker,
-};
+use drive::{Control, Interval, Observer, Phase, Target, Transport, Worker};
 use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine, Node};
 use load::{
     Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
     Timeouts, Workload,
 };
+use record::{Connections, Counts, ErrorClass, Merge, Outcome, StreamLayers, Traffic};
 use serve::Speaks;
 use stats::Histogram;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -122,6 +120,7 @@ impl Play {
                 reply: ms(300),
                 close: ms(400),
             },
+            last_replies: false,
             seed: 7,
         };
         Self {
@@ -359,13 +358,14 @@ pub(crate) struct Kept {
 
 impl Observer for Notes {
     fn interval(&mut self, interval: &mut Box<Interval>) {
-        let Interval { phase, start, end, counts, replies, bytes_sent, bytes_received, .. } =
-            **interval;
-        assert_eq!(interval.round_trips.count(), counts.ok, "each of them has its round trip");
+        let Interval { phase, start, end, traffic } = &mut **interval;
+        let (phase, start, end) = (*phase, *start, *end);
+        let Traffic { counts, replies, bytes_sent, bytes_received, .. } = *traffic;
+        assert_eq!(traffic.round_trips.count(), counts.ok, "each of them has its round trip");
         if phase >= Phase::Measure {
-            self.round_trips.add(&interval.round_trips);
+            self.round_trips.add(&traffic.round_trips);
         }
-        if let Some(open_loop) = &interval.open_loop {
+        if let Some(open_loop) = &traffic.open_loop {
             let ended = counts.ok + counts.error + counts.timed_out;
             assert_eq!(open_loop.response.count(), ended, "whatever ended has a response time");
             assert_eq!(open_loop.lag.count(), counts.sent, "whatever was sent has a lag");
@@ -378,7 +378,7 @@ impl Observer for Notes {
         }
         let kept = Kept { phase, start, end, counts, replies, bytes_sent, bytes_received };
         self.intervals.push(kept);
-        interval.clear();
+        traffic.clear();
     }
 
     fn phase(&mut self, phase: Phase, now: Instant) {
@@ -402,7 +402,7 @@ impl Played {
     /// What went wrong: class, how often, the example.
     pub(crate) fn errors(&self) -> Vec<(ErrorClass, u64, &str)> {
         let errors = self.outcome.errors.iter();
-        errors.map(|tally| (tally.class, tally.count, &*tally.example)).collect()
+        errors.map(|(class, tally)| (*class, tally.count, &*tally.example)).collect()
     }
 
     /// That nothing went wrong, and `sent` messages were sent and answered.
@@ -411,13 +411,13 @@ impl Played {
         assert_eq!(self.errors(), []);
         assert_eq!(self.outcome.measured, Counts { sent, ok: sent, ..Counts::default() });
         assert_eq!(self.outcome.planned, sent);
-        let ConnectionCounts { failed, lost, .. } = self.outcome.connections;
+        let Connections { failed, lost, .. } = self.outcome.connections;
         assert_eq!((failed, lost), (0, 0));
     }
 
     /// The identities of every run.
     fn check(&self) {
-        let Outcome { planned, measured, warm_up, connections, window, .. } = self.outcome;
+        let &Outcome { planned, measured, warm_up, connections, window, .. } = &self.outcome;
         assert!(planned >= measured.sent, "{planned} < {measured:?}");
         for counts in [measured, warm_up] {
             assert!(
@@ -445,7 +445,7 @@ impl Played {
         } else {
             assert_eq!(told, window);
         }
-        for tally in &self.outcome.errors {
+        for tally in self.outcome.errors.values() {
             assert!(tally.count > 0 && !tally.example.is_empty(), "{tally:?}");
             assert!(!tally.example.contains(char::is_control), "{tally:?}");
         }
@@ -459,7 +459,7 @@ impl Played {
             assert!(interval.start == since && interval.phase >= phase, "{interval:?}");
             assert!(interval.replies >= interval.counts.ok, "{interval:?}");
             (since, phase) = (interval.end, interval.phase);
-            sums[usize::from(phase >= Phase::Measure)].add(interval.counts);
+            sums[usize::from(phase >= Phase::Measure)].merge(&interval.counts);
         }
         if self.outcome.window.is_some() {
             assert_eq!(sums[1], measured);

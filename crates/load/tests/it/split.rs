@@ -169,6 +169,7 @@ fn workload(connections: NonZeroU32, arrival: Arrival, stop: Stop) -> Workload {
         expect: Expect::Echo,
         phases: Phases { warm_up: Nanos::ZERO, stop, drain: second },
         timeouts: Timeouts::all(second),
+        last_replies: false,
         seed: 7,
     }
 }

@@ -245,13 +245,14 @@ fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
     let due = u128::from(block.counts.planned) * u128::from(longest_ns);
     let meanwhile = due / u128::from(block.measured_ns.max(1));
     matches!(subject.workload.arrival, Arrival::PartlyOpen { .. })
-        || block.connections != all_opened(block.connections.asked)
+        || !all_lived(block.connections)
         || meanwhile * 2 >= u128::from(subject.workload.connections)
 }
 
-/// Connections that were all made, and lived.
-fn all_opened(asked: u64) -> Connections {
-    Connections { asked, opened: asked, ..Connections::default() }
+/// True if every connection was made, lived, and none took the place of another.
+fn all_lived(connections: Connections) -> bool {
+    let Connections { asked, opened, failed, lost, reconnects, started: _ } = connections;
+    asked == opened && failed == 0 && lost == 0 && reconnects == 0
 }
 
 /// A rate that nothing stands behind. Replies to the messages of the warm-up count for the rate alone, so the other

@@ -2,7 +2,7 @@
 
 use record::{
     Added, Arrival, Block, Capacity, Certificate, Check, Class, ClientReport, Comparison,
-    Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment, ErrorClass, Estimate,
+    Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment, ErrorCount, Estimate,
     Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee, Lab, Layer, LeftOut,
     Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
     PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed, Reason, Resumption,
@@ -207,9 +207,16 @@ fn block(workload: usize) -> Block {
             timed_out: 2,
             in_flight_at_end: 1,
         },
-        connections: Connections { asked: 50, opened: 49, failed: 1, lost: 1, reconnects: 1 },
+        connections: Connections {
+            asked: 50,
+            opened: 49,
+            failed: 1,
+            lost: 1,
+            reconnects: 1,
+            started: 51,
+        },
         tls: Some(tls_seen()),
-        errors: vec![ErrorClass {
+        errors: vec![ErrorCount {
             class: "connect_refused".into(),
             count: 1,
             example: "connection refused".into(),

@@ -6,6 +6,7 @@ mod good;
 mod google_benchmark;
 mod imported;
 mod json;
+mod merging;
 mod schema;
 mod secrets;
 mod signatures;

@@ -1,7 +1,7 @@
 //! Known causes by their signatures: what shows them, and what comes close and must not.
 
 use crate::good::{self, times};
-use record::{ErrorClass, Lifetime, OpenLoop, Resumption, RunRecord, Workload, signatures};
+use record::{ErrorCount, Lifetime, OpenLoop, Resumption, RunRecord, Workload, signatures};
 
 #[test]
 fn good_records_show_none() {
@@ -187,6 +187,6 @@ fn slow_connects(count: u64, slow_ns: u64) -> RunRecord {
     record
 }
 
-fn error(class: &str, count: u64, example: &str) -> ErrorClass {
-    ErrorClass { class: class.to_owned(), count, example: example.to_owned() }
+fn error(class: &str, count: u64, example: &str) -> ErrorCount {
+    ErrorCount { class: class.to_owned(), count, example: example.to_owned() }
 }

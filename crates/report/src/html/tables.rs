@@ -8,7 +8,7 @@ use crate::lab::tables::Section;
 use crate::number::{self, MISSING};
 use crate::published::{event_bytes, knee_words};
 use crate::{steps, verdict};
-use record::{Block, Comparison, ErrorClass, Estimate, Kind, RunRecord, Sweep, SweepStep};
+use record::{Block, Comparison, ErrorCount, Estimate, Kind, RunRecord, Sweep, SweepStep};
 use std::collections::BTreeMap;
 use units::Bytes;
 
@@ -221,7 +221,7 @@ fn level(record: &RunRecord, step: &SweepStep) -> &'static str {
 fn errors(record: &RunRecord) -> Table {
     let mut all: BTreeMap<(usize, &str), (u64, &str)> = BTreeMap::new();
     for block in &record.blocks {
-        for ErrorClass { class, count, example } in &block.errors {
+        for ErrorCount { class, count, example } in &block.errors {
             let (sum, _) = all.entry((block.workload, class)).or_insert((0, example));
             *sum = sum.saturating_add(*count);
         }

@@ -4,7 +4,7 @@ use crate::records;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorClass, Estimate,
+    Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorCount, Estimate,
     Fairness, Identity, Kind, Level, Lifetime, Little, Live, OpenLoop, Phases, Reason, RunRecord,
     Sessions, Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
 };
@@ -162,12 +162,13 @@ fn any_record(random: &mut Random) -> RunRecord {
         });
         block.connections = Connections {
             asked: any_count(random),
+            started: any_count(random),
             opened: any_count(random),
             failed: any_count(random),
             lost: any_count(random),
             reconnects: any_count(random),
         };
-        block.errors = vec![ErrorClass {
+        block.errors = vec![ErrorCount {
             class: any_text(random),
             count: any_count(random),
             example: any_text(random),

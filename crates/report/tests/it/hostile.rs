@@ -1,6 +1,6 @@
 //! Records in which everything that somebody else may have said is an attack.
 
-use record::{Ended, ErrorClass, Knee, Level, Reason, RunRecord, Verdict, Warning};
+use record::{Ended, ErrorCount, Knee, Level, Reason, RunRecord, Verdict, Warning};
 
 /// `record` with `text` in all that a peer, a user or another program may have said.
 pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
@@ -12,7 +12,7 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
         workload.message.source = text();
     }
     for block in &mut record.blocks {
-        block.errors = vec![ErrorClass { class: text(), count: 1, example: text() }];
+        block.errors = vec![ErrorCount { class: text(), count: 1, example: text() }];
         block.cpu.missing.insert(text(), text());
         block.failed = block.failed.as_ref().map(|_| text());
     }

@@ -3,7 +3,7 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Arrival, Counts, Ended, ErrorClass, Lifetime, Little, MessageKind, Phases, Pushed, RunRecord,
+    Arrival, Counts, Ended, ErrorCount, Lifetime, Little, MessageKind, Phases, Pushed, RunRecord,
     Stop, Warning, Whole,
 };
 use report::Style;
@@ -135,7 +135,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
     record.ended = Ended::Partial { reason: "the server ended in the middle".to_owned() };
     record.plan.workloads[0].message.kind = MessageKind::Text;
     record.plan.workloads[0].in_flight = 4;
-    let error = |class: &str, count, example: &str| ErrorClass {
+    let error = |class: &str, count, example: &str| ErrorCount {
         class: class.to_owned(),
         count,
         example: example.to_owned(),

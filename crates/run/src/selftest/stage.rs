@@ -306,6 +306,7 @@ impl Load {
                 drain: Nanos::from_secs(1),
             },
             timeouts: Timeouts::all(patience),
+            last_replies: false,
             seed: SEED,
         };
         Measurement {

@@ -37,6 +37,7 @@ pub(crate) fn measurement(name: &str, peer: Peer) -> Measurement {
                 drain: patience,
             },
             timeouts: Timeouts::all(patience),
+            last_replies: false,
             seed: 7,
         },
         content_source: "Ping".to_owned(),

@@ -251,6 +251,7 @@ impl Run {
                 content: payload.content.clone(),
                 phases: self.phases(settings),
                 timeouts: Timeouts::all(timeout),
+                last_replies: self.game.last_replies,
                 seed,
             },
             content_source: payload.source.clone(),

@@ -13,7 +13,7 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
         for url in &game.urls {
             // All tables are full of bots. A busy machine makes them late and nothing else.
             let line = format!(
-                "{url} --bots {bots} --every 100ms -d 500ms --warm-up 100ms --drain 10s --timeout 30s"
+                "{url} --bots {bots} --every 100ms -d 500ms --warm-up 100ms --drain 10s --timeout 30s --last-replies"
             );
             let record = game.run(&line);
             let block = &record.blocks[0];

@@ -31,6 +31,9 @@ pub(super) struct Game {
     /// order of the definition.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     codec: Option<PathBuf>,
+    /// Keep the times of the last 1000 replies, whose mean a published experiment shows
+    #[arg(long, hide = true)]
+    pub(super) last_replies: bool,
 }
 
 #[rustfmt::skip]

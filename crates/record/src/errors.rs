@@ -1,0 +1,86 @@
+//! Failures, counted by class.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::Merge;
+
+/// The classes of failures, in the order of a connection's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorClass {
+    /// The connection could not be established.
+    ConnectFailed,
+    /// The connection was not established in time.
+    ConnectTimedOut,
+    /// TLS failed: a certificate was refused, by us or by the peer; the two have nothing in common; a record is none.
+    Tls,
+    /// The TLS handshake was not completed in time.
+    TlsTimedOut,
+    /// The opening handshake was not completed in time.
+    HandshakeTimedOut,
+    /// The peer broke its protocol.
+    Protocol,
+    /// The peer refused a message.
+    Refused,
+    /// The reply was not the expected one.
+    WrongReply,
+    /// No reply came in time.
+    ReplyTimedOut,
+    /// The peer ended the connection.
+    ClosedByPeer,
+    /// The connection was cut.
+    Cut,
+    /// The proper end was not completed in time.
+    CloseTimedOut,
+    /// A client subject reported it.
+    Client,
+}
+
+/// Errors of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorCount {
+    /// The name of the class, e.g. `connect_failed`: stable, for programs ([`ErrorClass::name`]).
+    pub class: String,
+    /// The number of errors.
+    pub count: u64,
+    /// The words of one of them, escaped and cut to a line: the first one of its worker.
+    pub example: String,
+}
+
+/// The errors of one class, while they are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The number of errors.
+    pub count: u64,
+    /// The first of them in words, bytes of the peer escaped; of several workers' the one that sorts first.
+    pub example: String,
+}
+
+impl ErrorClass {
+    /// The stable name, as it stands in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ConnectFailed => "connect_failed",
+            Self::ConnectTimedOut => "connect_timed_out",
+            Self::Tls => "tls_failed",
+            Self::TlsTimedOut => "tls_handshake_timed_out",
+            Self::HandshakeTimedOut => "handshake_timed_out",
+            Self::Protocol => "protocol_broken",
+            Self::Refused => "refused",
+            Self::WrongReply => "wrong_reply",
+            Self::ReplyTimedOut => "reply_timed_out",
+            Self::ClosedByPeer => "closed_by_peer",
+            Self::Cut => "connection_cut",
+            Self::CloseTimedOut => "close_timed_out",
+            Self::Client => "client",
+        }
+    }
+}
+
+impl Merge for Tally {
+    fn merge(&mut self, other: &Self) {
+        if self.count == 0 || (other.count > 0 && other.example < self.example) {
+            self.example.clone_from(&other.example);
+        }
+        self.count.merge(&other.count);
+    }
+}

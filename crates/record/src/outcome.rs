@@ -1,0 +1,553 @@
+//! Results that can still be merged: over the workers and intervals of a block, and later over machines.
+//!
+//! They hold integers, histograms and keyed sets, and nothing else; [`Merge`] adds them up in any order. What a block
+//! of the record shows besides (means, percentiles, rates, fairness) is derived after the last merge, by [`Block::of`].
+//!
+//! Left out: CPU time, memory and the network interface, which are read once for a whole block (crate `run`).
+//!
+//! Start reading at [`Outcome`].
+
+use crate::{
+    Block, Connections, Counts, ErrorClass, ErrorCount, Fairness, Identity, LastReplies, OpenLoop,
+    Phases, Pushed, Second, Sessions, Split, Stalls, Summary, Tally, TlsSeen, Whole, Wire,
+};
+use stats::{Histogram, Merge, per_message, per_second};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Instant, Nanos};
+
+/// Everything that one worker, or several together, counted in a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Messages that the measurement was to send: the number asked for. Where it ran for a time: those that were due
+    /// in it, which in a closed loop are those that were sent.
+    pub planned: u64,
+    /// Messages of the measurement: sent in it, in an open loop due in it.
+    pub measured: Counts,
+    /// Messages before it.
+    pub warm_up: Counts,
+    /// Messages, times and bytes by the intervals of the measured window; replies that came in the drain are in its
+    /// distributions and in none of its rates. Empty in what a worker leaves behind: the intervals have it.
+    pub traffic: Traffic,
+    /// The measured window second by second, by machine.
+    pub series: BTreeMap<Origin, BTreeSet<Second>>,
+    /// Connections, from the first to the last.
+    pub connections: Connections,
+    /// Short-lived clients that began in the measurement and had all their round trips.
+    pub clients_served: u64,
+    /// Times of their phases.
+    pub times: PhaseTimes,
+    /// TLS handshakes, by what they agreed on; empty without TLS, or if none was completed.
+    pub tls: BTreeMap<TlsParameters, Handshakes>,
+    /// Bytes of the measured window, by layer.
+    pub layers: StreamLayers,
+    /// The TCP segments in which they travelled; `None` where no connection tells: Unix sockets, the simulation.
+    pub segments: Option<Segments>,
+    /// Failures, by class.
+    pub errors: BTreeMap<ErrorClass, Tally>,
+    /// Replies that were lost, doubled, late or wrong; `None` where messages carry no header.
+    pub identity: Option<Identity>,
+    /// Gaps in the workers' own loops during the measurement; their instants count from the start of the run.
+    pub stalls: Stalls,
+    /// Connections that live through all phases, by the number of replies that each had in the measurement.
+    pub replies_each: BTreeMap<u64, u64>,
+    /// Messages that came without being asked for; `whole` has its deliveries alone.
+    pub pushed: Pushed,
+    /// The last right replies of the measurement; empty unless they were asked for.
+    pub last_replies: LastReplies,
+    /// Partly open: the sessions that were due in the measurement.
+    pub sessions: Option<Sessions>,
+    /// The measurement, from the first instant at which a message that counts may have been sent, in an open loop due,
+    /// to the instant that ended it, which is not part of it; over all workers the hull. `None` if no worker got there.
+    pub window: Option<(Instant, Instant)>,
+}
+
+/// The machine that a series was measured on: 0 is the one that wrote the record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin(pub u32);
+
+/// Messages, their times and their bytes in a span of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// Messages sent in it, and those that ended in it. During warm-up those of the warm-up; from the start of the
+    /// measurement on only those sent since then, in an open loop those due since then.
+    pub counts: Counts,
+    /// Replies that arrived in it, whenever their messages were sent.
+    pub replies: u64,
+    /// The sum of the round trips of all those replies: Little's law is checked with it.
+    pub round_trip_sum: Nanos,
+    /// Bytes of the transport's stream, framing and handshakes included, handed to the kernel in it.
+    pub bytes_sent: u64,
+    /// Bytes of the transport's stream that arrived in it.
+    pub bytes_received: u64,
+    /// From sent to received, for the messages that `counts` has as ok.
+    pub round_trips: Histogram,
+    /// Times that only an open loop has.
+    pub open_loop: Option<OpenLoopTimes>,
+}
+
+/// Times that only an open loop has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenLoopTimes {
+    /// From due to received, for the messages counted as ok; those counted as error or timed out are in it with the
+    /// time-out of replies at least.
+    pub response: Histogram,
+    /// From due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
+    /// carries one request at a time) or open: that wait is not ours.
+    pub lag: Histogram,
+    /// From the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on their
+    /// connection.
+    pub own_share: Histogram,
+    /// The wait before the answer, as an oracle server reports it.
+    pub true_delay: Histogram,
+}
+
+/// Times of the phases of connections: of all connections of a worker, or, where they are short-lived clients, of those
+/// that began in the measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseTimes {
+    /// From just before the connect to the established connection.
+    pub connect: Histogram,
+    /// From there to the completed TLS handshake, where nothing of an earlier one could be used.
+    pub tls_full: Histogram,
+    /// The same where a session was resumed.
+    pub tls_resumed: Histogram,
+    /// From the established connection, with TLS from the end of its handshake, to the completed opening handshake of
+    /// the protocol; empty for protocols without one.
+    pub handshake: Histogram,
+    /// From the sending of the first message to its whole reply.
+    pub first_reply: Histogram,
+    /// Short-lived clients: from just before the connect to the last whole reply.
+    pub life: Histogram,
+    /// From the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
+    pub close: Histogram,
+}
+
+/// Bytes of the stream by layer, in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamLayers {
+    /// Of the bytes that were sent.
+    pub sent: Split,
+    /// Of the bytes that arrived.
+    pub received: Split,
+}
+
+/// TCP segments of the window, with the acknowledgements that travelled alone; without those that the kernel sends
+/// after our close.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Sent on all connections: those of the sample, scaled by the share of the connections that it is.
+    pub sent: u64,
+    /// That arrived, likewise.
+    pub received: u64,
+    /// Connections in the sample: of those that were there when the window began, 256 at most for each worker, evenly
+    /// chosen; of those that came in it, each 32nd.
+    pub connections_sampled: u64,
+    /// Connections that existed in the window.
+    pub connections: u64,
+}
+
+/// The parameters that a TLS handshake agreed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TlsParameters {
+    /// The version, e.g. `1.3`.
+    pub version: String,
+    /// The cipher suite, by its IANA name.
+    pub suite: String,
+    /// The group of the key exchange; `None` if there was none, as when TLS 1.2 resumes.
+    pub group: Option<String>,
+    /// The protocol that was chosen (ALPN); `None` if none was offered or chosen.
+    pub alpn: Option<String>,
+}
+
+/// TLS handshakes that were timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshakes {
+    /// Those that began a new session: as many as [`PhaseTimes::tls_full`] has.
+    pub full: u64,
+    /// Those that took up an earlier one: as many as [`PhaseTimes::tls_resumed`] has.
+    pub resumed: u64,
+}
+
+impl Traffic {
+    /// One in which nothing has happened yet, of an open loop or of a closed one.
+    pub fn new(is_open: bool) -> Self {
+        Self { open_loop: is_open.then(OpenLoopTimes::default), ..Self::default() }
+    }
+
+    /// Forgets everything; keeps the memory.
+    pub fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.forget_rates();
+        self.round_trips.reset();
+        if let Some(OpenLoopTimes { response, lag, own_share, true_delay }) = &mut self.open_loop {
+            for times in [response, lag, own_share, true_delay] {
+                times.reset();
+            }
+        }
+    }
+
+    /// Forgets what is counted by the time of its arrival, so that a reply of the drain is in the distributions alone.
+    pub fn forget_rates(&mut self) {
+        (self.replies, self.round_trip_sum) = (0, Nanos::ZERO);
+        (self.bytes_sent, self.bytes_received) = (0, 0);
+    }
+}
+
+impl Outcome {
+    /// The messages of the measurement with what is known at its end: `planned` is sent or unsent, and what has no
+    /// other end is in flight.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            planned: self.planned,
+            unsent: self.planned.saturating_sub(self.measured.sent),
+            in_flight_at_end: self.measured.in_flight(),
+            ..self.measured
+        }
+    }
+
+    /// The length of the measured window, from the first worker's begin to the last one's end.
+    pub fn measured_time(&self) -> Nanos {
+        self.window.map_or(Nanos::ZERO, |(begin, end)| end.since(begin))
+    }
+
+    /// The handshakes of the block with the parameters of most of them; a full handshake has precedence. `None` without
+    /// TLS, or if no handshake was completed.
+    pub fn tls_seen(&self) -> Option<TlsSeen> {
+        let (told, _) = self.tls.iter().max_by_key(|(parameters, handshakes)| {
+            // A resumption of TLS 1.2 has no group, and a full handshake before the window counts as none.
+            (handshakes.full, parameters.group.is_some(), handshakes.resumed, Reverse(*parameters))
+        })?;
+        let TlsParameters { version, suite, group, alpn } = told.clone();
+        let Handshakes { full, resumed } = Handshakes::merged(self.tls.values());
+        Some(TlsSeen { version, suite, group, alpn, full, resumed })
+    }
+
+    /// Errors by class, the most frequent first.
+    fn errors(&self) -> Vec<ErrorCount> {
+        let mut errors: Vec<ErrorCount> = self
+            .errors
+            .iter()
+            .map(|(class, Tally { count, example })| ErrorCount {
+                class: class.name().to_owned(),
+                count: *count,
+                example: example.clone(),
+            })
+            .collect();
+        errors.sort_by_key(|error| Reverse(error.count));
+        errors
+    }
+
+    /// The spread of replies over connections; `None` if there are fewer than two.
+    fn fairness(&self) -> Option<Fairness> {
+        let connections: u64 = self.replies_each.values().sum();
+        let (replies_min, _) = self.replies_each.first_key_value()?;
+        let mut below = 0;
+        let (replies_median, _) = self.replies_each.iter().find(|(_, with_so_many)| {
+            below += **with_so_many;
+            below > (connections - 1) / 2
+        })?;
+        (connections > 1).then_some(Fairness {
+            connections,
+            replies_min: *replies_min,
+            replies_median: *replies_median,
+        })
+    }
+
+    /// The stalls, from the start of the window on.
+    fn stalls(&self) -> Stalls {
+        let begin = self.window.map_or(Instant::START, |(begin, _)| begin);
+        let mut stalls = self.stalls.clone();
+        for stall in &mut stalls.first {
+            stall.at_ns = stall.at_ns.saturating_sub(begin.0);
+        }
+        stalls
+    }
+
+    fn open_loop(&self) -> Option<OpenLoop> {
+        let OpenLoopTimes { response, lag, own_share, true_delay } =
+            self.traffic.open_loop.as_ref()?;
+        Some(OpenLoop {
+            response: Summary::of(response),
+            service: Summary::of(&self.traffic.round_trips),
+            send_lag: Summary::of(lag),
+            own_share: Summary::of(own_share),
+            true_delay: Summary::of(true_delay),
+            sessions: self.sessions,
+        })
+    }
+}
+
+impl PhaseTimes {
+    /// The summaries of all phases; how long names took to be resolved is known elsewhere.
+    pub fn summaries(&self) -> Phases {
+        let Self { connect, tls_full, tls_resumed, handshake, first_reply, life, close } = self;
+        Phases {
+            resolve: None,
+            connect: Summary::of(connect),
+            tls_full: Summary::of(tls_full),
+            tls_resumed: Summary::of(tls_resumed),
+            handshake: Summary::of(handshake),
+            first_reply: Summary::of(first_reply),
+            close: Summary::of(close),
+            life: Summary::of(life),
+        }
+    }
+}
+
+impl Second {
+    /// The second that began so long after the window did, and lasted for `duration`.
+    pub fn of(at: Nanos, duration: Nanos, traffic: &Traffic) -> Self {
+        let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
+        let max = |times: &Histogram| times.max().map(|time| time.0);
+        let Traffic { counts, round_trips, open_loop, .. } = traffic;
+        let response = open_loop.as_ref().map(|times| &times.response);
+        Self {
+            at_ns: at.0,
+            duration_ns: duration.0,
+            sent: counts.sent,
+            unsent: counts.unsent,
+            ok: counts.ok,
+            error: counts.error,
+            timed_out: counts.timed_out,
+            p50_ns: quantile(round_trips, 0.5),
+            p99_ns: quantile(round_trips, 0.99),
+            max_ns: max(round_trips),
+            response_p50_ns: response.and_then(|times| quantile(times, 0.5)),
+            response_p99_ns: response.and_then(|times| quantile(times, 0.99)),
+            response_max_ns: response.and_then(max),
+            send_lag_max_ns: open_loop.as_ref().and_then(|times| max(&times.lag)),
+        }
+    }
+}
+
+impl Block {
+    /// A block with everything that follows from `outcome`, which is merged over all workers.
+    ///
+    /// Its place in the plan, CPU time, Little's law and whatever else is known of the block from outside is not filled
+    /// in.
+    pub fn of(outcome: &Outcome) -> Self {
+        let (traffic, time) = (&outcome.traffic, outcome.measured_time());
+        let (measured, warm_up) = (outcome.measured, outcome.warm_up);
+        let open_loop = outcome.open_loop();
+        let last = outcome.last_replies.mean();
+        let mut pushed = outcome.pushed;
+        pushed.whole.events = warm_up.sent + measured.sent;
+        pushed.whole.replies = warm_up.ok + measured.ok;
+        Self {
+            measured_ns: time.0,
+            counts: outcome.counts(),
+            connections: Connections { asked: outcome.connections.started, ..outcome.connections },
+            tls: outcome.tls_seen(),
+            errors: outcome.errors(),
+            phases: outcome.times.summaries(),
+            round_trip: Summary::of(&traffic.round_trips).filter(|_| open_loop.is_none()),
+            open_loop,
+            stalls: outcome.stalls(),
+            identity: outcome.identity,
+            fairness: outcome.fairness(),
+            pushed: Some(pushed),
+            last_1000_mean_ms: last.map(|last| last.whole_ms),
+            last_1000_mean_ns: last.map(|last| last.ns),
+            messages_per_s: per_second(traffic.replies, time),
+            wire: Wire {
+                sent_bytes: traffic.bytes_sent,
+                received_bytes: traffic.bytes_received,
+                sent_bytes_per_message: per_message(traffic.bytes_sent, traffic.replies),
+                received_bytes_per_message: per_message(traffic.bytes_received, traffic.replies),
+                sent: Some(outcome.layers.sent),
+                received: Some(outcome.layers.received),
+                ..Wire::default()
+            },
+            series: outcome.series.values().flatten().copied().collect(),
+            ..Self::empty(0, 0, 0, "it was not looked at")
+        }
+    }
+}
+
+/// Implements [`Merge`] field by field; a field that is forgotten does not compile.
+macro_rules! merge_fields {
+    ($($type:ident { $($field:ident),+ })+) => {
+        $(impl Merge for $type {
+            fn merge(&mut self, other: &Self) {
+                let Self { $($field),+ } = other;
+                $(Merge::merge(&mut self.$field, $field);)+
+            }
+        })+
+    };
+}
+
+merge_fields! {
+    Connections { asked, started, opened, failed, lost, reconnects }
+    Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end }
+    Handshakes { full, resumed }
+    Identity { lost, duplicate, reordered, corrupted }
+    OpenLoopTimes { response, lag, own_share, true_delay }
+    PhaseTimes { connect, tls_full, tls_resumed, handshake, first_reply, life, close }
+    Pushed { deliveries, notices, payload_bytes, whole }
+    Segments { sent, received, connections_sampled, connections }
+    Sessions { planned, started, completed }
+    StreamLayers { sent, received }
+    Traffic { counts, replies, round_trip_sum, bytes_sent, bytes_received, round_trips, open_loop }
+    Whole { events, replies, deliveries }
+}
+
+impl Merge for Outcome {
+    fn merge(&mut self, other: &Self) {
+        let Self {
+            planned,
+            measured,
+            warm_up,
+            traffic,
+            series,
+            connections,
+            clients_served,
+            times,
+            tls,
+            layers,
+            segments,
+            errors,
+            identity,
+            stalls,
+            replies_each,
+            pushed,
+            last_replies,
+            sessions,
+            window,
+        } = other;
+        self.planned.merge(planned);
+        self.measured.merge(measured);
+        self.warm_up.merge(warm_up);
+        self.traffic.merge(traffic);
+        Merge::merge(&mut self.series, series);
+        self.connections.merge(connections);
+        self.clients_served.merge(clients_served);
+        self.times.merge(times);
+        Merge::merge(&mut self.tls, tls);
+        self.layers.merge(layers);
+        self.segments.merge(segments);
+        Merge::merge(&mut self.errors, errors);
+        self.identity.merge(identity);
+        self.stalls.merge(stalls);
+        Merge::merge(&mut self.replies_each, replies_each);
+        self.pushed.merge(pushed);
+        self.last_replies.merge(last_replies);
+        self.sessions.merge(sessions);
+        self.window = match (self.window, *window) {
+            (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
+impl Merge for Split {
+    fn merge(&mut self, other: &Self) {
+        let Self {
+            payload_bytes,
+            encoding_bytes,
+            framing_bytes,
+            tls_bytes,
+            tcp_ip_estimated_bytes,
+        } = other;
+        self.payload_bytes.merge(payload_bytes);
+        self.encoding_bytes = self.encoding_bytes.wrapping_add(*encoding_bytes);
+        self.framing_bytes.merge(framing_bytes);
+        self.tls_bytes.merge(tls_bytes);
+        self.tcp_ip_estimated_bytes.merge(tcp_ip_estimated_bytes);
+    }
+}
+
+impl Merge for Stalls {
+    fn merge(&mut self, other: &Self) {
+        let Self { count, longest_ns, total_ns, affected, first } = other;
+        self.count.merge(count);
+        self.longest_ns = self.longest_ns.max(*longest_ns);
+        self.total_ns.merge(total_ns);
+        self.affected.merge(affected);
+        self.first.extend(first);
+        self.first.sort_unstable();
+        self.first.truncate(Self::KEPT_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stall;
+
+    #[test]
+    fn stalls_of_all_workers_stand_in_the_order_of_time_from_the_window_on() {
+        let stall = |from: u64, until: u64| Stall {
+            at_ns: from,
+            duration_ns: until - from,
+            affected: until - from,
+        };
+        let of = |first: Vec<Stall>| Outcome {
+            stalls: Stalls {
+                count: first.len() as u64,
+                longest_ns: 30,
+                total_ns: 40,
+                affected: 40,
+                first,
+            },
+            window: Some((Instant(100), Instant(1000))),
+            ..Outcome::default()
+        };
+        let workers = [of(vec![stall(90, 110), stall(400, 430)]), of(vec![stall(200, 210)])];
+        let all = Block::of(&Outcome::merged(&workers)).stalls;
+        let firsts: Vec<(u64, u64)> =
+            all.first.iter().map(|stall| (stall.at_ns, stall.duration_ns)).collect();
+        assert_eq!(firsts, [(0, 20), (100, 10), (300, 30)]);
+        assert_eq!((all.count, all.longest_ns, all.total_ns, all.affected), (3, 30, 80, 80));
+
+        let many = [of(vec![stall(100, 101); 70]), of(vec![stall(100, 101); 70])];
+        assert_eq!(Outcome::merged(&many).stalls.first.len(), Stalls::KEPT_MAX);
+    }
+
+    #[test]
+    fn fairness_needs_two_connections_and_its_median_is_one_of_them() {
+        let found = |replies: &[u64]| {
+            let mut outcome = Outcome::default();
+            replies.iter().for_each(|count| *outcome.replies_each.entry(*count).or_default() += 1);
+            outcome.fairness().map(|found| (found.replies_min, found.replies_median))
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[5]), None);
+        assert_eq!(found(&[5, 5]), Some((5, 5)));
+        assert_eq!(found(&[9, 1]), Some((1, 1)));
+        assert_eq!(found(&[9, 1, 7]), Some((1, 7)));
+        assert_eq!(found(&[9, 9, 1, 9]), Some((1, 9)));
+    }
+
+    #[test]
+    fn handshakes_are_added_up_and_the_parameters_are_those_of_most_full_ones() {
+        let of = |suite: &str, group: Option<&str>, full, resumed| Outcome {
+            tls: [(
+                TlsParameters {
+                    version: "1.3".to_owned(),
+                    suite: suite.to_owned(),
+                    group: group.map(str::to_owned),
+                    alpn: Some("http/1.1".to_owned()),
+                },
+                Handshakes { full, resumed },
+            )]
+            .into(),
+            ..Outcome::default()
+        };
+        let seen = |workers: &[Outcome]| {
+            let TlsSeen { suite, group, full, resumed, .. } =
+                Outcome::merged(workers).tls_seen()?;
+            Some((suite, group.is_some(), full, resumed))
+        };
+        let (aes, chacha) = ("TLS13_AES_128_GCM_SHA256", "TLS13_CHACHA20_POLY1305_SHA256");
+        let group = Some("X25519MLKEM768");
+        let same = [of(aes, group, 1, 7), of(aes, group, 1, 7)];
+        assert_eq!(seen(&same), Some((aes.to_owned(), true, 2, 14)));
+        let different = [of(aes, group, 1, 7), of(chacha, group, 2, 0)];
+        assert_eq!(seen(&different), Some((chacha.to_owned(), true, 3, 7)));
+        // The only full handshake was before the window, and TLS 1.2 resumes without a group.
+        let before = [of(aes, None, 0, 9), of(aes, group, 0, 0)];
+        assert_eq!(seen(&before), Some((aes.to_owned(), true, 0, 9)));
+        assert_eq!(seen(&[]), None);
+    }
+}

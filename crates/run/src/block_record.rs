@@ -1,0 +1,344 @@
+//! The block of the record: results merged over all workers, and what was read of the block from outside.
+
+use crate::block::{Measured, Reading, Task};
+use crate::plan::Peer;
+use engine::Address;
+use load::{Arrival, Lifetime};
+use probe::CpuTimes;
+use record::{
+    Block, Connections, ContextSwitches, Cpu, Little, Missing, Phases, Segments, Split,
+    StreamLayers, Summary, Traffic, Wire,
+};
+use spec::Carries;
+use stats::{ClosedLoop, Histogram, per_message};
+use std::num::NonZeroU32;
+use units::{Instant, Nanos};
+
+/// The place of a block in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) workload: usize,
+    pub(crate) round: usize,
+}
+
+/// The record of a block. `resolve` is the time that the name took to be resolved, once for all blocks.
+pub(crate) fn block(
+    place: Place,
+    task: &Task<'_>,
+    measured: &Measured,
+    resolve: Option<Nanos>,
+) -> Block {
+    let outcome = &measured.outcome;
+    let measured_time = outcome.measured_time();
+    let samples = measured.samples.as_ref();
+    let block = Block::of(outcome);
+    let workload = &task.measurement.workload;
+    let connections = match workload.lifetime {
+        Lifetime::Long => {
+            Connections { asked: workload.connections.get().into(), ..block.connections }
+        }
+        Lifetime::RoundTrips(_) => block.connections,
+    };
+    Block {
+        workload: place.workload,
+        round: place.round,
+        started_at_ns: measured.started.0,
+        connections,
+        phases: Phases { resolve: resolve.and_then(once), ..block.phases },
+        pushed: block
+            .pushed
+            .filter(|_| task.measurement.peer.scheme().facts().carries == Carries::Events),
+        cpu: cpu(task, measured),
+        wire: wire(task, outcome.layers, outcome.segments, block.wire),
+        context_switches: context_switches(measured),
+        little: little(task, measured, connections),
+        samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
+        interface: samples.and_then(|samples| samples.interface.clone()),
+        memory: samples.and_then(|samples| samples.memory).or(measured.memory),
+        sampling_cpu_fraction: samples
+            .filter(|_| measured_time > Nanos::ZERO)
+            .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
+        ..block
+    }
+}
+
+/// The summary of a time that occurred once.
+fn once(time: Nanos) -> Option<Summary> {
+    let mut times = Histogram::new();
+    times.record(time);
+    Summary::of(&times)
+}
+
+/// CPU time between the boundaries of the measurement, or the reason why it could not be read.
+pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
+    let mut cpu = Cpu::default();
+    let Some((before, after)) = measured.before.as_ref().zip(measured.after.as_ref()) else {
+        missing(&mut cpu.missing, &CPU_FIELDS, "the measurement did not reach its end");
+        return cpu;
+    };
+    let replies = measured.outcome.traffic.replies;
+    let time = after.cpu.at.since(before.cpu.at);
+    let micros_per_message =
+        |used: Nanos| per_message(used.0, replies).map(|nanos_per_message| nanos_per_message / 1e3);
+    let cores = |used: Nanos| (time > Nanos::ZERO).then(|| used.as_secs_f64() / time.as_secs_f64());
+    let generator = Nanos(after.cpu.generator.0 - before.cpu.generator.0);
+    cpu.generator_us_per_message = micros_per_message(generator);
+    cpu.generator_cores_used = cores(generator);
+    if replies == 0 {
+        missing(&mut cpu.missing, &CPU_FIELDS[..2], "no reply arrived");
+    }
+    match after.cpu.server.zip(before.cpu.server) {
+        Some((after, before)) => {
+            let server = Nanos(after.0.saturating_sub(before.0));
+            cpu.server_us_per_message = micros_per_message(server);
+            cpu.server_cores_used = cores(server);
+        }
+        None => {
+            let reason = match task.measurement.peer {
+                Peer::Given(_) => "the server is not ours to look into",
+                Peer::Embedded(_) | Peer::Subject(_) => "the server's process has ended",
+            };
+            missing(&mut cpu.missing, &CPU_FIELDS[1..3], reason);
+        }
+    }
+    let system = |reading: &Reading| reading.system.clone();
+    let machine = system(after)
+        .zip(system(before))
+        .map(|(after, before)| after.since(&before).machine)
+        .filter(|machine| machine.total() > Nanos::ZERO);
+    cpu.machine_idle_fraction = machine.and_then(CpuTimes::idle_fraction);
+    cpu.others_cores_used = machine.and_then(|machine| others(&cpu, machine, time));
+    if machine.is_none() {
+        missing(
+            &mut cpu.missing,
+            &CPU_FIELDS[3..],
+            "the kernel's counters did not move, or are not there",
+        );
+    } else if cpu.others_cores_used.is_none() {
+        missing(&mut cpu.missing, &CPU_FIELDS[4..], "what the server used is not known");
+    }
+    cpu.busiest_worker_fraction = measured.busiest_worker;
+    cpu
+}
+
+/// How many cores were busy beside generator and server, which must be known.
+fn others(cpu: &Cpu, machine: CpuTimes, time: Nanos) -> Option<f64> {
+    let known = cpu.generator_cores_used? + cpu.server_cores_used?;
+    let busy = Nanos(machine.total().0 - machine.idle.0 - machine.iowait.0 - machine.steal.0);
+    // The kernel counts the machine in steps of 10 ms, and processes exactly.
+    Some((busy.as_secs_f64() / time.as_secs_f64() - known).max(0.0))
+}
+
+const CPU_FIELDS: [&str; 5] = [
+    "generator_us_per_message",
+    "server_us_per_message",
+    "server_cores_used",
+    "machine_idle_fraction",
+    "others_cores_used",
+];
+
+pub(crate) fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
+    for field in fields {
+        reasons.insert((*field).to_owned(), reason.to_owned());
+    }
+}
+
+/// Adds to the bytes of the stream what TCP and IP add to it, and how far compression made it shorter.
+fn wire(task: &Task<'_>, layers: StreamLayers, segments: Option<Segments>, wire: Wire) -> Wire {
+    let mut missing = Missing::new();
+    let tcp_ip = tcp_ip(&task.target.address, segments)
+        .map_err(|reason| missing.insert("tcp_ip_estimated_bytes".to_owned(), reason.to_owned()))
+        .ok();
+    let compresses = task.measurement.speech.deflate.is_some();
+    let with = |split, tcp_ip_estimated_bytes| Some(Split { tcp_ip_estimated_bytes, ..split });
+    Wire {
+        sent: with(layers.sent, tcp_ip.map(|(sent, _)| sent)),
+        received: with(layers.received, tcp_ip.map(|(_, received)| received)),
+        compression_ratio: if compresses { compression_ratio(layers) } else { None },
+        missing,
+        ..wire
+    }
+}
+
+/// The length of payloads by that of what became of them, both directions together; `None` if there were none.
+fn compression_ratio(StreamLayers { sent, received }: StreamLayers) -> Option<f64> {
+    let payload = sent.payload_bytes + received.payload_bytes;
+    let encoded = [sent, received]
+        .map(|split| split.payload_bytes.saturating_add_signed(split.encoding_bytes))
+        .into_iter()
+        .sum();
+    per_message(payload, encoded).filter(|_| payload > 0)
+}
+
+/// The bytes that TCP and IP add to the stream, sent and received, from the number of segments.
+///
+/// # Errors
+///
+/// The reason why they are not known.
+fn tcp_ip(to: &Address, segments: Option<Segments>) -> Result<(u64, u64), &'static str> {
+    let header = match to {
+        Address::Tcp(to) if to.is_ipv4() => IPV4_HEADER + TCP_HEADER,
+        Address::Tcp(_) => IPV6_HEADER + TCP_HEADER,
+        Address::Unix(_) => return Err("a Unix socket has neither"),
+    };
+    let segments = segments.ok_or("no connection said how many segments it took")?;
+    Ok((segments.sent.saturating_mul(header), segments.received.saturating_mul(header)))
+}
+
+/// Without options (RFC 791, section 3.1).
+const IPV4_HEADER: u64 = 20;
+/// Without extensions (RFC 8200, section 3).
+const IPV6_HEADER: u64 = 40;
+/// With the option that every segment of Linux has, timestamps and two bytes of padding (RFC 9293, section 3.1; RFC
+/// 7323, section 3.2).
+const TCP_HEADER: u64 = 20 + 12;
+
+pub(crate) fn context_switches(measured: &Measured) -> ContextSwitches {
+    let mut switches = ContextSwitches::default();
+    let between = |of: fn(&Reading) -> Option<probe::Switches>| {
+        let (before, after) = (measured.before.as_ref()?, measured.after.as_ref()?);
+        Some(of(after)?.since(of(before)?))
+    };
+    if let Some(generator) = between(|reading| reading.generator) {
+        switches.generator_voluntary = Some(generator.voluntary);
+        switches.generator_involuntary = Some(generator.involuntary);
+    } else {
+        missing(&mut switches.missing, &["generator_voluntary", "generator_involuntary"], NOT_READ);
+    }
+    if let Some(server) = between(|reading| reading.server) {
+        switches.server_voluntary = Some(server.voluntary);
+        switches.server_involuntary = Some(server.involuntary);
+    } else {
+        missing(&mut switches.missing, &["server_voluntary", "server_involuntary"], NOT_READ);
+    }
+    switches
+}
+
+const NOT_READ: &str = "could not be read at both ends of the measurement";
+
+/// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close;
+/// where bots think, a round trip is followed by the time they think. It does not hold where a place was empty for a
+/// time that nobody measured: while a connection was opened again.
+fn little(task: &Task<'_>, measured: &Measured, connections: Connections) -> Little {
+    let (workload, outcome) = (&task.measurement.workload, &measured.outcome);
+    let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
+    if connections.failed + connections.lost > 0 {
+        return not_checked("connections failed or were lost");
+    }
+    if connections.reconnects > 0 {
+        return not_checked("connections were opened again in the middle of the block");
+    }
+    let connections = u64::from(workload.connections.get());
+    // A bot is either in flight or thinking.
+    let (in_flight, in_flight_max, think) = match workload.arrival {
+        Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max, Nanos::ZERO),
+        Arrival::Think { think } => (NonZeroU32::MIN, None, think),
+        Arrival::Open { .. } | Arrival::Sessions { .. } => {
+            return not_checked("an open loop has no fixed number in flight");
+        }
+    };
+    let closed = match workload.lifetime {
+        Lifetime::Long => {
+            let all = connections * u64::from(in_flight.get());
+            let Traffic { replies, round_trip_sum, .. } = outcome.traffic;
+            let round_trip = per_message(round_trip_sum.0, replies).unwrap_or(0.0);
+            ClosedLoop {
+                in_flight: in_flight_max.map_or(all, |max| all.min(max.get().into())),
+                replies,
+                measured: outcome.measured_time(),
+                round_trip_mean_ns: round_trip + think.as_secs_f64() * 1e9,
+            }
+        }
+        Lifetime::RoundTrips(_) => ClosedLoop {
+            in_flight: connections,
+            replies: outcome.clients_served,
+            measured: outcome.measured_time(),
+            round_trip_mean_ns: mean(&outcome.times.life) + mean(&outcome.times.close),
+        },
+    };
+    little_of(closed)
+}
+
+fn mean(times: &Histogram) -> f64 {
+    times.mean_ns().unwrap_or(0.0)
+}
+
+/// The law as the record has it.
+pub(crate) fn little_of(closed: ClosedLoop) -> Little {
+    match stats::little(closed) {
+        stats::Little::Checked { expected_in_flight, measured_in_flight, deviation, holds } => {
+            Little::Checked {
+                expected_in_flight,
+                measured_in_flight,
+                deviation_fraction: deviation,
+                holds,
+            }
+        }
+        stats::Little::NotChecked { reason } => Little::NotChecked { reason: reason.to_string() },
+    }
+}
+
+/// A block that could not be run.
+pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
+    let Place { workload, round } = place;
+    let empty = Block::empty(workload, round, started.0, "the block did not run");
+    Block { failed: Some(reason), ..empty }
+}
+
+/// A block that failed while it ran: what was counted until then is kept, and nothing is made of its times.
+pub(crate) fn failed_midway(block: Block, reason: String) -> Block {
+    let place = Place { workload: block.workload, round: block.round };
+    Block {
+        measured_ns: block.measured_ns,
+        counts: block.counts,
+        connections: block.connections,
+        errors: block.errors,
+        little: Little::NotChecked { reason: "the block failed".to_owned() },
+        ..failed(place, Instant(block.started_at_ns), reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_all_segments_are_those_of_their_family() {
+        let of_two = Segments { sent: 20, received: 40, connections_sampled: 2, connections: 2 };
+        let tcp_ip = |to: &str, segments| tcp_ip(&Address::Tcp(to.parse().unwrap()), segments);
+        assert_eq!(tcp_ip("127.0.0.1:80", Some(of_two)), Ok((2 * 10 * 52, 2 * 20 * 52)));
+        assert_eq!(tcp_ip("[::1]:80", Some(of_two)), Ok((2 * 10 * 72, 2 * 20 * 72)));
+        assert_eq!(tcp_ip("[::1]:80", None), Err("no connection said how many segments it took"));
+        let unix = super::tcp_ip(&Address::Unix("/run/a.sock".into()), Some(of_two));
+        assert_eq!(unix, Err("a Unix socket has neither"));
+    }
+
+    #[test]
+    fn the_compression_is_that_of_both_directions() {
+        let split = |payload_bytes, encoding_bytes| Split {
+            payload_bytes,
+            encoding_bytes,
+            framing_bytes: 6,
+            tls_bytes: 22,
+            tcp_ip_estimated_bytes: None,
+        };
+        let ratio = |sent, received| compression_ratio(StreamLayers { sent, received });
+        assert_eq!(ratio(split(1000, -750), split(1000, -250)), Some(2.0));
+        assert_eq!(ratio(split(64, 5), split(0, 0)), Some(64.0 / 69.0));
+        assert_eq!(ratio(split(0, 1), split(0, 0)), None);
+    }
+
+    #[test]
+    fn others_are_what_the_machine_did_besides_us_and_never_less_than_nothing() {
+        let second = Nanos::from_secs(1);
+        let machine = CpuTimes { user: Nanos(1_500_000_000), idle: second, ..CpuTimes::default() };
+        let cpu = |server: Option<f64>| Cpu {
+            generator_cores_used: Some(0.75),
+            server_cores_used: server,
+            ..Cpu::default()
+        };
+        assert_eq!(others(&cpu(Some(0.5)), machine, second), Some(0.25));
+        assert_eq!(others(&cpu(Some(1.0)), machine, second), Some(0.0), "readings differ a little");
+        assert_eq!(others(&cpu(None), machine, second), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! The sum of the intervals of a block: its traffic, and its series of seconds.
+
+use drive::{Interval, Phase};
+use record::{Merge, Second, Traffic};
+use std::collections::VecDeque;
+use units::{Instant, Nanos};
+
+/// Adds the intervals of all workers up.
+#[derive(Default)]
+pub(crate) struct Intervals {
+    /// Replies of the drain are in its distributions, and in none of its rates.
+    traffic: Traffic,
+    measured_from: Option<Instant>,
+    /// The last seconds, for which a worker may still hand intervals over.
+    open: VecDeque<OpenSecond>,
+    series: Vec<Second>,
+}
+
+/// A second of the series that is not complete.
+struct OpenSecond {
+    at: Nanos,
+    duration: Nanos,
+    traffic: Traffic,
+}
+
+impl Intervals {
+    /// Adds what a worker handed over; the rates of the drain are forgotten in it.
+    pub(crate) fn add(&mut self, interval: &mut Interval) {
+        match interval.phase {
+            Phase::Measure => {
+                let from = *self.measured_from.get_or_insert(interval.start);
+                self.add_to_series(interval, interval.start.since(from));
+            }
+            Phase::Drain => interval.traffic.forget_rates(),
+            Phase::Connect | Phase::AwaitStart | Phase::WarmUp | Phase::Close | Phase::Done => {
+                return;
+            }
+        }
+        self.traffic.merge(&interval.traffic);
+    }
+
+    /// The start of the first interval that was measured.
+    pub(crate) fn measured_from(&self) -> Option<Instant> {
+        self.measured_from
+    }
+
+    /// The traffic of the block, and its seconds.
+    pub(crate) fn finish(mut self) -> (Traffic, Vec<Second>) {
+        while let Some(second) = self.open.pop_front() {
+            self.series.push(second.finish());
+        }
+        (self.traffic, self.series)
+    }
+
+    fn add_to_series(&mut self, interval: &Interval, at: Nanos) {
+        let begin = Nanos(at.0 / SECOND.0 * SECOND.0);
+        if !self.open.iter().any(|second| second.at == begin) {
+            let (duration, traffic) = (Nanos::ZERO, Traffic::default());
+            self.open.push_back(OpenSecond { at: begin, duration, traffic });
+            if self.open.len() > SECONDS_OPEN {
+                self.series.extend(self.open.pop_front().map(OpenSecond::finish));
+            }
+        }
+        let Some(second) = self.open.iter_mut().find(|second| second.at == begin) else { return };
+        let end = at + interval.end.since(interval.start);
+        second.duration = second.duration.max(Nanos(end.0 - begin.0));
+        second.traffic.merge(&interval.traffic);
+    }
+}
+
+impl OpenSecond {
+    fn finish(self) -> Second {
+        Second::of(self.at, self.duration, &self.traffic)
+    }
+}
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// The number of seconds that are open at once; workers are never that far apart.
+const SECONDS_OPEN: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::Arrival;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn replies_of_the_drain_are_in_the_distribution_and_in_no_rate() {
+        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
+        let mut intervals = Intervals::default();
+        for (phase, ms) in [(Phase::WarmUp, 5), (Phase::Measure, 1), (Phase::Drain, 900)] {
+            let mut interval = Interval { phase, ..Interval::new(&arrival) };
+            interval.traffic.replies = 1;
+            interval.traffic.round_trips.record(Nanos::from_millis(ms));
+            intervals.add(&mut interval);
+        }
+        let (traffic, series) = intervals.finish();
+        assert_eq!((traffic.round_trips.count(), traffic.replies, series.len()), (2, 1, 1));
+        let longest = traffic.round_trips.max().unwrap();
+        assert!(longest >= Nanos::from_millis(899), "the slowest come last: {longest}");
+    }
+}
