@@ -208,7 +208,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("firebase.xml");
         std::fs::write(&file, Definition::firebase().to_xml()).unwrap();
-        let game = Game { lobby: None, first_player: None, event_delay: None, codec: Some(file) };
+        let codec = Some(file);
+        let game =
+            Game { lobby: None, first_player: None, event_delay: None, codec, last_replies: false };
         let json = Some(&br#"{"classId":7,"id":5}"#[..]);
         let packed = game.packet(Protocol::Styx.plain(), json).unwrap().unwrap();
         assert_eq!((packed.payload(), packed.is_text()), (&[7, 0, 0, 0, 5][..], false));
