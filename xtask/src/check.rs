@@ -1,12 +1,13 @@
 //! `cargo xtask check`: the one gate.
 //!
-//! The steps run one after another and the first failure ends it, with the command that repeats it. Steps are told
-//! on the standard error stream; what the tools print, the test results above all, goes where it always goes.
+//! What it needs of the machine is known before its first step. The steps run one after another, and third parties are
+//! fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps are
+//! told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
-use crate::packages::{self, Need};
-use crate::{front_end, mutants, shell, third_party, tidy};
-use anyhow::{Result, bail};
+use crate::{front_end, mutants, needs, shell, third_party, tidy};
+use anyhow::{Result, anyhow, bail};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Everything that must hold before a change is done
@@ -19,8 +20,10 @@ pub(crate) struct CheckArgs {
 
 /// Runs every step in order.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
-    let mut gate = Gate { done: Vec::new() };
+    let mut gate = Gate::default();
+    gate.step("needs", "cargo xtask check", || needs::ensure(arguments.fast))?;
     gate.command("format", &mut shell::cargo("fmt --all --check"))?;
+    gate.command("fuzz format", &mut shell::cargo("fmt --check --manifest-path fuzz/Cargo.toml"))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
     gate.command(
         "clippy",
@@ -28,40 +31,33 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     )?;
     let mut doc = shell::cargo("doc --locked --workspace --no-deps");
     gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+    gate.command("compile", &mut shell::cargo("test --locked --workspace --no-run"))?;
+    let mut tests = shell::cargo("test --locked --workspace");
     if arguments.fast {
-        gate.command("tests", &mut shell::cargo("test --locked --workspace --all-targets"))?;
+        gate.tests(&mut tests)?;
         return gate.close();
     }
+    let third_parties = thread::spawn(third_party::install_built);
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
-    let [clients, subjects] =
-        gate.step("third parties", "cargo xtask third-party", third_party::install_all)?;
-    let mut tests = shell::cargo("test --locked --workspace --all-targets");
-    tests.env(third_party::VARIABLE, clients).env(third_party::SUBJECTS_VARIABLE, subjects);
-    gate.command("tests", &mut tests)?;
-    gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
-    gate.command("documentation tests", &mut shell::cargo("test --locked --workspace --doc"))?;
+    // Into the one target folder: what both depend on is built already.
+    let mut fuzz =
+        shell::cargo("check --locked --manifest-path fuzz/Cargo.toml --all-targets --target-dir");
+    gate.command("fuzz compiles", fuzz.arg(shell::target()))?;
     gate.command("release build", &mut shell::cargo("build --locked --release"))?;
-    // libFuzzer is C++.
-    packages::ensure(&[Need { probe: "c++", package: "g++" }])?;
-    for apart in ["fuzz", "bench/peers"] {
-        gate.command(&format!("{apart} compiles"), &mut check_apart(apart))?;
-        let mut format = shell::cargo("fmt --all --check --manifest-path");
-        gate.command(&format!("{apart} format"), format.arg(format!("{apart}/Cargo.toml")))?;
-    }
+    let [clients, subjects] = gate.step("third parties", "cargo xtask third-party", || {
+        third_parties.join().map_err(|_| anyhow!("the thread that installs them panicked"))?
+    })?;
+    tests.env(third_party::VARIABLE, clients).env(third_party::SUBJECTS_VARIABLE, subjects);
+    gate.tests(&mut tests)?;
+    gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.close()
 }
 
-/// `cargo check` of a workspace of its own, built below the one target folder.
-fn check_apart(folder: &str) -> Command {
-    let mut command = shell::cargo("check --locked --all-targets");
-    command.arg("--manifest-path").arg(format!("{folder}/Cargo.toml"));
-    command.arg("--target-dir").arg(shell::target().join(folder));
-    command
-}
-
 /// The steps that have passed, and how long each took.
+#[derive(Default)]
 struct Gate {
     done: Vec<(String, Duration)>,
+    tally: Tally,
 }
 
 impl Gate {
@@ -69,6 +65,16 @@ impl Gate {
     fn command(&mut self, name: &str, command: &mut Command) -> Result<()> {
         let repeat = shell::shown(command);
         self.step(name, &repeat, || shell::run(command))
+    }
+
+    /// The step that runs tests, and counts them.
+    fn tests(&mut self, command: &mut Command) -> Result<()> {
+        let mut tally = Tally::default();
+        let repeat = shell::shown(command);
+        let run = || shell::run_reading(command, |line| tally.read(line));
+        let outcome = self.step("tests", &repeat, run);
+        self.tally = tally;
+        outcome
     }
 
     /// A step that `repeat` would run again.
@@ -91,7 +97,7 @@ impl Gate {
         }
     }
 
-    /// The closing words.
+    /// The closing lines: how long each step took, and how many tests ran, alone on the last line.
     fn close(self) -> Result<()> {
         let mut total = Duration::ZERO;
         println!("\ncheck passed:");
@@ -100,7 +106,35 @@ impl Gate {
             total += *took;
         }
         println!("  {:<24} {:>7.1} s", format!("{} steps", self.done.len()), total.as_secs_f64());
+        let Tally { passed, failed, last } = self.tally;
+        println!("\n{last}\n{passed} passed, {failed} failed");
         Ok(())
+    }
+}
+
+/// The tests that have run, as the test programs say at their ends.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    /// The line of the last program that had any.
+    last: String,
+}
+
+impl Tally {
+    /// Reads a line like `test result: ok. 12 passed; 0 failed; 0 ignored; …`; any other counts nothing.
+    fn read(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else { return };
+        let count = |what: &str| {
+            let (before, _) = result.split_once(what)?;
+            before.split_whitespace().last()?.parse::<u64>().ok()
+        };
+        let (passed, failed) = (count(" passed").unwrap_or(0), count(" failed").unwrap_or(0));
+        self.passed += passed;
+        self.failed += failed;
+        if passed + failed > 0 {
+            line.clone_into(&mut self.last);
+        }
     }
 }
 
@@ -110,10 +144,20 @@ mod tests {
 
     #[test]
     fn a_failing_step_names_the_command_that_repeats_it() {
-        let mut gate = Gate { done: Vec::new() };
+        let mut gate = Gate::default();
         gate.command("first", &mut shell::command("true")).unwrap();
         let error = gate.command("second", shell::command("false").env("NAME", "a b")).unwrap_err();
         assert_eq!(error.to_string(), "check failed at `second`; repeat with: NAME='a b' false");
         assert_eq!(gate.done.len(), 1);
+    }
+
+    #[test]
+    fn tests_are_counted_from_what_their_programs_say() {
+        let mut gate = Gate::default();
+        let printed = "test a ... ok\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured\n\
+            test result: FAILED. 3 passed; 2 failed; 0 ignored\n\ntest result: ok. 0 passed; 0 failed";
+        gate.tests(shell::command("printf").arg(printed)).unwrap();
+        let last = "test result: FAILED. 3 passed; 2 failed; 0 ignored".to_owned();
+        assert_eq!(gate.tally, Tally { passed: 15, failed: 2, last });
     }
 }

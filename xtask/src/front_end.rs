@@ -7,10 +7,7 @@ use std::fs;
 
 /// Checks the types of `crates/report/web` in a copy below the target folder.
 pub(crate) fn check() -> Result<()> {
-    packages::ensure(&[
-        Need { probe: "node", package: "nodejs" },
-        Need { probe: "npm", package: "npm" },
-    ])?;
+    packages::ensure(&[Need::debian("node", "nodejs"), Need::debian("npm", "npm")])?;
     let source = shell::root().join("crates/report/web");
     let folder = shell::target().join("report-web");
     fs::create_dir_all(&folder)?;

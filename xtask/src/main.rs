@@ -15,6 +15,7 @@ mod files;
 mod front_end;
 mod fuzz;
 mod mutants;
+mod needs;
 mod packages;
 mod shell;
 mod third_party;

@@ -1,50 +1,113 @@
-//! What a new machine lacks: Debian packages, installed only when something is missing.
+//! Programs, files and Debian packages that a machine lacks: found all at once, installed by root, named to others.
 
 use crate::shell;
 use anyhow::{Result, bail};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Something that a task needs from the machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Need {
-    /// A program to be found on the path, or the path of a file.
-    pub(crate) probe: &'static str,
-    /// The Debian package that brings it.
-    pub(crate) package: &'static str,
+    /// A program to be found on the path, the path of a file, or a module of Python.
+    pub(crate) probe: Probe,
+    pub(crate) from: From,
 }
 
-/// Installs the packages of all `needs` that are not met; asks nothing and does nothing when all are.
+/// The sign that something is there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Probe {
+    File(String),
+    /// A Debian package that no program or file tells of.
+    Package(String),
+    Program(String),
+    PythonModule(&'static str),
+}
+
+/// The source of what is missing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum From {
+    Debian(String),
+    /// Whoever calls installs it, in this way.
+    Elsewhere(&'static str),
+}
+
+impl Need {
+    /// A program, or a file if there is a `/` in it, and the Debian package that brings it.
+    pub(crate) fn debian(probe: &str, package: &str) -> Self {
+        let probe = match probe.contains('/') {
+            true => Probe::File(probe.to_owned()),
+            false => Probe::Program(probe.to_owned()),
+        };
+        Self { probe, from: From::Debian(package.to_owned()) }
+    }
+}
+
+/// Sees that all `needs` are met: root installs what is missing, anybody else is told all of it at once, with the one
+/// command to give to root. Does nothing if all are met.
+///
+/// # Errors
+///
+/// Something is missing that cannot be installed here.
 pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
-    let missing: Vec<&str> =
-        needs.iter().filter(|need| !is_there(need.probe)).map(|need| need.package).collect();
-    if missing.is_empty() { Ok(()) } else { install(&missing) }
-}
-
-/// Installs packages, which takes root.
-pub(crate) fn install(packages: &[&str]) -> Result<()> {
-    let mut install = apt_get("install");
-    install.args(["-y", "--no-install-recommends"]).args(packages);
-    if !am_root()? {
-        bail!("missing: {}; as root: {}", packages.join(", "), shell::shown(&install));
+    let missing: Vec<&Need> = needs.iter().filter(|need| !is_there(&need.probe)).collect();
+    if missing.is_empty() {
+        return Ok(());
     }
-    eprintln!("installing {}", packages.join(", "));
-    update()?;
-    shell::output(&mut install).map(drop)
-}
-
-/// Fetches the lists of packages, once in the life of this process.
-fn update() -> Result<()> {
-    static UPDATED: OnceLock<()> = OnceLock::new();
-    if UPDATED.get().is_none() {
-        shell::output(&mut apt_get("update"))?;
-        UPDATED.get_or_init(|| ());
+    let words = Words::of(&missing);
+    if words.packages.is_empty() || !words.elsewhere.is_empty() || !am_root()? {
+        bail!("{}", words.text());
     }
-    Ok(())
+    eprintln!("installing {}", words.packages.iter().cloned().collect::<Vec<_>>().join(", "));
+    shell::output(&mut apt_get(&["update"]))?;
+    shell::output(&mut apt_get(&install(&words.packages))).map(drop)
 }
 
-fn apt_get(task: &str) -> std::process::Command {
+/// The message about what is missing.
+struct Words<'a> {
+    names: BTreeSet<&'a str>,
+    packages: BTreeSet<String>,
+    elsewhere: BTreeSet<&'static str>,
+}
+
+impl<'a> Words<'a> {
+    fn of(missing: &[&'a Need]) -> Self {
+        let mut words =
+            Self { names: BTreeSet::new(), packages: BTreeSet::new(), elsewhere: BTreeSet::new() };
+        for need in missing {
+            words.names.insert(match &need.probe {
+                Probe::File(name) | Probe::Package(name) | Probe::Program(name) => name,
+                Probe::PythonModule(name) => name,
+            });
+            match &need.from {
+                From::Debian(package) => drop(words.packages.insert(package.clone())),
+                From::Elsewhere(hint) => drop(words.elsewhere.insert(hint)),
+            }
+        }
+        words
+    }
+
+    fn text(&self) -> String {
+        let names: Vec<&str> = self.names.iter().copied().collect();
+        let mut text = format!("missing: {}", names.join(", "));
+        for hint in &self.elsewhere {
+            text += &format!("\n  {hint}");
+        }
+        if !self.packages.is_empty() {
+            let install = apt_get(&install(&self.packages));
+            text += &format!("\n  as root: apt-get update && {}", shell::shown(&install));
+        }
+        text
+    }
+}
+
+fn install(packages: &BTreeSet<String>) -> Vec<&str> {
+    let options = ["install", "-y", "--no-install-recommends"];
+    options.into_iter().chain(packages.iter().map(String::as_str)).collect()
+}
+
+fn apt_get(words: &[&str]) -> std::process::Command {
     let mut command = shell::command("apt-get");
-    command.env("DEBIAN_FRONTEND", "noninteractive").arg("-q").arg(task);
+    command.env("DEBIAN_FRONTEND", "noninteractive").arg("-q").args(words);
     command
 }
 
@@ -52,15 +115,23 @@ fn am_root() -> Result<bool> {
     Ok(shell::output(shell::command("id").arg("-u"))?.trim() == "0")
 }
 
-fn is_there(probe: &str) -> bool {
-    if probe.contains('/') {
-        return Path::new(probe).exists();
+fn is_there(probe: &Probe) -> bool {
+    match probe {
+        Probe::File(path) => Path::new(path).exists(),
+        Probe::Package(name) => {
+            let mut query = shell::command("dpkg-query");
+            query.args(["--show", "--showformat=${db:Status-Status}", name]);
+            shell::output(&mut query).is_ok_and(|status| status == "installed")
+        }
+        Probe::Program(name) => on_path(name).is_some(),
+        Probe::PythonModule(name) => {
+            shell::works(shell::command("python3").args(["-c", &format!("import {name}")]))
+        }
     }
-    on_path(probe).is_some()
 }
 
-/// Where the path of programs has `program`.
-pub(crate) fn on_path(program: &str) -> Option<std::path::PathBuf> {
+/// The file of `program` in the path of programs.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     // Debian keeps servers where only root looks.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
@@ -72,12 +143,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_not_installed() {
-        ensure(&[
-            Need { probe: "sh", package: "no-such-package" },
-            Need { probe: "/dev/null", package: "none" },
-        ])
-        .unwrap();
+    fn nothing_is_installed_where_nothing_is_missing() {
+        ensure(&[Need::debian("sh", "no-such-package"), Need::debian("/dev/null", "none")])
+            .unwrap();
         assert_eq!(on_path("no-such-program"), None);
+    }
+
+    #[test]
+    fn all_that_is_missing_is_named_at_once_with_one_command() {
+        let needs = [
+            Need::debian("no-such-program", "some-package"),
+            Need::debian("/no/such/file.h", "other-package"),
+            Need::debian("/no/such/file.hpp", "other-package"),
+            Need {
+                probe: Probe::Program("no-such-go".to_owned()),
+                from: From::Elsewhere("go: see go.dev"),
+            },
+        ];
+        let words = Words::of(&needs.iter().collect::<Vec<_>>()).text();
+        assert_eq!(
+            words,
+            "missing: /no/such/file.h, /no/such/file.hpp, no-such-go, no-such-program\n  go: see go.dev\n  \
+             as root: apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
+             --no-install-recommends other-package some-package"
+        );
+        // What root cannot install alone is named to root too, before anything is installed.
+        assert_eq!(ensure(&needs).unwrap_err().to_string(), words);
     }
 }

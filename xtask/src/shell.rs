@@ -1,6 +1,7 @@
 //! Commands of other programs: run, and shown so that a person can repeat them.
 
 use anyhow::{Context as _, Result, bail};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -45,6 +46,24 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs to the end; what it prints goes where ours goes, and each line of its standard output to `read` first.
+pub(crate) fn run_reading(command: &mut Command, mut read: impl FnMut(&str)) -> Result<()> {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start `{}`", shown(command)))?;
+    let printed = child.stdout.take().expect("it is a pipe");
+    for line in BufReader::new(printed).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        read(&line);
+        println!("{line}");
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("`{}` failed: {status}", shown(command));
+    }
+    Ok(())
+}
+
 /// Runs to the end and gives back what it printed; its words only when it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start `{}`", shown(command)))?;
@@ -56,7 +75,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` did not print UTF-8", shown(command)))
 }
 
-/// Whether the program starts and ends well; nothing of it is shown.
+/// True if the program starts and ends well; nothing of it is shown.
 pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())

@@ -18,14 +18,20 @@ pub(crate) const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
 /// The variable that tells the tests, and wirebench, where the subjects are.
 pub(crate) const SUBJECTS_VARIABLE: &str = "WIREBENCH_INSTALLED";
 
-/// Installs all of both.
+/// Builds wirebench and installs all of both.
 ///
 /// Gives back the folders that hold them: what [`VARIABLE`] and [`SUBJECTS_VARIABLE`] are to be.
 pub(crate) fn install_all() -> Result<[PathBuf; 2]> {
-    let clients = install()?;
     shell::run(&mut shell::cargo("build --quiet --locked --package wirebench"))?;
+    install_built()
+}
+
+/// Installs all of both with the `wirebench` that is built already.
+///
+/// Gives back the same folders.
+pub(crate) fn install_built() -> Result<[PathBuf; 2]> {
     let subjects = install_subjects(&shell::target().join("debug/wirebench"), &["--all"])?;
-    Ok([clients, subjects])
+    Ok([install()?, subjects])
 }
 
 /// Has the program `wirebench` install those subjects. That a registry cannot be reached is no failure here: the tests
@@ -35,11 +41,17 @@ pub(crate) fn install_subjects(wirebench: &Path, which: &[&str]) -> Result<PathB
     let mut install = shell::command(wirebench);
     install.args(["subjects", "install", "--packages", "--subjects", "subjects", "--installed"]);
     install.arg(&folder).args(which);
-    let status =
-        install.status().with_context(|| format!("cannot start `{}`", shell::shown(&install)))?;
-    match status.code() {
-        Some(0 | PARTIAL) => Ok(folder),
-        _ => bail!("`{}` failed: {status}", shell::shown(&install)),
+    // Its words come in one piece: it may work beside the compiler, which has words of its own.
+    let output =
+        install.output().with_context(|| format!("cannot start `{}`", shell::shown(&install)))?;
+    let words = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    match output.status.code() {
+        Some(0) => Ok(folder),
+        Some(PARTIAL) => {
+            eprint!("{words}");
+            Ok(folder)
+        }
+        _ => bail!("`{}` failed: {}\n{words}", shell::shown(&install), output.status),
     }
 }
 
@@ -51,10 +63,10 @@ const PARTIAL: i32 = 13;
 /// Gives back the folder that holds them: what [`VARIABLE`] is to be.
 pub(crate) fn install() -> Result<PathBuf> {
     packages::ensure(&[
-        Need { probe: "chromium", package: "chromium" },
-        Need { probe: "node", package: "nodejs" },
-        Need { probe: "npm", package: "npm" },
-        Need { probe: "openssl", package: "openssl" },
+        Need::debian("chromium", "chromium"),
+        Need::debian("node", "nodejs"),
+        Need::debian("npm", "npm"),
+        Need::debian("openssl", "openssl"),
     ])?;
     let folder = shell::target().join("third-party");
     for of_npm in ["browser", "cometd"] {
@@ -109,7 +121,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a folder holds, without what its own tools may have left there.
+/// The entries of a folder, without those that its own tools may have left there.
 fn sorted_entries(folder: &Path) -> Result<Vec<(OsString, PathBuf)>> {
     let mut entries = Vec::new();
     for entry in

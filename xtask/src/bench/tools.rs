@@ -47,11 +47,11 @@ impl Tools {
             tools.k6 = installed.inspect_err(|error| eprintln!("without k6: {error:#}")).ok();
         }
         if rows.contains(&Row::Http) {
-            packages::ensure(&[Need { probe: "wrk", package: "wrk" }])?;
+            packages::ensure(&[Need::debian("wrk", "wrk")])?;
             third_party::install_subjects(&tools.wirebench, &["nginx"])?;
         }
         if rows.contains(&Row::Recording) {
-            packages::ensure(&[Need { probe: "valgrind", package: "valgrind" }])?;
+            packages::ensure(&[Need::debian("valgrind", "valgrind")])?;
             shell::run(&mut shell::cargo(
                 "build --quiet --locked --release --package xtask --example record_messages",
             ))?;
@@ -99,10 +99,10 @@ fn build_wirebench() -> Result<()> {
 
 fn build_floor(folder: &Path) -> Result<()> {
     packages::ensure(&[
-        Need { probe: "cc", package: "gcc" },
-        Need { probe: "make", package: "make" },
-        Need { probe: "/usr/include/stdio.h", package: "libc6-dev" },
-        Need { probe: "/usr/include/liburing.h", package: "liburing-dev" },
+        Need::debian("cc", "gcc"),
+        Need::debian("make", "make"),
+        Need::debian("/usr/include/stdio.h", "libc6-dev"),
+        Need::debian("/usr/include/liburing.h", "liburing-dev"),
     ])?;
     let mut make = shell::command("make");
     make.args(["--silent", "--directory", "bench/floor"]).arg(format!("OUT={}", folder.display()));

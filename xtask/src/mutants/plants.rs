@@ -200,7 +200,7 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
         changes: &[Change {
-            place: "self.cycle.saturating_mul(cycle_len(stripe)).saturating_add(«number»);",
+            place: "self.cycle.saturating_mul(cycle_len(self.stripe)).saturating_add(«number»);",
             bug: "0",
         }],
     },
@@ -292,7 +292,10 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "virtual users that are started together and pace themselves",
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
-        changes: &[Change { place: "Nanos(«random.below(len)» as u64)", bug: "random.below(1)" }],
+        changes: &[Change {
+            place: "(«random.below(shortest)» as u128 * curve.peak(), connection)",
+            bug: "random.below(1)",
+        }],
     },
     Plant {
         name: "one bad step is the knee",

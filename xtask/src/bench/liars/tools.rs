@@ -81,15 +81,12 @@ fn number(words: &str) -> Option<String> {
 }
 
 fn debian(program: &'static str, package: &'static str) -> Result<PathBuf> {
-    packages::ensure(&[Need { probe: program, package }])?;
+    packages::ensure(&[Need::debian(program, package)])?;
     packages::on_path(program).with_context(|| format!("{package} brings no {program}"))
 }
 
 fn npm(name: &str, version: &str) -> Result<PathBuf> {
-    packages::ensure(&[
-        Need { probe: "node", package: "nodejs" },
-        Need { probe: "npm", package: "npm" },
-    ])?;
+    packages::ensure(&[Need::debian("node", "nodejs"), Need::debian("npm", "npm")])?;
     let folder = shell::target().join("bench/node").join(format!("{name}-{version}"));
     let program = folder.join("node_modules/.bin").join(name);
     if !program.exists() {
