@@ -14,7 +14,7 @@ impl Share {
     /// All.
     pub const ALL: Self = Self(MILLION);
 
-    /// So many in a million; `None` if that is more than all.
+    /// A share of `parts` in a million; `None` if that is more than all.
     pub const fn per_million(parts: u32) -> Option<Self> {
         if parts <= MILLION { Some(Self(parts)) } else { None }
     }

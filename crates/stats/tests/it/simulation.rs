@@ -1,4 +1,4 @@
-//! Simulated experiments of known truth: the figures of docs/METHOD.md, section 4, on comparing and interleaving blocks.
+//! Simulated experiments of known truth: the figures of docs/METHOD.md, section 4, on comparing and interleaving.
 //!
 //! Two systems whose blocks vary by 2.66 % from run to run, as measured on a quiet machine. METHOD has the figures of
 //! 3000 trials; here are fewer, so the bounds are wider than its figures. The seed is fixed.

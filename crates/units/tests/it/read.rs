@@ -1,4 +1,4 @@
-//! What people type, and what they are told when it cannot be read.
+//! Quantities as people type them, and the errors for what cannot be read.
 
 use std::fmt::Debug;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What is shown exactly reads back as it was; nothing that is typed brings the parser down.
+//! A quantity that is shown exactly reads back unchanged, and no input makes the parser panic.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -1,4 +1,4 @@
-//! How quantities are shown: short by default, exact on demand.
+//! Quantities as they are shown: short by default, exact on demand.
 
 use std::fmt::Display;
 use units::{Bytes, Count, Nanos, Rate};
