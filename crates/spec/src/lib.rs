@@ -3,14 +3,32 @@
 //! Everything that starts a measurement builds these types, and nothing else describes a workload. They hold no socket,
 //! file, clock or thread; quantities are those of `units`, written as people type them (`250ms`, `64B`, `2000/s`).
 
+mod axis;
 mod endpoint;
+mod experiment;
+pub mod file;
+mod lists;
 mod load;
 mod message;
+mod options;
+mod problem;
+mod published;
 mod rate;
+mod text;
+mod workload;
 
+pub use axis::{Axis, AxisOf, Objective};
 pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, PROTOCOLS, Protocol, Scheme, SchemeError,
 };
+pub use experiment::{Experiment, Layer, LeftOut, Order, View};
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
+pub use options::{Context, Options, Pack, Read, Resumption};
+pub use problem::Problem;
+pub use published::{Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
+pub use workload::{
+    Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,
+    Tls, Trust, Workload,
+};

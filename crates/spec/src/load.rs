@@ -1,9 +1,10 @@
 //! Loads: who sends, when, and for how long.
 
+use crate::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
-use units::{Nanos, Rate};
+use units::Nanos;
 
 /// The rule by which messages are sent, with the connections that carry them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,8 +24,8 @@ pub enum Load {
     Open {
         /// Connections that are held.
         connections: NonZeroU32,
-        /// Messages that are due per unit of time.
-        rate: Rate,
+        /// The rate at which messages are due, over time.
+        rate: Profile,
         /// The distances between them.
         spacing: Spacing,
         /// Messages that may be outstanding (due, neither answered nor given up); those due beyond it stay unsent.
@@ -52,8 +53,8 @@ pub enum Load {
     Sessions {
         /// Sessions that may last at a time; one more does not begin, and its messages are unsent.
         connections: NonZeroU32,
-        /// Sessions that begin per unit of time.
-        rate: Rate,
+        /// The rate at which sessions begin, over time.
+        rate: Profile,
         /// The distances between their beginnings.
         spacing: Spacing,
         /// Messages of each session.

@@ -1,0 +1,173 @@
+//! A whole experiment: workloads, how often each has its turn, and what they are compared with.
+
+use crate::{Axis, Published, Workload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Random};
+
+/// Everything that one run is to measure, with every default resolved: enough to repeat it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// The version of this format; additions do not raise it.
+    pub version: u32,
+    /// The question that it is to answer.
+    #[serde(default)]
+    pub question: String,
+    /// The workloads. Other parts, and the record, point here by index, from 0. Of a sweep: its lines, each at the
+    /// first load.
+    pub workloads: Vec<Workload>,
+    /// Blocks of each workload. In every round each workload runs one block.
+    pub rounds: u32,
+    /// The order of the blocks of a round.
+    pub order: Order,
+    /// The workload (its index) that all others are compared with, unless they name another.
+    #[serde(default)]
+    pub baseline: Option<usize>,
+    /// Workloads that are another one with a layer more.
+    #[serde(default)]
+    pub layers: Vec<Layer>,
+    /// The load that rises; `null`: each workload has its load.
+    #[serde(default)]
+    pub axis: Option<Axis>,
+    /// The origin of all random choices of the experiment: the order of blocks, intervals.
+    pub seed: u64,
+    /// True if addresses that are neither loopback nor private may be loaded.
+    #[serde(default)]
+    pub public_allowed: bool,
+    /// Time in which a subject that compiles while it runs is brought to its speed, at most, before its first block.
+    pub jit_warm_up_max: Nanos,
+    /// Parts of the page besides its table.
+    #[serde(default)]
+    pub show: Vec<View>,
+    /// Figures that others published.
+    #[serde(default)]
+    pub published: Option<Published>,
+    /// Rows that were asked for and are not among the workloads.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// Fields that an older record did not hold; with any of these the experiment cannot be repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+impl Experiment {
+    /// The version of the format that is written.
+    pub const VERSION: u32 = 1;
+
+    /// The usual bound of [`Experiment::jit_warm_up_max`].
+    pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
+
+    /// One workload, measured once.
+    pub fn one(workload: Workload) -> Self {
+        let seed = workload.seed;
+        Self {
+            version: Self::VERSION,
+            workloads: vec![workload],
+            rounds: 1,
+            seed,
+            jit_warm_up_max: Self::JIT_WARM_UP_MAX,
+            ..Self::default()
+        }
+    }
+
+    /// The workload that each block of each round runs: every round has each once.
+    pub fn blocks(&self) -> Vec<Vec<usize>> {
+        let mut random = Random::new(self.seed);
+        (0..self.rounds)
+            .map(|_| {
+                let mut round: Vec<usize> = (0..self.workloads.len()).collect();
+                match self.order {
+                    Order::AsListed => {}
+                    Order::Shuffled => random.shuffle(&mut round),
+                }
+                round
+            })
+            .collect()
+    }
+
+    /// The time that all blocks together take, about, without the start of subjects. Of a sweep: its budget.
+    pub fn block_time(&self) -> Nanos {
+        if let Some(axis) = &self.axis {
+            return axis.budget;
+        }
+        let round = self.workloads.iter().fold(Nanos::ZERO, |sum, one| sum + one.block_time());
+        Nanos(round.0.saturating_mul(self.rounds.into()))
+    }
+}
+
+/// The order in which the blocks of a round run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// That of the workloads: steps, each of which may depend on what the one before it left behind.
+    #[default]
+    AsListed,
+    /// Random and determined by the seed, anew in every round, so that no drift of the machine favours any of them.
+    Shuffled,
+}
+
+/// A workload that is another one with a layer more, so that their difference is what the layer adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// The index of the workload that has the layer.
+    pub workload: usize,
+    /// The index of the one that is the same without it.
+    pub base: usize,
+    /// The layer, e.g. `TLS`.
+    pub name: String,
+}
+
+/// A part of the page besides its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// Wall time and CPU time of a round trip as google-benchmark prints them: mean, median and standard deviation.
+    Benchmark,
+    /// The size of what each subject needs to be shipped.
+    Footprint,
+    /// The lives of short-lived clients: least, mean and most, with their phases apart.
+    Life,
+    /// Memory of the server, by connections.
+    Memory,
+    /// Wall time by messages beside the true round trip.
+    #[serde(alias = "wall-per-message")]
+    WallPerMessage,
+    /// A part that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// A row that is left out, and the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// The name of the subject, or the words of the file that named it.
+    pub name: String,
+    /// The reason: not installed, no such transport, not verified.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_round_has_each_workload_once_in_an_order_that_the_seed_determines() {
+        let experiment = |order, seed| Experiment { order, seed, rounds: 5, ..four() };
+        assert_eq!(experiment(Order::AsListed, 1).blocks(), vec![vec![0, 1, 2, 3]; 5]);
+        let shuffled = experiment(Order::Shuffled, 1).blocks();
+        for round in &shuffled {
+            let mut sorted = round.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+        assert_eq!(shuffled, experiment(Order::Shuffled, 1).blocks());
+        assert_ne!(shuffled, experiment(Order::Shuffled, 2).blocks());
+    }
+
+    fn four() -> Experiment {
+        let one = crate::options::tests::resolved("ws://127.0.0.1:1");
+        Experiment { workloads: vec![one; 4], ..Experiment::default() }
+    }
+}

@@ -1,0 +1,614 @@
+//! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
+
+use super::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
+use crate::{
+    AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
+    Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
+};
+use toml::Spanned;
+use units::{Count, Nanos};
+
+/// Everything that a manifest says of a subject and an experiment needs.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// The schemes that it speaks.
+    pub speaks: Vec<String>,
+    /// True if it answers with another text than the message where that is asked for.
+    pub replies: bool,
+    /// True if it takes messages of text alone.
+    pub text_only: bool,
+    /// The connections that it takes at most.
+    pub connections_max: Option<u64>,
+    /// The reason of these limits.
+    pub why: String,
+    /// The methods of HTTP that it answers; empty: all.
+    pub methods: Vec<String>,
+}
+
+/// The role of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It sends.
+    Client,
+    /// It answers.
+    Server,
+}
+
+/// The subjects that are there.
+pub trait Subjects {
+    /// The subject of a name; inside, the reason why it cannot take part: its manifest is broken.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, with the name that was perhaps meant.
+    fn find(&self, name: &str) -> Result<Result<Facts, String>, String>;
+
+    /// Makes sure that a subject is installed.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it is not.
+    fn ready(&self, name: &str) -> Result<(), String>;
+}
+
+/// All workloads of a file.
+pub(super) fn experiment(
+    file: &File,
+    asked: &Asked,
+    subjects: &dyn Subjects,
+    context: &Context<'_>,
+) -> Result<Experiment, String> {
+    let axis = file.axis(asked).map_err(|problem| format!("{}: {problem}", file.source.name))?;
+    let quick = file.quick(asked);
+    let is_url = file.source.text.is_empty();
+    let mut cells = Cells {
+        file,
+        asked,
+        quick,
+        subjects,
+        context,
+        axis,
+        made: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let compares = cells.axis.is_none() && !is_url;
+    if compares && file.baseline.is_none() {
+        cells.loads().into_iter().try_for_each(|load| cells.row_zero(load))?;
+    }
+    for row in &file.rows {
+        cells.row(row)?;
+    }
+    cells.experiment(compares)
+}
+
+/// Workloads that are being made.
+struct Cells<'a> {
+    file: &'a File,
+    asked: &'a Asked,
+    quick: Option<Quick>,
+    subjects: &'a dyn Subjects,
+    context: &'a Context<'a>,
+    axis: Option<crate::Axis>,
+    made: Vec<Cell<'a>>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A workload, and the row and load that it is of.
+struct Cell<'a> {
+    /// `None`: row zero.
+    row: Option<&'a Row>,
+    load: Option<usize>,
+    /// The name without that of the load.
+    row_name: String,
+    workload: Workload,
+}
+
+/// A participant of a cell; `Err`: the reason why it cannot take part.
+struct Part<'a> {
+    name: &'a str,
+    facts: Result<Option<Facts>, String>,
+}
+
+impl<'a> Cells<'a> {
+    /// The loads that are kept: `None` where the file has none.
+    fn loads(&self) -> Vec<Option<usize>> {
+        if self.file.loads.is_empty() {
+            return vec![None];
+        }
+        let wanted = self.quick.as_ref().and_then(|quick| quick.loads.as_ref());
+        let is_kept = |load: &usize| {
+            let name = self.file.loads[*load].name.get_ref();
+            wanted.is_none_or(|wanted| wanted.get_ref().0.contains(name))
+        };
+        (0..self.file.loads.len()).filter(is_kept).map(Some).collect()
+    }
+
+    /// Raw TCP, as our own server answers it and our own client asks.
+    fn row_zero(&mut self, load: Option<usize>) -> Result<(), String> {
+        let server = Server::Embedded(Embedded {
+            reply: self.file.reply.clone(),
+            ..Protocol::Tcp.plain().into()
+        });
+        self.add(None, load, ROW_ZERO, &server, None)
+    }
+
+    /// The product of all that a row names, as far as manifests allow it. A subject that is in no cell of it is left out.
+    fn row(&mut self, row: &'a Row) -> Result<(), String> {
+        let name = row.keys.name.as_ref().map(|name| name.get_ref().as_str());
+        let quick_rows = self.quick.as_ref().and_then(|quick| quick.rows.as_ref());
+        if let (Some(rows), Some(name)) = (quick_rows, name)
+            && !rows.0.iter().any(|row| row == name)
+            && self.asked.only.is_empty()
+        {
+            return Ok(());
+        }
+        if let Some(url) = &row.keys.url {
+            let endpoint: Endpoint = url.get_ref().parse().map_err(|error| self.at(url, error))?;
+            let server = Server::Given(endpoint);
+            let name = name.unwrap_or(url.get_ref());
+            return self
+                .of_loads(row)
+                .into_iter()
+                .try_for_each(|load| self.add(Some(row), load, name, &server, None));
+        }
+        let (Some(servers), Some(transports)) = (&row.keys.server, &row.keys.transport) else {
+            unreachable!("the row was checked when it was read");
+        };
+        let ourselves = Words(vec![OURSELVES.to_owned()]);
+        let server = self.parts(servers, servers.get_ref(), EMBEDDED, Role::Server)?;
+        let client = match &row.keys.client {
+            Some(client) => self.parts(client, client.get_ref(), OURSELVES, Role::Client)?,
+            None => self.parts(servers, &ourselves, OURSELVES, Role::Client)?,
+        };
+        let schemes = self.schemes(transports)?;
+        let (mut missed, mut seen) = (Vec::new(), Vec::new());
+        for server in &server {
+            for client in &client {
+                for scheme in &schemes {
+                    let name = called(row, server.name, client.name, *scheme);
+                    if !self.is_asked_for(&name, server.name, client.name) {
+                        continue;
+                    }
+                    match self.possible(row, [server, client], *scheme) {
+                        Err(left) => missed.push(left),
+                        Ok(both) => {
+                            seen.extend([server.name.to_owned(), client.name.to_owned()]);
+                            self.cells_of(row, &name, &both, *scheme)?;
+                        }
+                    }
+                }
+            }
+        }
+        for left in missed {
+            let is_known = self.left_out.iter().any(|known| known.name == left.name);
+            if !is_known && !seen.contains(&left.name) {
+                self.left_out.push(left);
+            }
+        }
+        Ok(())
+    }
+
+    /// The loads of a row.
+    fn of_loads(&self, row: &Row) -> Vec<Option<usize>> {
+        let is_named = |load: &Option<usize>| {
+            let name = load.map(|load| self.file.loads[load].name.get_ref());
+            let named = row.keys.load.as_ref();
+            named.is_none_or(|named| name.is_some_and(|name| named.get_ref().0.contains(name)))
+        };
+        self.loads().into_iter().filter(is_named).collect()
+    }
+
+    /// One cell for each load.
+    fn cells_of(
+        &mut self,
+        row: &'a Row,
+        name: &str,
+        both: &[Option<Facts>; 2],
+        scheme: Scheme,
+    ) -> Result<(), String> {
+        let reply = self.reply(row).map(str::to_owned);
+        let server = match &both[0] {
+            None => Server::Embedded(Embedded {
+                scheme,
+                options: row.keys.serve_options.clone(),
+                reply,
+            }),
+            Some(facts) => Server::Subject(ServerSubject {
+                name: facts.name.clone(),
+                scheme,
+                path: row.keys.path.clone(),
+                reply,
+            }),
+        };
+        let client = both[1]
+            .as_ref()
+            .map(|facts| ClientSubject { name: facts.name.clone(), host: row.keys.host.clone() });
+        for load in self.of_loads(row) {
+            let before = self.made.len();
+            self.add(Some(row), load, name, &server, client.as_ref())?;
+            let connections = self.made[before..]
+                .iter()
+                .map(|cell| u64::from(cell.workload.load.connections().get()))
+                .max()
+                .unwrap_or(0);
+            let method = self
+                .made
+                .get(before)
+                .map(|cell| cell.workload.http.method.clone())
+                .unwrap_or_default();
+            let misfit =
+                both.iter().flatten().find_map(|facts| misfit(facts, scheme, connections, &method));
+            if let Some(reason) = misfit {
+                self.made.truncate(before);
+                self.left_out.push(LeftOut { name: self.full_name(name, load), reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        row: Option<&'a Row>,
+        load: Option<usize>,
+        name: &str,
+        server: &Server,
+        client: Option<&ClientSubject>,
+    ) -> Result<(), String> {
+        let options = self.options(row, load, server);
+        let full_name = self.full_name(name, load);
+        let workloads = options.workloads(&full_name, server, self.context);
+        let workloads = workloads.map_err(|problem| {
+            let place = row.and_then(|row| row.keys.name.as_ref()).map_or_else(
+                || {
+                    if self.file.source.text.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{full_name}: ")
+                    }
+                },
+                |name| self.at(name, ""),
+            );
+            match self.file.source.text.is_empty() {
+                true => format!("--{}: {}", problem.field, problem.message),
+                false => format!("{place}{problem}"),
+            }
+        })?;
+        for workload in workloads {
+            let workload = Workload { client: client.cloned(), ..workload };
+            self.made.push(Cell { row, load, row_name: name.to_owned(), workload });
+        }
+        Ok(())
+    }
+
+    /// The options of a cell: those asked for over the quick ones, over those of the row, over those of the load and of
+    /// the file where they mean something to the protocol, over the defaults.
+    fn options(&self, row: Option<&Row>, load: Option<usize>, server: &Server) -> Options {
+        let load = load.map(|load| &self.file.loads[load]);
+        let of_load = load.map_or_else(Options::default, |load| {
+            load.quick.as_ref().filter(|_| self.asked.quick).unwrap_or(&load.options).clone()
+        });
+        let reply = row.map_or(self.file.reply.as_deref(), |row| self.reply(row));
+        let expect = reply.filter(|_| server.is_ours()).map(str::to_owned);
+        let of_reply = Options { expect, ..Options::default() };
+        let common =
+            of_load.over(self.file.options.clone()).over(of_reply).where_it_applies(server);
+        let quick = self.quick.as_ref().map(|quick| quick.options.clone()).unwrap_or_default();
+        let quick = quick.where_it_applies(server);
+        let named = row.map(|row| row.options.clone()).unwrap_or_default().over(common);
+        // A load that says itself when a block ends is asked for that also when it is quick.
+        let quick = if named.messages.is_some() || named.clients.is_some() {
+            Options { duration: None, ..quick }
+        } else {
+            quick
+        };
+        let options = self.asked.options.clone().over(quick).over(named);
+        let options = match &self.axis {
+            Some(axis) => of_axis(options, axis),
+            None => options,
+        };
+        self.with_usual(options)
+    }
+
+    /// The options, with the usual end of a block and the usual warm-up where nothing names them.
+    fn with_usual(&self, options: Options) -> Options {
+        if self.file.source.text.is_empty() && self.axis.is_none() {
+            return options;
+        }
+        let (block, warm_up, drain) = match (&self.axis, self.asked.quick) {
+            (None, _) => (BLOCK, WARM_UP, None),
+            (Some(_), false) => (AXIS_BLOCK, AXIS_SETTLE, Some(AXIS_DRAIN)),
+            (Some(_), true) => (AXIS_BLOCK_QUICK, AXIS_SETTLE_QUICK, Some(AXIS_DRAIN)),
+        };
+        if options.messages.is_some() || options.clients.is_some() {
+            return options;
+        }
+        options.over(Options {
+            duration: Some(block),
+            warm_up: Some(warm_up),
+            drain,
+            ..Options::default()
+        })
+    }
+
+    fn full_name(&self, name: &str, load: Option<usize>) -> String {
+        match load {
+            Some(load) if self.file.loads.len() > 1 => {
+                format!("{name} @ {}", self.file.loads[load].name.get_ref())
+            }
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The answer of the server of a row; `None`: an echo.
+    fn reply(&self, row: &'a Row) -> Option<&'a str> {
+        let reply = row.keys.reply.as_ref().or(self.file.reply.as_ref());
+        reply.map(String::as_str).filter(|reply| !reply.is_empty())
+    }
+
+    fn experiment(mut self, compares: bool) -> Result<Experiment, String> {
+        for (index, cell) in self.made.iter().enumerate() {
+            if self.made[..index].iter().any(|other| other.workload.name == cell.workload.name) {
+                let (file, name) = (&self.file.source.name, &cell.workload.name);
+                return Err(format!(
+                    "{file}: two rows are called `{name}`; give them a `name` each"
+                ));
+            }
+        }
+        let mut layers = Vec::new();
+        if compares {
+            layers = self.compare()?;
+        }
+        let is_empty = self.made.iter().all(|cell| cell.row.is_none());
+        if is_empty && self.left_out.is_empty() {
+            return Err(format!(
+                "{}: nothing in it is called so; see --only",
+                self.file.source.name
+            ));
+        }
+        let rounds = match compares {
+            true => {
+                let quick = self.quick.as_ref().and_then(|quick| quick.rounds);
+                self.asked.rounds.or(quick).or(self.file.rounds).unwrap_or(ROUNDS)
+            }
+            false => Count(1),
+        };
+        let rounds =
+            u32::try_from(rounds.0).ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+        let rounds =
+            rounds.ok_or_else(|| format!("rounds: between 1 and {ROUNDS_MAX} are possible"))?;
+        let mut axis = self.axis;
+        if let Some(axis) = &mut axis {
+            let asked = self.asked.options.in_flight_max.or(self.file.options.in_flight_max);
+            axis.in_flight_max = asked
+                .and_then(|Count(max)| u32::try_from(max).ok())
+                .and_then(std::num::NonZeroU32::new);
+        }
+        Ok(Experiment {
+            version: Experiment::VERSION,
+            question: self.file.question.clone(),
+            workloads: self.made.into_iter().map(|cell| cell.workload).collect(),
+            rounds,
+            order: if compares || axis.is_some() { Order::Shuffled } else { Order::AsListed },
+            baseline: compares.then_some(0),
+            layers,
+            axis,
+            seed: self.context.seed,
+            public_allowed: self.asked.public_allowed,
+            jit_warm_up_max: match self.asked.quick {
+                true => JIT_WARM_UP_MAX_QUICK,
+                false => Experiment::JIT_WARM_UP_MAX,
+            },
+            show: self.file.show.clone(),
+            published: self.file.published.clone(),
+            left_out: self.left_out,
+            unknown: Vec::new(),
+        })
+    }
+
+    /// Sets the workload that each is compared with: of the same load the row that is named, else the baseline.
+    fn compare(&mut self) -> Result<Vec<Layer>, String> {
+        let zero = self.file.baseline.as_ref().map_or(ROW_ZERO, |name| name.get_ref());
+        let mut layers = Vec::new();
+        for index in 0..self.made.len() {
+            let (row, load) = (self.made[index].row, self.made[index].load);
+            let of_zero = self.position(zero, load).filter(|base| *base != index);
+            let Some(row) = row else { continue };
+            let base =
+                row.keys.base.as_ref().map(|base| self.named(base, load)).transpose()?.flatten();
+            // A row that is not there is none to be compared with.
+            self.made[index].workload.baseline = base.filter(|base| *base != index).or(of_zero);
+            if let Some(layer) = &row.keys.layer {
+                let over = self.named(&layer.over, load)?.filter(|over| *over != index);
+                let adds = |base| Layer { workload: index, base, name: layer.adds.clone() };
+                layers.extend(over.map(adds));
+            }
+        }
+        Ok(layers)
+    }
+
+    /// The workload of a row under a load; `None` if it is not there, which is an error if the file has no such row.
+    fn named(&self, name: &Spanned<String>, load: Option<usize>) -> Result<Option<usize>, String> {
+        let found = self.position(name.get_ref(), load);
+        let is_known = |row: &Row| match (&row.keys.name, &row.keys.server) {
+            (Some(known), _) => name.get_ref().starts_with(known.get_ref().as_str()),
+            (None, Some(servers)) => {
+                servers.get_ref().0.iter().any(|server| name.get_ref().contains(server.as_str()))
+            }
+            (None, None) => false,
+        };
+        if found.is_none() && !self.file.rows.iter().any(is_known) {
+            return Err(self.at(name, format_args!("no row is called `{}`", name.get_ref())));
+        }
+        Ok(found)
+    }
+
+    fn position(&self, name: &str, load: Option<usize>) -> Option<usize> {
+        self.made.iter().position(|cell| cell.load == load && cell.row_name == name)
+    }
+
+    fn is_asked_for(&self, name: &str, server: &str, client: &str) -> bool {
+        let only = &self.asked.only;
+        let is_baseline =
+            self.file.baseline.as_ref().is_some_and(|baseline| baseline.get_ref() == name);
+        only.is_empty()
+            || is_baseline
+            || only.iter().any(|it| [name, server, client].contains(&it.as_str()))
+    }
+
+    /// The two, if they can be measured with each other; else the one that cannot, and the reason.
+    fn possible(
+        &self,
+        row: &'a Row,
+        [server, client]: [&Part<'_>; 2],
+        scheme: Scheme,
+    ) -> Result<[Option<Facts>; 2], LeftOut> {
+        let left = |name: &str, reason: String| LeftOut { name: name.to_owned(), reason };
+        let part = |part: &Part<'_>| part.facts.clone().map_err(|reason| left(part.name, reason));
+        let both = [part(server)?, part(client)?];
+        for facts in both.iter().flatten() {
+            let (name, speaks) = (&facts.name, &facts.speaks);
+            if !speaks.iter().any(|known| known == scheme.name()) {
+                return Err(left(name, format!("it speaks {}, not {scheme}", speaks.join(", "))));
+            }
+            let is_text = self.file.options.text || row.options.text;
+            if facts.text_only && scheme.facts().carries == Carries::BinaryOrText && !is_text {
+                let why = &facts.why;
+                return Err(left(
+                    name,
+                    format!("it takes text alone, which `text = true` sends: {why}"),
+                ));
+            }
+        }
+        match &both[0] {
+            None if !scheme.facts().has_echo && scheme.facts().carries != Carries::Events => {
+                return Err(left(server.name, format!("none of our servers echoes over {scheme}")));
+            }
+            Some(facts) if self.reply(row).is_some() && !facts.replies => {
+                return Err(left(
+                    server.name,
+                    "it answers with echoes alone, not with a reply".to_owned(),
+                ));
+            }
+            _ => {}
+        }
+        for facts in both.iter().flatten() {
+            self.subjects.ready(&facts.name).map_err(|reason| left(&facts.name, reason))?;
+        }
+        Ok(both)
+    }
+
+    /// The participants that a row names.
+    fn parts<'b, T>(
+        &self,
+        place: &Spanned<T>,
+        names: &'b Words,
+        ours: &str,
+        role: Role,
+    ) -> Result<Vec<Part<'b>>, String> {
+        let part = |name: &'b String| {
+            if name == ours {
+                return Ok(Part { name, facts: Ok(None) });
+            }
+            let found = self.subjects.find(name).map_err(|problem| self.at(place, problem))?;
+            if let Ok(facts) = &found
+                && facts.role != role
+            {
+                let problem = match role {
+                    Role::Server => format!("`{name}` is a client, no server"),
+                    Role::Client => format!("`{name}` is a server, no client"),
+                };
+                return Err(self.at(place, problem));
+            }
+            Ok(Part { name, facts: found.map(Some) })
+        };
+        names.0.iter().map(part).collect()
+    }
+
+    fn schemes(&self, names: &Spanned<Words>) -> Result<Vec<Scheme>, String> {
+        let scheme = |name: &String| {
+            Scheme::named(name).ok_or_else(|| {
+                let all = Scheme::list(Scheme::all());
+                self.at(names, format_args!("no transport is called `{name}`; there are {all}"))
+            })
+        };
+        names.get_ref().0.iter().map(scheme).collect()
+    }
+
+    fn at<T>(&self, place: &Spanned<T>, problem: impl std::fmt::Display) -> String {
+        self.file.source.at(place, problem)
+    }
+}
+
+/// The reason why a subject cannot be asked this, if there is one.
+fn misfit(facts: &Facts, scheme: Scheme, connections: u64, method: &str) -> Option<String> {
+    let Facts { name, why, .. } = facts;
+    if let Some(max) = facts.connections_max.filter(|max| connections > *max) {
+        return Some(format!("{name} takes at most {max} connections: {why}"));
+    }
+    let takes = facts.methods.is_empty() || facts.methods.iter().any(|known| known == method);
+    (scheme.facts().carries == Carries::Requests && !takes).then(|| {
+        let methods = facts.methods.join(" and ");
+        format!(
+            "{name} answers {methods}, not {method}; ask with `method = \"{}\"`",
+            facts.methods[0]
+        )
+    })
+}
+
+/// The options of a line of a sweep at its first load.
+fn of_axis(options: Options, axis: &crate::Axis) -> Options {
+    let first = match axis.of {
+        AxisOf::Bots => Options {
+            bots: vec![Count(
+                axis.bots_max.map_or(axis.from, |max| axis.from.min(max.get().into())),
+            )],
+            every: Some(axis.every),
+            ..Options::default()
+        },
+        AxisOf::Connections | AxisOf::Rate => {
+            let rate = axis.rate(axis.from).ok();
+            let connections = (axis.of == AxisOf::Connections).then_some(Count(axis.from));
+            Options { rate: rate.map(Into::into), connections, ..Options::default() }
+        }
+    };
+    let spacing = options.spacing;
+    Options { spacing, ..first.over(options) }
+}
+
+/// The name of a row, without its load.
+fn called(row: &Row, server: &str, client: &str, scheme: Scheme) -> String {
+    let many =
+        |words: Option<&Spanned<Words>>| words.is_some_and(|words| words.get_ref().0.len() > 1);
+    let RowKeys { server: servers, client: clients, transport, .. } = &row.keys;
+    let name = row.keys.name.as_ref().map(|name| name.get_ref().as_str());
+    let all = name.is_none();
+    let mut words: Vec<&str> = name.into_iter().collect();
+    if many(clients.as_ref()) || (all && client != OURSELVES) {
+        words.push(client);
+        words.extend((all || many(servers.as_ref())).then_some("to"));
+    }
+    words.extend((all || many(servers.as_ref())).then_some(server));
+    words.extend((all || many(transport.as_ref())).then_some(scheme.name()));
+    words.join(" ")
+}
+
+/// The bare socket that everything is held against.
+const ROW_ZERO: &str = "tcp";
+/// A server of ours.
+const EMBEDDED: &str = "embedded";
+/// Our own client.
+const OURSELVES: &str = "wirebench";
+/// Before each block; a subject that compiles while it runs has more before its first.
+const WARM_UP: Nanos = Nanos::from_millis(200);
+const ROUNDS_MAX: u32 = 10_000;
+const JIT_WARM_UP_MAX_QUICK: Nanos = Nanos::from_secs(5);
+/// The block of a sweep, the warm-up before it, and the wait for late replies, which say nothing new of it.
+const AXIS_BLOCK: Nanos = Nanos::from_secs(2);
+const AXIS_SETTLE: Nanos = Nanos::from_secs(1);
+const AXIS_BLOCK_QUICK: Nanos = Nanos::from_secs(1);
+const AXIS_SETTLE_QUICK: Nanos = Nanos::from_millis(500);
+const AXIS_DRAIN: Nanos = Nanos::from_millis(300);

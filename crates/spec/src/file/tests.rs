@@ -1,0 +1,257 @@
+use super::*;
+use crate::{Content, Context, Experiment, Load, Stop};
+use std::collections::BTreeMap;
+use units::Bytes;
+
+/// Subjects with what their manifests say besides the usual.
+struct Those(BTreeMap<&'static str, Result<Facts, String>>);
+
+impl Subjects for Those {
+    fn find(&self, name: &str) -> Result<Result<Facts, String>, String> {
+        self.0.get(name).cloned().ok_or_else(|| format!("there is no subject `{name}`"))
+    }
+
+    fn ready(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn those() -> Those {
+    let usual = |name: &str, role, speaks: &[&str]| Facts {
+        name: name.to_owned(),
+        role,
+        speaks: speaks.iter().map(|it| (*it).to_owned()).collect(),
+        replies: false,
+        text_only: false,
+        connections_max: None,
+        why: "select".to_owned(),
+        methods: Vec::new(),
+    };
+    let server = Role::Server;
+    let all = [
+        ("plain", Ok(usual("plain", server, &["tcp", "ws"]))),
+        ("replying", Ok(Facts { replies: true, ..usual("replying", server, &["ws", "wss"]) })),
+        ("small", Ok(Facts { connections_max: Some(100), ..usual("small", server, &["ws"]) })),
+        ("texts", Ok(Facts { text_only: true, ..usual("texts", server, &["ws"]) })),
+        (
+            "files",
+            Ok(Facts { methods: vec!["GET".to_owned()], ..usual("files", server, &["http"]) }),
+        ),
+        ("library", Ok(usual("library", Role::Client, &["ws"]))),
+        ("absent", Err("not installed".to_owned())),
+    ];
+    Those(all.into())
+}
+
+fn asked(quick: bool, only: &[&str]) -> Asked {
+    let only = only.iter().map(|name| (*name).to_owned()).collect();
+    Asked { quick, only, ..Asked::default() }
+}
+
+fn made_with(text: &str, asked: &Asked) -> Result<Experiment, String> {
+    let read = |path: &str, _: Bytes| Err(format!("cannot read {path}"));
+    let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
+    let context = Context { read: &read, pack: &pack, seed: 7 };
+    File::read("x.toml", text)?.experiment(asked, &those(), &context)
+}
+
+fn made(text: &str, quick: bool, only: &[&str]) -> Result<Experiment, String> {
+    made_with(&format!("question = 'q'\n{text}"), &asked(quick, only))
+}
+
+fn names(experiment: &Experiment) -> Vec<&str> {
+    experiment.workloads.iter().map(|workload| workload.name.as_str()).collect()
+}
+
+const LOAD: &str = "[[load]]\nname = 'l'\nconnections = 50\n";
+
+#[test]
+fn a_row_is_a_product_as_far_as_manifests_allow_it() {
+    let text = format!(
+        "{LOAD}[[row]]\nserver = ['plain', 'replying', 'embedded']\ntransport = ['tcp', 'ws']\n"
+    );
+    let made = made(&text, false, &[]).unwrap();
+    let expected = ["tcp", "plain tcp", "plain ws", "replying ws", "embedded tcp", "embedded ws"];
+    assert_eq!(names(&made), expected);
+    assert!(made.left_out.is_empty(), "replying is in another row: {:?}", made.left_out);
+    let bases: Vec<_> = made.workloads.iter().map(|workload| workload.baseline).collect();
+    assert_eq!(bases, [None, Some(0), Some(0), Some(0), Some(0), Some(0)]);
+    assert_eq!((made.rounds, made.baseline), (10, Some(0)));
+}
+
+#[test]
+fn row_zero_is_there_for_every_load_that_is_kept() {
+    let text = "[quick]\nloads = 'b'\n[[load]]\nname = 'a'\n[[load]]\nname = 'b'\nquick = { connections = 7 }\n\
+        [[row]]\nserver = 'plain'\ntransport = 'ws'\n[[row]]\nname = 'n'\nserver = 'plain'\nload = 'a'\ntransport = 'tcp'\n";
+    let all = made(text, false, &[]).unwrap();
+    assert_eq!(names(&all), ["tcp @ a", "tcp @ b", "plain ws @ a", "plain ws @ b", "n @ a"]);
+    assert_eq!(all.workloads[3].baseline, Some(1));
+    let quick = made(text, true, &[]).unwrap();
+    assert_eq!(names(&quick), ["tcp @ b", "plain ws @ b"]);
+    assert_eq!(quick.workloads[0].load.connections().get(), 7);
+}
+
+#[test]
+fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
+    #[rustfmt::skip]
+    let table = [
+        ("server = 'absent'\ntransport = 'ws'",                       "absent", "not installed"),
+        ("server = 'plain'\ntransport = 'wss'",                       "plain", "it speaks tcp, ws, not wss"),
+        ("server = 'plain'\nclient = 'library'\ntransport = 'tcp'",   "library", "it speaks ws, not tcp"),
+        ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "echoes alone"),
+        ("server = 'texts'\ntransport = 'ws'",                        "texts", "takes text alone"),
+        ("server = 'small'\nload = 'm'\ntransport = 'ws'",            "small ws @ m", "at most 100 connections: select"),
+        ("server = 'files'\nload = 'm'\ntransport = 'http'",          "files http @ m", "files answers GET, not POST; ask with `method = \"GET\"`"),
+    ];
+    for (row, name, reason) in table {
+        let text = format!("{LOAD}[[load]]\nname = 'm'\nconnections = 101\n[[row]]\n{row}\n");
+        let left_out = made(&text, false, &[]).unwrap().left_out;
+        assert_eq!(left_out.len(), 1, "{row}: {left_out:?}");
+        assert_eq!(left_out[0].name, name, "{row}");
+        assert!(left_out[0].reason.contains(reason), "{row}: {left_out:?}");
+    }
+    let text = format!("{LOAD}[[row]]\nserver = 'files'\ntransport = 'http'\nmethod = 'GET'\n");
+    assert!(made(&text, false, &[]).unwrap().left_out.is_empty());
+}
+
+#[test]
+fn rows_are_compared_with_the_row_that_they_name_under_the_same_load() {
+    let text = format!(
+        "{LOAD}[[row]]\nname = 'a'\nserver = 'plain'\ntransport = 'ws'\n\
+         [[row]]\nname = 'b'\nserver = 'replying'\ntransport = 'ws'\nbase = 'a'\nlayer = {{ over = 'a', adds = 'x' }}\n"
+    );
+    let both = made(&text, false, &[]).unwrap();
+    assert_eq!(both.workloads[2].baseline, Some(1));
+    let layer = &both.layers[0];
+    assert_eq!((layer.workload, layer.base, &layer.name[..]), (2, 1, "x"));
+    // Without that row there is row zero, and no layer.
+    let alone = made(&text, false, &["b"]).unwrap();
+    assert_eq!(names(&alone), ["tcp", "b"]);
+    assert_eq!((alone.workloads[1].baseline, alone.layers.len()), (Some(0), 0));
+}
+
+#[test]
+fn problems_are_named_with_their_place() {
+    #[rustfmt::skip]
+    let table = [
+        ("server = 'nobody'\ntransport = 'ws'",                   "x.toml:6:10: there is no subject `nobody`"),
+        ("server = 'library'\ntransport = 'ws'",                  "x.toml:6:10: `library` is a client, no server"),
+        ("server = 'plain'\ntransport = 'pigeon'",                "x.toml:7:13: no transport is called `pigeon`; there are tcp,"),
+        ("server = 'plain'\ntransport = 'ws'\nbase = 'another'",  "x.toml:8:8: no row is called `another`"),
+        ("server = 'plain'\ntransport = 'ws'\ncolour = 1",        "x.toml:8:1: unknown field `colour`, expected one of `connections`"),
+        ("server = 'plain'\ntransport = 'ws'\nsize = 64",         "x.toml:8:8: invalid type: integer `64`, expected a size with its unit, e.g. \"64KiB\""),
+        ("server = 'plain'\ntransport = 'ws'\nload = 'x'",        "x.toml:8:8: no load is called `x`; there are l"),
+        ("server = 'plain'",                                      "x.toml:6:10: a row has both a `server` and a `transport`"),
+        ("url = 'ws:/h'",                                         "x.toml:6:7: "),
+        ("name = 'a'\nserver = 'plain'\ntransport = 'ws'\nmethod = 'GET'", "x.toml:6:8: method: means nothing to ws://"),
+        ("server = ['plain', 'plain']\ntransport = 'ws'",         "x.toml: two rows are called `plain ws`"),
+    ];
+    for (row, problem) in table {
+        let text = format!("{LOAD}\n[[row]]\n{row}\n").replacen("\n\n", "\n", 1);
+        let error = made(&text, false, &[]).unwrap_err();
+        assert!(error.starts_with(problem), "{row}: {error}");
+    }
+    let text = format!("{LOAD}[[row]]\nserver = 'plain'\ntransport = 'ws'\n");
+    assert!(made(&text, false, &["none"]).unwrap_err().contains("--only"));
+    assert!(made("row = 3", false, &[]).unwrap_err().contains("x.toml:2:7: expected `[[row]]`"));
+    assert!(made("", false, &[]).unwrap_err().contains("no `[[row]]`"));
+    assert!(made("question =", false, &[]).unwrap_err().starts_with("x.toml:2:"));
+}
+
+#[test]
+fn a_block_ends_after_its_time_unless_the_options_say_more() {
+    let text = "text = true\nreply = 'Pong'\npayload = 'Ping'\n[[load]]\nname = 'l'\n\
+        [[load]]\nname = 'm'\nmessages = 9\n[[row]]\nserver = 'replying'\ntransport = 'wss'\n";
+    let made = made(text, false, &[]).unwrap();
+    let [tcp, tcp_9, _, wss_9] = &made.workloads[..] else { panic!("{:?}", names(&made)) };
+    assert_eq!(tcp.phases.stop, Stop::After(Nanos::from_secs(1)));
+    assert_eq!(tcp.phases.warm_up, Nanos::from_millis(200));
+    assert_eq!(
+        tcp.message.content,
+        Content::Given { source: "Ping".to_owned(), bytes: b"Ping".as_slice().into() }
+    );
+    assert!(!tcp.message.text && wss_9.message.text, "text where the transport knows it");
+    assert!(matches!(tcp_9.phases.stop, Stop::Messages(count) if count.get() == 9));
+    assert_eq!(wss_9.server.reply(), Some("Pong"));
+    assert_eq!(wss_9.expect, crate::Expect::Exactly(b"Pong".as_slice().into()));
+}
+
+#[test]
+fn a_quick_run_is_shorter_whether_the_file_says_how_or_not() {
+    let text =
+        format!("rounds = 9\nduration = '1s'\n{LOAD}[[row]]\nserver = 'plain'\ntransport = 'ws'\n");
+    let quick = made(&text, true, &[]).unwrap();
+    assert_eq!(
+        (quick.rounds, quick.workloads[1].phases.stop),
+        (3, Stop::After(Nanos::from_millis(300)))
+    );
+    let said = format!(
+        "[quick]\nrounds = 2\nduration = '100ms'\n{LOAD}[[row]]\nserver = 'plain'\ntransport = 'ws'\n"
+    );
+    let quick = made(&said, true, &[]).unwrap();
+    assert_eq!(
+        (quick.rounds, quick.workloads[1].phases.stop),
+        (2, Stop::After(Nanos::from_millis(100)))
+    );
+}
+
+#[test]
+fn an_axis_makes_lines_of_rows() {
+    let text = "question = 'which?'\nlobby = '10%'\n[axis]\nof = 'bots'\nfrom = 200\nfactor = 1.5\nevery = '2s'\n\
+        bots-max = 300\nslo = 'p99<50ms'\n[quick]\naxis = { repeats = 1 }\n\
+        [[row]]\nname = 'a'\nserver = 'embedded'\ntransport = 'game'\nserve-options = ['--threads', '2']\n\
+        [[row]]\nname = 'b'\nurl = 'tcp://127.0.0.1:9'\nsize = '32B'\n";
+    let made = made_with(text, &asked(true, &[])).unwrap();
+    let axis = made.axis.as_ref().unwrap();
+    assert_eq!((axis.of, axis.from, axis.factor, axis.repeats), (AxisOf::Bots, 200, 1.5, 1));
+    assert_eq!(axis.slo.unwrap().to_string(), "p99 < 50ms");
+    assert_eq!((names(&made), made.baseline, made.rounds), (vec!["a", "b"], None, 1));
+    let bots = |load| axis.at(&made.workloads[0], load, 2).unwrap();
+    assert_eq!(bots(200).name, "a 200 bots");
+    assert!(matches!(bots(200).load, Load::Bots { every, .. } if every == Nanos::from_secs(2)));
+    // The same bots, and more of what they send.
+    assert_eq!(bots(600).name, "a 300/s");
+    assert!(
+        matches!(bots(600).load, Load::Bots { bots, every, .. } if bots.get() == 300 && every == Nanos::from_secs(1))
+    );
+    let of_rate =
+        made_with("[axis]\nfrom = 500\n[[row]]\nurl = 'ws://h'\n", &asked(false, &[])).unwrap();
+    let axis = of_rate.axis.as_ref().unwrap();
+    let step = axis.at(&of_rate.workloads[0], 4000, 1).unwrap();
+    assert_eq!(step.name, "4000/s");
+    assert!(
+        matches!(step.load, Load::Open { in_flight_max, .. } if in_flight_max.get() == 20_000),
+        "{step:?}"
+    );
+    for (keys, problem) in [
+        ("from = 0", "from: must be at least 1"),
+        ("from = 9\nto = 8", "from: 9 is above the largest load, 8"),
+        ("factor = 1", "factor: 1 is not between 1.05 and 10"),
+        ("repeats = 101", "repeats: 101 is not between 1 and 100"),
+        ("every = '1s'", "every: belongs to sweeps of bots and connections"),
+        ("bots-max = 3", "bots-max: belongs to sweeps of bots"),
+        ("slo = 'fast'", "`fast` has no `<` in it"),
+        ("of = 'cats'", "unknown variant `cats`"),
+    ] {
+        let error =
+            made_with(&format!("[axis]\n{keys}\n[[row]]\nurl = 'ws://h'\n"), &asked(false, &[]))
+                .unwrap_err();
+        assert!(error.contains(problem), "{keys}: {error}");
+    }
+}
+
+#[test]
+fn a_url_is_an_experiment_of_one_row() {
+    let read = |path: &str, _: Bytes| Err(format!("cannot read {path}"));
+    let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
+    let context = Context { read: &read, pack: &pack, seed: 7 };
+    let of = |text: &str| {
+        let asked = Asked { options: toml::from_str(text).unwrap(), ..Asked::default() };
+        File::of_url("ws://h").experiment(&asked, &those(), &context)
+    };
+    let one = of("connections = 3").unwrap();
+    assert_eq!((names(&one), one.rounds, one.baseline), (vec!["ws://h"], 1, None));
+    assert_eq!(one.workloads[0].phases.stop, Stop::After(Nanos::from_secs(10)));
+    assert_eq!(names(&of("bots = [3, 5]").unwrap()), ["3 bots", "5 bots"]);
+    assert!(of("every = '1s'").unwrap_err().starts_with("--every: belongs to --bots"));
+}

@@ -1,0 +1,540 @@
+//! The options of a workload, each of them optional: as flags, as keys of a file, as defaults of a project.
+//!
+//! One [`Options`] is laid over another ([`Options::over`]), and what comes of it is resolved into workloads
+//! ([`Options::workloads`]), where every value is checked once.
+//!
+//! Start reading at [`Options`], then [`Options::workloads`].
+
+mod layers;
+mod load;
+mod message;
+mod tls;
+
+pub(crate) use load::outstanding_max;
+
+use crate::lists::one_or_more;
+use crate::{
+    Bots, Carries, Closing, Header, Http, PayloadKind, Problem, Profile, Server, SourceRange,
+    Spacing, Timeouts, Workload,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+use units::{Bytes, Count, Nanos, Rate, Share};
+
+/// The options of a workload. Each has one name: `--in-flight-max` as a flag, `in-flight-max` in a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[rustfmt::skip]
+pub struct Options {
+    /// Connections that are held [default: 50]
+    #[cfg_attr(feature = "cli", arg(short, long, value_name = "COUNT"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Count>,
+    /// Time that is measured [default: 10s]
+    #[cfg_attr(feature = "cli", arg(short, long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Nanos>,
+    /// Messages that are measured, in place of a time
+    #[cfg_attr(feature = "cli", arg(short = 'n', long, value_name = "COUNT"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Count>,
+    /// Open loop: messages that are due, e.g. 2000/s, or '100/s..10k/s over 1m, 10k/s for 5m'
+    ///
+    /// They are due whatever became of those before, and the connections take turns. A message that cannot be sent when
+    /// it is due is sent late, and its response time counts from the instant at which it was due.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "RATE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Profile>,
+    /// Bots, each with a connection of its own
+    ///
+    /// Each sends a message --every so often, from a random moment of that time on (--spacing). Several counts are
+    /// measured one after the other, in this order, each for --duration.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT,…", value_delimiter = ','))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<Count>")]
+    pub bots: Vec<Count>,
+    /// Bots: the time from one message of each to its next [default: 1s]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Nanos>,
+    /// Bots: wait --every after each reply before sending again (a closed loop)
+    ///
+    /// A bot whose reply takes long sends less, so the load gives way to the server that is measured. There is no
+    /// response time, only round trips.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub closed: bool,
+    /// Sessions that begin, e.g. 50/s
+    ///
+    /// Each has a connection of its own, on which it sends --messages-each, the next one --think after each reply: a
+    /// partly open loop. At most --connections of them last at a time; one more does not begin, and its messages are
+    /// unsent.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "RATE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Profile>,
+    /// Sessions: messages that each sends [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages_each: Option<Count>,
+    /// Sessions: the time from a reply to the next message [default: 1s]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Nanos>,
+    /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+    /// Short-lived clients, in all
+    ///
+    /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration in
+    /// place of --clients new ones follow until that time is over.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Count>,
+    /// Short-lived clients at the same time [default: 10]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Count>,
+    /// Short-lived clients: round trips of each [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<Count>,
+    /// Messages in flight on each connection [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<Count>,
+    /// Messages in flight on all connections together [default: no bound]
+    ///
+    /// With many connections and few messages in flight the connections take turns of 32 messages. In an open loop:
+    /// messages that may be outstanding, that is due and neither answered nor given up; those due beyond it are not
+    /// sent, and counted as unsent. By default that is what would be outstanding if the server fell silent for as long
+    /// as --timeout allows, at least one for each connection, and at most 1 Mi.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight_max: Option<Count>,
+    /// Length of each message [default: 64B]
+    ///
+    /// Its content is of a --payload-kind, and follows from the seed.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Each message, in place of random content
+    ///
+    /// `@FILE` stands for the content of a file, `@-` for stdin; a text that begins with `@` is written `@@…`. Over
+    /// WebSocket a text is sent as text and a file as binary, unless --text or --binary says otherwise.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+    /// Kind of the generated content, which decides how well it compresses [default: random]
+    ///
+    /// Over WebSocket json and text are sent as text, unless --binary says otherwise. With --deflate messages are many
+    /// different ones in turn, so that none is met again within what a compressor remembers.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "KIND", value_enum, hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_kind: Option<PayloadKind>,
+    /// Send WebSocket messages as text
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub text: bool,
+    /// Send WebSocket messages as binary
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub binary: bool,
+    /// Compress WebSocket messages (permessage-deflate), with PARAMS as in RFC 7692
+    ///
+    /// PARAMS are any of server_no_context_takeover, client_no_context_takeover, server_max_window_bits=8..15 and
+    /// client_max_window_bits[=9..15], with commas between, and level=1..9, which is ours alone and not sent. Every
+    /// message is compressed, also a short one. A server that does not agree ends the run.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PARAMS", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deflate: Option<String>,
+    /// The reply that each message is due [default: the message]
+    ///
+    /// `@FILE` stands for the content of a file. On tcp:// and unix:// its length is the length of a reply.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    /// The server is `wirebench serve oracle`: read from each reply how long it was really kept
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub oracle: bool,
+    /// Method of HTTP requests [default: POST]
+    ///
+    /// GET and HEAD send no body, and any answer of the 2xx kind counts as a reply unless --expect says more.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "METHOD", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// One more header field for HTTP and WebSocket, e.g. `Origin: http://a.example`; repeatable
+    ///
+    /// `@FILE` is a file with one field on each line: the place for secrets, which a command line shows to everyone who
+    /// lists processes. Values of headers are never recorded.
+    #[cfg_attr(feature = "cli", arg(short = 'H', long, value_name = "NAME: VALUE|@FILE", hide_short_help = true))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing)]
+    #[schemars(with = "OneOrMore<String>")]
+    pub header: Vec<String>,
+    /// Offer a WebSocket subprotocol; repeatable, the best first
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_short_help = true))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub subprotocol: Vec<String>,
+    /// Way in which WebSocket connections are ended [default: complete]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "HOW", value_enum, hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub close: Option<Closing>,
+    /// Connections that are opened a second, at most [default: as fast as it goes]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "RATE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_rate: Option<Rate>,
+    /// Source of connections: an address of this machine, or a range A-B; repeatable
+    ///
+    /// Connections take turns with the addresses. Without it the system chooses; towards 127.0.0.1 connections come
+    /// from as many loopback addresses as their ports make necessary.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ADDRESS|A-B", hide_short_help = true))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<SourceRange>")]
+    pub source_ip: Vec<SourceRange>,
+    /// Threads that send [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<Count>,
+    /// Time to look for replies again and again before sleeping [default: 0s]
+    ///
+    /// Spares a server on the same machine the CPU time of waking us, and costs ours: for servers on other cores.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_poll: Option<Nanos>,
+    /// Time in which messages are exchanged before any is measured [default: 1s; none with --messages or --clients]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Nanos>,
+    /// Time that a name, a connection, a handshake, a reply and a close may take, each [default: 5s]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Nanos>,
+    /// Time in which replies are awaited after the last message was sent [default: 1s]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Nanos>,
+
+    /// Trust the authority in FILE (PEM), and none of the system; repeatable
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub ca: Vec<String>,
+    /// Do not verify the server's certificate; the record says so
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = "TLS"))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub insecure: bool,
+    /// Name or address that the server's certificate is to have [default: that in the URL]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Show this certificate to servers that ask for one, with the chain to its authority behind it (PEM)
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cert: Option<String>,
+    /// Key of --client-cert (PEM: PKCS #8, SEC 1 or PKCS #1)
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<String>,
+    /// Offer this version, 1.2 or 1.3; repeatable [default: both]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "VERSION", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub tls_version: Vec<String>,
+    /// Offer this cipher suite, by its IANA name; repeatable, the best first [default: all]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SUITE", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub tls_suite: Vec<String>,
+    /// Resumption of earlier TLS sessions: tickets or none [default: tickets]
+    ///
+    /// By tickets each connection goes on with what an earlier one agreed on, where the server hands tickets out.
+    /// Without, every handshake is a full one. Full and resumed handshakes are counted and timed apart.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "HOW", value_enum, hide_short_help = true, help_heading = "TLS"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_resumption: Option<Resumption>,
+    /// Offer this protocol (ALPN); repeatable, the best first [default: http/1.1 for wss:// and https://, else none]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PROTOCOL", hide_short_help = true, help_heading = "TLS"))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub alpn: Vec<String>,
+
+    /// Bots that subscribe to the lobby too, e.g. 10%
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", hide_short_help = true, help_heading = "Games"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lobby: Option<Share>,
+    /// Player id of the first bot; each next one has the next [default: 1]
+    ///
+    /// Bots that take the place of lost ones go on counting, and so does each next count of --bots. Whoever is logged in
+    /// with the same id elsewhere is logged out.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NUMBER", hide_short_help = true, help_heading = "Games"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_player: Option<u32>,
+    /// Time that the game keeps each event before it answers, in whole milliseconds [default: 0ms]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true, help_heading = "Games"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_delay: Option<Nanos>,
+    /// Pack --payload, which is JSON, by the definition of packets in FILE (XML)
+    ///
+    /// For styx:// and styx-tls://, where it is sent packed, and ws:// and wss://, where it is sent as JSON in the order
+    /// of the definition.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Games"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codec: Option<String>,
+}
+
+/// Resumption of TLS sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Resumption {
+    /// Every handshake is a full one
+    None,
+    /// By tickets that the server gives out
+    Tickets,
+}
+
+/// A value, or a list of values.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema of a list that may be one value")]
+enum OneOrMore<T> {
+    One(T),
+    More(Vec<T>),
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Everything outside of the options that workloads are resolved with.
+pub struct Context<'a> {
+    /// The content of a file that an option names, or of stdin for `-`; at most so many bytes.
+    pub read: &'a Read<'a>,
+    /// The bytes of `--payload` as JSON, packed by the definition in the text of `--codec`; the flag asks for JSON.
+    pub pack: &'a Pack<'a>,
+    /// The origin of all random choices.
+    pub seed: u64,
+}
+
+/// A reader of files.
+pub type Read<'a> = dyn Fn(&str, Bytes) -> Result<Vec<u8>, String> + 'a;
+/// A packer of JSON.
+pub type Pack<'a> = dyn Fn(&str, &[u8], bool) -> Result<Vec<u8>, String> + 'a;
+
+impl Options {
+    /// The workloads that these options describe on `server`: one, or one for each count of bots.
+    ///
+    /// # Errors
+    ///
+    /// The first option that is not possible, or not possible beside another.
+    pub fn workloads(
+        &self,
+        name: &str,
+        server: &Server,
+        context: &Context<'_>,
+    ) -> Result<Vec<Workload>, Problem> {
+        self.check_places(server)?;
+        let http = self.http(context)?;
+        let (message, expect) = self.messages_and_replies(server, &http, context)?;
+        let timeout = some_time("timeout", self.timeout)?.unwrap_or(TIMEOUT);
+        let workload = Workload {
+            name: name.to_owned(),
+            server: server.clone(),
+            client: None,
+            load: crate::Load::Closed {
+                connections: NonZeroU32::MIN,
+                in_flight: NonZeroU32::MIN,
+                in_flight_max: None,
+            },
+            connect_rate: self.connect_rate,
+            closing: self.close.unwrap_or_default(),
+            message,
+            expect,
+            phases: self.phases()?,
+            timeouts: Timeouts::all(timeout),
+            threads: at_most("threads", self.threads, 1024)?.unwrap_or(NonZeroU32::MIN),
+            sources: self.sources(server)?,
+            busy_poll: self.busy_poll.unwrap_or(Nanos::ZERO),
+            http,
+            subprotocols: self.subprotocol.clone(),
+            deflate: self.deflate.clone(),
+            tls: self.tls(server.scheme(), context)?,
+            bots: self.bots_of(server)?,
+            seed: context.seed,
+            baseline: None,
+            last_replies: false,
+        };
+        let loads = self.loads(server.scheme(), timeout)?;
+        let several = loads.len() > 1;
+        let named = |(step, load): (String, crate::Load)| Workload {
+            name: if several { step } else { name.to_owned() },
+            load,
+            ..workload.clone()
+        };
+        Ok(loads.into_iter().map(named).collect())
+    }
+
+    /// Refuses options that mean nothing to the protocol.
+    fn check_places(&self, server: &Server) -> Result<(), Problem> {
+        let scheme = server.scheme();
+        let facts = scheme.facts();
+        let is_game = facts.carries == Carries::Events;
+        let over_websocket = facts.over_websocket;
+        let websocket = "ws:// and wss://, and protocols over them";
+        let game = "bots of a game, as in game://127.0.0.1:4123";
+        let in_tls = "schemes inside TLS, as in wss://";
+        let has_tls = self.given_tls().filter(|_| !scheme.tls);
+        #[rustfmt::skip]
+        let all = [
+            ("header",       "schemes over HTTP and WebSocket", facts.path.is_none() && !self.header.is_empty()),
+            ("subprotocol",  websocket, !over_websocket && !self.subprotocol.is_empty()),
+            ("deflate",      websocket, !over_websocket && self.deflate.is_some()),
+            ("close",        websocket, !over_websocket && self.close == Some(Closing::AtOnce)),
+            ("text",         websocket, !facts.carries.has_text() && self.text),
+            ("method",       "http:// and https://", facts.carries != Carries::Requests && self.method.is_some()),
+            ("lobby",        game, !is_game && self.lobby.is_some()),
+            ("first-player", game, !is_game && self.first_player.is_some()),
+            ("event-delay",  game, !is_game && self.event_delay.is_some()),
+            (has_tls.unwrap_or("ca"), in_tls, has_tls.is_some()),
+        ];
+        for (field, place, is_misplaced) in all {
+            if is_misplaced {
+                return Err(Problem::new(
+                    field,
+                    format!("means nothing to {scheme}://, only to {place}; leave it out"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// These options without those that mean nothing to the protocol of `server`: defaults that are common to several.
+    #[must_use]
+    pub fn where_it_applies(mut self, server: &Server) -> Self {
+        while let Err(problem) = self.check_places(server) {
+            self.clear(problem.field);
+        }
+        self
+    }
+
+    fn http(&self, context: &Context<'_>) -> Result<Http, Problem> {
+        let mut headers = Vec::new();
+        for text in &self.header {
+            match text.strip_prefix('@') {
+                Some(path) => headers.extend(headers_of_file(path, context)?),
+                None => {
+                    headers.push(header(text).map_err(|problem| Problem::new("header", problem))?)
+                }
+            }
+        }
+        let method = self.method.as_deref().unwrap_or("POST").to_ascii_uppercase();
+        Ok(Http { method, headers })
+    }
+
+    fn sources(&self, server: &Server) -> Result<Vec<SourceRange>, Problem> {
+        let problem = |message: String| Problem::new("source-ip", message);
+        if server.scheme().protocol == crate::Protocol::Unix && !self.source_ip.is_empty() {
+            return Err(problem(
+                "means nothing to unix://, which has no addresses; leave it out".to_owned(),
+            ));
+        }
+        let count = |range: &SourceRange| range.addresses().take(SOURCES_MAX + 1).count();
+        let count: usize = self.source_ip.iter().map(count).sum();
+        if count > SOURCES_MAX {
+            return Err(problem(format!("more than {SOURCES_MAX} addresses; name fewer")));
+        }
+        Ok(self.source_ip.clone())
+    }
+
+    fn bots_of(&self, server: &Server) -> Result<Option<Bots>, Problem> {
+        if server.scheme().facts().carries != Carries::Events {
+            return Ok(None);
+        }
+        let usual = Bots::default();
+        let first_player = match self.first_player {
+            None => usual.first_player,
+            Some(first) if first <= FIRST_PLAYER_MAX => {
+                i32::try_from(first).expect("it is below 2^31")
+            }
+            Some(first) => {
+                return Err(Problem::new(
+                    "first-player",
+                    format!("{first} is too large; at most {FIRST_PLAYER_MAX}"),
+                ));
+            }
+        };
+        let lobby_millionths = self.lobby.map_or(usual.lobby_millionths, Share::millionths);
+        Ok(Some(Bots { first_player, lobby_millionths }))
+    }
+}
+
+/// A time that is longer than none.
+fn some_time(field: &'static str, time: Option<Nanos>) -> Result<Option<Nanos>, Problem> {
+    match time {
+        Some(Nanos::ZERO) => Err(Problem::new(field, "0s is no time; name a longer one")),
+        time => Ok(time),
+    }
+}
+
+/// A count up to `max`.
+fn at_most(
+    field: &'static str,
+    count: Option<Count>,
+    max: u32,
+) -> Result<Option<NonZeroU32>, Problem> {
+    let small = |count: Count| {
+        if count == Count(0) {
+            return Err(Problem::new(field, "must be at least 1"));
+        }
+        let small =
+            u32::try_from(count.0).ok().filter(|small| *small <= max).and_then(NonZeroU32::new);
+        small.ok_or_else(|| {
+            Problem::new(field, format!("{count} is too many; at most {max} are possible"))
+        })
+    };
+    count.map(small).transpose()
+}
+
+/// Reads `Name: value`. A line end in it would let one field become several.
+fn header(text: &str) -> Result<Header, String> {
+    if let Some(control) = text.chars().find(|letter| letter.is_control() && *letter != '\t') {
+        return Err(format!("a header field cannot have `{}` in it", control.escape_default()));
+    }
+    let (name, value) = text
+        .split_once(':')
+        .ok_or_else(|| format!("`{text}` has no colon; a header field is `Name: value`"))?;
+    if name.is_empty() || name.contains([' ', '\t']) {
+        return Err(format!("`{name}` is not the name of a header field"));
+    }
+    let value = Some(value.trim_matches([' ', '\t']).to_owned());
+    Ok(Header { name: name.to_owned(), value })
+}
+
+fn headers_of_file(path: &str, context: &Context<'_>) -> Result<Vec<Header>, Problem> {
+    let problem = |problem: String| Problem::new("header", format!("@{path}: {problem}"));
+    let bytes = (context.read)(path, HEADERS_MAX).map_err(problem)?;
+    let text = String::from_utf8(bytes).map_err(|_| problem("is not UTF-8".to_owned()))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(index, line)| {
+            // The line itself may be a secret.
+            header(line).map_err(|_| problem(format!("line {} is not `Name: value`", index + 1)))
+        })
+        .collect()
+}
+
+/// The time that each phase of a connection may take.
+const TIMEOUT: Nanos = Nanos::from_secs(5);
+/// More source addresses have more ports than a machine has memory for connections.
+const SOURCES_MAX: usize = 65_536;
+/// A file of header fields is much shorter.
+const HEADERS_MAX: Bytes = Bytes(1 << 20);
+/// Leaves a billion ids for all that come after.
+const FIRST_PLAYER_MAX: u32 = 1_000_000_000;
+
+#[cfg(test)]
+pub(crate) mod tests;

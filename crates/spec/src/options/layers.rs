@@ -1,0 +1,136 @@
+//! One set of options over another: flags over a file, a row over its load, a load over the defaults.
+
+use super::Options;
+use super::load::Way;
+
+impl Options {
+    /// These options, and below them those of `lower` that they neither replace nor contradict: a load that is named
+    /// here replaces the whole load there, a payload the payload, an end of the measurement the end.
+    #[must_use]
+    pub fn over(self, lower: Self) -> Self {
+        let mut lower = lower;
+        for group in GROUPS {
+            if self.is_any_set(group) {
+                group.iter().for_each(|field| lower.clear(field));
+            }
+        }
+        loop {
+            let both = self.clone().or(lower.clone());
+            match both.foreign(both.way()) {
+                None => return both,
+                Some((field, _)) if !self.is_any_set(&[field]) => lower.clear(field),
+                // Both stand in one layer: a contradiction that is told when it is resolved.
+                Some(_) if self.way() != Way::Closed || lower.way() == Way::Closed => return both,
+                Some(_) => GROUPS[0].iter().for_each(|field| lower.clear(field)),
+            }
+        }
+    }
+
+    /// True if no option is set.
+    pub fn is_empty(&self) -> bool {
+        self.set().is_empty()
+    }
+}
+
+/// Options that answer one question together: naming one of them answers it anew.
+const GROUPS: [&[&str]; 5] = [
+    &[
+        "rate",
+        "bots",
+        "sessions",
+        "clients",
+        "concurrency",
+        "round-trips",
+        "closed",
+        "every",
+        "messages-each",
+        "think",
+        "spacing",
+        "in-flight",
+    ],
+    &["duration", "messages", "clients"],
+    &["size", "payload", "payload-kind"],
+    &["text", "binary"],
+    &["ca", "insecure"],
+];
+
+/// A field of options: set or not.
+trait Field {
+    fn is_set(&self) -> bool;
+    fn or(self, lower: Self) -> Self;
+}
+
+impl<T> Field for Option<T> {
+    fn is_set(&self) -> bool {
+        self.is_some()
+    }
+
+    fn or(self, lower: Self) -> Self {
+        self.or(lower)
+    }
+}
+
+impl<T> Field for Vec<T> {
+    fn is_set(&self) -> bool {
+        !self.is_empty()
+    }
+
+    fn or(self, lower: Self) -> Self {
+        if self.is_empty() { lower } else { self }
+    }
+}
+
+impl Field for bool {
+    fn is_set(&self) -> bool {
+        *self
+    }
+
+    fn or(self, lower: Self) -> Self {
+        self || lower
+    }
+}
+
+/// Every field of [`Options`], once, with its name as it is typed.
+macro_rules! fields {
+    ($($field:ident = $name:literal),* $(,)?) => {
+        impl Options {
+            /// The names of the options that are set.
+            pub fn set(&self) -> Vec<&'static str> {
+                // A field that is missing here does not compile.
+                let Self { $($field),* } = self;
+                [$(Field::is_set($field).then_some($name)),*].into_iter().flatten().collect()
+            }
+
+            pub(super) fn clear(&mut self, name: &str) {
+                match name {
+                    $($name => self.$field = Default::default(),)*
+                    _ => unreachable!("the names are those of the fields"),
+                }
+            }
+
+            fn or(self, lower: Self) -> Self {
+                Self { $($field: Field::or(self.$field, lower.$field)),* }
+            }
+        }
+    };
+}
+
+fields! {
+    connections = "connections", duration = "duration", messages = "messages", rate = "rate", bots = "bots",
+    every = "every", closed = "closed", sessions = "sessions", messages_each = "messages-each", think = "think",
+    spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
+    in_flight = "in-flight", in_flight_max = "in-flight-max", size = "size", payload = "payload",
+    payload_kind = "payload-kind", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
+    oracle = "oracle", method = "method", header = "header", subprotocol = "subprotocol", close = "close",
+    connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",
+    warm_up = "warm-up", timeout = "timeout", drain = "drain", ca = "ca", insecure = "insecure",
+    server_name = "server-name", client_cert = "client-cert", client_key = "client-key", tls_version = "tls-version",
+    tls_suite = "tls-suite", tls_resumption = "tls-resumption", alpn = "alpn", lobby = "lobby",
+    first_player = "first-player", event_delay = "event-delay", codec = "codec",
+}
+
+impl Options {
+    fn is_any_set(&self, fields: &[&str]) -> bool {
+        self.set().iter().any(|set| fields.contains(set))
+    }
+}

@@ -1,0 +1,256 @@
+//! Loads and phases from options.
+
+use super::{Options, at_most, some_time};
+use crate::{Carries, Load, Phases, Problem, Profile, Scheme, Spacing, Stop};
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Count, Nanos, Rate};
+
+/// The four ways to send by a schedule or in short lives; none of them: a closed loop on lasting connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Closed,
+    Rate,
+    Bots,
+    Sessions,
+    Clients,
+}
+
+impl Options {
+    /// The ways to send that are named, each with the option that names it.
+    fn ways(&self) -> Vec<(&'static str, Way)> {
+        #[rustfmt::skip]
+        let all = [
+            ("rate",        Way::Rate,     self.rate.is_some()),
+            ("bots",        Way::Bots,     !self.bots.is_empty()),
+            ("sessions",    Way::Sessions, self.sessions.is_some()),
+            ("clients",     Way::Clients,  self.clients.is_some()),
+            ("concurrency", Way::Clients,  self.concurrency.is_some()),
+            ("round-trips", Way::Clients,  self.round_trips.is_some()),
+        ];
+        all.into_iter()
+            .filter(|(.., is_named)| *is_named)
+            .map(|(name, way, _)| (name, way))
+            .collect()
+    }
+
+    /// The way to send.
+    pub(super) fn way(&self) -> Way {
+        self.ways().first().map_or(Way::Closed, |(_, way)| *way)
+    }
+
+    /// The options that are set and belong to another way to send than `way`, each with those that it belongs to.
+    pub(super) fn foreign(&self, way: Way) -> Option<(&'static str, &'static str)> {
+        use Way::{Bots, Clients, Closed, Rate, Sessions};
+        let bots = || if self.closed { &[] } else { &[Bots][..] };
+        #[rustfmt::skip]
+        let all: [(&str, bool, &[Way], &str); 11] = [
+            ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
+            ("closed",        self.closed,                  &[Bots],                     "--bots"),
+            ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
+            ("think",         self.think.is_some(),         &[Sessions],                 "--sessions"),
+            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions],   "lasting connections, --rate and --sessions; bots have one each, and --concurrency is the number of short-lived clients"),
+            ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
+            ("messages",      self.messages.is_some(),      &[Closed],                   "a closed loop; other loads send for --duration, and clients are counted by --clients"),
+            ("spacing",       self.spacing.is_some(),       &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
+            ("oracle",        self.oracle,                  &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
+            ("in-flight-max", self.in_flight_max.is_some(), &[Closed, Rate, Bots, Clients], "loads other than --sessions, whose --connections is the bound, and --bots --closed"),
+            ("warm-up",       self.warm_up.is_some() && self.clients.is_some(), &[],     "loads that end after a time; all of so many --clients are measured"),
+        ];
+        let of_schedules = ["spacing", "oracle", "in-flight-max"];
+        all.into_iter()
+            .find(|(field, is_set, ways, _)| {
+                let is_closed_bots =
+                    way == Bots && of_schedules.contains(field) && bots().is_empty();
+                *is_set && (!ways.contains(&way) || is_closed_bots)
+            })
+            .map(|(field, _, _, place)| (field, place))
+    }
+
+    /// The loads, each with a name that tells it from the others: one, or one for each count of bots.
+    pub(super) fn loads(
+        &self,
+        scheme: Scheme,
+        timeout: Nanos,
+    ) -> Result<Vec<(String, Load)>, Problem> {
+        let ways = self.ways();
+        if let [(first, way), rest @ ..] = &ways[..]
+            && let Some((other, _)) = rest.iter().find(|(_, other)| other != way)
+        {
+            return Err(Problem::new(
+                other,
+                format!("--{first} and --{other} are two different loads; leave one out"),
+            ));
+        }
+        if let Some((field, place)) = self.foreign(self.way()) {
+            return Err(Problem::new(field, format!("belongs to {place}; leave it out")));
+        }
+        let one = |load: Load| Ok(vec![(String::new(), load)]);
+        let connections = at_most("connections", self.connections, u32::MAX)?;
+        let in_flight_max = at_most("in-flight-max", self.in_flight_max, u32::MAX)?;
+        let in_flight =
+            at_most("in-flight", self.in_flight, IN_FLIGHT_MAX)?.unwrap_or(NonZeroU32::MIN);
+        if scheme.facts().carries == Carries::Requests && in_flight > NonZeroU32::MIN {
+            return Err(Problem::new(
+                "in-flight",
+                format!(
+                    "{in_flight} is not possible over {scheme}://, where a connection carries one request at a time; \
+                     use more --connections"
+                ),
+            ));
+        }
+        let usual = connections.unwrap_or(CONNECTIONS);
+        match self.way() {
+            Way::Closed => one(Load::Closed { connections: usual, in_flight, in_flight_max }),
+            Way::Clients => one(Load::Clients {
+                concurrency: at_most("concurrency", self.concurrency, u32::MAX)?
+                    .unwrap_or(CONCURRENCY),
+                round_trips: at_most("round-trips", self.round_trips, u32::MAX)?
+                    .unwrap_or(NonZeroU32::MIN),
+                in_flight,
+                in_flight_max,
+            }),
+            Way::Rate => {
+                let rate = self.rate.clone().expect("it names the way");
+                let spacing = self.spacing_of("rate", &rate, Spacing::Uniform)?;
+                let outstanding =
+                    in_flight_max.unwrap_or_else(|| outstanding_max(rate.peak(), timeout, usual));
+                one(Load::Open { connections: usual, rate, spacing, in_flight_max: outstanding })
+            }
+            Way::Sessions => {
+                let rate = self.sessions.clone().expect("it names the way");
+                let spacing = self.spacing_of("sessions", &rate, Spacing::Uniform)?;
+                let messages_each = at_most("messages-each", self.messages_each, u32::MAX)?
+                    .unwrap_or(NonZeroU32::MIN);
+                let think = self.think.unwrap_or(SECOND);
+                let longest = think.0.saturating_mul(u64::from(messages_each.get() - 1));
+                let longest = Nanos(longest.saturating_add(timeout.0));
+                let lasting = || count_due(rate.peak(), longest).clamp(usual, OUTSTANDING_MAX);
+                let connections = connections.unwrap_or_else(lasting);
+                one(Load::Sessions { connections, rate, spacing, messages_each, think })
+            }
+            Way::Bots => self.bots(timeout, in_flight_max),
+        }
+    }
+
+    fn bots(
+        &self,
+        timeout: Nanos,
+        in_flight_max: Option<NonZeroU32>,
+    ) -> Result<Vec<(String, Load)>, Problem> {
+        let every = some_time("every", self.every)?.unwrap_or(SECOND);
+        let mut loads: Vec<(String, Load)> = Vec::new();
+        for count in &self.bots {
+            let bots = at_most("bots", Some(*count), u32::MAX)?.expect("it is there");
+            let name = format!("{count} bots");
+            if loads.iter().any(|(known, _)| *known == name) {
+                return Err(Problem::new(
+                    "bots",
+                    format!("{count} stands there twice; each count is measured once"),
+                ));
+            }
+            let load = if self.closed {
+                Load::ClosedBots { bots, think: every }
+            } else {
+                let rate =
+                    Profile::from(Rate::new(bots, every).expect("--every is longer than no time"));
+                let spacing = self.spacing_of("bots", &rate, Spacing::Phases)?;
+                let outstanding =
+                    in_flight_max.unwrap_or_else(|| outstanding_max(rate.peak(), timeout, bots));
+                Load::Bots { bots, every, spacing, in_flight_max: outstanding }
+            };
+            loads.push((name, load));
+        }
+        Ok(loads)
+    }
+
+    /// The spacing, where something is due at `rate` that is seldom enough for it and often enough for the duration.
+    fn spacing_of(
+        &self,
+        field: &'static str,
+        rate: &Profile,
+        usual: Spacing,
+    ) -> Result<Spacing, Problem> {
+        let spacing = self.spacing.unwrap_or(usual);
+        if spacing == Spacing::Phases && usual != Spacing::Phases {
+            return Err(Problem::new(
+                "spacing",
+                "phases belong to --bots; leave it out, or take poisson",
+            ));
+        }
+        if spacing == Spacing::Poisson && rate.peak().per_second() > POISSON_RATE_MAX {
+            return Err(Problem::new(
+                field,
+                format!(
+                    "{rate} is more than --spacing poisson can draw, {POISSON_RATE_MAX}/s; ask for less, or for \
+                     --spacing uniform"
+                ),
+            ));
+        }
+        // The second one; the first is due at once.
+        let duration = self.duration.unwrap_or(DURATION);
+        let Some(constant) = rate.constant() else { return Ok(spacing) };
+        let second = constant.due(1);
+        if second > duration {
+            let what = if field == "sessions" { "session" } else { "message" };
+            return Err(Problem::new(
+                field,
+                format!(
+                    "at {rate} less than one {what} is due in {duration}; measure for a --duration of {second} at \
+                     least, or more often"
+                ),
+            ));
+        }
+        Ok(spacing)
+    }
+
+    /// Warm-up, measurement and drain. A measurement that counts messages or clients wants no others.
+    pub(super) fn phases(&self) -> Result<Phases, Problem> {
+        let duration = some_time("duration", self.duration)?;
+        let counted = [("messages", self.messages), ("clients", self.clients)];
+        let counted = counted.into_iter().find_map(|(field, count)| Some((field, count?)));
+        let stop = match counted {
+            Some((field, _)) if duration.is_some() => {
+                return Err(Problem::new(
+                    field,
+                    format!(
+                        "a run ends after a --duration or after so many {field}; leave one out"
+                    ),
+                ));
+            }
+            Some((field, Count(count))) => {
+                let count = NonZeroU64::new(count)
+                    .ok_or_else(|| Problem::new(field, "must be at least 1"))?;
+                if field == "messages" { Stop::Messages(count) } else { Stop::Clients(count) }
+            }
+            None => Stop::After(duration.unwrap_or(DURATION)),
+        };
+        let usual = if matches!(stop, Stop::After(_)) { SECOND } else { Nanos::ZERO };
+        let warm_up = self.warm_up.unwrap_or(usual);
+        Ok(Phases { warm_up, stop, drain: self.drain.unwrap_or(SECOND) })
+    }
+}
+
+/// Messages that would be outstanding if the server fell silent for the time-out of a reply: at least one for each
+/// connection, and at most 1 Mi.
+pub(crate) fn outstanding_max(rate: Rate, timeout: Nanos, connections: NonZeroU32) -> NonZeroU32 {
+    count_due(rate, timeout).clamp(connections, OUTSTANDING_MAX.max(connections))
+}
+
+/// Messages that are due in `time`, rounded up.
+fn count_due(rate: Rate, time: Nanos) -> NonZeroU32 {
+    let count = u128::from(rate.count().get()) * u128::from(time.0);
+    let count = count.div_ceil(u128::from(rate.per().0));
+    NonZeroU32::new(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN)
+}
+
+const SECOND: Nanos = Nanos::from_secs(1);
+const DURATION: Nanos = Nanos::from_secs(10);
+const CONNECTIONS: NonZeroU32 = NonZeroU32::new(50).expect("it is not zero");
+/// Short-lived clients at the same time.
+const CONCURRENCY: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
+/// Messages in flight on one connection, at most.
+const IN_FLIGHT_MAX: u32 = 65_536;
+/// Every arrival is drawn by itself, sent or not.
+const POISSON_RATE_MAX: f64 = 1e7;
+/// The largest bound on outstanding messages that is chosen without being asked for.
+const OUTSTANDING_MAX: NonZeroU32 = NonZeroU32::new(1 << 20).expect("it is not zero");

@@ -1,0 +1,279 @@
+//! Messages and replies from options.
+
+use super::{Context, Options};
+use crate::{
+    Blob, Carries, Content, Expect, Http, Message, PayloadKind, Problem, Protocol, Server,
+};
+use units::{Bytes, Nanos};
+
+impl Options {
+    /// The content of messages, and the reply that each is due.
+    pub(super) fn messages_and_replies(
+        &self,
+        server: &Server,
+        http: &Http,
+        context: &Context<'_>,
+    ) -> Result<(Message, Expect), Problem> {
+        let scheme = server.scheme();
+        let carries = scheme.facts().carries;
+        let payload = self.payload.as_ref().map(|_| "payload");
+        let generated =
+            [("payload-kind", self.payload_kind.is_some()), ("size", self.size.is_some())];
+        let generated = generated.into_iter().find_map(|(field, is_set)| is_set.then_some(field));
+        if let (Some(_), Some(field)) = (payload, generated) {
+            return Err(Problem::new(field, "a --payload is what it is; leave one of the two out"));
+        }
+        if self.text && self.binary {
+            return Err(Problem::new("binary", "messages are --text or --binary; leave one out"));
+        }
+        if carries == Carries::Events {
+            let foreign = [
+                ("text", self.text),
+                ("binary", self.binary),
+                ("expect", self.expect.is_some()),
+                ("oracle", self.oracle),
+                ("codec", self.codec.is_some()),
+            ];
+            let foreign = foreign.into_iter().find_map(|(field, is_set)| is_set.then_some(field));
+            if let Some(field) = payload.or(generated).or(foreign) {
+                return Err(Problem::new(
+                    field,
+                    format!(
+                        "means nothing to {scheme}://, where each message is an event of the game, and its reply what \
+                         the game makes of it; leave it out"
+                    ),
+                ));
+            }
+            let content = Content::GameEvent { delay_ms: self.event_delay_ms()? };
+            return Ok((Message { text: false, content }, Expect::InSequence));
+        }
+        if carries == Carries::Text && self.binary {
+            return Err(Problem::new(
+                "binary",
+                format!(
+                    "is not possible over {scheme}://, where messages are text; leave it out, or use ws://"
+                ),
+            ));
+        }
+        let has_no_body =
+            carries == Carries::Requests && matches!(http.method.as_str(), "GET" | "HEAD");
+        let message = match has_no_body {
+            true => self.no_message(&http.method, payload.or(generated))?,
+            false => self.message(server, context)?,
+        };
+        let expect = self.expectation(server, http, has_no_body, context)?;
+        Ok((message, expect))
+    }
+
+    fn no_message(&self, method: &str, given: Option<&'static str>) -> Result<Message, Problem> {
+        let given = given.or_else(|| self.oracle.then_some("oracle"));
+        match given {
+            Some(field) => Err(Problem::new(
+                field,
+                format!("cannot be sent with --method {method}, which has no body; leave one out"),
+            )),
+            None => Ok(Message { text: false, content: Content::Nothing }),
+        }
+    }
+
+    fn message(&self, server: &Server, context: &Context<'_>) -> Result<Message, Problem> {
+        let scheme = server.scheme();
+        let facts = scheme.facts();
+        let has_text = facts.carries.has_text();
+        let is_text_only = facts.carries == Carries::Text;
+        let message = if let Some(typed) = &self.payload {
+            let bytes = bytes("payload", typed, context)?;
+            let is_file = typed.starts_with('@') && !typed.starts_with("@@");
+            let text = is_text_only || has_text && !self.binary && (self.text || !is_file);
+            let (bytes, source, text) = match self.packed(server, &bytes, context)? {
+                Some(packed) => (packed, format!("{typed}, packed by --codec"), has_text),
+                None => (bytes, typed.clone(), text),
+            };
+            if text && std::str::from_utf8(&bytes).is_err() {
+                let cure = match is_text_only {
+                    true => format!("over {scheme}:// messages are text"),
+                    false => "use --binary".to_owned(),
+                };
+                return Err(Problem::new(
+                    "payload",
+                    format!("{typed} is not UTF-8, and text is; {cure}"),
+                ));
+            }
+            Message { text, content: Content::Given { source, bytes: Blob(bytes) } }
+        } else {
+            if self.codec.is_some() {
+                return Err(Problem::new(
+                    "codec",
+                    "packs a --payload; add one, as in --payload '{\"id\":1,\"classId\":7}'",
+                ));
+            }
+            let kind = self.payload_kind.unwrap_or(PayloadKind::Random);
+            let text = self.text || is_text_only || (kind.is_text() && has_text && !self.binary);
+            let size = self.size.unwrap_or(SIZE);
+            if size > SIZE_MAX {
+                return Err(Problem::new(
+                    "size",
+                    format!("{size} is too large; messages have at most {SIZE_MAX}"),
+                ));
+            }
+            // Without compression it does not matter what came before, and one message is easier on caches.
+            Message {
+                text,
+                content: Content::Generated { kind, size, varied: self.deflate.is_some() },
+            }
+        };
+        let len = message.content.len();
+        if len < facts.message_min as u64 {
+            return Err(Problem::new(
+                "size",
+                format!(
+                    "a message of {len} bytes cannot be seen on {scheme}://; use tcp-framed://, or a --size from {} B on",
+                    facts.message_min
+                ),
+            ));
+        }
+        if self.oracle {
+            let may_be_overwritten = matches!(
+                message.content,
+                Content::Generated {
+                    kind: PayloadKind::Random | PayloadKind::Text | PayloadKind::Zero,
+                    ..
+                }
+            );
+            let needed = if message.text { ORACLE_TEXT_LEN } else { ORACLE_LEN };
+            if !may_be_overwritten || len < needed {
+                return Err(Problem::new(
+                    "oracle",
+                    format!(
+                        "needs {needed} bytes of a message for itself; use a --size from {needed}B on, and neither \
+                         --payload nor --payload-kind json"
+                    ),
+                ));
+            }
+        }
+        Ok(message)
+    }
+
+    /// The payload as a packet of `--codec`; `None` without it.
+    fn packed(
+        &self,
+        server: &Server,
+        payload: &[u8],
+        context: &Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Problem> {
+        let Some(file) = &self.codec else { return Ok(None) };
+        let scheme = server.scheme();
+        let as_json = scheme.protocol == Protocol::WebSocket;
+        if !as_json && scheme.protocol != Protocol::Styx {
+            return Err(Problem::new(
+                "codec",
+                format!(
+                    "means nothing to {scheme}://, only to styx://, styx-tls://, ws:// and wss://; leave it out"
+                ),
+            ));
+        }
+        if self.expect.is_some() || self.oracle {
+            let field = if self.oracle { "oracle" } else { "expect" };
+            return Err(Problem::new(
+                field,
+                "a packet of --codec comes back as it was sent; leave it out",
+            ));
+        }
+        let problem = |problem: String| Problem::new("codec", problem);
+        let definition = (context.read)(file, CODEC_MAX).map_err(problem)?;
+        let definition =
+            String::from_utf8(definition).map_err(|_| problem(format!("{file} is not UTF-8")))?;
+        let packed = (context.pack)(&definition, payload, as_json);
+        packed.map(Some).map_err(|error| problem(format!("{file}: {error}")))
+    }
+
+    fn expectation(
+        &self,
+        server: &Server,
+        http: &Http,
+        has_no_body: bool,
+        context: &Context<'_>,
+    ) -> Result<Expect, Problem> {
+        let facts = server.scheme().facts();
+        let Some(typed) = &self.expect else {
+            return Ok(match (has_no_body, self.oracle) {
+                (true, _) => Expect::Anything,
+                (false, true) => Expect::Oracle,
+                (false, false) => Expect::Echo,
+            });
+        };
+        if self.oracle {
+            return Err(Problem::new(
+                "expect",
+                "an oracle server answers with what was sent; leave --expect out",
+            ));
+        }
+        if http.method == "HEAD" && facts.carries == Carries::Requests {
+            return Err(Problem::new(
+                "expect",
+                "cannot be met with --method HEAD, whose replies are empty; use GET",
+            ));
+        }
+        let reply = bytes("expect", typed, context)?;
+        if reply.is_empty() && facts.carries == Carries::Bytes {
+            let scheme = server.scheme();
+            return Err(Problem::new(
+                "expect",
+                format!("a reply of 0 bytes cannot be seen on {scheme}://; expect more"),
+            ));
+        }
+        Ok(Expect::Exactly(Blob(reply)))
+    }
+
+    fn event_delay_ms(&self) -> Result<i32, Problem> {
+        let Some(time) = self.event_delay else { return Ok(0) };
+        let whole = time.0 / Nanos::from_millis(1).0;
+        if Nanos::from_millis(whole) != time {
+            return Err(Problem::new(
+                "event-delay",
+                format!("{time} is no whole number of milliseconds"),
+            ));
+        }
+        i32::try_from(whole).map_err(|_| {
+            Problem::new("event-delay", format!("{time} is too long; at most {} ms", i32::MAX))
+        })
+    }
+}
+
+impl Content {
+    /// The length of each message, in bytes; 0 for events of a game, whose protocol makes them.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Generated { size, .. } => size.0,
+            Self::Given { bytes, .. } => bytes.0.len() as u64,
+            Self::GameEvent { .. } | Self::Nothing => 0,
+        }
+    }
+
+    /// True if messages are empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The bytes that an option stands for: its text itself, the contents of a file for `@FILE`, of stdin for `@-`. A text
+/// that begins with `@` is written `@@…`.
+fn bytes(field: &'static str, text: &str, context: &Context<'_>) -> Result<Vec<u8>, Problem> {
+    match text.strip_prefix('@') {
+        None => Ok(text.as_bytes().to_vec()),
+        Some(path) if path.starts_with('@') => Ok(path.as_bytes().to_vec()),
+        Some(path) => {
+            (context.read)(path, SIZE_MAX).map_err(|problem| Problem::new(field, problem))
+        }
+    }
+}
+
+const SIZE: Bytes = Bytes(64);
+/// The longest message; what embedded servers accept.
+const SIZE_MAX: Bytes = Bytes(16 << 20);
+/// A definition of packets is much shorter.
+const CODEC_MAX: Bytes = Bytes(16 << 20);
+/// The bytes that the header of a message and the true delay of an oracle take, of a binary message and of a text; the
+/// tests of `load` hold them against `TrueDelay`.
+const ORACLE_LEN: u64 = 24;
+const ORACLE_TEXT_LEN: u64 = 48;

@@ -1,0 +1,284 @@
+use super::*;
+use crate::{Content, Expect, Lifetime, Load, Profile, Stop, Trust};
+use std::num::NonZeroU64;
+
+/// The one workload of a URL without options.
+pub(crate) fn resolved(url: &str) -> Workload {
+    of(url, &Options::default()).unwrap().remove(0)
+}
+
+fn of(url: &str, options: &Options) -> Result<Vec<Workload>, Problem> {
+    let server = Server::Given(url.parse().unwrap());
+    let read = |path: &str, _: Bytes| match path {
+        "ping" => Ok(b"Ping".to_vec()),
+        "bytes" => Ok(vec![0, 255]),
+        "headers" => Ok(b"A: b\n\nC: d\n".to_vec()),
+        "ca" => Ok(b"-----BEGIN".to_vec()),
+        _ => Err(format!("cannot read {path}")),
+    };
+    let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
+    options.workloads(url, &server, &Context { read: &read, pack: &pack, seed: 7 })
+}
+
+/// Options from the keys of a file.
+fn options(text: &str) -> Options {
+    toml::from_str(&text.replace("; ", "\n")).unwrap()
+}
+
+fn one(url: &str, text: &str) -> Workload {
+    let mut all = of(url, &options(text)).unwrap();
+    assert_eq!(all.len(), 1, "{text}");
+    all.remove(0)
+}
+
+fn problem(url: &str, text: &str) -> String {
+    of(url, &options(text)).unwrap_err().to_string()
+}
+
+fn count(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap()
+}
+
+#[test]
+fn a_block_ends_after_a_time_or_after_so_many_messages_or_clients() {
+    let (long, short) = (Lifetime::Long, |trips| Lifetime::RoundTrips(count(trips)));
+    let messages = |count| Stop::Messages(NonZeroU64::new(count).unwrap());
+    let clients = |count| Stop::Clients(NonZeroU64::new(count).unwrap());
+    let seconds = |count| Stop::After(Nanos::from_secs(count));
+    #[rustfmt::skip]
+    let table = [
+        // options,                                        lifetime, connections, stop,       warm-up in ms
+        ("",                                               long,     50, seconds(10),   1000),
+        ("connections = 3; duration = '2s'; warm-up = '0s'", long,    3, seconds(2),       0),
+        ("messages = 5",                                   long,     50, messages(5),      0),
+        ("messages = 5; warm-up = '1ms'",                  long,     50, messages(5),      1),
+        ("clients = '20k'",                                short(1), 10, clients(20_000),  0),
+        ("clients = 9; concurrency = 2; round-trips = 5",  short(5),  2, clients(9),       0),
+        ("round-trips = 5",                                short(5), 10, seconds(10),   1000),
+        ("concurrency = 5; duration = '3s'",               short(1),  5, seconds(3),    1000),
+    ];
+    for (text, lifetime, connections, stop, warm_up) in table {
+        let found = one("ws://h", text);
+        assert_eq!(found.load.lifetime(), lifetime, "{text}");
+        assert_eq!(found.load.connections(), count(connections), "{text}");
+        assert_eq!(found.phases.stop, stop, "{text}");
+        assert_eq!(found.phases.warm_up, Nanos::from_millis(warm_up), "{text}");
+    }
+}
+
+#[test]
+fn messages_and_replies_are_those_asked_for() {
+    let exactly = |text: &str| Expect::Exactly(text.as_bytes().into());
+    #[rustfmt::skip]
+    let table = [
+        // URL and options,                                length, text,  the reply
+        ("ws://h",           "",                               64, false, Expect::Echo),
+        ("ws://h",           "text = true; size = '1KiB'",   1024, true,  Expect::Echo),
+        ("ws://h",           "payload = 'Ping'",                4, true,  Expect::Echo),
+        ("ws://h",           "payload = '@ping'",               4, false, Expect::Echo),
+        ("ws://h",           "payload = '@@ping'",              5, true,  Expect::Echo),
+        ("ws://h",           "payload = 'Ping'; binary = true", 4, false, Expect::Echo),
+        ("tcp://h:1",        "payload = 'Ping'",                4, false, Expect::Echo),
+        ("tcp-framed://h:1", "size = '0B'",                     0, false, Expect::Echo),
+        ("ws://h",           "payload = 'Ping'; expect = 'Pong'", 4, true, exactly("Pong")),
+        ("http://h",         "method = 'get'",                  0, false, Expect::Anything),
+        ("https://h",        "method = 'GET'; insecure = true", 0, false, Expect::Anything),
+        ("ws://h",           "payload-kind = 'json'",          64, true,  Expect::Echo),
+        ("ws://h",           "payload-kind = 'text'; binary = true", 64, false, Expect::Echo),
+        ("http://h",         "payload-kind = 'text'",          64, false, Expect::Echo),
+        ("ws://h",           "payload-kind = 'zero'; text = true", 64, true, Expect::Echo),
+        ("sockjs://h",       "",                               64, true,  Expect::Echo),
+        ("http://h",         "method = 'GET'; expect = 'x'",    0, false, exactly("x")),
+        ("game://h",         "bots = 3; event-delay = '60ms'",  0, false, Expect::InSequence),
+        ("ws://h",           "rate = '9/s'; oracle = true",    64, false, Expect::Oracle),
+    ];
+    for (url, text, len, is_text, expect) in table {
+        let found = one(url, text);
+        assert_eq!(
+            (found.message.content.len(), found.message.text),
+            (len, is_text),
+            "{url} {text}"
+        );
+        assert_eq!(found.expect, expect, "{url} {text}");
+    }
+    let varied = |text: &str| match one("ws://h", text).message.content {
+        Content::Generated { varied, .. } => varied,
+        Content::Given { .. } | Content::GameEvent { .. } | Content::Nothing => panic!("{text}"),
+    };
+    assert!(!varied("payload-kind = 'json'"));
+    assert!(varied("payload-kind = 'json'; deflate = 'level=1'"));
+}
+
+#[test]
+fn loads_are_those_asked_for() {
+    let uniform = Spacing::Uniform;
+    let outstanding = count(10_000); // 2000/s for the time-out of 5 s.
+    let open = |connections, spacing| Load::Open {
+        connections: count(connections),
+        rate: "2000/s".parse::<Profile>().unwrap(),
+        spacing,
+        in_flight_max: outstanding,
+    };
+    let every = Nanos::from_secs(2);
+    #[rustfmt::skip]
+    let table = [
+        ("rate = '2000/s'", open(50, uniform)),
+        ("rate = '2000/s'; connections = 7; spacing = 'poisson'", open(7, Spacing::Poisson)),
+        ("bots = 30; every = '2s'", Load::Bots { bots: count(30), every, spacing: Spacing::Phases, in_flight_max: count(75) }),
+        ("bots = 30; every = '2s'; closed = true", Load::ClosedBots { bots: count(30), think: every }),
+        ("sessions = '50/s'; messages-each = 3; think = '2s'", Load::Sessions {
+            // Two thoughts and the time-out of the last reply: 9 s at 50/s.
+            connections: count(450), rate: "50/s".parse().unwrap(), spacing: uniform, messages_each: count(3), think: every,
+        }),
+        ("in-flight = 4; in-flight-max = 9", Load::Closed { connections: count(50), in_flight: count(4), in_flight_max: Some(count(9)) }),
+    ];
+    for (text, load) in table {
+        assert_eq!(one("ws://h", text).load, load, "{text}");
+    }
+    let steps = of("ws://h", &options("bots = ['1k', 2000]")).unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["1000 bots", "2000 bots"]);
+}
+
+#[test]
+fn options_that_are_not_possible_are_named_with_the_cure() {
+    #[rustfmt::skip]
+    let table = [
+        ("ws://h", "rate = '9/s'; bots = 3",            "bots: --rate and --bots are two different loads"),
+        ("ws://h", "sessions = '9/s'; round-trips = 3", "round-trips: --sessions and --round-trips are two"),
+        ("ws://h", "every = '1s'",                      "every: belongs to --bots"),
+        ("ws://h", "rate = '9/s'; think = '1s'",        "think: belongs to --sessions"),
+        ("ws://h", "bots = 3; connections = 3",         "connections: belongs to lasting connections"),
+        ("ws://h", "rate = '9/s'; in-flight = 3",       "in-flight: belongs to loads that wait for replies"),
+        ("ws://h", "rate = '9/s'; messages = 3",        "messages: belongs to a closed loop"),
+        ("ws://h", "bots = 3; closed = true; oracle = true", "oracle: belongs to --rate"),
+        ("ws://h", "clients = 3; warm-up = '1s'",       "warm-up: belongs to loads that end after a time"),
+        ("ws://h", "messages = 3; duration = '1s'",     "messages: a run ends after a --duration or after so many messages"),
+        ("ws://h", "duration = '0s'",                   "duration: 0s is no time"),
+        ("ws://h", "connections = 0",                   "connections: must be at least 1"),
+        ("ws://h", "threads = 1025",                    "threads: 1025 is too many; at most 1024"),
+        ("ws://h", "bots = [3, 3]",                     "bots: 3 stands there twice"),
+        ("ws://h", "rate = '1/90s'",                    "rate: at 1/1m30s less than one message is due in 10 s"),
+        ("ws://h", "rate = '20M/s'; spacing = 'poisson'", "rate: 20M/s is more than --spacing poisson can draw"),
+        ("ws://h", "rate = '9/s'; spacing = 'phases'",  "spacing: phases belong to --bots"),
+        ("ws://h", "payload = 'x'; size = '1B'",        "size: a --payload is what it is"),
+        ("ws://h", "text = true; binary = true",        "binary: messages are --text or --binary"),
+        ("ws://h", "payload = '@bytes'; text = true",   "payload: @bytes is not UTF-8, and text is; use --binary"),
+        ("ws://h", "payload = '@none'",                 "payload: cannot read none"),
+        ("ws://h", "size = '17MiB'",                    "size: 17 MiB is too large"),
+        ("ws://h", "rate = '9/s'; oracle = true; size = '9B'", "oracle: needs 24 bytes of a message"),
+        ("ws://h", "method = 'GET'",                    "method: means nothing to ws://, only to http:// and https://"),
+        ("ws://h", "insecure = true",                   "insecure: means nothing to ws://, only to schemes inside TLS"),
+        ("ws://h", "lobby = '1%'",                      "lobby: means nothing to ws://, only to bots of a game"),
+        ("tcp://h:1", "header = 'A: b'",                "header: means nothing to tcp://"),
+        ("tcp://h:1", "size = '0B'",                    "size: a message of 0 bytes cannot be seen on tcp://"),
+        ("tcp://h:1", "expect = ''",                    "expect: a reply of 0 bytes cannot be seen on tcp://"),
+        ("http://h", "in-flight = 2",                   "in-flight: 2 is not possible over http://"),
+        ("http://h", "method = 'GET'; size = '9B'",     "size: cannot be sent with --method GET"),
+        ("http://h", "method = 'HEAD'; expect = 'x'",   "expect: cannot be met with --method HEAD"),
+        ("sockjs://h", "binary = true",                 "binary: is not possible over sockjs://"),
+        ("game://h", "bots = 3; size = '9B'",           "size: means nothing to game://"),
+        ("game://h", "bots = 3; event-delay = '1us'",   "event-delay: 1 us is no whole number of milliseconds"),
+        ("wss://h", "ca = 'ca'; insecure = true",       "ca: with --insecure no certificate is verified"),
+        ("wss://h", "client-cert = 'ca'",               "client-cert: ca needs its key"),
+        ("wss://h", "tls-version = '1.1'",              "tls-version: `1.1` is none of 1.2 and 1.3"),
+        ("wss://h", "alpn = 'h2'",                      "alpn: h2: wss:// is spoken over http/1.1"),
+        ("unix:/s", "source-ip = '127.0.0.1'",          "source-ip: means nothing to unix://"),
+        ("ws://h", "header = 'A'",                      "header: `A` has no colon"),
+        ("ws://h", "codec = 'x'",                       "codec: packs a --payload"),
+    ];
+    for (url, text, expected) in table {
+        let found = problem(url, text);
+        assert!(found.starts_with(expected), "{url} {text}: {found}");
+    }
+}
+
+#[test]
+fn header_fields_keep_their_values_and_nothing_that_ends_a_line() {
+    let field =
+        |text| header(text).map(|Header { name, value }| format!("{name}={}", value.unwrap()));
+    assert_eq!(field("A: b: c "), Ok("A=b: c".to_owned()));
+    assert_eq!(field("A:"), Ok("A=".to_owned()));
+    for text in ["A: b\nC: d", "A: b\r", "A: \0", "A", ": b", "A B: c"] {
+        assert!(header(text).is_err(), "{text:?}");
+    }
+    let names: Vec<String> = one("ws://h", "header = ['@headers', 'E: f']")
+        .http
+        .headers
+        .into_iter()
+        .map(|it| it.name)
+        .collect();
+    assert_eq!(names, ["A", "C", "E"]);
+}
+
+#[test]
+fn what_is_secret_is_read_and_never_written() {
+    let workload = one("wss://h", "header = 'A: secret'; client-cert = 'ca'; client-key = 'ping'");
+    let json = serde_json::to_string(&workload).unwrap();
+    assert!(!json.contains("secret") && !json.contains("Ping"), "{json}");
+    let read: Workload = serde_json::from_str(&json).unwrap();
+    assert_eq!(read.http.headers[0].name, "A");
+    assert_eq!(read.tls.unwrap().identity.unwrap().key_file, "ping");
+}
+
+#[test]
+fn tls_is_as_asked_for() {
+    assert!(one("ws://h", "").tls.is_none());
+    let usual = one("wss://h", "").tls.unwrap();
+    assert_eq!((&usual.alpn[..], usual.resumption), (&["http/1.1".to_owned()][..], true));
+    assert_eq!(usual.trust, Trust::System);
+    let tls = one(
+        "tls://h:1",
+        "insecure = true; tls-version = '1.2'; tls-resumption = 'none'; alpn = ['a', 'b']; server-name = 'x'",
+    );
+    let tls = tls.tls.unwrap();
+    assert_eq!(
+        (tls.versions, tls.alpn),
+        (vec!["1.2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+    );
+    assert_eq!(
+        (tls.trust, tls.resumption, tls.server_name),
+        (Trust::Anyone, false, Some("x".to_owned()))
+    );
+}
+
+#[test]
+fn a_higher_layer_replaces_what_it_answers_anew() {
+    let lower =
+        "rate = '9/s'; connections = 3; size = '9B'; duration = '3s'; text = true; timeout = '1s'";
+    #[rustfmt::skip]
+    let table = [
+        ("",                  "rate connections size duration text timeout"),
+        ("bots = 3",          "bots size duration text timeout"),
+        ("payload = 'x'",     "rate connections payload duration text timeout"),
+        ("messages = 3",      "connections size messages text timeout"),
+        ("binary = true",     "rate connections size duration binary timeout"),
+        ("timeout = '2s'",    "rate connections size duration text timeout"),
+    ];
+    for (upper, expected) in table {
+        let mut found = options(upper).over(options(lower)).set();
+        let mut expected: Vec<&str> = expected.split(' ').collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{upper}");
+    }
+    assert_eq!(options("timeout = '2s'").over(options(lower)).timeout, Some(Nanos::from_secs(2)));
+}
+
+#[test]
+fn an_experiment_reads_back_as_it_was_written() {
+    for (url, text) in [
+        ("ws://h/a?b=c", ""),
+        ("unix:///run/x", "rate = '1/s..9/s over 1m, 9/s for 5m'"),
+        (
+            "wss://h",
+            "payload = '@bytes'; source-ip = '127.0.0.2-127.0.0.9'; ca = 'ca'; deflate = ''",
+        ),
+        ("game-comet://h", "bots = 3; lobby = '10%'"),
+        ("http://h", "clients = 9; expect = 'x'"),
+    ] {
+        let experiment = crate::Experiment::one(one(url, text));
+        let json = serde_json::to_string(&experiment).unwrap();
+        assert_eq!(serde_json::from_str::<crate::Experiment>(&json).unwrap(), experiment, "{json}");
+    }
+}

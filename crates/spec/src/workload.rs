@@ -1,0 +1,351 @@
+//! One workload: a server, who loads it, and the load, with every default resolved.
+
+use crate::{Closing, Endpoint, Expect, Load, Message, Phases, Scheme, Timeouts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use units::{Nanos, Rate};
+
+/// One thing that is measured: a product of independent parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// The name in tables, unique in its experiment.
+    pub name: String,
+    /// The server.
+    pub server: Server,
+    /// The client library that sends; `null`: this program.
+    #[serde(default)]
+    pub client: Option<ClientSubject>,
+    /// The rule by which messages are sent.
+    pub load: Load,
+    /// Connections that are opened per unit of time, at most; `null`: as fast as a bounded number of simultaneous
+    /// attempts allows.
+    #[serde(default)]
+    pub connect_rate: Option<Rate>,
+    /// The way in which connections are ended by us.
+    #[serde(default)]
+    pub closing: Closing,
+    /// The content of messages.
+    pub message: Message,
+    /// The reply that each message is due.
+    pub expect: Expect,
+    /// Warm-up, measurement, drain.
+    pub phases: Phases,
+    /// The times after which a peer is given up.
+    pub timeouts: Timeouts,
+    /// Threads that send, at most.
+    pub threads: NonZeroU32,
+    /// Source addresses that connections take turns with; empty: the system chooses, and on loopback we spread by
+    /// ourselves when the ports of one address would run out.
+    #[serde(default)]
+    pub sources: Vec<SourceRange>,
+    /// Time in which a worker looks for replies again and again before it sleeps; zero: not at all.
+    #[serde(default)]
+    pub busy_poll: Nanos,
+    /// The method and header fields of HTTP and of WebSocket's opening request.
+    #[serde(default)]
+    pub http: Http,
+    /// WebSocket: the subprotocols that are offered, the best first.
+    #[serde(default)]
+    pub subprotocols: Vec<String>,
+    /// WebSocket: the parameters of permessage-deflate that are offered (RFC 7692, and `level=1..9`); `null`: messages
+    /// are not compressed.
+    #[serde(default)]
+    pub deflate: Option<String>,
+    /// TLS around the protocol; `null` where nothing is inside TLS.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    /// The bots of a game; `null` where connections are none.
+    #[serde(default)]
+    pub bots: Option<Bots>,
+    /// The origin of all random choices of the workload: payload, mask keys, arrivals.
+    pub seed: u64,
+    /// The workload (its index) that this one is compared with; `null`: the baseline of the experiment.
+    #[serde(default)]
+    pub baseline: Option<usize>,
+    /// True if the last 1000 replies of each block are averaged, as a published test did.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last_replies: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Workload {
+    /// The protocol that is spoken, inside TLS or not.
+    pub const fn scheme(&self) -> Scheme {
+        self.server.scheme()
+    }
+
+    /// The time that one block takes, about: its phases, and where its end is no time, an estimate.
+    pub fn block_time(&self) -> Nanos {
+        let per = |count: u64, each: Nanos| Nanos(count.saturating_mul(each.0));
+        let measured = match self.phases.stop {
+            crate::Stop::After(time) => time,
+            crate::Stop::Clients(clients) => per(clients.get(), LIFE),
+            crate::Stop::Messages(messages) => per(messages.get(), MESSAGE),
+        };
+        let besides = if self.client.is_some() { CLIENT } else { Nanos::ZERO };
+        self.phases.warm_up + measured + besides
+    }
+}
+
+/// The life of a short-lived client, a message, and the opening and report of a client subject take about this long.
+const LIFE: Nanos = Nanos::from_micros(500);
+const MESSAGE: Nanos = Nanos::from_micros(30);
+const CLIENT: Nanos = Nanos::from_millis(200);
+
+/// A server that is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Server {
+    /// A server of the user's, which listens already.
+    Given(Endpoint),
+    /// One of our own servers, started for the run as a process of its own.
+    Embedded(Embedded),
+    /// A program that others wrote, started for the run.
+    Subject(ServerSubject),
+}
+
+impl Server {
+    /// The protocol that is spoken, inside TLS or not.
+    pub const fn scheme(&self) -> Scheme {
+        match self {
+            Self::Given(endpoint) => endpoint.scheme(),
+            Self::Embedded(embedded) => embedded.scheme,
+            Self::Subject(subject) => subject.scheme,
+        }
+    }
+
+    /// True if its process is started, watched and ended by us.
+    pub const fn is_ours(&self) -> bool {
+        match self {
+            Self::Embedded(_) | Self::Subject(_) => true,
+            Self::Given(_) => false,
+        }
+    }
+
+    /// The text that it answers to every message; `None`: that message.
+    pub fn reply(&self) -> Option<&str> {
+        match self {
+            Self::Given(_) => None,
+            Self::Embedded(embedded) => embedded.reply.as_deref(),
+            Self::Subject(subject) => subject.reply.as_deref(),
+        }
+    }
+}
+
+/// One of our own servers. Workloads that want the same one share its process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Embedded {
+    /// The protocol that it speaks.
+    pub scheme: Scheme,
+    /// Options of `wirebench serve` besides the place to listen at.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The answer to every message, in place of an echo.
+    #[serde(default)]
+    pub reply: Option<String>,
+}
+
+impl From<Scheme> for Embedded {
+    fn from(scheme: Scheme) -> Self {
+        Self { scheme, options: Vec::new(), reply: None }
+    }
+}
+
+/// A server that others wrote. Workloads that want the same one, with the same reply, share its process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSubject {
+    /// The name of the subject.
+    pub name: String,
+    /// The protocol that it is spoken to in.
+    pub scheme: Scheme,
+    /// The path that is asked for in place of the one that the server says, e.g. `/64`.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// The answer to every message, in place of an echo.
+    #[serde(default)]
+    pub reply: Option<String>,
+}
+
+/// A client library that others wrote, with the small program that drives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientSubject {
+    /// The name of the subject.
+    pub name: String,
+    /// The host that it connects to in place of the one that the server says, e.g. `localhost`.
+    #[serde(default)]
+    pub host: Option<String>,
+}
+
+/// The requests of HTTP, and the opening request of WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// The method of each request; `GET` and `HEAD` send no body.
+    pub method: String,
+    /// Header fields besides the protocol's own.
+    #[serde(default)]
+    pub headers: Vec<Header>,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self { method: "POST".to_owned(), headers: Vec::new() }
+    }
+}
+
+/// A header field. Its value may be a secret: it is read, and never written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The name.
+    pub name: String,
+    /// The value; absent in what is written down.
+    #[serde(default, skip_serializing)]
+    pub value: Option<String>,
+}
+
+/// The TLS of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The versions that are offered, `1.2` and `1.3`; empty: both.
+    #[serde(default)]
+    pub versions: Vec<String>,
+    /// The cipher suites that are offered, by their IANA names; empty: all.
+    #[serde(default)]
+    pub suites: Vec<String>,
+    /// True if sessions are resumed with the tickets that the server gave.
+    pub resumption: bool,
+    /// The protocols that are offered (ALPN), the best first.
+    #[serde(default)]
+    pub alpn: Vec<String>,
+    /// The authorities whose certificates are trusted. Of a server that we start, its own authority is trusted, and no
+    /// other.
+    pub trust: Trust,
+    /// The name or address that the server's certificate is to have; `null`: that of the URL.
+    #[serde(default)]
+    pub server_name: Option<String>,
+    /// The certificate of our own for servers that ask for one.
+    #[serde(default)]
+    pub identity: Option<Identity>,
+}
+
+/// The authorities that are trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Those of the system.
+    System,
+    /// These, and none of the system.
+    Authorities(Vec<Pem>),
+    /// Anyone: certificates are not verified.
+    Anyone,
+}
+
+/// A file of certificates, with the text that it held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pem {
+    /// The path of the file.
+    pub file: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A certificate of our own and its key. The text of the key is a secret: it is read, and never written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The certificate, with the chain to its authority behind it.
+    pub certificate: Pem,
+    /// The path of the file of the key.
+    pub key_file: String,
+    /// The text of the key; absent in what is written down.
+    #[serde(default, skip_serializing)]
+    pub key: Option<String>,
+}
+
+/// The bots of a game: who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bots {
+    /// The player id of the first; each next one has the next.
+    pub first_player: i32,
+    /// The bots that subscribe to the lobby, in millionths of all.
+    pub lobby_millionths: u32,
+}
+
+impl Default for Bots {
+    /// From player 1 on, none in the lobby.
+    fn default() -> Self {
+        Self { first_player: 1, lobby_millionths: 0 }
+    }
+}
+
+/// One source address, or all from one to another of the same family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceRange {
+    /// From the first to the last, both included.
+    V4(Ipv4Addr, Ipv4Addr),
+    /// From the first to the last, both included.
+    V6(Ipv6Addr, Ipv6Addr),
+}
+
+impl SourceRange {
+    /// The addresses, from the first on.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + use<> {
+        let (v4, v6) = match *self {
+            Self::V4(first, last) => (Some(u32::from(first)..=u32::from(last)), None),
+            Self::V6(first, last) => (None, Some(u128::from(first)..=u128::from(last))),
+        };
+        let v4 = v4.into_iter().flatten().map(|bits| IpAddr::V4(bits.into()));
+        let v6 = v6.into_iter().flatten().map(|bits| IpAddr::V6(bits.into()));
+        v4.chain(v6)
+    }
+}
+
+impl FromStr for SourceRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = |text: &str| {
+            text.parse::<IpAddr>().map_err(|_| {
+                format!("`{text}` is not an address; try 127.0.0.2, or 127.0.0.2-127.0.0.9")
+            })
+        };
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (address(first)?, address(last)?) {
+            (first, last) if first.is_ipv4() == last.is_ipv4() && first > last => {
+                Err(format!("`{text}` goes backwards; did you mean {last}-{first}?"))
+            }
+            (IpAddr::V4(first), IpAddr::V4(last)) => Ok(Self::V4(first, last)),
+            (IpAddr::V6(first), IpAddr::V6(last)) => Ok(Self::V6(first, last)),
+            _ => Err(format!("`{text}` begins in one family of addresses and ends in another")),
+        }
+    }
+}
+
+impl fmt::Display for SourceRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(first, last) if first == last => first.fmt(f),
+            Self::V4(first, last) => write!(f, "{first}-{last}"),
+            Self::V6(first, last) if first == last => first.fmt(f),
+            Self::V6(first, last) => write!(f, "{first}-{last}"),
+        }
+    }
+}
+
+crate::text::as_text!(SourceRange, "an address, or a range of them", "127.0.0.2-127.0.0.9");
+crate::text::as_text!(Scheme, "a protocol, inside TLS or not", "wss");
