@@ -258,7 +258,7 @@ const LAG_OF_FLOOR: u64 = 2;
 const LAG_P50_MORE: Nanos = Nanos::from_micros(50);
 const LAG_P99_MORE: Nanos = Nanos::from_micros(250);
 
-/// The error of known delays (issue "Numbers that can be believed"): at p50, and at p99 this or 3 %, whatever is more.
+/// The largest errors at known delays (docs/METHOD.md, section 7): at p50; at p99, where 3 % may be more.
 const P50_OFF_MAX: Nanos = Nanos::from_micros(100);
 const P99_OFF_MAX: Nanos = Nanos::from_micros(150);
 const P99_OFF_PERCENT: u64 = 3;
