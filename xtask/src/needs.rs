@@ -15,8 +15,8 @@ use std::fs;
 pub(crate) fn ensure(is_fast: bool) -> Result<()> {
     let mut needs = BTreeSet::from([
         Need::debian("cc", "gcc"),
-        rust("cargo-fmt", RUSTFMT),
-        rust("cargo-clippy", CLIPPY),
+        Need { probe: Probe::Cargo("fmt"), from: From::Elsewhere(RUSTFMT) },
+        Need { probe: Probe::Cargo("clippy"), from: From::Elsewhere(CLIPPY) },
     ]);
     if !is_fast {
         needs.extend(OF_TESTS.iter().map(|(probe, package)| Need::debian(probe, package)));
@@ -29,10 +29,6 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
         }
     }
     packages::ensure(&needs.into_iter().collect::<Vec<_>>())
-}
-
-fn rust(program: &str, hint: &'static str) -> Need {
-    Need { probe: Probe::Program(program.to_owned()), from: From::Elsewhere(hint) }
 }
 
 /// The needs of a subject: its programs and files, and those of its packages that none of both tells of.

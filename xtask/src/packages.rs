@@ -16,6 +16,8 @@ pub(crate) struct Need {
 /// The sign that something is there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Probe {
+    /// A subcommand of cargo: rustup has its program on the path even where the component is missing.
+    Cargo(&'static str),
     File(String),
     /// A Debian package that no program or file tells of.
     Package(String),
@@ -76,7 +78,7 @@ impl<'a> Words<'a> {
         for need in missing {
             words.names.insert(match &need.probe {
                 Probe::File(name) | Probe::Package(name) | Probe::Program(name) => name,
-                Probe::PythonModule(name) => name,
+                Probe::Cargo(name) | Probe::PythonModule(name) => name,
             });
             match &need.from {
                 From::Debian(package) => drop(words.packages.insert(package.clone())),
@@ -117,6 +119,7 @@ fn am_root() -> Result<bool> {
 
 fn is_there(probe: &Probe) -> bool {
     match probe {
+        Probe::Cargo(name) => shell::works(shell::command("cargo").args([name, "--version"])),
         Probe::File(path) => Path::new(path).exists(),
         Probe::Package(name) => {
             let mut query = shell::command("dpkg-query");
