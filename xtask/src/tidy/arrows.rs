@@ -1,156 +1,210 @@
-//! Which crate may import which: the table of ARCHITECTURE.md, as data.
+//! The arrows between crates: the table of ARCHITECTURE.md, held both ways.
+//!
+//! A crate imports what its row allows, and all of it: a new arrow is a decision that is written down first, and one
+//! that no code uses any more is taken out.
 
+use super::code::{self, imports};
 use super::{Complaint, File};
+use std::collections::BTreeSet;
 
-/// A crate, its floor in ARCHITECTURE.md, and what it may import.
-struct Room {
-    name: &'static str,
+/// A row of the table: a crate, its floor, and the crates that it imports.
+#[derive(Debug, PartialEq, Eq)]
+struct Room<'a> {
+    name: &'a str,
     floor: u8,
-    may_import: &'static [&'static str],
+    /// The line of ARCHITECTURE.md.
+    line: usize,
+    may_import: BTreeSet<&'a str>,
 }
 
-/// The house, from the ground up. A new arrow is a decision: it is written into ARCHITECTURE.md and then here.
-const HOUSE: &[Room] = &[
-    Room { name: "units", floor: 1, may_import: &[] },
-    Room { name: "spec", floor: 2, may_import: &["units"] },
-    Room { name: "wire", floor: 2, may_import: &["units", "spec"] },
-    Room { name: "load", floor: 2, may_import: &["units", "spec"] },
-    Room { name: "stats", floor: 2, may_import: &["units"] },
-    Room { name: "record", floor: 2, may_import: &["units", "spec", "stats"] },
-    Room { name: "engine", floor: 3, may_import: &["units"] },
-    Room { name: "drive", floor: 4, may_import: FLOORS_1_TO_3 },
-    Room { name: "serve", floor: 4, may_import: FLOORS_1_TO_3 },
-    Room { name: "lab", floor: 4, may_import: FLOORS_1_TO_3 },
-    Room { name: "probe", floor: 4, may_import: FLOORS_1_TO_3 },
-    Room { name: "report", floor: 5, may_import: &["units", "spec", "stats", "record"] },
-    Room { name: "run", floor: 6, may_import: FLOORS_1_TO_4 },
-    Room { name: "wirebench", floor: 7, may_import: EVERYTHING },
-];
-const FLOORS_1_TO_3: &[&str] = &["units", "spec", "wire", "load", "stats", "record", "engine"];
-const FLOORS_1_TO_4: &[&str] = &[
-    "units", "spec", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
-];
-const EVERYTHING: &[&str] = &[
-    "units", "spec", "wire", "load", "stats", "record", "engine", "drive", "serve", "lab", "probe",
-    "report", "run",
-];
-
-/// Holds every `crates/*/Cargo.toml` against the table, and the table against ARCHITECTURE.md.
+/// Holds every `crates/*/Cargo.toml` and the code beside it against the table.
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
+    let Some(page) = files.iter().find(|file| file.path == PAGE) else {
+        let path = PAGE.to_owned();
+        return vec![Complaint { path, line: 0, what: "is missing".to_owned() }];
+    };
+    let house = house(page);
+    let mut complaints = upward(page, &house);
     for file in files {
-        if let Some(name) =
-            file.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml"))
-        {
-            complaints.extend(check_manifest(name, file));
+        let inside = file.path.strip_prefix("crates/");
+        if let Some(name) = inside.and_then(|inside| inside.strip_suffix("/Cargo.toml")) {
+            let sources: Vec<&File> =
+                files.iter().filter(|source| source.source_of() == Some(name)).collect();
+            complaints.extend(check_crate(page, &house, name, file, &sources));
         }
-    }
-    match files.iter().find(|file| file.path == "ARCHITECTURE.md") {
-        Some(architecture) => complaints.extend(check_architecture(architecture)),
-        None => complaints.push(Complaint {
-            path: "ARCHITECTURE.md".to_owned(),
-            line: 0,
-            what: "is missing".to_owned(),
-        }),
     }
     complaints
 }
 
-fn check_architecture(page: &File) -> Vec<Complaint> {
-    let unnamed = HOUSE.iter().filter(|room| !page.text.contains(&format!("`{}`", room.name)));
-    unnamed.map(|room| page.complain(0, format!("does not name `{}`", room.name))).collect()
+/// The rows `| FLOOR | `NAME` | … | `NAME`, … |`.
+fn house(page: &File) -> Vec<Room<'_>> {
+    page.lines().filter_map(|(line, text)| room(line, text)).collect()
 }
 
-fn check_manifest(name: &str, manifest: &File) -> Vec<Complaint> {
-    let Some(room) = room(name) else {
-        return vec![manifest.complain(0, format!("`{name}` has no floor; {DECIDE}"))];
+fn room(line: usize, text: &str) -> Option<Room<'_>> {
+    let mut cells = text.strip_prefix('|')?.trim_end().strip_suffix('|')?.split('|');
+    let floor = cells.next()?.trim().parse().ok()?;
+    let name = cells.next()?.trim().strip_prefix('`')?.strip_suffix('`')?;
+    let may_import = cells.next_back()?.split('`').skip(1).step_by(2).collect();
+    Some(Room { name, floor, line, may_import })
+}
+
+/// Arrows of the table that lead upward, or back.
+fn upward(page: &File, house: &[Room<'_>]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for room in house {
+        for name in &room.may_import {
+            let what = match house.iter().find(|other| other.name == *name) {
+                None => format!("`{name}` has no row"),
+                Some(other) if other.floor > room.floor => {
+                    format!("{} -> {name} leads upward", room.name)
+                }
+                Some(other) if other.may_import.contains(room.name) => {
+                    format!("{} and {name} import each other", room.name)
+                }
+                Some(_) => continue,
+            };
+            complaints.push(page.complain(room.line, what));
+        }
+    }
+    complaints
+}
+
+fn check_crate(
+    page: &File,
+    house: &[Room<'_>],
+    name: &str,
+    manifest: &File,
+    sources: &[&File],
+) -> Vec<Complaint> {
+    let Some(room) = house.iter().find(|room| room.name == name) else {
+        return vec![manifest.complain(0, format!("`{name}` has no row in {PAGE}"))];
     };
     let table = match manifest.text.parse::<toml::Table>() {
         Ok(table) => table,
         Err(error) => return vec![manifest.complain(0, error.to_string())],
     };
-    let imported = |kind: &str| -> Vec<&'static Room> {
+    let named = |kind: &str| -> Vec<&Room<'_>> {
         let names =
             table.get(kind).and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::keys);
-        names.filter_map(|name| self::room(name)).collect()
+        names.filter_map(|name| house.iter().find(|other| other.name == name)).collect()
     };
-    let new =
-        imported("dependencies").into_iter().filter(|other| !room.may_import.contains(&other.name));
-    let upward = imported("dev-dependencies").into_iter().filter(|other| other.floor > room.floor);
-    let new = new.map(|other| format!("new arrow {name} -> {}; {DECIDE}", other.name));
-    let upward = upward.map(|other| {
-        format!("tests of {name} may not import {}, a floor above; {DECIDE}", other.name)
-    });
-    new.chain(upward).map(|what| manifest.complain(0, what)).collect()
+    let mut complaints = Vec::new();
+    let mut used = BTreeSet::new();
+    for other in named("dependencies") {
+        if !uses(sources, other.name) {
+            let what = format!("no code of {name} imports `{}`: take it out", other.name);
+            complaints.push(manifest.complain(0, what));
+        } else if !room.may_import.contains(other.name) {
+            let what =
+                format!("new arrow {name} -> {}; if it is meant, write it into {PAGE}", other.name);
+            complaints.push(manifest.complain(0, what));
+        }
+        used.insert(other.name);
+    }
+    for gone in room.may_import.difference(&used) {
+        let what = format!("no code of {name} imports `{gone}` any more: take the arrow out");
+        complaints.push(page.complain(room.line, what));
+    }
+    for other in named("dev-dependencies").iter().filter(|other| other.floor > room.floor) {
+        let what = format!("tests of {name} may not import {}, a floor above", other.name);
+        complaints.push(manifest.complain(0, what));
+    }
+    complaints
 }
 
-fn room(name: &str) -> Option<&'static Room> {
-    HOUSE.iter().find(|room| room.name == name)
+/// True if a path in the code of these files begins with the crate `name`.
+fn uses(files: &[&File], name: &str) -> bool {
+    files.iter().flat_map(|file| code::lines(file)).any(|(_, line)| match imports(&line) {
+        Some((tree, _)) => code::expanded(tree).iter().any(|path| first(path) == name),
+        None => code::paths(&line).iter().any(|path| path[0] == name),
+    })
 }
 
-/// What to do about a new arrow.
-const DECIDE: &str =
-    "if it is meant, write it into ARCHITECTURE.md and into xtask/src/tidy/arrows.rs";
+fn first(path: &str) -> &str {
+    path.split([':', ' ']).next().unwrap_or_default()
+}
+
+/// The page with the table.
+const PAGE: &str = "ARCHITECTURE.md";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tidy::file;
 
-    fn check_one(path: &str, text: &str) -> Vec<String> {
-        let all = HOUSE.iter().map(|room| format!("`{}` ", room.name)).collect::<String>();
-        let files = [file(path, text), file("ARCHITECTURE.md", &all)];
-        check(&files).into_iter().map(|complaint| complaint.what).collect()
+    const HOUSE: &str = "| floor | crate | what lives there | may import |\n|---|---|---|---|\n\
+        | 2 | `drive` | the `main` path | `units`, `engine` |\n\
+        | 2 | `serve` | the other end | `units` |\n\
+        | 1 | `engine` | sockets | nothing |\n| 1 | `units` | quantities | nothing |\n";
+    const MANIFEST: &str = "[dependencies]\nunits.workspace = true\nengine = { workspace = true }\nthiserror = \"2\"\n";
+    const CODE: &str = "use units::Nanos;\nfn f() { engine::clock::now(); }\n";
+
+    fn check_house(house: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let mut all = vec![file(PAGE, house)];
+        all.extend(files.iter().map(|(path, text)| file(path, text)));
+        check(&all).into_iter().map(|complaint| complaint.what).collect()
+    }
+
+    fn check_drive(manifest: &str, code: &str) -> Vec<String> {
+        check_house(
+            HOUSE,
+            &[("crates/drive/Cargo.toml", manifest), ("crates/drive/src/lib.rs", code)],
+        )
     }
 
     #[test]
-    fn an_arrow_that_is_not_in_the_table_is_named() {
-        let manifest = "[dependencies]\nunits.workspace = true\nengine = { workspace = true }\nthiserror = \"2\"\n";
+    fn arrows_that_are_written_down_and_used_are_fine() {
+        assert_eq!(check_drive(MANIFEST, CODE), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_arrow_is_refused() {
+        let manifest = MANIFEST.to_owned() + "serve.workspace = true";
         assert_eq!(
-            check_one("crates/wire/Cargo.toml", manifest),
-            [format!("new arrow wire -> engine; {DECIDE}")]
+            check_drive(&manifest, &(CODE.to_owned() + "use serve::{Server};")),
+            ["new arrow drive -> serve; if it is meant, write it into ARCHITECTURE.md"]
         );
-        assert_eq!(check_one("crates/drive/Cargo.toml", manifest), [""; 0]);
+    }
+
+    #[test]
+    fn an_arrow_that_no_code_uses_is_refused() {
+        let code = "use units::Nanos;\nuse crate::engine;\nfn f() { self::engine::x(); }\n// engine::y\n\
+            #[cfg(test)]\nmod tests { use engine::sim; }\n";
+        assert_eq!(check_drive(MANIFEST, code), ["no code of drive imports `engine`: take it out"]);
+        assert_eq!(
+            check_drive("[dependencies]\nunits.workspace = true\n", code),
+            ["no code of drive imports `engine` any more: take the arrow out"]
+        );
     }
 
     #[test]
     fn tests_import_nothing_from_above() {
-        let manifest = "[dev-dependencies]\nunits.workspace = true\nserve.workspace = true\n";
-        let complaint = format!("tests of wire may not import serve, a floor above; {DECIDE}");
-        assert_eq!(check_one("crates/wire/Cargo.toml", manifest), [complaint]);
-        assert_eq!(check_one("crates/drive/Cargo.toml", manifest), [""; 0]); // both ends of one test
+        let manifest = "[dev-dependencies]\nserve.workspace = true\n";
+        let in_crate = |name: &str| {
+            let path = format!("crates/{name}/Cargo.toml");
+            check_house(&HOUSE.replace("`units`, `engine`", "nothing"), &[(&path, manifest)])
+        };
+        assert_eq!(in_crate("units"), ["tests of units may not import serve, a floor above"]);
+        assert_eq!(in_crate("drive"), [""; 0]); // both ends of one test
     }
 
     #[test]
-    fn a_new_crate_needs_a_floor() {
+    fn a_new_crate_needs_a_row() {
         assert_eq!(
-            check_one("crates/cellar/Cargo.toml", ""),
-            [format!("`cellar` has no floor; {DECIDE}")]
+            check_house(HOUSE, &[("crates/cellar/Cargo.toml", "")]),
+            ["`cellar` has no row in ARCHITECTURE.md"]
         );
     }
 
     #[test]
-    fn every_crate_is_named_in_the_architecture() {
-        let all: String = HOUSE.iter().map(|room| format!("`{}` ", room.name)).collect();
-        assert_eq!(check_one("ARCHITECTURE.md", &all), [""; 0]);
+    fn no_arrow_leads_upward_or_back() {
+        let up = HOUSE.replace("sockets | nothing", "sockets | `drive`");
         assert_eq!(
-            check_one("ARCHITECTURE.md", &all.replace("`engine`", "engine")),
-            ["does not name `engine`"]
+            check_house(&up, &[]),
+            ["drive and engine import each other", "engine -> drive leads upward"]
         );
-    }
-
-    #[test]
-    fn nobody_in_the_table_may_import_upward() {
-        for room in HOUSE {
-            for name in room.may_import {
-                let other = self::room(name).unwrap();
-                assert!(other.floor <= room.floor, "{} -> {name}", room.name);
-                assert!(
-                    !other.may_import.contains(&room.name),
-                    "{} and {name} import each other",
-                    room.name
-                );
-            }
-        }
+        let gone = HOUSE.replace("`units`, `engine`", "`cellar`");
+        assert_eq!(check_house(&gone, &[]), ["`cellar` has no row"]);
     }
 }
