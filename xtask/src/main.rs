@@ -14,6 +14,7 @@ mod check;
 mod files;
 mod front_end;
 mod fuzz;
+mod lines;
 mod mutants;
 mod needs;
 mod packages;
@@ -37,6 +38,7 @@ enum Task {
     Bench(bench::BenchArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
+    Lines(lines::LinesArgs),
     Mutants(mutants::MutantsArgs),
     /// Install the servers and clients that we did not write, for the integration tests
     ThirdParty,
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Check(arguments) => check::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
+        Task::Lines(arguments) => lines::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
         Task::ThirdParty => third_party::install_all()
             .map(|folders| folders.iter().for_each(|folder| println!("{}", folder.display()))),

@@ -1,0 +1,225 @@
+//! `cargo xtask lines`: lines of code and numbers of tests, by crate and language, now or at a revision of git.
+//!
+//! Blank lines, comments and the tests of a Rust module (from `#[cfg(test)]` to the end of what it is on) are left out;
+//! so are files of tests, which have columns of their own. A line is read as text: cruder than a parser, and the same on
+//! both sides of a change.
+
+use crate::files::{self, Uncommitted};
+use crate::shell;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::AddAssign;
+
+/// Count lines of code and tests, by crate and language
+#[derive(clap::Args, Debug)]
+pub(crate) struct LinesArgs {
+    /// A revision of git [default: the files as they are]
+    #[arg(value_name = "REV")]
+    revision: Option<String>,
+}
+
+/// Prints the table.
+pub(crate) fn run(arguments: &LinesArgs) -> Result<()> {
+    let mut rows: BTreeMap<(String, &str), Count> = BTreeMap::new();
+    let mut total = Count::default();
+    for (path, text) in texts(arguments.revision.as_deref())? {
+        let Some(language) = Language::of(&path) else { continue };
+        let count = count(&path, &text, language);
+        *rows.entry((part(&path), language.name)).or_default() += count;
+        total += count;
+    }
+    println!("{:<24} {:<12} {:>8} {:>8} {:>8}", "part", "language", "source", "in tests", "tests");
+    for ((part, language), count) in &rows {
+        println!("{}", count.row(part, language));
+    }
+    println!("{}", total.row("all", ""));
+    Ok(())
+}
+
+/// The files with their texts, as they are or as they were at `revision`.
+fn texts(revision: Option<&str>) -> Result<Vec<(String, String)>> {
+    let Some(revision) = revision else {
+        let read = |path: String| Some((fs::read_to_string(shell::root().join(&path)).ok()?, path));
+        let files = files::list(Uncommitted::LeftOut)?.into_iter().filter_map(read);
+        return Ok(files.map(|(text, path)| (path, text)).collect());
+    };
+    let git = |words: &[&str]| {
+        shell::output(shell::command("git").args(["-c", "safe.directory=*"]).args(words))
+    };
+    let listed = git(&["ls-tree", "-r", "-z", "--name-only", revision])?;
+    let code = listed.split_terminator('\0').filter(|path| Language::of(path).is_some());
+    code.map(|path| Ok((path.to_owned(), git(&["show", &format!("{revision}:{path}")])?))).collect()
+}
+
+/// A language, and the marks of its comments.
+#[derive(Clone, Copy, Debug)]
+struct Language {
+    name: &'static str,
+    line_comments: &'static [&'static str],
+    block_comment: Option<(&'static str, &'static str)>,
+}
+
+impl Language {
+    /// By the end of the file's name; `None` for what is no code.
+    fn of(path: &str) -> Option<Self> {
+        let c = |name| (name, &["//"][..], Some(("/*", "*/")));
+        let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
+        let (name, line_comments, block_comment) = match extension {
+            "c" | "h" => c("C"),
+            "cpp" | "hpp" => c("C++"),
+            "css" => ("CSS", &[][..], Some(("/*", "*/"))),
+            "go" => c("Go"),
+            "html" => ("HTML", &[][..], Some(("<!--", "-->"))),
+            "java" => c("Java"),
+            "js" | "mjs" => c("JavaScript"),
+            "php" => c("PHP"),
+            "py" => ("Python", &["#"][..], None),
+            "rs" => c("Rust"),
+            "sh" => ("shell", &["#"][..], None),
+            "ts" | "tsx" => c("TypeScript"),
+            _ => return None,
+        };
+        Some(Self { name, line_comments, block_comment })
+    }
+}
+
+/// Lines of code, of the product and of its tests, and the number of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    source: u64,
+    in_tests: u64,
+    tests: u64,
+}
+
+impl Count {
+    fn row(self, part: &str, language: &str) -> String {
+        let Self { source, in_tests, tests } = self;
+        format!("{part:<24} {language:<12} {source:>8} {in_tests:>8} {tests:>8}")
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.source += other.source;
+        self.in_tests += other.in_tests;
+        self.tests += other.tests;
+    }
+}
+
+/// The crate of a path, or its first folder.
+fn part(path: &str) -> String {
+    let depth = if path.starts_with("crates/") { 2 } else { 1 };
+    path.split('/').take(depth).collect::<Vec<_>>().join("/")
+}
+
+fn count(path: &str, text: &str, language: Language) -> Count {
+    let mut count = Count::default();
+    let mut in_comment = false;
+    let mut tests = Tests::at(path);
+    for line in text.lines() {
+        let line = line.trim();
+        let (opens, closes) = language.block_comment.unwrap_or(("\0", "\0"));
+        if in_comment {
+            in_comment = !line.contains(closes);
+            continue;
+        }
+        if line.starts_with(opens) {
+            in_comment = !line[opens.len()..].contains(closes);
+            continue;
+        }
+        if line.is_empty() || language.line_comments.iter().any(|mark| line.starts_with(mark)) {
+            continue;
+        }
+        let is_rust = language.name == "Rust";
+        count.tests += u64::from(is_rust && line == "#[test]");
+        match is_rust && tests.holds(line) || tests == Tests::WholeFile {
+            true => count.in_tests += 1,
+            false => count.source += 1,
+        }
+    }
+    count
+}
+
+/// How far the tests of a file reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tests {
+    WholeFile,
+    Outside,
+    /// Behind `#[cfg(test)]`, with so many braces open.
+    Inside {
+        open: i64,
+        has_begun: bool,
+    },
+}
+
+impl Tests {
+    fn at(path: &str) -> Self {
+        let is_test = path.starts_with("tests/") || path.contains("/tests/");
+        if is_test { Self::WholeFile } else { Self::Outside }
+    }
+
+    /// True for a line of tests; follows the braces of what `#[cfg(test)]` is on.
+    fn holds(&mut self, line: &str) -> bool {
+        let (mut open, mut has_begun) = match *self {
+            Self::WholeFile => return true,
+            Self::Outside if line == "#[cfg(test)]" => (0, false),
+            Self::Outside => return false,
+            Self::Inside { open, has_begun } => (open, has_begun),
+        };
+        for letter in line.chars() {
+            open += match letter {
+                '{' => 1,
+                '}' => -1,
+                _ => 0,
+            };
+            has_begun |= letter == '{';
+        }
+        let is_over = open <= 0 && (has_begun || line.ends_with(';'));
+        *self = if is_over { Self::Outside } else { Self::Inside { open, has_begun } };
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(path: &str, text: &str) -> [u64; 3] {
+        let Count { source, in_tests, tests } = count(path, text, Language::of(path).unwrap());
+        [source, in_tests, tests]
+    }
+
+    #[test]
+    fn comments_and_blank_lines_are_no_code() {
+        for (path, text) in [
+            ("crates/a/src/lib.rs", "//! A.\n\n/* b\n c */\nfn f() {} // g\n"),
+            ("bench/a.c", "/* a */\n/* b\n * c\n */\n// d\nint f;\n"),
+            ("subjects/a/a.py", "# a\n\nf()\n"),
+            ("crates/report/web/a.css", "/* a\n*/\na { b: c }\n"),
+            ("crates/report/web/a.html", "<!-- a -->\n<p>\n"),
+        ] {
+            assert_eq!(counted(path, text), [1, 0, 0], "{path}");
+        }
+        assert!(Language::of("README.md").is_none());
+        assert!(Language::of("subjects/nginx/start").is_none());
+    }
+
+    #[test]
+    fn tests_are_counted_apart() {
+        let text = "fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { if b { } }\n}\nfn g() {}\n";
+        assert_eq!(counted("crates/a/src/lib.rs", text), [2, 5, 1]);
+        assert_eq!(
+            counted("crates/a/src/lib.rs", "#[cfg(test)]\nuse a::b;\nfn g() {}\n"),
+            [1, 2, 0]
+        );
+        assert_eq!(counted("crates/a/tests/it/a.rs", "#[test]\nfn a() {\n}\n"), [0, 3, 1]);
+        assert_eq!(counted("tests/a/b.js", "let a;\n"), [0, 1, 0]);
+    }
+
+    #[test]
+    fn a_part_is_a_crate_or_a_folder() {
+        assert_eq!(part("crates/wire/src/lib.rs"), "crates/wire");
+        assert_eq!(part("xtask/src/main.rs"), "xtask");
+    }
+}
