@@ -123,16 +123,16 @@ impl Behaviour {
 pub enum MisfitError {
     /// HTTP/1.1 has exactly one response for each request.
     #[error(
-        "HTTP/1.1 has one response for each request, so none can be duplicated; leave duplicates out, or take ws"
+        "HTTP/1.1 has one response for each request, so none can be duplicated; leave duplicates out, or use ws"
     )]
     HttpDuplicate,
     /// HTTP/1.1 tells responses apart by their order.
     #[error(
-        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or take ws"
+        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or use ws"
     )]
     HttpReorder,
     /// Without framing, the length of messages has to be known.
-    #[error("without framing a message ends nowhere; say how long each is")]
+    #[error("without framing, the length of a message must be given")]
     RawLength,
 }
 
@@ -141,14 +141,14 @@ pub enum MisfitError {
 #[non_exhaustive]
 pub enum BehaviourError {
     /// A bimodal delay does not have two times and a share.
-    #[error("`{text}` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")]
+    #[error("`{text}` needs two delays and a share; write it like `bimodal:1ms,50ms@10%`")]
     BimodalIncomplete {
         /// The text that was given.
         text: String,
     },
     /// The kind of delay is unknown.
     #[error(
-        "`{text}` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%{near}"
+        "`{text}` is not a delay; use none, fixed:1ms, exponential:1ms or bimodal:1ms,50ms@10%{near}"
     )]
     DelayUnknown {
         /// The text that was given.
@@ -157,7 +157,7 @@ pub enum BehaviourError {
         near: String,
     },
     /// A delay has no time.
-    #[error("`{text}` has no length; as in `{text}:1ms`")]
+    #[error("`{text}` needs a time, as in `{text}:1ms`")]
     DelayWithoutLength {
         /// The text that was given.
         text: String,
@@ -166,13 +166,13 @@ pub enum BehaviourError {
     #[error(transparent)]
     Quantity(#[from] ParseError),
     /// A stall has no length.
-    #[error("`{text}` is a stall of no time at all; as in `2s@5s`")]
+    #[error("`{text}` is a stall of length 0; write it like `2s@5s`")]
     StallOfNoTime {
         /// The text that was given.
         text: String,
     },
     /// A stall has no beginning.
-    #[error("`{text}` does not say when; `{text}@5s` is 5 s after the first message")]
+    #[error("`{text}` has no start; `{text}@5s` starts 5 s after the first message")]
     StallWithoutTime {
         /// The text that was given.
         text: String,
@@ -284,17 +284,17 @@ mod tests {
             ("exponential:0.25ms",            Ok("exponential:250us")),
             ("bimodal:1ms,50ms@10%",          Ok("bimodal:1ms,50ms@10%")),
             ("bimodal:0ms,1m30s@0.5%",        Ok("bimodal:0ns,1m30s@0.5%")),
-            ("bimodal:1ms,50ms",              Err("`bimodal:1ms,50ms` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
-            ("bimodal:1ms@10%",               Err("`bimodal:1ms@10%` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
-            ("bimodal",                       Err("`bimodal` does not say how often which delay is; as in `bimodal:1ms,50ms@10%`")),
+            ("bimodal:1ms,50ms",              Err("`bimodal:1ms,50ms` needs two delays and a share; write it like `bimodal:1ms,50ms@10%`")),
+            ("bimodal:1ms@10%",               Err("`bimodal:1ms@10%` needs two delays and a share; write it like `bimodal:1ms,50ms@10%`")),
+            ("bimodal",                       Err("`bimodal` needs two delays and a share; write it like `bimodal:1ms,50ms@10%`")),
             ("bimodal:1ms,50ms@110%",         Err("`110%` is more than all; at most 100% are possible")),
-            ("fixed",                         Err("`fixed` has no length; as in `fixed:1ms`")),
+            ("fixed",                         Err("`fixed` needs a time, as in `fixed:1ms`")),
             ("fixed:1",                       Err("`1` has no unit; did you mean `1s`?")),
             ("fixed:-1ms",                    Err("`-1ms` is negative")),
             ("fixed:",                        Err("`` is empty; try `250ms`")),
-            ("Exp:1ms",                       Err("`Exp:1ms` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%; did you mean `exponential`?")),
-            ("1ms",                           Err("`1ms` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%; did you mean `fixed:1ms`?")),
-            ("",                              Err("`` is no delay; there are none, fixed:1ms, exponential:1ms, bimodal:1ms,50ms@10%")),
+            ("Exp:1ms",                       Err("`Exp:1ms` is not a delay; use none, fixed:1ms, exponential:1ms or bimodal:1ms,50ms@10%; did you mean `exponential`?")),
+            ("1ms",                           Err("`1ms` is not a delay; use none, fixed:1ms, exponential:1ms or bimodal:1ms,50ms@10%; did you mean `fixed:1ms`?")),
+            ("",                              Err("`` is not a delay; use none, fixed:1ms, exponential:1ms or bimodal:1ms,50ms@10%")),
         ];
         for (text, expected) in table {
             check::<Delay>(text, expected);
@@ -307,10 +307,10 @@ mod tests {
         let table = [
             ("2s@5s",      Ok("2s@5s")),
             ("1500ms@0s",  Ok("1.5s@0ns")),
-            ("2s",         Err("`2s` does not say when; `2s@5s` is 5 s after the first message")),
+            ("2s",         Err("`2s` has no start; `2s@5s` starts 5 s after the first message")),
             ("2@5s",       Err("`2` has no unit; did you mean `2s`?")),
             ("2s@",        Err("`` is empty; try `250ms`")),
-            ("0s@5s",      Err("`0s@5s` is a stall of no time at all; as in `2s@5s`")),
+            ("0s@5s",      Err("`0s@5s` is a stall of length 0; write it like `2s@5s`")),
             ("long",       Err("`long` does not start with a digit; try `250ms`")),
         ];
         for (text, expected) in table {

@@ -234,7 +234,7 @@ impl From<rcgen::Error> for CertificateError {
 #[non_exhaustive]
 pub enum NameError {
     /// The name is empty, or has nothing between two dots.
-    #[error("`{name}` has an empty part; names are as `localhost` or `a.example.com`")]
+    #[error("`{name}` has an empty part; use a name like `localhost` or `a.example.com`")]
     Empty {
         /// The name that was given.
         name: String,
@@ -251,7 +251,7 @@ pub enum NameError {
         found: char,
     },
     /// The name looks like an address, and is none.
-    #[error("`{name}` ends in a number and is no address; as in `127.0.0.1`")]
+    #[error("`{name}` ends in a number but is not an address like `127.0.0.1`")]
     Number {
         /// The name that was given.
         name: String,
@@ -265,7 +265,9 @@ pub enum NameError {
         name: String,
     },
     /// A star does not stand for the whole first part (RFC 6125 §6.4.3).
-    #[error("`{name}` has a star elsewhere than for its whole first part; as in `*.example.com`")]
+    #[error(
+        "`{name}` has a star that is not its whole first part; use a name like `*.example.com`"
+    )]
     Wildcard {
         /// The name that was given.
         name: String,
@@ -363,10 +365,10 @@ mod tests {
             ("",                 Err("`` has an empty part")),
             ("a..b",             Err("`a..b` has an empty part")),
             ("a.",               Err("`a.` has an empty part")),
-            ("127.0.0",          Err("`127.0.0` ends in a number and is no address")),
-            ("*",                Err("`*` has a star elsewhere")),
-            ("*.",               Err("`*.` has a star elsewhere")),
-            ("a.*.b",            Err("`a.*.b` has a star elsewhere")),
+            ("127.0.0",          Err("`127.0.0` ends in a number but is not an address")),
+            ("*",                Err("`*` has a star that is not")),
+            ("*.",               Err("`*.` has a star that is not")),
+            ("a.*.b",            Err("`a.*.b` has a star that is not")),
             (&long_part,         Err("is too long: a name has at most 253 characters, 63 between dots")),
             (&long,              Err("is too long: a name has at most 253 characters, 63 between dots")),
         ];

@@ -338,7 +338,7 @@ impl Messages {
 #[non_exhaustive]
 pub enum PeerError {
     /// The server sent a binary message.
-    #[error("{protocol}: a binary message of {len} bytes, and only text is spoken here")]
+    #[error("{protocol}: binary message of {len} bytes, only text is allowed")]
     Binary {
         /// The protocol.
         protocol: &'static str,
@@ -364,7 +364,7 @@ pub enum PeerError {
         said: Excerpt,
     },
     /// The connection inside refused a packet of ours.
-    #[error("{protocol}: cannot be said to the server: {error}")]
+    #[error("{protocol}: cannot send to the server: {error}")]
     Mute {
         /// The protocol.
         protocol: &'static str,
@@ -380,7 +380,7 @@ pub enum PeerError {
         said: String,
     },
     /// A text that is not allowed, or not allowed now.
-    #[error("{protocol}: {said} came, awaited is {awaited}")]
+    #[error("{protocol}: got {said}, expected {awaited}")]
     Unexpected {
         /// The protocol.
         protocol: &'static str,

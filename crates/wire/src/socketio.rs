@@ -189,10 +189,10 @@ mod tests {
         #[rustfmt::skip]
         let table: [(Texts, Texts, &str, Texts); _] = [
             (NEW,     &["0{\"sid\":\"a\"}", "40{\"sid\":\"b\"}"], "open", &["40"]),
-            (NEW,     &["40"],                  "error: Socket.IO: \"40\" came, awaited is the packet `0`", &[]),
+            (NEW,     &["40"],                  "error: Socket.IO: got \"40\", expected the packet `0`", &[]),
             (NEW,     &["1"],                   "closed None \"\"", &[]),
             (GREETED, &["44{\"message\":\"no\"}"], "error: Socket.IO: refused: \"44{\\\"message\\\":\\\"no\\\"}\"", &[]),
-            (GREETED, &["42[\"message\",\"a\"]"], "error: Socket.IO: \"42[\\\"message\\\",\\\"a\\\"]\" came, awaited is the packet `40`", &[]),
+            (GREETED, &["42[\"message\",\"a\"]"], "error: Socket.IO: got \"42[\\\"message\\\",\\\"a\\\"]\", expected the packet `40`", &[]),
             (GREETED, &["2", "40"],             "ping \"\"; open", &["3"]),
             (OPEN,    &["2probe", "3", "6"],    "ping \"\"", &["3probe"]),
             (OPEN,    &["42[\"message\",\"Pong\"]"], "Text \"Pong\"", &["42[\"message\",\"Pong\"]"]),
@@ -201,9 +201,9 @@ mod tests {
             (OPEN,    &["42[\"message\",\"a\",1]"], "Notice \"42[\\\"message\\\",\\\"a\\\",1]\"", &[]),
             (OPEN,    &["4313[\"a\"]"],         "Notice \"4313[\\\"a\\\"]\"", &[]),
             (OPEN,    &["41", "42[\"message\",\"a\"]"], "closed None \"disconnected\"", &[]),
-            (OPEN,    &["451-[\"message\"]"],   "error: Socket.IO: \"451-[\\\"message\\\"]\" came, awaited is a packet of text", &[]),
+            (OPEN,    &["451-[\"message\"]"],   "error: Socket.IO: got \"451-[\\\"message\\\"]\", expected a packet of text", &[]),
             (OPEN,    &["42[\"message\""],      "error: Socket.IO: EOF while parsing a list at line 1 column 10: \"42[\\\"message\\\"\"", &[]),
-            (OPEN,    &["9"],                   "error: Socket.IO: \"9\" came, awaited is a packet of Engine.IO", &[]),
+            (OPEN,    &["9"],                   "error: Socket.IO: got \"9\", expected a packet of Engine.IO", &[]),
         ];
         for (greeting, texts, expected, answers) in table {
             let bytes: Vec<u8> = texts.iter().flat_map(|text| frame(text)).collect();
@@ -214,7 +214,7 @@ mod tests {
             assert_eq!(said(&transcript.tx), answers, "{texts:?}");
         }
         let binary = check_splits(b"\x82\x01a", &|| client::<Packets>(OPEN));
-        let error = "error: Socket.IO: a binary message of 1 bytes, and only text is spoken here";
+        let error = "error: Socket.IO: binary message of 1 bytes, only text is allowed";
         assert_eq!(binary.events, [error]);
     }
 

@@ -179,8 +179,8 @@ mod tests {
         #[rustfmt::skip]
         let table: [(&str, &[&str], &str); _] = [
             ("", &["o"],                     "open"),
-            ("", &["x"],                     "error: SockJS: \"x\" came, awaited is the frame `o`"),
-            ("", &["h"],                     "error: SockJS: \"h\" came, awaited is the frame `o`"),
+            ("", &["x"],                     "error: SockJS: got \"x\", expected the frame `o`"),
+            ("", &["h"],                     "error: SockJS: got \"h\", expected the frame `o`"),
             ("", &["c[2010,\"taken\"]"],     "closed Some(2010) \"taken\""),
             ("", &[],                        "end: error: connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
             ("o", &["h"],                    "ping \"\""),
@@ -189,8 +189,8 @@ mod tests {
             ("o", &["a[\"\\u0041\\n\"]"],    "Text \"A\\n\""),
             ("o", &["a[]", "a[\"x\"]"],      "Text \"x\""),
             ("o", &["c[3000,\"Go away!\"]", "a[\"late\"]"], "closed Some(3000) \"Go away!\""),
-            ("o", &["o"],                    "error: SockJS: \"o\" came, awaited is a frame `a`, `h` or `c`"),
-            ("o", &[""],                     "error: SockJS: \"\" came, awaited is a frame `a`, `h` or `c`"),
+            ("o", &["o"],                    "error: SockJS: got \"o\", expected a frame `a`, `h` or `c`"),
+            ("o", &[""],                     "error: SockJS: got \"\", expected a frame `a`, `h` or `c`"),
             ("o", &["a[1]"],                 "error: SockJS: invalid type: integer `1`, expected a text at line 1 column 2: \"a[1]\""),
             ("o", &["a[\"x\"]x"],            "error: SockJS: trailing characters at line 1 column 6: \"a[\\\"x\\\"]x\""),
             ("o", &["c[70000,\"\"]"],        "error: SockJS: invalid value: integer `70000`, expected u16 at line 1 column 6: \"c[70000,\\\"\\\"]\""),

@@ -130,7 +130,7 @@ fn a_server_that_sends_garbage_breaks_its_protocol() {
     #[rustfmt::skip]
     let table = [
         (Speech::Framed, "frame of 4283112317 bytes, limit is 16777216"),
-        (Speech::Http, r#"the peer does not speak HTTP, it said "\xffK\x1b}[2Jxxxxxxxxx""#),
+        (Speech::Http, r#"the peer does not speak HTTP, it sent "\xffK\x1b}[2Jxxxxxxxxx""#),
         (Speech::WebSocket, "reserved bits 0b111 are set without an extension (RFC 6455 §5.2)"),
     ];
     for (speech, text) in table {
@@ -161,7 +161,7 @@ fn an_opening_handshake_that_is_not_one_fails_the_connection() {
     let table: [(&[u8], &str); _] = [
         (WRONG, r#"Sec-WebSocket-Accept is "AAAAAAAAAAAAAAAAAAAAAAAAAAA=", which does not answer our key"#),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "status 404 instead of an upgrade: nothing is there"),
-        (GARBAGE, r#"the peer does not speak HTTP, it said "\xffK\x1b}[2Jxxxxxxxxx""#),
+        (GARBAGE, r#"the peer does not speak HTTP, it sent "\xffK\x1b}[2Jxxxxxxxxx""#),
     ];
     for (answer, text) in table {
         let mut server = Scripted(move |engine: &mut Sim, id, heard: Heard<'_>| {

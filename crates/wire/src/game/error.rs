@@ -29,7 +29,7 @@ pub enum PeerError {
     #[error(transparent)]
     Json(#[from] JsonError),
     /// The connection inside refused a packet of the bot.
-    #[error("cannot be said to the server: {0}")]
+    #[error("cannot send to the server: {0}")]
     Mute(MisuseError),
     /// An answer to an event of ours came out of order.
     #[error(

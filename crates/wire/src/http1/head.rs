@@ -166,7 +166,7 @@ pub enum HeadError {
         len: usize,
     },
     /// The peer speaks another protocol.
-    #[error("the peer does not speak HTTP, it said {start}")]
+    #[error("the peer does not speak HTTP, it sent {start}")]
     NotHttp {
         /// The beginning of the head.
         start: Excerpt,

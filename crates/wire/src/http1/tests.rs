@@ -50,11 +50,11 @@ fn responses_become_replies() {
             &["Binary \"\"", "Binary \"\"", "error: bytes that answer no request"]),
         ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\n\r\n", &["Binary \"\"", "Binary \"\"", CLOSED]),
         // what is not HTTP
-        ("SSH-2.0-OpenSSH_9.2\r\n", &["error: the peer does not speak HTTP, it said \"SSH-2.0-OpenSSH_9.2\""]),
+        ("SSH-2.0-OpenSSH_9.2\r\n", &["error: the peer does not speak HTTP, it sent \"SSH-2.0-OpenSSH_9.2\""]),
         ("\x15\x03\x01\0\x02\x02F",
-            &["end: error: the peer does not speak HTTP, it said \"\\x15\\x03\\x01\\x00\\x02\\x02F\""]),
+            &["end: error: the peer does not speak HTTP, it sent \"\\x15\\x03\\x01\\x00\\x02\\x02F\""]),
         ("a very long greeting without any end of a line",
-            &["error: the peer does not speak HTTP, it said \"a very long greeting without any\""]),
+            &["error: the peer does not speak HTTP, it sent \"a very long greeting without any\""]),
         ("HTTP/2.0 200 OK\r\n\r\n", &["error: unsupported version of HTTP"]),
     ];
     for (input, events) in table {

@@ -526,7 +526,7 @@ pub enum DecodeError {
     #[error("no class id")]
     NoClassId,
     /// A boolean is neither 0 nor 1.
-    #[error("boolean of value {value}")]
+    #[error("boolean is {value}, expected 0 or 1")]
     NotBool {
         /// The value.
         value: u8,
@@ -553,7 +553,7 @@ pub enum DecodeError {
         class_id: u8,
     },
     /// An enum has no such value.
-    #[error("unknown ordinal {ordinal}, there are {count}")]
+    #[error("unknown ordinal {ordinal}, the enum has {count} values")]
     UnknownOrdinal {
         /// The ordinal.
         ordinal: u8,

@@ -165,7 +165,7 @@ pub enum UnpackError {
         expected: usize,
     },
     /// The boolean is neither 0 nor 1.
-    #[error("boolean of value {value}")]
+    #[error("boolean is {value}, expected 0 or 1")]
     NotBool {
         /// The value.
         value: u8,

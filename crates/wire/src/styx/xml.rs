@@ -194,7 +194,7 @@ pub enum XmlFault {
         class_id: String,
     },
     /// Two structs have the same class id.
-    #[error("class id {class_id} is that of {by:?}")]
+    #[error("class id {class_id} is already used by {by:?}")]
     ClassIdTaken {
         /// The class id.
         class_id: u8,
@@ -202,7 +202,7 @@ pub enum XmlFault {
         by: String,
     },
     /// Something else has this name.
-    #[error("{name:?} is taken")]
+    #[error("the name {name:?} is already used")]
     Duplicate {
         /// The name.
         name: String,
@@ -216,7 +216,7 @@ pub enum XmlFault {
         expected: &'static str,
     },
     /// A struct without fields cannot be the type of a field.
-    #[error("{name:?} has no fields, and cannot be the type of one")]
+    #[error("{name:?} has no fields, so it cannot be the type of one")]
     Empty {
         /// The struct.
         name: String,
@@ -257,7 +257,7 @@ pub enum XmlFault {
     #[error("text, expected an element")]
     Text,
     /// The least length of a struct is more than a frame can hold.
-    #[error("{name:?} fits in no frame")]
+    #[error("{name:?} is too long for any frame")]
     TooLarge {
         /// The struct.
         name: String,

@@ -33,7 +33,7 @@ pub enum Refusal {
     )]
     AuthoritysOwn,
     /// Its signature, or one made with its key, is wrong.
-    #[error("has or made a signature that does not hold")]
+    #[error("has, or made with its key, a signature that is not valid")]
     BadSignature,
     /// Its validity has ended.
     #[error("expired at {not_after}")]
@@ -51,7 +51,7 @@ pub enum Refusal {
         not_before: String,
     },
     /// Another reason.
-    #[error("does not hold: {what}")]
+    #[error("is not valid: {what}")]
     Other {
         /// The description by rustls.
         what: String,

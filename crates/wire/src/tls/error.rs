@@ -26,7 +26,7 @@ pub enum PeerError {
     #[error(transparent)]
     Certificate(Box<RefusedCertificate>),
     /// The connection ended inside the handshake.
-    #[error("the connection ended inside the TLS handshake, where {awaited} was awaited")]
+    #[error("the connection ended inside the TLS handshake, before {awaited}")]
     CutHandshake {
         /// The message that the peer owed, in words.
         awaited: &'static str,
@@ -87,7 +87,9 @@ pub enum PeerError {
     #[error("TLS record over the limit of 16384 bytes of plaintext")]
     RecordOverLimit,
     /// A record was changed on its way, or is protected by other keys.
-    #[error("a TLS record does not pass its check: it was changed on its way, or is none")]
+    #[error(
+        "a TLS record failed its integrity check: it was changed on its way, or is not a record"
+    )]
     RecordCheck,
     /// The peer refused the handshake.
     #[error("the peer refused the handshake: alert {alert}{meaning}")]

@@ -56,7 +56,7 @@ impl FromStr for Version {
 
 /// A text that is not a version of TLS.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no version of TLS; there are 1.2 and 1.3")]
+#[error("`{text}` is not a version of TLS; use 1.2 or 1.3")]
 pub struct ParseVersionError {
     /// The text that could not be read.
     pub text: String,
@@ -73,7 +73,7 @@ mod tests {
         }
         assert_eq!(
             "1.1".parse::<Version>().unwrap_err().to_string(),
-            "`1.1` is no version of TLS; there are 1.2 and 1.3"
+            "`1.1` is not a version of TLS; use 1.2 or 1.3"
         );
     }
 }

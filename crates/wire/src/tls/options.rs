@@ -330,7 +330,7 @@ fn alpn(names: &[String]) -> Result<Vec<Vec<u8>>, OptionsError> {
 #[non_exhaustive]
 pub enum OptionsError {
     /// A protocol of ALPN has no name, or a long one (RFC 7301 §3.1).
-    #[error("ALPN protocol of {len} bytes, from 1 to {max} are possible")]
+    #[error("ALPN protocol of {len} bytes, expected 1 to {max}")]
     Alpn {
         /// Its length.
         len: usize,
@@ -358,19 +358,19 @@ pub enum OptionsError {
         what: String,
     },
     /// rustls refuses the settings.
-    #[error("TLS cannot be set up so: {what}")]
+    #[error("cannot set up TLS: {what}")]
     Rustls {
         /// The reason.
         what: String,
     },
     /// It is neither the name of a host nor an address.
-    #[error("`{name}` is no name of a server; as in `example.org` or `127.0.0.1`")]
+    #[error("`{name}` is not the name of a server; use one like `example.org` or `127.0.0.1`")]
     ServerName {
         /// The name that was given.
         name: String,
     },
     /// No suite fits the kind of the certificate's key.
-    #[error("no suite of TLS 1.2 goes with the {key} key of the certificate; {suite} does not")]
+    #[error("no TLS 1.2 suite works with the {key} key of the certificate; {suite} does not")]
     SuiteOfOtherKey {
         /// The first suite that was asked for.
         suite: &'static str,
@@ -378,7 +378,7 @@ pub enum OptionsError {
         key: &'static str,
     },
     /// A suite belongs to another version than those that were asked for.
-    #[error("{suite} is of TLS {version}, which was not asked for")]
+    #[error("{suite} belongs to TLS {version}, which was not asked for")]
     SuiteOfOtherVersion {
         /// The suite.
         suite: &'static str,
@@ -386,7 +386,7 @@ pub enum OptionsError {
         version: Version,
     },
     /// There is no such suite.
-    #[error("there is no suite `{name}`; did you mean `{near}`? There are {all}")]
+    #[error("unknown cipher suite `{name}`; did you mean `{near}`? The suites are {all}")]
     SuiteUnknown {
         /// The name that was given.
         name: String,
@@ -396,7 +396,7 @@ pub enum OptionsError {
         all: String,
     },
     /// A version was asked for whose suites were not.
-    #[error("none of the suites is of TLS {version}, which was asked for")]
+    #[error("TLS {version} was asked for, and none of the suites belongs to it")]
     VersionWithoutSuite {
         /// The version.
         version: Version,

@@ -402,7 +402,7 @@ pub enum HandshakeError {
         value: Excerpt,
     },
     /// The list of extensions breaks its grammar.
-    #[error("Sec-WebSocket-Extensions is {value}, no list of extensions (RFC 6455 §9.1)")]
+    #[error("Sec-WebSocket-Extensions is {value}, not a list of extensions (RFC 6455 §9.1)")]
     Extensions {
         /// The list.
         value: Excerpt,

@@ -60,7 +60,7 @@ fn an_http_server_that_breaks_the_protocol_is_named_for_it() {
         (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",          "Content-Length"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx", "chunk"),
         (b"HTTP/1.1 200 \x1b[2J\r\n\r\n",                           "malformed head"),
-        (b"\x16\x03\x01\x1b[2J",                                    r#"the peer does not speak HTTP, it said "\x16\x03\x01\x1b[2J""#),
+        (b"\x16\x03\x01\x1b[2J",                                    r#"the peer does not speak HTTP, it sent "\x16\x03\x01\x1b[2J""#),
     ];
     check_faults("http", http_echo, http_echo_some, faults);
 }
@@ -98,7 +98,7 @@ fn a_server_that_does_not_open_websockets_is_named_for_what_it_does() {
         (answer("Connection: Upgrade"),                        "Upgrade"),
         ("HTTP/1.1 200 OK\r\n\r\n\x1b[2J".to_owned(),        "status 200 instead of an upgrade"),
         ("HTTP/1.1 503 \x1b[2J\r\n\r\n".to_owned(),          "malformed head"),
-        ("SSH-2.0-\x1b]0;title\x07\r\n\r\n".to_owned(),      r#"the peer does not speak HTTP, it said "SSH-2.0-\x1b]0;title\x07""#),
+        ("SSH-2.0-\x1b]0;title\x07\r\n\r\n".to_owned(),      r#"the peer does not speak HTTP, it sent "SSH-2.0-\x1b]0;title\x07""#),
         ("HTTP/1.1 101 Swi".to_owned(),                      "ended 16 bytes into a head"),
         (format!("HTTP/1.1 101 a\r\n{}", "A: b\r\n".repeat(9999)), "field lines"),
         ("a".repeat(1 << 20),                                "the peer does not speak HTTP"),

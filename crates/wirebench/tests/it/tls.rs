@@ -228,7 +228,7 @@ fn a_server_that_goes_wrong_inside_the_handshake_is_named_for_it() {
     #[rustfmt::skip]
     let ends: [Says; 5] = [
         (b"",                                 "the connection ended inside the TLS handshake"),
-        (&[22, 3, 3, 0, 100, 2, 0],           "the connection ended inside the TLS handshake, where the server's hello was awaited"),
+        (&[22, 3, 3, 0, 100, 2, 0],           "the connection ended inside the TLS handshake, before the server's hello"),
         (&[21, 3, 3, 0, 2, 2, 80],            "the peer refused the handshake: alert internal_error"),
         (&[22, 3, 3, 0, 4, 99, 0, 0, 0],      "TLS"),
         (b"SSH-2.0-\x1b]0;title\x07\r\n",     r#"the peer does not speak TLS: it sent "SSH-2.0-\x1b]0;title\x07"#),
@@ -262,7 +262,7 @@ fn a_server_that_goes_wrong_inside_the_handshake_is_named_for_it() {
 fn a_record_that_is_cut_or_changed_on_its_way_is_an_error_of_its_connection() {
     for (fault, named) in [
         (Fault::Cut, "the connection ended inside a TLS record, after 7 of "),
-        (Fault::Change, "a TLS record does not pass its check"),
+        (Fault::Change, "a TLS record failed its integrity check"),
         (Fault::End, "the connection ended without close_notify"),
     ] {
         let sandbox = Sandbox::new();

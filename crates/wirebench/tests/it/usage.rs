@@ -212,7 +212,7 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("wss://h --insecure --client-key a/client-key.pem", &["needs its certificate", "--client-cert FILE"]),
         ("wss://h --insecure --client-cert a/client.pem --client-key b/client-key.pem", &["a/client.pem", "b/client-key.pem", "does not belong"]),
         ("wss://h --insecure --client-cert a/client.pem --client-key a/client.pem", &["--client-key a/client.pem", "no private key"]),
-        ("wss://h --insecure --tls-version 1.2 --tls-suite TLS13_AES_128_GCM_SHA256", &["--tls-suite", "TLS13_AES_128_GCM_SHA256 is of TLS 1.3"]),
+        ("wss://h --insecure --tls-version 1.2 --tls-suite TLS13_AES_128_GCM_SHA256", &["--tls-suite", "TLS13_AES_128_GCM_SHA256 belongs to TLS 1.3"]),
         ("wss://h --insecure --server-name a:b",     &["--server-name", "`a:b` is no name"]),
         ("wss://h --insecure --alpn h2",             &["--alpn h2", "http/1.1"]),
         ("ws://h --payload x --payload-kind json",   &["--payload-kind", "--payload", "leave one out"]),

@@ -143,7 +143,7 @@ pub enum AnswerError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// The extension is there more than once.
-    #[error("it is there twice (RFC 7692 §5)")]
+    #[error("it comes twice (RFC 7692 §5)")]
     Twice,
 }
 

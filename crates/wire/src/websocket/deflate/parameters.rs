@@ -317,7 +317,7 @@ pub enum ParameterError {
         value: Excerpt,
     },
     /// A parameter comes twice.
-    #[error("{name} is there twice (RFC 7692 §7.1)")]
+    #[error("{name} comes twice (RFC 7692 §7.1)")]
     Duplicate {
         /// The parameter.
         name: &'static str,
@@ -410,7 +410,7 @@ mod tests {
             ("level=10", "level is \"10\", a number from 1 to 9 expected".to_owned()),
             ("level", "level is \"\", a number from 1 to 9 expected".to_owned()),
             ("level=x", "level is \"x\", a number from 1 to 9 expected".to_owned()),
-            ("level=1,level=1", "level is there twice (RFC 7692 §7.1)".to_owned()),
+            ("level=1,level=1", "level comes twice (RFC 7692 §7.1)".to_owned()),
             ("client_max_window_bits=7", bits("client_max_window_bits", "7")),
             ("client_max_window_bits=16", bits("client_max_window_bits", "16")),
             ("client_max_window_bits=010", bits("client_max_window_bits", "010")),
@@ -420,9 +420,9 @@ mod tests {
             ("server_max_window_bits",
              "server_max_window_bits has no value, a number from 8 to 15 expected (RFC 7692 §7.1.2)".to_owned()),
             ("server_max_window_bits=9,server_max_window_bits=9",
-             "server_max_window_bits is there twice (RFC 7692 §7.1)".to_owned()),
+             "server_max_window_bits comes twice (RFC 7692 §7.1)".to_owned()),
             ("client_no_context_takeover,client_no_context_takeover",
-             "client_no_context_takeover is there twice (RFC 7692 §7.1)".to_owned()),
+             "client_no_context_takeover comes twice (RFC 7692 §7.1)".to_owned()),
             ("server_no_context_takeover=1",
              "server_no_context_takeover is \"1\", no value expected (RFC 7692 §7.1.1)".to_owned()),
             ("Level=1", "\"Level\" is not a parameter of permessage-deflate (RFC 7692 §7.1)".to_owned()),

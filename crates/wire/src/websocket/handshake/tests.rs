@@ -117,7 +117,7 @@ fn answers_that_the_rfc_forbids_are_named() {
         (good("") + "Sec-WebSocket-Extensions: permessage-deflate; x\r\n",
             "the server uses the extension \"permessage-deflate; x\", which was not asked for".to_owned()),
         (good("") + "Sec-WebSocket-Extensions: a, b;\r\n",
-            "Sec-WebSocket-Extensions is \"a, b;\", no list of extensions (RFC 6455 §9.1)".to_owned()),
+            "Sec-WebSocket-Extensions is \"a, b;\", not a list of extensions (RFC 6455 §9.1)".to_owned()),
         // item 6: the subprotocol, `a` or `b`
         (good("") + "Sec-WebSocket-Protocol: A\r\n",
             "the server chose the subprotocol \"A\", which was not offered".to_owned()),
@@ -150,9 +150,9 @@ fn other_answers_are_named_for_what_they_are() {
         ("HTTP/1.0 503 x\r\n\r\n", "status 503 instead of an upgrade: the server failed"),
         ("HTTP/1.1 999 x\r\n\r\n", "status 999 instead of an upgrade: no answer to an upgrade"),
         // what is not HTTP
-        ("-ERR unknown command\r\n", "the peer does not speak HTTP, it said \"-ERR unknown command\""),
+        ("-ERR unknown command\r\n", "the peer does not speak HTTP, it sent \"-ERR unknown command\""),
         ("\x15\x03\x03\0\x02\x02F",
-            "cut off: the peer does not speak HTTP, it said \"\\x15\\x03\\x03\\x00\\x02\\x02F\""),
+            "cut off: the peer does not speak HTTP, it sent \"\\x15\\x03\\x03\\x00\\x02\\x02F\""),
         ("HTTP/1.1 10", "cut off: the connection ended 11 bytes into a head"),
         ("HTTP/1.1 101 x\nUpgrade: websocket\r\n\r\n", "a line of the head ends without a carriage return"),
         ("", "cut off: the connection ended 0 bytes into a head"),
@@ -228,7 +228,7 @@ fn requests_that_the_rfc_forbids_are_refused() {
         ("\r\n\r\n", "\r\nSec-WebSocket-Version: 13\r\n\r\n", "400", "more than one field sec-websocket-version"),
         // item 9: Sec-WebSocket-Extensions
         ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate;\r\n\r\n", "400",
-            "Sec-WebSocket-Extensions is \"permessage-deflate;\", no list of extensions (RFC 6455 §9.1)"),
+            "Sec-WebSocket-Extensions is \"permessage-deflate;\", not a list of extensions (RFC 6455 §9.1)"),
         // what is not HTTP
         ("GET /", "\x16\x03\x01", "400", "malformed head: invalid token"),
         ("Host: h\r\n", "Host: h\n", "400", "a line of the head ends without a carriage return"),
@@ -339,13 +339,13 @@ fn answers_to_an_offer_of_compression_are_held_against_it() {
         (offered, "foo", "the server uses the extension \"foo\", which was not asked for".to_owned()),
         (offered, "permessage-deflate, foo; a=1",
             "the server uses the extension \"foo; a=1\", which was not asked for".to_owned()),
-        (offered, "permessage-deflate, permessage-deflate", answer("it is there twice (RFC 7692 §5)")),
+        (offered, "permessage-deflate, permessage-deflate", answer("it comes twice (RFC 7692 §5)")),
         (offered, "permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate",
-            answer("it is there twice (RFC 7692 §5)")),
+            answer("it comes twice (RFC 7692 §5)")),
         (offered, "permessage-deflate; x",
             answer("\"x\" is not a parameter of permessage-deflate (RFC 7692 §7.1)")),
         (offered, "permessage-deflate; server_max_window_bits=9; server_max_window_bits=9",
-            answer("server_max_window_bits is there twice (RFC 7692 §7.1)")),
+            answer("server_max_window_bits comes twice (RFC 7692 §7.1)")),
         (offered, "permessage-deflate; server_max_window_bits=16",
             answer("server_max_window_bits is \"16\", a number from 8 to 15 expected (RFC 7692 §7.1.2)")),
         (offered, "permessage-deflate; server_max_window_bits=009",
@@ -361,7 +361,7 @@ fn answers_to_an_offer_of_compression_are_held_against_it() {
         ("server_no_context_takeover", "permessage-deflate",
             answer("server_no_context_takeover is missing, which was offered (RFC 7692 §7.1)")),
         (offered, "permessage-deflate; client_max_window_bits=\"9",
-            "Sec-WebSocket-Extensions is \"permessage-deflate; client_max_window_bits=\\\"9\", no list of extensions (RFC 6455 §9.1)"
+            "Sec-WebSocket-Extensions is \"permessage-deflate; client_max_window_bits=\\\"9\", not a list of extensions (RFC 6455 §9.1)"
                 .to_owned()),
     ];
     for (offered, answered, outcome) in table {

@@ -42,7 +42,7 @@ fn a_peer_that_stops_inside_the_handshake_is_told_apart_by_what_it_owed() {
         (Version::Tls12, 2, "the rest of the server's handshake", ""),
     ];
     let cut = |awaited: &str| {
-        format!("error: the connection ended inside the TLS handshake, where {awaited} was awaited")
+        format!("error: the connection ended inside the TLS handshake, before {awaited}")
     };
     for (version, flights, client_awaits, server_awaits) in table {
         let (mut there, mut here) = fresh(Some(version));
@@ -73,7 +73,7 @@ fn a_server_that_stops_inside_its_flight_owes_the_rest() {
             there.feed_whole(&flight[..len]);
             assert_eq!(there.complaint(), "", "{len} of {} bytes", flight.len());
             let said = there.end();
-            assert!(said.contains("inside the TLS handshake, where the "), "{said}");
+            assert!(said.contains("inside the TLS handshake, before the "), "{said}");
         }
     }
 }
@@ -112,7 +112,7 @@ fn what_was_changed_on_its_way_is_told_with_bad_record_mac() {
             here.feed_whole(&bytes);
             assert_eq!(
                 here.complaint(),
-                "a TLS record does not pass its check: it was changed on its way, or is none"
+                "a TLS record failed its integrity check: it was changed on its way, or is not a record"
             );
             settle(&mut there, &mut here);
             assert_eq!(
@@ -127,7 +127,7 @@ fn what_was_changed_on_its_way_is_told_with_bad_record_mac() {
 fn garbage_after_the_handshake_is_told_with_an_alert() {
     #[rustfmt::skip]
     let table: [(&[u8], &str, &str); _] = [
-        (&[0x17, 3, 3, 0, 30], "a TLS record does not pass", "bad_record_mac: a record did not pass its check"),
+        (&[0x17, 3, 3, 0, 30], "a TLS record failed its", "bad_record_mac: a record did not pass its check"),
         (b"GET / HTTP/1.1\r\n\r\n", "malformed TLS: invalid content type", "decode_error"),
         (&[0x17, 3, 3, 0xff, 0xff], "TLS record over the limit of 16384 bytes of plaintext", "decode_error"),
         (&[0x17, 9, 3, 0, 30], "malformed TLS: unknown protocol version", "decode_error"),
@@ -155,7 +155,7 @@ fn what_came_before_a_broken_record_is_still_heard() {
     *bytes.last_mut().unwrap() ^= 1;
     here.feed_whole(&bytes);
     assert_eq!(here.messages, [b"whole"]);
-    assert!(here.complaint().starts_with("a TLS record does not pass"));
+    assert!(here.complaint().starts_with("a TLS record failed its"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn a_suite_that_cannot_be_is_named() {
     let said = refused.unwrap_err().to_string();
     assert!(
         said.starts_with(
-            "there is no suite `TLS13_AES_128_GCM`; did you mean `TLS13_AES_128_GCM_SHA256`? There are TLS13_"
+            "unknown cipher suite `TLS13_AES_128_GCM`; did you mean `TLS13_AES_128_GCM_SHA256`? The suites are TLS13_"
         ),
         "{said}"
     );
@@ -32,7 +32,7 @@ fn a_suite_that_cannot_be_is_named() {
     });
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "TLS13_AES_128_GCM_SHA256 is of TLS 1.3, which was not asked for"
+        "TLS13_AES_128_GCM_SHA256 belongs to TLS 1.3, which was not asked for"
     );
     let refused = client(|options| {
         options.suites = vec!["TLS13_AES_128_GCM_SHA256".to_owned()];
@@ -44,7 +44,7 @@ fn a_suite_that_cannot_be_is_named() {
     });
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "no suite of TLS 1.2 goes with the ECDSA key of the certificate; TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 does not"
+        "no TLS 1.2 suite works with the ECDSA key of the certificate; TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 does not"
     );
 }
 
@@ -94,7 +94,7 @@ fn names_that_cannot_be_are_refused() {
     let refused = Client::new(&client_options(), "no name").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "`no name` is no name of a server; as in `example.org` or `127.0.0.1`"
+        "`no name` is not the name of a server; use one like `example.org` or `127.0.0.1`"
     );
     for (len, is_fine) in [(0, false), (1, true), (255, true), (256, false)] {
         assert_eq!(
