@@ -1,10 +1,10 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
-use crate::live::{LiveView, Now, TOLD_EVERY};
 use crate::plan::Measurement;
 use crate::processes::{Processes, Together};
-use crate::progress::{News, Progress};
+use crate::pursuit::{Pursuit, due_per_s};
 use crate::reach::Context;
 use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
@@ -16,7 +16,7 @@ use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, pin_current_thread};
-use record::{Live, Memory, Merge, Origin, Outcome, WarmUp};
+use record::{Block, Memory, Merge, Origin, Outcome, Traffic, WarmUp};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) clock: Clock,
     /// The number of the signal that asks to stop; 0 if none did.
     pub(crate) interrupt: &'a AtomicUsize,
-    pub(crate) progress: &'a mut dyn Progress,
+    pub(crate) feed: &'a Feed,
     pub(crate) system: Option<SystemSampler>,
     pub(crate) ourselves: Together,
     /// What is shorter is no stall of a worker.
@@ -82,15 +82,11 @@ pub(crate) struct Reading {
 
 impl<'a> Stage<'a> {
     /// What the blocks after this set-up have in common.
-    pub(crate) fn new(
-        set_up: &mut SetUp,
-        context: Context<'a>,
-        progress: &'a mut dyn Progress,
-    ) -> Self {
+    pub(crate) fn new(set_up: &mut SetUp, context: Context<'a>, feed: &'a Feed) -> Self {
         Self {
             clock: context.clock,
             interrupt: context.interrupt,
-            progress,
+            feed,
             system: set_up.system.take(),
             ourselves: Processes::one(std::process::id()).sampler(),
             stall_min: set_up.stall_min(),
@@ -99,6 +95,19 @@ impl<'a> Stage<'a> {
             warming: None,
             warmed: None,
             numbered: 0,
+        }
+    }
+
+    /// Tells that a block is done: its index, and the number of blocks.
+    pub(crate) fn tell_block(
+        &self,
+        measurement: &Measurement,
+        block: &Block,
+        (index, total): (usize, usize),
+    ) {
+        if self.feed.is_heard() {
+            let (name, block) = (measurement.name.as_str().into(), Arc::new(block.clone()));
+            self.feed.tell(&Event::Block { name, block, index, total });
         }
     }
 
@@ -244,7 +253,9 @@ struct Collector<'a, 'b> {
     after: Option<Reading>,
     sampler: Option<Sampler>,
     memory: Option<Memory>,
-    live: LiveView,
+    ticking: Ticking,
+    /// Open loops alone.
+    pursuit: Option<Pursuit>,
 }
 
 impl<'a, 'b> Collector<'a, 'b> {
@@ -264,7 +275,8 @@ impl<'a, 'b> Collector<'a, 'b> {
             intervals: Intervals::default(),
             before: None,
             after: None,
-            live: LiveView::new(&task.measurement.workload, returns.len(), started),
+            ticking: Ticking::new(task, started),
+            pursuit: Pursuit::of(&task.measurement.workload, returns.len()),
             returns,
         }
     }
@@ -320,11 +332,14 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
-        if let Some(now) = self.live.add(&interval) {
-            self.tell(&interval, now);
+        if self.stage.feed.is_heard()
+            && let Some(tick) = self.ticking.add(&interval)
+        {
+            self.stage.feed.tell(&Event::Interval(Arc::new(tick)));
         }
-        if let Some(behind) = self.live.behind(&interval) {
-            self.stage.progress.report(News::Behind(behind));
+        let behind = self.pursuit.as_mut().and_then(|pursuit| pursuit.add(&interval));
+        if let Some(behind) = behind {
+            self.stage.feed.tell(&Event::Behind(behind));
         }
         self.intervals.add(&mut interval);
         if let Some((warming, began)) =
@@ -338,28 +353,57 @@ impl<'a, 'b> Collector<'a, 'b> {
         // A worker that is done takes none back, and one that made new ones has enough.
         drop(self.returns[worker].try_send(interval));
     }
+}
 
-    fn tell(&mut self, interval: &Interval, now: Now) {
-        self.stage.progress.report(News::Live(Live {
-            name: &self.task.measurement.name,
-            block: self.task.number,
-            phase: phase_name(interval.phase),
-            elapsed: interval.end.since(Instant::START),
-            messages_per_s: now.numbers.messages_per_s,
-            p50: now.numbers.p50,
-            p99: now.numbers.p99,
-            failed: now.failed,
-            open_loop: now.open_loop,
-        }));
+/// The tick of the feed that is being made of the intervals of all workers.
+struct Ticking {
+    /// The traffic so far, since the start of its first interval.
+    tick: Tick,
+    /// The instant up to which the last one told.
+    told: Instant,
+}
+
+impl Ticking {
+    fn new(task: &Task<'_>, started: Instant) -> Self {
+        let tick = Tick {
+            name: task.measurement.name.as_str().into(),
+            block: task.number,
+            phase: Phase::Connect,
+            start: started,
+            end: started,
+            due_per_s: due_per_s(&task.measurement.workload),
+            traffic: Traffic::default(),
+        };
+        Self { tick, told: started }
+    }
+
+    /// Adds what a worker handed over, and answers with the tick before it if that is over: after a tenth of a second,
+    /// and where a phase begins.
+    fn add(&mut self, interval: &Interval) -> Option<Tick> {
+        if interval.phase > self.tick.phase {
+            let next = Tick { phase: interval.phase, ..self.next(interval.start) };
+            let over = std::mem::replace(&mut self.tick, next);
+            (self.told, self.tick.end) = (interval.start, interval.end);
+            self.tick.traffic.merge(&interval.traffic);
+            return Some(over);
+        }
+        self.tick.end = self.tick.end.max(interval.end);
+        self.tick.traffic.merge(&interval.traffic);
+        let is_over = self.tick.end.since(self.told) >= TOLD_EVERY;
+        is_over.then(|| {
+            self.told = self.tick.end;
+            let next = self.next(self.tick.end);
+            std::mem::replace(&mut self.tick, next)
+        })
+    }
+
+    /// An empty tick from `start` on.
+    fn next(&self, start: Instant) -> Tick {
+        let Tick { ref name, block, phase, due_per_s, .. } = self.tick;
+        let (name, traffic) = (Arc::clone(name), Traffic::default());
+        Tick { name, block, phase, start, end: start, due_per_s, traffic }
     }
 }
 
-fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Connect | Phase::AwaitStart => "connect",
-        Phase::WarmUp => "warm-up",
-        Phase::Measure => "measure",
-        Phase::Drain => "drain",
-        Phase::Close | Phase::Done => "close",
-    }
-}
+/// The time between two ticks of the feed, and between two looks at the wish to stop.
+const TOLD_EVERY: Nanos = Nanos::from_millis(100);

@@ -2,7 +2,7 @@
 
 use crate::results::{self, Kept};
 use crate::setup::SetUp;
-use crate::{Host, News, Plan, Progress, written};
+use crate::{Event, Feed, Host, Plan, written};
 use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
 use units::Nanos;
 
@@ -49,9 +49,9 @@ impl Ending<'_> {
 }
 
 /// Adds what shows itself in the numbers, each cause once for every workload, and the verdict.
-pub(crate) fn judge(mut record: RunRecord, progress: &mut dyn Progress) -> RunRecord {
+pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
     for warning in record::signatures(&record) {
-        progress.report(News::Warning(&warning));
+        feed.tell(&Event::Warning(warning.clone()));
         record.warnings.push(warning);
     }
     record.verdict = Some(record::judge(&record));

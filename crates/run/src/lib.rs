@@ -10,17 +10,17 @@ mod block;
 mod block_record;
 mod client_block;
 mod clients;
-
 mod distrust;
 mod drawer;
 mod ending;
 mod error;
+mod feed;
 mod intervals;
 mod journal;
 mod live;
 mod plan;
 mod processes;
-mod progress;
+mod pursuit;
 mod reach;
 mod results;
 pub mod safety;
@@ -36,12 +36,14 @@ mod watch;
 mod written;
 
 pub use drive::OPENING_MAX;
+pub use drive::Phase;
 pub use error::RunError;
+pub use feed::{Behind, Commands, Event, Feed, Listener, Tick};
 pub use journal::{Entry, Journal, JournalFile, NoJournal};
+pub use live::LiveView;
 pub use plan::{
     Bots, Embedded, Measurement, Order, Peer, Plan, Speech, SubjectClient, SubjectServer, Tls,
 };
-pub use progress::{Behind, News, Progress};
 pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};
 
@@ -55,7 +57,7 @@ use results::{Headline, Kept};
 use setup::{Known, SetUp};
 use stats::Histogram;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use units::{Instant, Nanos};
 
 /// What the binary knows and a run needs.
@@ -77,9 +79,8 @@ pub struct Host {
     pub selftest: Option<record::Certificate>,
 }
 
-/// Executes `plan` and answers with all that it left behind. `interrupt` holds the number of the signal that asks to
-/// stop, 0 while none does: the record is then a partial one, and says so. Blocks that `journal` has are not run again,
-/// and it keeps those that are.
+/// Executes `plan` and answers with its record, which is a partial one if `commands` stop it. Listeners of `feed` hear
+/// what goes on. Blocks that `journal` has are not run again, and it keeps those that are.
 ///
 /// # Errors
 ///
@@ -87,22 +88,22 @@ pub struct Host {
 pub fn execute(
     plan: &Plan,
     host: &Host,
-    progress: &mut dyn Progress,
+    feed: &Feed,
     journal: &mut dyn Journal,
-    interrupt: &AtomicUsize,
+    commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
-    let clock = Clock::start();
+    let (clock, interrupt) = (Clock::start(), commands.stop_flag());
     let context = Context { clock, interrupt };
     let order = plan.blocks();
     let (mut kept, known) = already(plan, journal);
     let is_kept = |kept: &[Kept], place| kept.iter().any(|kept| kept.place() == place);
     let left: Vec<Place> = places(&order).filter(|place| !is_kept(&kept, *place)).collect();
     let wanted = |workload| left.iter().any(|place| place.workload == workload);
-    let mut set_up = SetUp::new(plan, host, context, &wanted, progress)?;
+    let mut set_up = SetUp::new(plan, host, context, &wanted, feed)?;
     set_up.known = known;
-    set_up.warn_resumed(kept.len(), left.len(), progress);
-    progress.report(News::Begin { expected: plan.expected_of(&left) });
-    let mut stage = Stage::new(&mut set_up, context, progress);
+    set_up.warn_resumed(kept.len(), left.len(), feed);
+    feed.tell(&Event::Begin { expected: plan.expected_of(&left) });
+    let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_weighed = host.kind == record::Kind::Lab;
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
@@ -117,8 +118,7 @@ pub fn execute(
             // It is the interruption that it failed of.
             break;
         }
-        let name = &plan.measurements[place.workload].name;
-        stage.progress.report(News::Block { name, block: &one.block, index: kept.len(), total });
+        stage.tell_block(&plan.measurements[place.workload], &one.block, (kept.len(), total));
         if interrupt.load(Ordering::Relaxed) == 0 && set_up.ready[place.workload].is_ok() {
             let (server, client) =
                 set_up.subjects(&plan.measurements[place.workload], place.workload);
@@ -132,7 +132,7 @@ pub fn execute(
     }
     let took = clock.now().since(Instant::START);
     let ending = Ending { plan, host, order: &order, kept, signal, took };
-    Ok(ending::judge(ending.record(&mut set_up), stage.progress))
+    Ok(ending::judge(ending.record(&mut set_up), feed))
 }
 
 /// All blocks of a run, in their order.

@@ -6,7 +6,7 @@ use crate::processes::Processes;
 use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
-use crate::{Host, News, Progress, RunError, block_record};
+use crate::{Event, Feed, Host, RunError, block_record};
 use drive::Target;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
@@ -18,6 +18,7 @@ use spec::Endpoint;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use units::Nanos;
 
 /// What stands.
@@ -76,7 +77,7 @@ impl SetUp {
         host: &Host,
         context: Context<'_>,
         wanted: &dyn Fn(usize) -> bool,
-        progress: &mut dyn Progress,
+        feed: &Feed,
     ) -> Result<Self, RunError> {
         drop(sharpen_timers());
         let topology = probe::topology();
@@ -85,7 +86,7 @@ impl SetUp {
         measure_timer_floor(&mut environment, context.clock);
         let mut system = SystemSampler::open().ok();
         let system_before = system.as_mut().and_then(|system| system.sample().ok());
-        progress.report(News::Machine(&environment));
+        feed.tell(&Event::Machine(Arc::new(environment.clone())));
 
         let ours = plan.measurements.iter().any(|measurement| measurement.peer.is_ours());
         let threads = plan
@@ -142,7 +143,7 @@ impl SetUp {
             }
         }
         for warning in &set_up.warnings {
-            progress.report(News::Warning(warning));
+            feed.tell(&Event::Warning(warning.clone()));
         }
         Ok(set_up)
     }
@@ -323,7 +324,7 @@ impl SetUp {
     }
 
     /// Says that some of the blocks were measured before an interruption.
-    pub(crate) fn warn_resumed(&mut self, kept: usize, left: usize, progress: &mut dyn Progress) {
+    pub(crate) fn warn_resumed(&mut self, kept: usize, left: usize, feed: &Feed) {
         if kept == 0 {
             return;
         }
@@ -333,7 +334,7 @@ impl SetUp {
             evidence: format!("{kept} of {} blocks were measured before", kept + left),
             advice: "what drifted between the two is within the spread of blocks".to_owned(),
         };
-        progress.report(News::Warning(&warning));
+        feed.tell(&Event::Warning(warning.clone()));
         self.warnings.push(warning);
     }
 

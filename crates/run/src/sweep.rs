@@ -17,13 +17,13 @@ use crate::plan::{Measurement, Order, Plan};
 use crate::reach::{Context, is_answered};
 use crate::results::Kept;
 use crate::setup::{Ready, SetUp};
-use crate::{Host, News, Progress, RunError, one_block};
+use crate::{Commands, Event, Feed, Host, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
 use record::{Ended, RunRecord, SweepOf};
 use stats::knee::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use units::{Instant, Nanos, Random};
 
 /// What is to be swept.
@@ -63,8 +63,8 @@ pub struct Objective {
 /// The measurement of a line (its index) at a load, or why there is none.
 pub type AtLoad<'a> = &'a dyn Fn(usize, u64) -> Result<Measurement, String>;
 
-/// Sweeps and answers with all that it left behind. `interrupt` as in [`crate::execute`]: the record then has what is
-/// known until then.
+/// Sweeps and answers with the record, which has what is known until `commands` stop it. Listeners of `feed` hear what
+/// goes on.
 ///
 /// # Errors
 ///
@@ -73,19 +73,19 @@ pub fn sweep(
     sweep: &Sweep,
     at_load: AtLoad<'_>,
     host: &Host,
-    progress: &mut dyn Progress,
-    interrupt: &AtomicUsize,
+    feed: &Feed,
+    commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
-    let context = Context { clock: Clock::start(), interrupt };
+    let context = Context { clock: Clock::start(), interrupt: commands.stop_flag() };
     let plan = first_steps(sweep, at_load)?;
-    let mut set_up = SetUp::new(&plan, host, context, &|_| true, progress)?;
-    let mut stage = Stage::new(&mut set_up, context, progress);
+    let mut set_up = SetUp::new(&plan, host, context, &|_| true, feed)?;
+    let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_sampled = true;
     let lines = Line::all(sweep, &plan, &set_up);
     let mut run =
         Run { sweep, at_load, plan, set_up, stage, lines, kept: Vec::new(), rounds: Vec::new() };
     let expected = run.expected();
-    run.stage.progress.report(News::Begin { expected });
+    feed.tell(&Event::Begin { expected });
     let mut random = Random::new(sweep.seed);
     while run.round(&mut random)? {}
     run.finish(host)
@@ -196,8 +196,7 @@ impl Run<'_, '_> {
         if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
             self.lines[line].learn(load, &one);
         }
-        let name = &self.plan.measurements[workload].name;
-        self.stage.progress.report(News::Block { name, block: &one.block, index, total });
+        self.stage.tell_block(&self.plan.measurements[workload], &one.block, (index, total));
         self.rounds[round].push(workload);
         if !line::is_kept(&one.block) {
             self.recover(workload)?;
@@ -238,7 +237,7 @@ impl Run<'_, '_> {
         if signal == 0 {
             record.ended = ended(&self.lines);
         }
-        let mut record = ending::judge(record, self.stage.progress);
+        let mut record = ending::judge(record, self.stage.feed);
         let levels = record::levels(&record);
         for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
             step.level = levels.get(step.workload).copied().unwrap_or_default();

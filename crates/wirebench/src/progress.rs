@@ -4,7 +4,7 @@
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
 use record::{Block, Live};
-use run::{Behind, News};
+use run::{Behind, Event, Listener, LiveView};
 use units::{Instant, Nanos};
 
 /// Writes the progress of a run to a [`Terminal`].
@@ -12,6 +12,7 @@ use units::{Instant, Nanos};
 pub(crate) struct Progress<'a> {
     terminal: &'a Terminal,
     clock: Clock,
+    view: LiveView,
     pace: Pace,
     /// True while a rewritable line is on the screen.
     line_stands: bool,
@@ -29,12 +30,19 @@ impl<'a> Progress<'a> {
         Self {
             terminal,
             clock: Clock::start(),
+            view: LiveView::default(),
             pace: Pace::default(),
             line_stands: false,
             shows_warnings: !has_page,
             shows_blocks: terminal.talk >= Talk::Verbose,
             expects_lag: false,
         }
+    }
+
+    /// Shows what `listener` hears until the run is over.
+    pub(crate) fn show(mut self, listener: Listener) {
+        let is_quiet = self.terminal.talk == Talk::Quiet;
+        listener.filter(|_| !is_quiet).for_each(|event| self.event(&event));
     }
 
     fn live(&mut self, live: Live<'_>) {
@@ -86,38 +94,36 @@ impl<'a> Progress<'a> {
             self.terminal.clear();
         }
     }
-}
 
-impl run::Progress for Progress<'_> {
-    fn report(&mut self, news: News<'_>) {
-        if self.terminal.talk == Talk::Quiet {
-            return;
-        }
+    fn event(&mut self, event: &Event) {
         let elapsed = self.clock.now().since(Instant::START);
-        match news {
-            News::Machine(environment) => {
+        match event {
+            Event::Machine(environment) => {
                 let width = self.terminal.columns_of_words().saturating_sub(ELAPSED_COLUMNS);
                 let line = report::machine_line(environment, width);
                 self.say(&format!("{:>4.1} s  {line}", elapsed.as_secs_f64()));
             }
-            News::Begin { expected } if expected >= WORTH_TELLING => {
-                let seconds = (elapsed + expected).as_secs_f64().ceil();
+            Event::Begin { expected } if *expected >= WORTH_TELLING => {
+                let seconds = (elapsed + *expected).as_secs_f64().ceil();
                 self.say(&format!("{:>4.1} s  done in about {seconds} s", elapsed.as_secs_f64()));
             }
-            News::Begin { .. } => {}
-            News::Live(live) => self.live(live),
-            News::Block { name, block, index, total } => self.block(name, block, (index, total)),
-            News::Warning(warning) if self.shows_warnings => {
+            Event::Begin { .. } => {}
+            Event::Interval(tick) => {
+                let live = self.view.add(tick);
+                self.live(live);
+            }
+            Event::Block { name, block, index, total } => self.block(name, block, (*index, *total)),
+            Event::Warning(warning) if self.shows_warnings => {
                 self.end_line();
                 let text =
                     format!("{} ({}): {}", warning.message, warning.evidence, warning.advice);
                 self.terminal.say_labelled(Label::Warning, &text);
             }
-            News::Warning(_) => {}
-            News::Behind(_) if self.expects_lag => {}
-            News::Behind(behind) => {
+            Event::Warning(_) => {}
+            Event::Behind(_) if self.expects_lag => {}
+            Event::Behind(behind) => {
                 self.end_line();
-                self.terminal.say_labelled(Label::Warning, &behind_text(behind));
+                self.terminal.say_labelled(Label::Warning, &behind_text(*behind));
             }
         }
     }

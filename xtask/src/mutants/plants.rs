@@ -252,11 +252,11 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "late replies left out",
         lie: "replies that come after the measurement, the slowest, are in no percentile",
         had_by: "wrk, oha without -w, tools that stop at a deadline",
-        file: "crates/run/src/block.rs",
+        file: "crates/run/src/intervals.rs",
         caught_by: "run",
         changes: &[Change {
-            place: "if !«matches!(interval.phase, Phase::Measure | Phase::Drain)» {",
-            bug: "matches!(interval.phase, Phase::Measure)",
+            place: "Phase::Drain => «interval.traffic.forget_rates()»,",
+            bug: "return",
         }],
     },
     Plant {

@@ -5,7 +5,8 @@ use super::null::Echo;
 use super::stop::{Stoppable, wait};
 use crate::servers::{Launch, Server};
 use crate::{
-    Host, Measurement, News, NoJournal, Order, Peer, Plan, Progress, RunError, Speech, execute,
+    Commands, Event, Feed, Host, Measurement, NoJournal, Order, Peer, Phase, Plan, RunError,
+    Speech, execute,
 };
 use load::{
     Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
@@ -17,7 +18,6 @@ use stats::{Histogram, Stall};
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicUsize;
-use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use units::{Bytes, Nanos, Rate};
 
@@ -101,8 +101,8 @@ impl<'a> Stage<'a> {
         let echo = Echo::start()?;
         let closed =
             |connections| Load { connections, arrival: closed(), ..Load::of(Nanos::from_secs(1)) };
-        let one = self.measure(&echo.url, closed(1), &mut Silent)?;
-        let many = self.measure(&echo.url, closed(CONNECTIONS_MANY), &mut Silent)?;
+        let one = self.measure(&echo.url, closed(1), &Feed::default())?;
+        let many = self.measure(&echo.url, closed(CONNECTIONS_MANY), &Feed::default())?;
         let floor = one.block()?.round_trip.as_ref().and_then(|times| times.p50_ns);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
         let messages_per_s = many.block()?.messages_per_s as u64;
@@ -112,7 +112,7 @@ impl<'a> Stage<'a> {
 
     pub(super) fn send_lag(&self) -> Result<SendLag, RunError> {
         let echo = Echo::start()?;
-        let measured = self.measure(&echo.url, Load::of(Nanos::from_secs(3)), &mut Silent)?;
+        let measured = self.measure(&echo.url, Load::of(Nanos::from_secs(3)), &Feed::default())?;
         Ok(SendLag {
             lag: histogram(measured.open_loop()?.send_lag.as_ref()),
             timer_floor: measured.record.environment.timer_floor,
@@ -123,7 +123,7 @@ impl<'a> Stage<'a> {
     pub(super) fn delays(&self, known: Known) -> Result<Delays, RunError> {
         let oracle = Server::start_oracle(Protocol::TcpFramed.plain(), known.delay, self.launch())?;
         let load = Load { oracle: true, ..Load::of(Nanos::from_secs(4)) };
-        let measured = self.measure(&oracle.url, load, &mut Silent)?;
+        let measured = self.measure(&oracle.url, load, &Feed::default())?;
         let times = measured.open_loop()?;
         Ok(Delays {
             measured: histogram(times.service.as_ref()),
@@ -135,16 +135,19 @@ impl<'a> Stage<'a> {
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
         let server = Server::start(test.scheme.into(), None, self.launch())?;
         let process = Stoppable::new(server.pid())?;
-        let (tell, told) = channel();
+        let feed = Feed::default();
+        let mut listener = feed.listen();
+        let is_measured =
+            |event| matches!(event, Event::Interval(tick) if tick.phase == Phase::Measure);
         let (measured, stopped) = thread::scope(|scope| {
-            let stopper = scope.spawn(move || match told.recv() {
-                Ok(()) => wait(test.after, self.interrupt)
+            let stopper = scope.spawn(move || match listener.any(is_measured) {
+                true => wait(test.after, self.interrupt)
                     .and_then(|()| process.stand_still(test.stopped, self.interrupt)),
-                Err(_) => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
+                false => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
             });
             let load = Load::of(test.measured);
-            let mut progress = WhenMeasured(Some(tell));
-            let measured = self.measure_with(&server.url, server.speech(), load, &mut progress);
+            let measured = self.measure_with(&server.url, server.speech(), load, &feed);
+            drop(feed); // The listener hears no more.
             (measured, stopper.join())
         });
         let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -227,13 +230,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs one measurement through all that a run goes through.
-    fn measure(
-        &self,
-        url: &Endpoint,
-        load: Load,
-        progress: &mut dyn Progress,
-    ) -> Result<Measured, RunError> {
-        self.measure_with(url, Speech::default(), load, progress)
+    fn measure(&self, url: &Endpoint, load: Load, feed: &Feed) -> Result<Measured, RunError> {
+        self.measure_with(url, Speech::default(), load, feed)
     }
 
     fn measure_with(
@@ -241,7 +239,7 @@ impl<'a> Stage<'a> {
         url: &Endpoint,
         speech: Speech,
         load: Load,
-        progress: &mut dyn Progress,
+        feed: &Feed,
     ) -> Result<Measured, RunError> {
         let plan = Plan {
             measurements: vec![load.measurement(url, speech)],
@@ -253,7 +251,8 @@ impl<'a> Stage<'a> {
             public_allowed: false,
             jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
         };
-        let record = execute(&plan, self.host, progress, &mut NoJournal, self.interrupt)?;
+        let record =
+            execute(&plan, self.host, feed, &mut NoJournal, Commands::new(self.interrupt))?;
         match record.ended {
             Ended::Interrupted { signal } => Err(RunError::Interrupted { signal }),
             Ended::Completed | Ended::Partial { .. } => Ok(Measured { record }),
@@ -356,26 +355,6 @@ impl Measured {
         let reasons = self.record.verdict.iter().flat_map(|verdict| &verdict.reasons);
         reasons.into_iter().any(|reason| reason.code == code)
     }
-}
-
-/// Says when the measurement has begun, to the tenth of a second after which the first news of it comes.
-struct WhenMeasured(Option<Sender<()>>);
-
-impl Progress for WhenMeasured {
-    fn report(&mut self, news: News<'_>) {
-        if let News::Live(live) = news
-            && live.phase == "measure"
-            && let Some(tell) = self.0.take()
-        {
-            tell.send(()).ok();
-        }
-    }
-}
-
-struct Silent;
-
-impl Progress for Silent {
-    fn report(&mut self, _: News<'_>) {}
 }
 
 fn closed() -> Arrival {

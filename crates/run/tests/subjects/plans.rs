@@ -3,7 +3,7 @@
 use load::{Arrival, Closing, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
 use record::{Kind, RunRecord, Tool};
 use run::{
-    Host, Journal, Measurement, News, NoJournal, Order, Peer, Plan, Progress, RunError, Speech,
+    Commands, Feed, Host, Journal, Measurement, NoJournal, Order, Peer, Plan, RunError, Speech,
 };
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::atomic::AtomicUsize;
@@ -82,7 +82,7 @@ pub(crate) fn execute_with(
         kind: Kind::Lab,
         selftest: None,
     };
-    let record = run::execute(plan, &host, &mut Silent, journal, interrupt);
+    let record = run::execute(plan, &host, &Feed::default(), journal, Commands::new(interrupt));
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().flatten().collect();
     assert!(left.is_empty(), "left behind: {left:?}");
     record
@@ -92,10 +92,4 @@ pub(crate) fn execute_with(
 pub(crate) fn failures(record: &RunRecord, workload: usize) -> Vec<String> {
     let blocks = record.blocks.iter().filter(|block| block.workload == workload);
     blocks.map(|block| block.failed.clone().unwrap_or_default()).collect()
-}
-
-struct Silent;
-
-impl Progress for Silent {
-    fn report(&mut self, _: News<'_>) {}
 }

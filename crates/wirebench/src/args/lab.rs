@@ -117,14 +117,14 @@ impl Lab {
         self.output.exports = std::mem::take(&mut self.export);
         let ended =
             outcome::carry_out_by(record::Kind::Lab, &repeat, &self.output, terminal, |with| {
-                let (progress, interrupt) = (with.progress, with.interrupt);
+                let interrupt = with.interrupt;
                 // Before the first block: between two of them it would cost those after it.
                 let footprints = match definition.views().contains(&View::Footprint) {
                     true => self.footprints(&subjects.found.home, &matrix, terminal, interrupt),
                     false => Vec::new(),
                 };
                 let record =
-                    run::execute(&plan, with.host, progress, &mut book.journal, interrupt)?;
+                    run::execute(&plan, with.host, with.feed, &mut book.journal, with.commands)?;
                 Ok(written(record, &definition, &matrix, footprints))
             });
         if matches!(&ended, Ok(exit) if ![Exit::INTERRUPTED, Exit::TERMINATED].contains(exit)) {

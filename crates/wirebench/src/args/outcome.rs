@@ -10,9 +10,10 @@ use crate::{certificate, date, signals};
 use anyhow::Context;
 use clap::CommandFactory;
 use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
-use run::{Host, Plan, RunError};
+use run::{Commands, Feed, Host, Plan, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
+use std::thread;
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -39,14 +40,15 @@ pub(crate) fn carry_out(
     terminal: &Terminal,
 ) -> Result<Exit, Failure> {
     carry_out_by(kind, repeat, output, terminal, |with| {
-        run::execute(plan, with.host, with.progress, &mut run::NoJournal, with.interrupt)
+        run::execute(plan, with.host, with.feed, &mut run::NoJournal, with.commands)
     })
 }
 
 /// What something that is carried out is told.
 pub(crate) struct With<'a> {
     pub(crate) host: &'a Host,
-    pub(crate) progress: &'a mut dyn run::Progress,
+    pub(crate) feed: &'a Feed,
+    pub(crate) commands: Commands<'a>,
     pub(crate) interrupt: &'a AtomicUsize,
 }
 
@@ -66,9 +68,14 @@ pub(crate) fn carry_out_by(
     if kind == Kind::Sweep {
         (progress.shows_blocks, progress.expects_lag) = (true, true);
     }
-    let with = With { host: &host, progress: &mut progress, interrupt: &wish.signal };
-    let mut record = execute(with)?;
-    drop(progress);
+    let mut record = thread::scope(|scope| {
+        // It ends with this scope, and the thread that listens to it does then.
+        let feed = Feed::default();
+        let listener = feed.listen();
+        scope.spawn(move || progress.show(listener));
+        let (interrupt, commands) = (&wish.signal, Commands::new(&wish.signal));
+        execute(With { host: &host, feed: &feed, commands, interrupt })
+    })?;
     record.conclusion = report::conclusion(&record);
 
     let kept = store::keep(&record, &destination);

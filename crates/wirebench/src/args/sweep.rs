@@ -118,7 +118,7 @@ impl Sweep {
         let repeat = outcome::Repeat::new(NAME, self.what.clone(), settings, seed);
         let at_load = |line, load| plan.at_load(line, load);
         outcome::carry_out_by(record::Kind::Sweep, &repeat, &self.output, terminal, |with| {
-            run::sweep(&sweep, &at_load, with.host, with.progress, with.interrupt)
+            run::sweep(&sweep, &at_load, with.host, with.feed, with.commands)
         })
     }
 }

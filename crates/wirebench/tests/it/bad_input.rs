@@ -391,7 +391,8 @@ fn check_faults(
         let (planned, sent, unsent, ok, error) = (200, 16, 184, 12, 4);
         let counts = Counts { planned, sent, unsent, ok, error, ..Counts::default() };
         assert_eq!(block.counts, counts, "{scheme}, {named}");
-        let connections = Connections { asked: 4, opened: 4, lost: 4, ..Connections::default() };
+        let connections =
+            Connections { asked: 4, started: 4, opened: 4, lost: 4, ..Connections::default() };
         assert_eq!(block.connections, connections, "{scheme}, {named}");
         let class = &block.errors[0].class;
         assert!(["closed_by_peer", "protocol_broken"].contains(&class.as_str()), "{class}");
@@ -418,7 +419,8 @@ fn check_refusals(
     ended.check(13, &["record: "]);
     let block = only_block(&records);
     assert_eq!((block.counts.planned, block.counts.ok), (200, 200));
-    let connections = Connections { asked: 4, opened: 2, failed: 2, ..Connections::default() };
+    let connections =
+        Connections { asked: 4, started: 4, opened: 2, failed: 2, ..Connections::default() };
     assert_eq!(block.connections, connections, "{named}");
     check_class(block, "protocol_broken", 2, named);
 }

@@ -1,0 +1,296 @@
+//! The feed of a run: intervals and events while it goes on, for every view that shows them; and the commands that go
+//! the other way.
+//!
+//! A view is a [`Listener`] on a thread of its own. It never slows a run down: its queue is bounded, intervals that it
+//! is too slow for are dropped, the oldest first, and it can tell how many were. Without a listener nothing is
+//! collected for one.
+//!
+//! Start reading at [`Event`].
+
+use drive::Phase;
+use record::{Block, Environment, Traffic, Warning};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use units::{Instant, Nanos};
+
+/// An event of a run.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The machine was looked at.
+    Machine(Arc<Environment>),
+    /// The servers are up, verified, and the first block begins.
+    Begin {
+        /// The time from now to the last block's end, about.
+        expected: Nanos,
+    },
+    /// About a tenth of a second of a block is over.
+    Interval(Arc<Tick>),
+    /// A block is done.
+    Block {
+        /// The name of its measurement.
+        name: Arc<str>,
+        /// Its results.
+        block: Arc<Block>,
+        /// Its index, from 0.
+        index: usize,
+        /// The number of blocks that there will be.
+        total: usize,
+    },
+    /// A warning that is in the record too.
+    Warning(Warning),
+    /// An open loop fell far behind its schedule; told once for each block, as soon as it is seen.
+    Behind(Behind),
+}
+
+/// About a tenth of a second of a block: the traffic of all workers in it.
+#[derive(Clone, Debug)]
+pub struct Tick {
+    /// The name of the measurement.
+    pub name: Arc<str>,
+    /// The index of the block, from 0, and the number of blocks.
+    pub block: (usize, usize),
+    /// The phase in which it ended.
+    pub phase: Phase,
+    /// The start of its first interval.
+    pub start: Instant,
+    /// The end of its last interval; instants count from the start of the run.
+    pub end: Instant,
+    /// Messages that are due each second while messages flow; `None` in a closed loop.
+    pub due_per_s: Option<f64>,
+    /// The messages, times and bytes of all workers.
+    pub traffic: Traffic,
+}
+
+/// The lag of an open loop behind its schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Behind {
+    /// Messages that are due each second.
+    pub asked_per_s: f64,
+    /// Replies each second.
+    pub achieved_per_s: f64,
+    /// The share of the last second that each of our threads was busy on average, 0 to 1.
+    pub generator_busy: f64,
+}
+
+impl Behind {
+    /// True if the generator cannot carry more, rather than the server or the way to it.
+    pub fn generator_is_full(&self) -> bool {
+        self.generator_busy >= 0.9
+    }
+}
+
+/// The end of the feed that a run writes to. It ends when this is dropped.
+#[derive(Debug, Default)]
+pub struct Feed {
+    queues: Mutex<Vec<Arc<Queue>>>,
+}
+
+/// The end of the feed that a view reads from.
+#[derive(Debug)]
+pub struct Listener {
+    queue: Arc<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    events: VecDeque<Event>,
+    /// Intervals among the events.
+    intervals: usize,
+    dropped: u64,
+    is_closed: bool,
+}
+
+impl Feed {
+    /// A new listener, which hears everything from now on.
+    pub fn listen(&self) -> Listener {
+        let queue = Arc::<Queue>::default();
+        lock(&self.queues).push(Arc::clone(&queue));
+        Listener { queue }
+    }
+
+    /// True if there is anybody to tell.
+    pub(crate) fn is_heard(&self) -> bool {
+        !lock(&self.queues).is_empty()
+    }
+
+    /// Tells every listener, and forgets those that are gone.
+    pub(crate) fn tell(&self, event: &Event) {
+        lock(&self.queues).retain(|queue| {
+            lock(&queue.state).push(event.clone());
+            queue.changed.notify_one();
+            Arc::strong_count(queue) > 1
+        });
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        for queue in lock(&self.queues).drain(..) {
+            lock(&queue.state).is_closed = true;
+            queue.changed.notify_one();
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, event: Event) {
+        if let Event::Interval(_) = event {
+            self.intervals += 1;
+        }
+        self.events.push_back(event);
+        let is_interval = |event: &Event| matches!(event, Event::Interval(_));
+        if self.intervals > INTERVALS_MAX {
+            let oldest = self.events.iter().position(is_interval);
+            self.drop_event(oldest.unwrap_or(0));
+        } else if self.events.len() > EVENTS_MAX {
+            self.drop_event(0);
+        }
+    }
+
+    fn drop_event(&mut self, index: usize) {
+        if let Some(Event::Interval(_)) = self.events.remove(index) {
+            self.intervals -= 1;
+        }
+        self.dropped += 1;
+    }
+}
+
+impl Listener {
+    /// The number of events that were dropped because this listener was too slow for them.
+    pub fn dropped(&self) -> u64 {
+        lock(&self.queue.state).dropped
+    }
+}
+
+/// The events, each awaited; none after the end of the run.
+impl Iterator for Listener {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        let mut state = lock(&self.queue.state);
+        loop {
+            if let Some(event) = state.events.pop_front() {
+                state.intervals -= usize::from(matches!(event, Event::Interval(_)));
+                return Some(event);
+            }
+            if state.is_closed {
+                return None;
+            }
+            state = self.queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The commands to a run that goes on: the one way in which anything outside has a say in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Commands<'a> {
+    /// The number of the signal that asks to stop; 0 if none did. A signal handler can store it.
+    stop: &'a AtomicUsize,
+}
+
+impl<'a> Commands<'a> {
+    /// Commands of which `stop` is the wish to stop: the number of a signal, 0 for none.
+    pub const fn new(stop: &'a AtomicUsize) -> Self {
+        Self { stop }
+    }
+
+    /// Asks the run to stop, as the signal of this number does. Its record is a partial one then.
+    pub fn stop(&self, signal: usize) {
+        self.stop.store(signal, Ordering::Relaxed);
+    }
+
+    /// The wish to stop, as those see it who wait for something else.
+    pub(crate) const fn stop_flag(&self) -> &'a AtomicUsize {
+        self.stop
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked left a whole state behind: every change is one assignment or one call.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of intervals that wait for a listener at most: more than a second, of 1.3 MB each at most.
+const INTERVALS_MAX: usize = 16;
+/// The number of events that wait for a listener at most.
+const EVENTS_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(tenth: u64) -> Event {
+        Event::Interval(Arc::new(Tick {
+            name: "echo".into(),
+            block: (0, 1),
+            phase: Phase::Measure,
+            start: Instant(tenth),
+            end: Instant(tenth + 1),
+            due_per_s: None,
+            traffic: Traffic::default(),
+        }))
+    }
+
+    fn begin(expected: u64) -> Event {
+        Event::Begin { expected: Nanos(expected) }
+    }
+
+    /// The starts of intervals, and the times of events that are none, plus a thousand.
+    fn heard(listener: Listener) -> Vec<u64> {
+        let number = |event| match event {
+            Event::Interval(tick) => tick.start.0,
+            Event::Begin { expected } => 1000 + expected.0,
+            other => panic!("{other:?}"),
+        };
+        listener.map(number).collect()
+    }
+
+    #[test]
+    fn a_slow_listener_misses_the_oldest_intervals_and_no_other_event() {
+        let feed = Feed::default();
+        let slow = feed.listen();
+        feed.tell(&begin(1));
+        (0..20).for_each(|tenth| feed.tell(&tick(tenth)));
+        feed.tell(&begin(2));
+        assert_eq!(slow.dropped(), 4);
+        drop(feed);
+        let mut expected = vec![1001];
+        expected.extend(4..20);
+        expected.push(1002);
+        assert_eq!(heard(slow), expected);
+    }
+
+    #[test]
+    fn each_listener_hears_what_comes_after_it_began() {
+        let feed = Feed::default();
+        assert!(!feed.is_heard());
+        let first = feed.listen();
+        feed.tell(&begin(1));
+        let second = feed.listen();
+        feed.tell(&begin(2));
+        drop(first);
+        feed.tell(&begin(3));
+        assert!(feed.is_heard());
+        let hearing = std::thread::spawn(|| heard(second));
+        feed.tell(&begin(4));
+        drop(feed);
+        assert_eq!(hearing.join().unwrap(), [1002, 1003, 1004]);
+    }
+
+    #[test]
+    fn a_listener_that_never_reads_has_a_bound_for_events_too() {
+        let feed = Feed::default();
+        let listener = feed.listen();
+        (0..1500).for_each(|index| feed.tell(&begin(index)));
+        assert_eq!(listener.dropped(), 1500 - EVENTS_MAX as u64);
+        drop(feed);
+        assert_eq!(heard(listener).len(), EVENTS_MAX);
+    }
+}

@@ -1,0 +1,191 @@
+//! The watch over an open loop that falls behind its schedule.
+
+use crate::feed::Behind;
+use drive::{Interval, Phase};
+use engine::clock::own_cpu;
+use load::{Arrival, Lifetime, Workload};
+use stats::per_second;
+use units::{Instant, Nanos};
+
+/// Messages that are due each second; `None` in a closed loop, where none is.
+pub(crate) fn due_per_s(workload: &Workload) -> Option<f64> {
+    match (&workload.arrival, workload.lifetime) {
+        (Arrival::Closed { .. } | Arrival::Think { .. }, _) => None,
+        (Arrival::Sessions { schedule, .. }, Lifetime::RoundTrips(each)) => {
+            Some(schedule.rate.per_second() * f64::from(each.get()))
+        }
+        (Arrival::Sessions { schedule, .. } | Arrival::Open { schedule, .. }, _) => {
+            Some(schedule.rate.per_second())
+        }
+    }
+}
+
+/// The pursuit of a schedule by an open loop, a second at a time.
+///
+/// A server that stalls for a moment, or takes a second for each reply, is not behind: it takes one second with hardly
+/// half of the replies, or two with too few of them, that none better comes between.
+pub(crate) struct Pursuit {
+    due_per_s: f64,
+    threads: f64,
+    /// The start of the second that is counted; `None` before the first message.
+    since: Option<Instant>,
+    /// The last look at the CPU time of this process: its instant, and the time used by then.
+    used: (Instant, Nanos),
+    replies: u64,
+    unsent: u64,
+    /// Of [`DOUBTS_MAX`].
+    doubts: u32,
+    is_told: bool,
+}
+
+impl Pursuit {
+    /// That of a block of `workload` on so many threads; `None` in a closed loop, which has no schedule, and for
+    /// sessions, which send most of their messages long after they began.
+    pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
+        let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
+        due_per_s(workload).filter(|_| is_pursued).map(|due_per_s| Self::new(due_per_s, threads))
+    }
+
+    fn new(due_per_s: f64, threads: usize) -> Self {
+        Self {
+            due_per_s,
+            threads: f64::from(u32::try_from(threads).unwrap_or(u32::MAX)),
+            since: None,
+            used: (Instant::START, Nanos::ZERO),
+            replies: 0,
+            unsent: 0,
+            doubts: 0,
+            is_told: false,
+        }
+    }
+
+    /// Takes what a worker handed over, and answers once, as soon as the loop is behind.
+    pub(crate) fn add(&mut self, interval: &Interval) -> Option<Behind> {
+        if self.is_told || !flows(interval.phase) {
+            return None;
+        }
+        // What is answered in the beginning is not what is due in it.
+        let since = *self.since.get_or_insert_with(|| {
+            self.used = (interval.end, own_cpu());
+            interval.start + RUN_UP
+        });
+        if interval.start < since {
+            return None;
+        }
+        self.replies += interval.traffic.replies;
+        self.unsent += interval.traffic.counts.unsent;
+        let time = interval.end.since(since);
+        if time < SECOND {
+            return None;
+        }
+        let used = (interval.end, own_cpu());
+        let behind = Behind {
+            asked_per_s: self.due_per_s,
+            achieved_per_s: per_second(self.replies, time),
+            generator_busy: cores(self.used, used) / self.threads,
+        };
+        self.doubts = match behind.achieved_per_s / behind.asked_per_s {
+            _ if self.due_per_s * time.as_secs_f64() < DUE_MIN => 0,
+            _ if per_second(self.unsent, time) > 0.01 * self.due_per_s => DOUBTS_MAX,
+            ..0.45 => DOUBTS_MAX,
+            ..0.8 => self.doubts + 1,
+            _ => 0,
+        };
+        self.is_told = self.doubts >= DOUBTS_MAX;
+        (self.since, self.used) = (Some(interval.end), used);
+        (self.replies, self.unsent) = (0, 0);
+        self.is_told.then_some(behind)
+    }
+}
+
+/// True if messages are due in this phase.
+pub(crate) fn flows(phase: Phase) -> bool {
+    matches!(phase, Phase::WarmUp | Phase::Measure)
+}
+
+/// The number of cores that were busy between two readings of CPU time.
+fn cores((since, before): (Instant, Nanos), (now, after): (Instant, Nanos)) -> f64 {
+    let used = Nanos(after.0.saturating_sub(before.0)).as_secs_f64();
+    if since < now { used / now.since(since).as_secs_f64() } else { 0.0 }
+}
+
+const SECOND: Nanos = Nanos::from_secs(1);
+/// The time that an open loop runs before it can be behind.
+const RUN_UP: Nanos = Nanos::from_millis(500);
+/// The number of doubts that are a certainty.
+const DOUBTS_MAX: u32 = 2;
+/// With fewer messages due in a second, one more or less would be too large a share.
+const DUE_MIN: f64 = 20.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::{Content, Expect, Phases, Pick, Schedule, Spacing, Stop, Timeouts};
+    use record::Counts;
+    use std::num::NonZeroU32;
+    use units::Bytes;
+
+    fn workload(arrival: Arrival) -> Workload {
+        let second = Nanos::from_secs(1);
+        Workload {
+            connections: NonZeroU32::MIN,
+            connect_rate: None,
+            lifetime: Lifetime::Long,
+            closing: load::Closing::Complete,
+            arrival,
+            content: Content::binary(Bytes(64), 7),
+            expect: Expect::Echo,
+            phases: Phases { warm_up: second, stop: Stop::After(second), drain: second },
+            timeouts: Timeouts::all(second),
+            last_replies: false,
+            seed: 7,
+        }
+    }
+
+    fn open(rate: &str) -> Arrival {
+        let schedule = Schedule::new(rate.parse().unwrap(), Spacing::Uniform, NonZeroU32::MIN);
+        Arrival::Open { schedule, pick: Pick::Any, in_flight_max: NonZeroU32::MAX }
+    }
+
+    /// The interval of the tenth number `tenth`, in which so many were sent, answered in 1 ms, and not sent.
+    fn interval(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Interval {
+        let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
+        let mut interval = Interval::new(&open("1000/s"));
+        (interval.phase, interval.start, interval.end) = (phase, at(tenth), at(tenth + 1));
+        interval.traffic.counts = Counts { sent, ok: replies, unsent, ..Counts::default() };
+        interval.traffic.replies = replies;
+        let times = interval.traffic.open_loop.as_mut().unwrap();
+        (0..replies).for_each(|_| times.response.record(Nanos::from_millis(1)));
+        interval
+    }
+
+    /// After which tenth an open loop of 1000/s is told to be behind, if each of them is like `tenths` says.
+    fn told_behind(tenths: impl Fn(u64) -> [u64; 3]) -> Vec<u64> {
+        let mut pursuit = Pursuit::of(&workload(open("1000/s")), 1).unwrap();
+        let behind =
+            |tenth: &u64| pursuit.add(&interval(*tenth, Phase::Measure, tenths(*tenth))).is_some();
+        (0..50).filter(behind).collect()
+    }
+
+    #[test]
+    fn an_open_loop_that_is_far_behind_is_told_once_and_within_two_seconds() {
+        assert_eq!(told_behind(|_| [100, 10, 0]), [14]);
+        assert_eq!(told_behind(|_| [100, 90, 10]), [14], "what is not sent is behind");
+        assert_eq!(told_behind(|_| [100, 60, 0]), [24], "too few for two seconds");
+    }
+
+    #[test]
+    fn what_keeps_up_or_stumbles_is_not_behind() {
+        let none: [u64; 0] = [];
+        assert_eq!(told_behind(|_| [100, 99, 0]), none);
+        // Replies that take a second.
+        assert_eq!(told_behind(|tenth| [100, if tenth < 10 { 0 } else { 100 }, 0]), none);
+        // A server that stands still for 400 ms and then catches up.
+        let stall = |tenth| match tenth {
+            20..24 => [100, 0, 0],
+            24 => [100, 500, 0],
+            _ => [100, 100, 0],
+        };
+        assert_eq!(told_behind(stall), none);
+    }
+}
