@@ -1,7 +1,7 @@
 //! The recorder of a worker: counts, and times of messages and phases.
 //!
-//! Ten times a second it hands an [`Interval`] over, at the end an [`Outcome`]; both can be merged. Nothing is allocated
-//! for a message.
+//! Ten times a second it hands an [`Interval`] over, at the end an [`Outcome`]; both can be merged. Nothing is
+//! allocated for a message.
 
 use crate::in_flight::Flight;
 use crate::last::LastRing;

@@ -1,8 +1,8 @@
 //! Executes a plan: servers up, verify, warm up, measure, drain, collect.
 //!
 //! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is one of several,
-//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `block_record`, `results` and
-//! `ending` write down what came of it.
+//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `block_record`,
+//! `results` and `ending` write the results down; `feed` tells what goes on meanwhile.
 //!
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 

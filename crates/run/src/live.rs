@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use record::OpenLoopTimes;
 
-    /// The tick of the tenth number `tenth` of an open loop of 1000/s, in which so many were sent, answered in 1 ms, and
-    /// not sent.
+    /// The tick of the tenth number `tenth` of an open loop of 1000/s, in which so many were sent, answered in 1 ms,
+    /// and not sent.
     fn tick(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Tick {
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
         let mut times = OpenLoopTimes::default();
