@@ -31,7 +31,7 @@ mod waiting;
 pub use control::Control;
 pub use lifecycle::OPENING_MAX;
 pub use recorder::{Interval, Observer, Phase};
-pub use target::{Bots, Packets, Target, Transport};
+pub use target::Target;
 
 use connection::{Connection, State, find};
 use engine::{Completion, ConnectionId, Engine, Node, Step};

@@ -5,7 +5,7 @@ use crate::identity::{Answer, Check};
 use crate::in_flight::InFlight;
 use crate::pacing::Pacing;
 use crate::recorder::{Failure, INTERVAL, Left, Observer, Phase, Recorder};
-use crate::{Control, End, Target, Transport, Worker, refuse};
+use crate::{Control, End, Target, Worker, refuse};
 use engine::{ConnectionError, ConnectionId, Engine};
 use load::{Arrival, Closing, Lifetime, Stop, Workload};
 use record::{ErrorClass, Outcome};
@@ -21,9 +21,7 @@ impl<O: Observer> Worker<O> {
         let (in_flight, in_flight_max) = match workload.arrival {
             Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
             // A request that waits behind another one would be measured as if the server had it.
-            Arrival::Open { .. } if matches!(target.transport, Transport::Http(..)) => {
-                (NonZeroU32::MIN, None)
-            }
+            Arrival::Open { .. } if target.takes_requests() => (NonZeroU32::MIN, None),
             Arrival::Open { .. } => (NonZeroU32::MAX, None),
             Arrival::Sessions { .. } | Arrival::Think { .. } => (NonZeroU32::MIN, None),
         };
@@ -70,7 +68,7 @@ impl<O: Observer> Worker<O> {
             alive_until: Instant::NEVER,
             stall_min: STALL_MIN,
             has_header,
-            has_layers: target.has_layers(),
+            has_layers: target.stack.has_layers(),
             payloads: payloads.into(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(workload.content.payload().len() + TX_ROOM),
@@ -132,7 +130,7 @@ impl<O: Observer> Worker<O> {
             .min(self.phase_end)
             .min(self.deadlines_from)
             .min(self.next_start());
-        if self.phase == Phase::Drain && self.target.transport.pushes() {
+        if self.phase == Phase::Drain && self.target.pushes() {
             self.wake_at = self.wake_at.min(now + QUIET);
         }
         if self.phase == Phase::AwaitStart {
@@ -181,7 +179,7 @@ impl<O: Observer> Worker<O> {
                     None if short_lived && self.quota > 0 => self.live == 0,
                     None => self.in_flight == 0,
                 };
-                let is_quiet = !self.target.transport.pushes() || now >= self.quiet.0 + QUIET;
+                let is_quiet = !self.target.pushes() || now >= self.quiet.0 + QUIET;
                 (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),
@@ -308,7 +306,10 @@ impl<O: Observer> Worker<O> {
             id,
             second: None,
             source,
-            machine: self.target.client(self.workload.seed.wrapping_add(number), among_all),
+            machine: self
+                .target
+                .stack
+                .connection(self.workload.seed.wrapping_add(number), among_all),
             state: State::AwaitConnect,
             since: now,
             began: now,
@@ -338,7 +339,7 @@ impl<O: Observer> Worker<O> {
     /// The connection is established: begin the opening handshake, if there is one.
     pub(crate) fn connected<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let (id, is_second) = self.whose(id);
-        if self.target.transport.uses_two() && !is_second {
+        if self.target.uses_two() && !is_second {
             return self.connect_second(engine, id);
         }
         let Some(connection) = find(&mut self.connections, id) else { return };
@@ -353,7 +354,7 @@ impl<O: Observer> Worker<O> {
                 self.begin_messages(engine, id);
             }
             Opening::Awaited => {
-                let has_tls = self.target.tls.is_some();
+                let has_tls = self.target.stack.is_secured();
                 connection.state = if has_tls { State::AwaitTls } else { State::AwaitHandshake };
                 self.flush(engine, id);
             }
@@ -463,7 +464,7 @@ impl<O: Observer> Worker<O> {
         match end {
             _ if asked => self.forget(engine, id),
             _ if quiet && connection.is_served() => self.client_served(engine, id),
-            End::Closed(_) if quiet && long && self.target.transport.reopens() => {
+            End::Closed(_) if quiet && long && self.target.takes_requests() => {
                 self.forget(engine, id);
                 self.to_reopen += 1;
             }

@@ -42,7 +42,7 @@ pub use feed::{Behind, Commands, Event, Feed, Listener, Tick};
 pub use journal::{Entry, Journal, JournalFile, NoJournal};
 pub use live::LiveView;
 pub use plan::{
-    Bots, Embedded, Measurement, Order, Peer, Plan, Speech, SubjectClient, SubjectServer, Tls,
+    Embedded, Measurement, Order, Peer, Plan, Speech, SubjectClient, SubjectServer, Tls,
 };
 pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};

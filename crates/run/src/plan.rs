@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Nanos, Random, Share};
-use wire::game::Seat;
+use units::{Bytes, Nanos, Random};
+use wire::game::Bots;
 use wire::tls::{ClientOptions, Trust};
 use wire::websocket::deflate;
 
@@ -241,26 +241,6 @@ pub struct Speech {
     pub reply_max: Bytes,
     /// Game: who the bots are and where they sit.
     pub bots: Bots,
-}
-
-/// Who the bots of a game are, and where they sit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bots {
-    /// The player id of the first; each next one has the next, those that take the place of lost ones too.
-    pub first_player: i32,
-    /// How many of them subscribe to the lobby.
-    pub lobby: Share,
-    /// The operator that they log in with.
-    pub operator: i32,
-    /// Where they sit down.
-    pub seat: Seat,
-}
-
-impl Default for Bots {
-    /// From player 1 on, none in the lobby, wherever a seat is free.
-    fn default() -> Self {
-        Self { first_player: 1, lobby: Share::NONE, operator: 0, seat: Seat::Any }
-    }
 }
 
 impl Default for Speech {

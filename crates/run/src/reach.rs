@@ -3,8 +3,8 @@
 
 use crate::plan::{Measurement, Speech, Tls};
 use crate::watch::Impatient;
-use crate::{RunError, plan, safety};
-use drive::{Control, Packets, Target, Transport, Worker};
+use crate::{RunError, safety};
+use drive::{Control, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
 use wire::tls::{Client, ClientOptions, Trust};
-use wire::{bayeux, framed, http1, socketio, styx, websocket};
+use wire::{Role, Stack};
 
 /// What the set-up keeps time with, and by what it is stopped.
 #[derive(Clone, Copy)]
@@ -106,121 +106,40 @@ pub(crate) fn check_public(addresses: &[Address], allowed: bool) -> Result<(), R
     Ok(())
 }
 
-/// What a client says at `url`.
+/// The client's end of connections to `endpoint`, for replies of `reply_len` bytes, which only matters where nothing in
+/// the protocol says where they end.
 ///
 /// # Errors
 ///
-/// [`RunError::InvalidRequest`] if a header or the path cannot be said.
-pub(crate) fn transport(
-    url: &Endpoint,
+/// [`RunError::InvalidRequest`] if a header or the path cannot be written.
+pub(crate) fn stack(
+    endpoint: &Endpoint,
     speech: &Speech,
-    workload: &Workload,
-) -> Result<Transport, RunError> {
-    let reply_len = match &workload.expect {
+    reply_len: usize,
+    tls: Option<Client>,
+) -> Result<Stack, RunError> {
+    let options = wire::ClientOptions {
+        method: speech.method.clone(),
+        headers: speech.headers.clone(),
+        subprotocols: speech.subprotocols.clone(),
+        deflate: speech.deflate.clone(),
+        message_max: usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX),
+        reply_len,
+        bots: speech.bots,
+        tls,
+    };
+    wire::stack(endpoint, Role::Client(&options))
+        .map_err(|error| RunError::InvalidRequest(error.to_string()))
+}
+
+/// The length of the replies to the messages of `workload`.
+pub(crate) fn reply_len(workload: &Workload) -> usize {
+    match &workload.expect {
         Expect::Exactly(reply) => reply.len(),
         Expect::Anything | Expect::Echo | Expect::InSequence | Expect::Oracle => {
             workload.content.payload().len()
         }
-    };
-    transport_for(url, speech, reply_len)
-}
-
-/// The same for replies of `reply_len` bytes, which only matters where nothing else says where they end.
-///
-/// # Errors
-///
-/// As there.
-pub(crate) fn transport_for(
-    url: &Endpoint,
-    speech: &Speech,
-    reply_len: usize,
-) -> Result<Transport, RunError> {
-    let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
-    Ok(match url.protocol {
-        Protocol::Tcp | Protocol::Unix => Transport::Raw { reply_len },
-        Protocol::TcpFramed => Transport::Framed(framed::Limits {
-            frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
-        }),
-        Protocol::Http => {
-            let limits = http1::Limits { body_len_max: reply_max, ..http1::Limits::default() };
-            Transport::Http(Arc::new(request(url, speech)?), limits)
-        }
-        Protocol::WebSocket => {
-            let (request, limits) = upgrade(url, speech)?;
-            Transport::WebSocket(request, limits)
-        }
-        Protocol::SocketIo => {
-            let url = Endpoint { path: socketio::target(&url.path), ..url.clone() };
-            let (request, limits) = upgrade(&url, speech)?;
-            Transport::SocketIo(request, limits)
-        }
-        Protocol::SockJs => {
-            let (request, limits) = upgrade(url, speech)?;
-            Transport::SockJs(request, limits)
-        }
-        Protocol::Styx => Transport::Styx(styx::Limits {
-            frame_len_max: u32::try_from(speech.reply_max.0).unwrap_or(u32::MAX),
-        }),
-        Protocol::Game => {
-            let packets = Packets::Binary(styx::Limits::default());
-            Transport::Game(bots(&speech.bots, packets))
-        }
-        Protocol::GameComet => {
-            let packets = Packets::Comet {
-                request: Arc::new(request(url, speech)?),
-                http: http1::Limits { body_len_max: reply_max, ..http1::Limits::default() },
-                bayeux: bayeux::Limits::default(),
-            };
-            Transport::Game(bots(&speech.bots, packets))
-        }
-        Protocol::GameWebSocket => {
-            let (request, limits) = upgrade(url, speech)?;
-            Transport::Game(bots(&speech.bots, Packets::WebSocket(request, limits)))
-        }
-    })
-}
-
-fn bots(asked: &plan::Bots, packets: Packets) -> Arc<drive::Bots> {
-    Arc::new(drive::Bots {
-        packets,
-        first_player: asked.first_player,
-        lobby_millionths: asked.lobby.millionths(),
-        operator: asked.operator,
-        seat: asked.seat,
-    })
-}
-
-/// A request of HTTP/1.1.
-fn request(url: &Endpoint, speech: &Speech) -> Result<http1::Request, RunError> {
-    let parts = http1::RequestParts {
-        method: speech.method.clone(),
-        target: url.path.clone(),
-        host: url.authority(),
-        headers: speech.headers.clone(),
-    };
-    http1::Request::new(&parts).map_err(|error| RunError::InvalidRequest(error.to_string()))
-}
-
-/// The request that becomes a WebSocket.
-fn upgrade(
-    url: &Endpoint,
-    speech: &Speech,
-) -> Result<(Arc<websocket::handshake::Request>, websocket::Limits), RunError> {
-    let request = websocket::handshake::Request {
-        host: url.authority(),
-        target: url.path.clone(),
-        subprotocols: speech.subprotocols.clone(),
-        headers: speech.headers.clone(),
-        deflate: speech.deflate.clone(),
-    };
-    request.check().map_err(|error| RunError::InvalidRequest(error.to_string()))?;
-    let reply_max = usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX);
-    let limits = websocket::Limits {
-        frame_len_max: reply_max,
-        message_len_max: reply_max,
-        ..websocket::Limits::default()
-    };
-    Ok((Arc::new(request), limits))
+    }
 }
 
 /// What is around that at `url`, if anything. With `authority_pem` that authority is trusted, and no other.
@@ -249,13 +168,6 @@ pub(crate) struct Reached {
     pub(crate) failed: Vec<(Address, String)>,
 }
 
-/// How a server is spoken to, at whatever address.
-#[derive(Clone, Debug)]
-pub(crate) struct Stack {
-    pub(crate) transport: Transport,
-    pub(crate) tls: Option<Client>,
-}
-
 /// Sends one message to each address in turn until one answers, and checks the answer.
 ///
 /// # Errors
@@ -274,10 +186,9 @@ pub(crate) fn verify(
         let target = Target {
             address: address.clone(),
             sources: measurement.sources.iter().take(1).copied().collect(),
-            transport: stack.transport.clone(),
-            tls: stack.tls.clone(),
+            stack: stack.clone(),
         };
-        let asking = Target { transport: asking(&stack.transport), ..target.clone() };
+        let asking = Target { stack: stack.probe(), ..target.clone() };
         let outcome = one_message(&measurement.workload, asking, context)?;
         if outcome.measured.ok == 1 {
             return Ok(Reached { target, failed });
@@ -308,26 +219,8 @@ pub(crate) fn is_answered(
     measurement: &Measurement,
     context: Context<'_>,
 ) -> Result<bool, RunError> {
-    let asking = Target { transport: asking(&target.transport), ..target.clone() };
+    let asking = Target { stack: target.stack.probe(), ..target.clone() };
     Ok(one_message(&measurement.workload, asking, context)?.measured.ok == 1)
-}
-
-/// What the first message is sent with: a bot that is none of those that are measured, and stays out of the lobby.
-fn asking(transport: &Transport) -> Transport {
-    match transport {
-        Transport::Game(bots) => Transport::Game(Arc::new(drive::Bots {
-            first_player: i32::MAX,
-            lobby_millionths: 0,
-            ..(**bots).clone()
-        })),
-        Transport::Framed(_)
-        | Transport::Http(..)
-        | Transport::Raw { .. }
-        | Transport::SocketIo(..)
-        | Transport::SockJs(..)
-        | Transport::Styx(_)
-        | Transport::WebSocket(..) => transport.clone(),
-    }
 }
 
 /// The error of the earliest step of a connection.
@@ -364,7 +257,8 @@ fn next_without_tls(
         error.map(|(class, _)| class),
         Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
     );
-    if url.facts().secured.is_some() && !is_silent && speaks_tls(measurement, target, context)? {
+    if url.facts().secured.is_some() && !is_silent && speaks_tls(url, measurement, target, context)?
+    {
         let secure = Endpoint { tls: true, ..url.clone() };
         return Ok(format!("The server speaks TLS: try {secure}"));
     }
@@ -386,18 +280,19 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
 
 /// Whether the server completes a handshake of TLS, whoever it is; it is asked for that with one more connection.
 fn speaks_tls(
+    url: &Endpoint,
     measurement: &Measurement,
     target: Target,
     context: Context<'_>,
 ) -> Result<bool, RunError> {
     let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-    let scheme = Protocol::Tcp.secured();
-    let Some(usual) = scheme.and_then(|tls| Tls::usual(tls, now_unix_s)) else { return Ok(false) };
+    let bytes = Endpoint { protocol: Protocol::Tcp, tls: true, ..url.clone() };
+    let Some(usual) = Tls::usual(bytes.scheme(), now_unix_s) else { return Ok(false) };
     let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options };
     let tls = Some(Client::new(&anyone, "localhost")?);
     let timeouts = Timeouts::all(TLS_QUESTION);
     let workload = Workload { timeouts, ..measurement.workload.clone() };
-    let target = Target { transport: Transport::Raw { reply_len: 1 }, tls, ..target };
+    let target = Target { stack: stack(&bytes, &Speech::default(), 1, tls)?, ..target };
     Ok(!one_message(&workload, target, context)?.tls.is_empty())
 }
 

@@ -3,7 +3,7 @@
 use crate::clients::{Clients, beyond, misfit};
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
 use crate::processes::Processes;
-use crate::reach::{Context, Reached, Stack, check_public, resolve, tls, transport, verify};
+use crate::reach::{Context, Reached, check_public, reply_len, resolve, stack, tls, verify};
 use crate::standing::{Key, Servers, Standing, Starting};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError, block_record};
@@ -179,10 +179,9 @@ impl SetUp {
         let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
         check_public(&resolved.addresses, plan.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
-        let stack = Stack {
-            transport: transport(&url, &measurement.speech, &measurement.workload)?,
-            tls: tls(&url, &measurement.speech, authority_pem.as_deref())?,
-        };
+        let (speech, reply_len) = (&measurement.speech, reply_len(&measurement.workload));
+        let tls = tls(&url, speech, authority_pem.as_deref())?;
+        let stack = stack(&url, speech, reply_len, tls)?;
         let Reached { mut target, failed } =
             verify(&url, &resolved.addresses, measurement, &stack, context)?;
         target.sources = sources;

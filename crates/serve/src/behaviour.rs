@@ -4,11 +4,12 @@
 //!
 //! Left out: the server that behaves so, which is [`Oracle`](crate::Oracle).
 
-use crate::Speaks;
+use spec::Carries;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Rate, Share};
+use wire::Stack;
 
 /// The behaviour of a server. The default is an echo without delays and faults.
 ///
@@ -98,21 +99,21 @@ impl Behaviour {
     /// tests that the server answers at all, and no run fails by chance.
     pub const SEED: u64 = 31;
 
-    /// Checks that the behaviour is possible over a transport.
+    /// Checks that the behaviour is possible over a protocol.
     ///
     /// # Errors
     ///
     /// The first part that cannot be done there.
-    pub fn check(&self, speaks: &Speaks) -> Result<(), MisfitError> {
-        match speaks {
-            Speaks::Http(_) if self.duplicate > Share::NONE => Err(MisfitError::HttpDuplicate),
-            Speaks::Http(_) if self.reorder > Share::NONE => Err(MisfitError::HttpReorder),
-            Speaks::Raw => Err(MisfitError::RawLength),
-            Speaks::Framed(_)
-            | Speaks::Http(_)
-            | Speaks::RawMessages { .. }
-            | Speaks::Styx(_)
-            | Speaks::WebSocket(..) => Ok(()),
+    pub fn check(&self, stack: &Stack) -> Result<(), MisfitError> {
+        let takes_requests = stack.facts().carries == Carries::Requests;
+        if takes_requests && self.duplicate > Share::NONE {
+            Err(MisfitError::HttpDuplicate)
+        } else if takes_requests && self.reorder > Share::NONE {
+            Err(MisfitError::HttpReorder)
+        } else if !stack.is_cut() {
+            Err(MisfitError::RawLength)
+        } else {
+            Ok(())
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! One [`Server`] is a node on an engine, like the generator's worker: the same engine, the same protocol machines in
 //! the other role. All messages found in one read are answered with one write. An [`Oracle`] is a server too, whose
-//! delays and faults are known: what a generator measures can be held against what was there. Either serves inside TLS
-//! if it is given a [`wire::tls::Server`]; [`certificates`] makes what that needs. Start reading at
+//! delays and faults are known: what a generator measures can be held against what was there. Either serves the
+//! [`Stack`] that it is given; [`certificates`] makes what a stack inside TLS needs. Start reading at
 //! [`Server::step`](engine::Node::step).
 //!
 //! Left out: processes and signals (crate `run` starts servers as child processes, the binary ends them).
@@ -19,48 +19,10 @@ pub use oracle::Oracle;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use peers::Peers;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
-use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, styx, tls, websocket};
-
-/// The protocol of a server, with its limits.
-#[derive(Clone, Debug)]
-pub enum Speaks {
-    /// Messages behind a 32-bit length.
-    Framed(framed::Limits),
-    /// HTTP/1.1: the body of every request comes back as the body of its response.
-    Http(http1::Limits),
-    /// Bytes without framing: everything that arrives comes back.
-    Raw,
-    /// Bytes without framing, cut into messages of one length.
-    RawMessages {
-        /// The length.
-        len: NonZeroUsize,
-    },
-    /// Frames of the Styx protocol; their content is not read.
-    Styx(styx::Limits),
-    /// WebSocket.
-    WebSocket(Arc<websocket::handshake::ServerOptions>, websocket::Limits),
-}
-
-impl Speaks {
-    /// Our end of a new connection.
-    fn machine(&self) -> Connection {
-        match self {
-            Self::Framed(limits) => framed::Framed::new(*limits).into(),
-            Self::Http(limits) => http1::Http1::server(*limits).into(),
-            Self::Raw => raw::Raw::server().into(),
-            // A message of such a server is cut from the stream like a reply of a client.
-            Self::RawMessages { len } => raw::Raw::client(len.get()).into(),
-            Self::Styx(limits) => styx::Styx::new(*limits).into(),
-            Self::WebSocket(options, limits) => {
-                websocket::WebSocket::server_with(Arc::clone(options), *limits).into()
-            }
-        }
-    }
-}
+use wire::{Event, Input, Message, Protocol, Stack};
 
 /// The totals of a server since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,8 +73,7 @@ pub struct Faults {
 /// A server on some engine.
 #[derive(Debug)]
 pub struct Server {
-    speaks: Speaks,
-    tls: Option<tls::Server>,
+    stack: Stack,
     peers: Peers<()>,
     stop: Arc<AtomicBool>,
     totals: Totals,
@@ -125,11 +86,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server, inside TLS if `tls` is given, that runs until `stop` is set; it looks ten times a second.
-    pub fn new(speaks: Speaks, tls: Option<tls::Server>, stop: Arc<AtomicBool>) -> Self {
+    /// A server of `stack` that runs until `stop` is set; it looks ten times a second.
+    pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
         Self {
-            speaks,
-            tls,
+            stack,
             peers: Peers::new(),
             stop,
             totals: Totals::default(),
@@ -140,8 +100,8 @@ impl Server {
         }
     }
 
-    /// Answers every message with `reply`, as a message of the same kind. Without framing that is one for each so many
-    /// bytes as [`Speaks::RawMessages`] says.
+    /// Answers every message with `reply`, as a message of the same kind. Without framing that is one for each
+    /// [`wire::ServerOptions::message_len`].
     #[must_use]
     pub fn replying(self, reply: impl Into<Box<[u8]>>) -> Self {
         Self { reply: Some(reply.into()), ..self }
@@ -159,8 +119,7 @@ impl<E: Engine> Node<E> for Server {
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
                 Completion::Accepted(id) => {
-                    let (plain, now) = (self.speaks.machine(), engine.now());
-                    self.peers.accept(id, plain, self.tls.as_ref(), now);
+                    self.peers.accept(id, &self.stack, engine.now());
                     self.totals.connections += 1;
                 }
                 Completion::Ended(id) => self.peers.ended(engine, id),

@@ -7,8 +7,7 @@ use crate::Handshakes;
 use engine::{ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
-use wire::Connection;
-use wire::tls::{self, Tls};
+use wire::{Connection, Stack};
 
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
@@ -51,24 +50,25 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    /// Takes in a connection that speaks `plain`, inside TLS if `tls` is given.
-    pub(crate) fn accept(
+    /// A connection of `stack` was accepted.
+    pub(crate) fn accept(&mut self, id: ConnectionId, stack: &Stack, now: Instant) {
+        self.accept_with(id, stack.connection(0, 0), stack.is_secured(), now);
+    }
+
+    /// A connection was accepted that `machine` speaks on; its TLS handshake has a time if it has one.
+    pub(crate) fn accept_with(
         &mut self,
         id: ConnectionId,
-        plain: Connection,
-        tls: Option<&tls::Server>,
+        machine: Connection,
+        is_handshaking: bool,
         now: Instant,
     ) {
         if self.all.len() <= id.index() {
             self.all.resize_with(id.index() + 1, || None);
         }
-        let (machine, is_handshaking) = match tls {
-            Some(tls) => {
-                self.handshaking.push_back((now + HANDSHAKE_MAX, id));
-                (Tls::server(tls, plain).into(), true)
-            }
-            None => (plain, false),
-        };
+        if is_handshaking {
+            self.handshaking.push_back((now + HANDSHAKE_MAX, id));
+        }
         let state = T::default();
         self.all[id.index()] = Some(Peer { id, machine, over: false, is_handshaking, state });
     }

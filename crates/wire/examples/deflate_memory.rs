@@ -18,7 +18,7 @@ use std::hint::black_box;
 use units::Random;
 use wire::websocket::deflate::{Agreed, Direction};
 use wire::websocket::{Limits, WebSocket};
-use wire::{Event, Input, Kind, Message, Protocol, Role};
+use wire::{Event, Input, Kind, Message, Protocol, Side};
 
 fn main() {
     let messages = messages();
@@ -100,8 +100,8 @@ impl Machines {
         let agreed = Agreed { level, received: direction, sent: direction };
         let end = |role| WebSocket::established_with(agreed, role, Limits::default(), 1);
         Self {
-            client: end(Role::Client),
-            server: end(Role::Server),
+            client: end(Side::Client),
+            server: end(Side::Server),
             tx: Vec::with_capacity(4 * MESSAGE_LEN),
             answers: Vec::new(),
         }

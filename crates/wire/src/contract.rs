@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// Which end of a connection a machine plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum Side {
     /// Opened the connection.
     Client,
     /// Accepted it.

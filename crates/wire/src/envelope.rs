@@ -406,7 +406,7 @@ pub(crate) mod fuzz {
     //! A property that holds for any input: a client answers the same however its input is cut.
 
     use super::{Dialect, Enveloped};
-    use crate::contract::{Input, Kind, Message, Protocol, Role};
+    use crate::contract::{Input, Kind, Message, Protocol, Side};
     use crate::fuzz::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
@@ -419,7 +419,7 @@ pub(crate) mod fuzz {
 
     fn check<P: Protocol>(bytes: &[u8], client: &dyn Fn() -> P) {
         let transcript = check_splits(bytes, client);
-        let server = WebSocket::established(Role::Server, Limits::default(), 0);
+        let server = WebSocket::established(Side::Server, Limits::default(), 0);
         let answer = Transcript::of(server, [&*transcript.tx]);
         let is_understood = answer.events.iter().all(|event| !event.starts_with("error"));
         assert!(is_understood, "the client was sent {}: {answer:?}", bytes.escape_ascii());
@@ -427,7 +427,7 @@ pub(crate) mod fuzz {
 
     /// A client over an established WebSocket that was greeted.
     pub(crate) fn client<D: Dialect>(greeting: &[&str]) -> Enveloped<D> {
-        let mut client = Enveloped::client(WebSocket::established(Role::Client, LIMITS, 7).into());
+        let mut client = Enveloped::client(WebSocket::established(Side::Client, LIMITS, 7).into());
         client.open(&mut Vec::new());
         for text in greeting {
             let mut frame = frame(text);
@@ -441,7 +441,7 @@ pub(crate) mod fuzz {
     pub(crate) fn frame(text: &str) -> Vec<u8> {
         let mut frame = Vec::new();
         let message = Message { kind: Kind::Text, payload: text.as_bytes() };
-        WebSocket::established(Role::Server, LIMITS, 0)
+        WebSocket::established(Side::Server, LIMITS, 0)
             .send(message, &mut frame)
             .expect("it is open");
         frame

@@ -21,6 +21,7 @@ mod prefixed;
 pub mod raw;
 pub mod socketio;
 pub mod sockjs;
+mod stack;
 pub mod styx;
 pub mod tls;
 pub mod web;
@@ -29,6 +30,7 @@ pub mod websocket;
 pub use connection::Connection;
 pub use contract::{
     Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Push,
-    Pushed, Role, Secured,
+    Pushed, Secured, Side,
 };
 pub use excerpt::Excerpt;
+pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

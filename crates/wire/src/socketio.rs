@@ -228,7 +228,7 @@ mod tests {
 
     /// The texts that a client sent.
     fn said(tx: &[u8]) -> Vec<String> {
-        let server = WebSocket::established(crate::contract::Role::Server, Limits::default(), 0);
+        let server = WebSocket::established(crate::contract::Side::Server, Limits::default(), 0);
         let events = Transcript::of(server, [tx]).events;
         let texts = events.iter().filter_map(|event| event.strip_prefix("Text \""));
         texts.map(|text| text.strip_suffix('"').unwrap().replace("\\\"", "\"")).collect()

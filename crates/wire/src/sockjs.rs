@@ -232,7 +232,7 @@ mod tests {
         let payload = "\"é\u{1}\n".as_bytes();
         client.send(Message { kind: Kind::Text, payload }, &mut tx).unwrap();
         let mut server = crate::websocket::WebSocket::established(
-            crate::contract::Role::Server,
+            crate::contract::Side::Server,
             crate::websocket::Limits::default(),
             0,
         );

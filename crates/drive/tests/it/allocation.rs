@@ -76,7 +76,7 @@ fn allocations_are_counted() {
 
 /// How often the worker's thread allocates between the thousandth message that it sends and one of the last.
 fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, play: Play) -> u64 {
-    allocations_against(move |stop| Server::new(speech.speaks(), tls, stop), play)
+    allocations_against(move |stop| Server::new(speech.server(tls), stop), play)
 }
 
 /// The same against whatever server.
@@ -94,12 +94,7 @@ fn allocations_against<N: Node<Epoll>>(
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
     play.workload.timeouts = Timeouts::all(long);
-    let target = Target {
-        address: told.recv().unwrap(),
-        sources: Vec::new(),
-        transport: play.transport,
-        tls: play.tls,
-    };
+    let target = Target { address: told.recv().unwrap(), sources: Vec::new(), stack: play.stack() };
     let control = Arc::new(Control::new(1));
     let swapping = Swapping { other: Box::new(Interval::new(&play.workload.arrival)) };
     let mut worker = Worker::new(play.workload, target, control, swapping);
@@ -123,7 +118,7 @@ pub(crate) fn serve(
     stop: Arc<AtomicBool>,
     tell: &Sender<Address>,
 ) {
-    listen_and_run(&mut Server::new(speech.speaks(), tls, stop), tell);
+    listen_and_run(&mut Server::new(speech.server(tls), stop), tell);
 }
 
 fn listen_and_run(server: &mut impl Node<Epoll>, tell: &Sender<Address>) {

@@ -1,7 +1,9 @@
 //! Short-lived clients: so many in all, so many at a time, their phases timed apart.
 
 use crate::peers::{Answering, Heard, Once, Scripted, Then, Watched};
-use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, address, always, http, ms};
+use crate::world::{
+    DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, address, always, headers, ms,
+};
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine};
 use load::{Closing, Stop};
@@ -129,7 +131,7 @@ fn clients_that_began_in_the_measurement_are_followed_to_their_end() {
 fn http_clients_with_a_connection_for_each_request_end_as_the_server_ends() {
     for fields in [&[("Connection", "close")][..], &[]] {
         let mut play = Play::new(Speech::Http).connections(2).clients(10, 1);
-        play.transport = http(fields);
+        play.options.headers = headers(fields);
         let played = play.against(&mut Watched::new(Speech::Http));
         played.assert_all_ok(10);
         let counts = Connections { started: 10, opened: 10, ..Connections::default() };
@@ -142,7 +144,7 @@ fn http_clients_with_a_connection_for_each_request_end_as_the_server_ends() {
 #[test]
 fn a_client_that_the_server_ends_too_early_fails() {
     let mut play = Play::new(Speech::Http).connections(1).clients(4, 2);
-    play.transport = http(&[("Connection", "close")]);
+    play.options.headers = headers(&[("Connection", "close")]);
     let played = play.against(&mut Watched::new(Speech::Http));
     assert_eq!(played.outcome.planned, 8);
     assert_eq!(played.outcome.measured, Counts { sent: 4, ok: 4, ..Counts::default() });

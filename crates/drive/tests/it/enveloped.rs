@@ -1,16 +1,15 @@
 //! SockJS and Socket.IO, against a server half of each that a test can hold in its hand.
 
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
-use drive::Transport;
 use engine::sim::{Conditions, Sim, Split};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::{Content, PayloadKind};
 use record::ErrorClass;
+use spec::Endpoint;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use units::Instant;
-use wire::websocket::{Limits, WebSocket, handshake};
-use wire::{Event, Input, Kind, Message, Protocol, socketio};
+use wire::websocket::{Limits, WebSocket};
+use wire::{Event, Input, Kind, Message, Protocol};
 
 #[test]
 fn messages_in_texts_are_answered_and_counted_exactly() {
@@ -132,28 +131,18 @@ enum Dialect {
 impl Dialect {
     const ALL: [Self; 2] = [Self::SockJs, Self::SocketIo];
 
-    fn transport(self) -> Transport {
-        let target = match self {
-            Self::SockJs => "/echo".to_owned(),
-            Self::SocketIo => socketio::target("/"),
+    fn endpoint(self) -> Endpoint {
+        let url = match self {
+            Self::SockJs => "sockjs://server.example/echo",
+            Self::SocketIo => "socketio://server.example",
         };
-        let request = Arc::new(handshake::Request {
-            host: "server.example".to_owned(),
-            target,
-            subprotocols: Vec::new(),
-            headers: Vec::new(),
-            deflate: None,
-        });
-        match self {
-            Self::SockJs => Transport::SockJs(request, Limits::default()),
-            Self::SocketIo => Transport::SocketIo(request, Limits::default()),
-        }
+        url.parse().unwrap()
     }
 }
 
 fn play(dialect: Dialect) -> Play {
     let mut play = Play::new(Speech::WebSocketText);
-    play.transport = dialect.transport();
+    play.endpoint = dialect.endpoint();
     play
 }
 

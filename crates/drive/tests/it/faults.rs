@@ -2,7 +2,7 @@
 
 use crate::peers::{Answering, Heard, Scripted, Then, Watched};
 use crate::world::{
-    DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, http, ms,
+    DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, headers, ms,
 };
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, ConnectionId, Engine};
@@ -201,7 +201,7 @@ fn frames_that_rfc_6455_forbids_break_the_protocol() {
             b"\x82\x7f\x80\0\0\0\0\0\0\x01x",
             "payload length 0x8000000000000001 has its most significant bit set (RFC 6455 §5.2)",
         ),
-        (b"\x82\x7f\0\0\0\x01\0\0\0\0", "frame of 4294967296 bytes, limit is 1048576"),
+        (b"\x82\x7f\0\0\0\x01\0\0\0\0", "frame of 4294967296 bytes, limit is 16777216"),
         (b"\x81\x01\xff", "text message is not UTF-8 from byte 0 on (RFC 6455 §8.1)"),
     ];
     for (frame, text) in table {
@@ -476,7 +476,7 @@ fn a_server_that_is_frozen_for_less_than_the_time_out_only_delays() {
 fn an_http_server_that_closes_after_each_response_is_connected_to_again() {
     for connections in [1, 3] {
         let mut play = Play::new(Speech::Http).connections(connections).messages(30);
-        play.transport = http(&[("Connection", "close")]);
+        play.options.headers = headers(&[("Connection", "close")]);
         let mut server = Watched::new(Speech::Http);
         let played = play.against(&mut server);
         played.assert_all_ok(30);

@@ -2,18 +2,17 @@
 
 use crate::peers::Census;
 use crate::world::{DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, always, ms, worker};
-use drive::{Bots, Packets, Phase, Transport};
+use drive::Phase;
 use engine::sim::{Conditions, Outcome as Ended, Party, Sim};
 use engine::{Engine, Node, Step};
 use load::{Arrival, Content, Expect};
 use record::LastMean;
 use serve::game::{Door, GameServer, Options, Packing, Totals, world};
+use spec::Endpoint;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use units::{Instant, Nanos};
-use wire::game::Seat;
+use units::{Instant, Nanos, Share};
 use wire::styx::load_test::LoadRequest;
-use wire::{bayeux, http1, styx, websocket};
 
 #[test]
 fn every_event_reaches_every_player_at_its_table() {
@@ -120,7 +119,7 @@ fn as_many_bots_hear_of_the_lobby_as_asked_for() {
     for way in Way::ALL {
         let snapshots = |millionths: u32| {
             let mut play = bots(game(way).connections(20), 1000).duration(ms(2000));
-            play.transport = way.transport(millionths);
+            play.options.bots.lobby = Share::per_million(millionths).unwrap();
             let mut server = Table::new(way, 5);
             let played = play.against(&mut server);
             played.assert_all_ok(40);
@@ -193,41 +192,13 @@ enum Way {
 impl Way {
     const ALL: [Self; 3] = [Self::Binary, Self::Comet, Self::WebSocket];
 
-    fn transport(self, lobby_millionths: u32) -> Transport {
-        let packets = match self {
-            Self::Binary => Packets::Binary(styx::Limits::default()),
-            Self::Comet => Packets::Comet {
-                request: Arc::new(
-                    http1::Request::new(&http1::RequestParts {
-                        method: "POST".to_owned(),
-                        target: "/cometd".to_owned(),
-                        host: "server.example".to_owned(),
-                        headers: Vec::new(),
-                    })
-                    .unwrap(),
-                ),
-                http: http1::Limits::default(),
-                bayeux: bayeux::Limits::default(),
-            },
-            Self::WebSocket => {
-                let request = websocket::handshake::Request {
-                    host: "server.example".to_owned(),
-                    target: "/socket".to_owned(),
-                    subprotocols: Vec::new(),
-                    headers: Vec::new(),
-                    deflate: None,
-                };
-                Packets::WebSocket(Arc::new(request), websocket::Limits::default())
-            }
+    fn endpoint(self) -> Endpoint {
+        let url = match self {
+            Self::Binary => "game://server.example",
+            Self::Comet => "game-comet://server.example",
+            Self::WebSocket => "game-ws://server.example",
         };
-        let seat = Seat::Any;
-        Transport::Game(Arc::new(Bots {
-            packets,
-            first_player: 1,
-            lobby_millionths,
-            operator: 0,
-            seat,
-        }))
+        url.parse().unwrap()
     }
 }
 
@@ -288,7 +259,7 @@ fn options(way: Way, seats: u8) -> Options {
 /// Bots whose events take nothing but the way to the server and back.
 fn game(way: Way) -> Play {
     let mut play = Play::new(Speech::Framed);
-    play.transport = way.transport(0);
+    play.endpoint = way.endpoint();
     play.workload.content = event(0);
     play.workload.expect = Expect::InSequence;
     assert_eq!(play.conditions.delay, DELAY);

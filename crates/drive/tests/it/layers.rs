@@ -3,16 +3,16 @@
 use crate::peers::{Once, Watched};
 use crate::secure::Ends;
 use crate::world::{Play, Played, Speech, TIME_MAX, World, ms};
-use drive::Transport;
 use engine::sim::{Conditions, Outcome as Ended, Party, Split as Pieces};
 use flate2::{Compress, Compression, FlushCompress};
 use load::{Content, PayloadKind};
 use record::StreamLayers;
-use serve::{Server, Speaks};
+use serve::Server;
 use std::sync::Arc;
 use units::{Instant, Nanos};
 use wire::tls::{self, Version};
 use wire::websocket::deflate::{Accept, Offer};
+use wire::{ServerOptions, Stack};
 
 #[test]
 fn every_byte_of_a_window_without_handshakes_is_accounted_for() {
@@ -144,7 +144,7 @@ fn a_stop_in_the_middle_leaves_parts_that_add_up() {
     for protection in Protection::all() {
         for protocol in Protocol::ALL {
             let mut play = protocol.play(200).connections(3).clients(1000, 2);
-            play.tls = protection.ends.as_ref().map(|ends| ends.client.clone());
+            play.options.tls = protection.ends.as_ref().map(|ends| ends.client.clone());
             let mut world = World::new(&play);
             let mut stopping = world.network.engine();
             let control = Arc::clone(&world.control);
@@ -202,8 +202,7 @@ impl Protocol {
             Self::Plain(speech) => Play::new(speech).payload(len),
             Self::Deflate(kind) => {
                 let mut play = Play::new(Speech::WebSocket).payload(len).varied(kind);
-                let Transport::WebSocket(request, _) = &mut play.transport else { panic!() };
-                Arc::make_mut(request).deflate = Some(Offer::default());
+                play.options.deflate = Some(Offer::default());
                 play
             }
         };
@@ -211,15 +210,13 @@ impl Protocol {
         play
     }
 
-    fn speaks(self) -> Speaks {
+    fn server(self, tls: Option<tls::Server>) -> Stack {
         match self {
-            Self::Plain(speech) => speech.speaks(),
+            Self::Plain(speech) => speech.server(tls),
             Self::Deflate(_) => {
-                let Speaks::WebSocket(mut options, limits) = Speech::WebSocket.speaks() else {
-                    panic!()
-                };
-                Arc::make_mut(&mut options).deflate = Some(Accept::default());
-                Speaks::WebSocket(options, limits)
+                let mut options = ServerOptions { tls, ..ServerOptions::default() };
+                options.handshake.deflate = Some(Accept::default());
+                Speech::WebSocket.server_with(options)
             }
         }
     }
@@ -380,13 +377,13 @@ impl Protection {
     }
 
     fn run(&self, protocol: Protocol, mut play: Play) -> Played {
-        play.tls = self.ends.as_ref().map(|ends| ends.client.clone());
+        play.options.tls = self.ends.as_ref().map(|ends| ends.client.clone());
         play.against(&mut self.serve(protocol))
     }
 
     fn serve(&self, protocol: Protocol) -> Watched {
         let server: Option<tls::Server> = self.ends.as_ref().map(|ends| ends.server.clone());
-        Watched::of(Server::new(protocol.speaks(), server, Arc::default()))
+        Watched::of(Server::new(protocol.server(server), Arc::default()))
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::world::{PAYLOAD_LEN, Speech};
 use engine::sim::Sim;
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
-use serve::{Behaviour, Oracle, Server, Speaks, Totals};
+use serve::{Behaviour, Oracle, Server, Totals};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use units::Instant;
-use wire::{Connection, Event, Input, Message, Protocol, framed, http1, raw, websocket};
+use wire::{Connection, Event, Input, Message, Protocol, ServerOptions};
 
 /// The embedded server, and what it saw of its connections.
 pub(crate) struct Watched {
@@ -32,7 +32,7 @@ pub(crate) struct Census {
 
 impl Watched {
     pub(crate) fn new(speech: Speech) -> Self {
-        Self::of(Server::new(speech.speaks(), None, Arc::default()))
+        Self::of(Server::new(speech.server(None), Arc::default()))
     }
 
     pub(crate) fn of(server: Server) -> Self {
@@ -129,13 +129,8 @@ impl Engine for Watching<'_> {
 
 /// An oracle for messages of so many bytes.
 pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle {
-    let speaks = match speech {
-        Speech::Raw => Speaks::RawMessages { len: NonZeroUsize::new(len).unwrap() },
-        Speech::Framed | Speech::Http | Speech::WebSocket | Speech::WebSocketText => {
-            speech.speaks()
-        }
-    };
-    Oracle::new(speaks, None, behaviour, Arc::default()).unwrap()
+    let options = ServerOptions { message_len: NonZeroUsize::new(len), ..ServerOptions::default() };
+    Oracle::new(speech.server_with(options), behaviour, Arc::default()).unwrap()
 }
 
 /// An echo without framing that notes when which message came: the number of its connection in the order in which
@@ -278,14 +273,7 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
 }
 
 fn server(speech: Speech) -> Connection {
-    match speech {
-        Speech::Framed => framed::Framed::new(framed::Limits::default()).into(),
-        Speech::Http => http1::Http1::server(http1::Limits::default()).into(),
-        Speech::Raw => raw::Raw::server().into(),
-        Speech::WebSocket | Speech::WebSocketText => {
-            websocket::WebSocket::server(websocket::Limits::default()).into()
-        }
-    }
+    speech.server(None).connection(0, 0)
 }
 
 /// A process that does something once, at an instant.

@@ -112,7 +112,7 @@ fn every_loop_runs_through_tls_on_every_network() {
 fn http_connections_that_the_server_ends_are_opened_anew_and_resume() {
     let ends = Ends::of(Version::Tls13);
     let mut play = Play::new(Speech::Http).messages(10).inside(&ends.client);
-    play.transport = crate::world::http(&[("Connection", "close")]);
+    play.options.headers = crate::world::headers(&[("Connection", "close")]);
     let played = play.against(&mut ends.serve(Speech::Http));
     played.assert_all_ok(10);
     let seen = played.outcome.tls_seen().unwrap();
@@ -203,8 +203,10 @@ fn a_time_out_of_the_protocol_inside_is_not_one_of_tls() {
     // A server without protocol: what is inside TLS finds nobody who answers a WebSocket handshake.
     let ends = Ends::of(Version::Tls13);
     let play = Play::new(Speech::WebSocket).clients(1, 1).inside(&ends.client);
-    let speaks = serve::Speaks::RawMessages { len: std::num::NonZeroUsize::new(1 << 20).unwrap() };
-    let server = Server::new(speaks, Some(ends.server), Arc::default());
+    let message_len = std::num::NonZeroUsize::new(1 << 20);
+    let tls = Some(ends.server);
+    let options = wire::ServerOptions { message_len, tls, ..wire::ServerOptions::default() };
+    let server = Server::new(Speech::Raw.server_with(options), Arc::default());
     let played = play.against(&mut Watched::of(server));
     let expected = "no answer to the opening handshake within 200 ms";
     assert_eq!(played.errors(), [(ErrorClass::HandshakeTimedOut, 1, expected)]);
@@ -303,7 +305,7 @@ impl Ends {
 
     /// The embedded server inside TLS.
     pub(crate) fn serve(&self, speech: Speech) -> Watched {
-        Watched::of(Server::new(speech.speaks(), Some(self.server.clone()), Arc::default()))
+        Watched::of(Server::new(speech.server(Some(self.server.clone())), Arc::default()))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::peers::Watched;
 use crate::world::{DELAY, Play, Speech, always, ms};
-use drive::Transport;
 use engine::sim::{Conditions, Split};
 use load::Content;
 use units::{Bytes, Nanos};
@@ -30,7 +29,7 @@ fn messages_larger_than_all_buffers_go_both_ways_at_once() {
         play.workload.timeouts.reply = Nanos::from_secs(50);
         play.workload.content = Content::binary(Bytes(LARGE as u64), 7);
         if speech == Speech::Raw {
-            play.transport = Transport::Raw { reply_len: LARGE };
+            play.options.reply_len = LARGE;
         }
         let mut server = Watched::new(speech);
         let played = play.against(&mut server);

@@ -2,7 +2,7 @@
 
 use crate::peers::{Answering, Then, Watched, oracle};
 use crate::sessions::sessions;
-use crate::world::{Play, Speech, http, ms};
+use crate::world::{Play, Speech, headers, ms};
 use engine::sim::{Conditions, Split};
 use load::{Header, PayloadKind};
 use record::{Connections, Counts, ErrorClass};
@@ -108,7 +108,8 @@ fn replies_that_come_late_twice_or_out_of_turn_are_held_against_their_own() {
 #[test]
 fn every_connection_begins_the_ring_anew() {
     let play = Play::new(Speech::Http).payload(1000).varied(PayloadKind::Json).connections(2);
-    let play = Play { transport: http(&[("Connection", "close")]), ..play.messages(20) };
+    let mut play = play.messages(20);
+    play.options.headers = headers(&[("Connection", "close")]);
     let played = play.against(&mut Watched::new(Speech::Http));
     played.assert_all_ok(20);
     assert!(played.outcome.connections.reconnects > 10);

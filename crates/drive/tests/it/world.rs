@@ -1,6 +1,6 @@
 //! A worker on a simulated network, what it told while it ran, and the identities that hold on every run.
 
-use drive::{Control, Interval, Observer, Phase, Target, Transport, Worker};
+use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
 use engine::{Address, Engine, Node};
 use load::{
@@ -8,12 +8,12 @@ use load::{
     Timeouts, Workload,
 };
 use record::{Connections, Counts, ErrorClass, Merge, Outcome, StreamLayers, Traffic};
-use serve::Speaks;
+use spec::{Endpoint, Scheme};
 use stats::Histogram;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use units::{Bytes, Instant, Nanos};
-use wire::{framed, http1, websocket};
+use wire::{ClientOptions, Role, ServerOptions, Stack, tls};
 
 /// A protocol, as both ends know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,34 +29,25 @@ impl Speech {
     pub(crate) const ALL: [Self; 5] =
         [Self::Framed, Self::Http, Self::Raw, Self::WebSocket, Self::WebSocketText];
 
-    /// What a server of it is made of.
-    pub(crate) fn speaks(self) -> Speaks {
-        match self {
-            Self::Framed => Speaks::Framed(framed::Limits::default()),
-            Self::Http => Speaks::Http(http1::Limits::default()),
-            Self::Raw => Speaks::Raw,
-            Self::WebSocket | Self::WebSocketText => {
-                Speaks::WebSocket(Arc::default(), websocket::Limits::default())
-            }
-        }
+    /// A server's end of it, inside TLS if `tls` is given.
+    pub(crate) fn server(self, tls: Option<tls::Server>) -> Stack {
+        self.server_with(ServerOptions { tls, ..ServerOptions::default() })
     }
 
-    pub(crate) fn transport(self) -> Transport {
-        match self {
-            Self::Framed => Transport::Framed(framed::Limits::default()),
-            Self::Http => http(&[]),
-            Self::Raw => Transport::Raw { reply_len: PAYLOAD_LEN },
-            Self::WebSocket | Self::WebSocketText => {
-                let request = websocket::handshake::Request {
-                    host: "server.example".to_owned(),
-                    target: "/".to_owned(),
-                    subprotocols: Vec::new(),
-                    headers: Vec::new(),
-                    deflate: None,
-                };
-                Transport::WebSocket(Arc::new(request), websocket::Limits::default())
-            }
-        }
+    /// A server's end of it with these options.
+    pub(crate) fn server_with(self, options: ServerOptions) -> Stack {
+        let endpoint = Endpoint { tls: options.tls.is_some(), ..self.endpoint() };
+        wire::stack(&endpoint, Role::Server(&options)).unwrap()
+    }
+
+    fn endpoint(self) -> Endpoint {
+        let url = match self {
+            Self::Framed => "tcp-framed://server.example:9",
+            Self::Http => "http://server.example",
+            Self::Raw => "tcp://server.example:9",
+            Self::WebSocket | Self::WebSocketText => "ws://server.example",
+        };
+        url.parse().unwrap()
     }
 
     /// Whether there is an opening handshake, and an answer to a close.
@@ -65,18 +56,9 @@ impl Speech {
     }
 }
 
-/// HTTP with further fields in each request.
-pub(crate) fn http(fields: &[(&str, &str)]) -> Transport {
-    let request = http1::Request::new(&http1::RequestParts {
-        method: "POST".to_owned(),
-        target: "/".to_owned(),
-        host: "server.example".to_owned(),
-        headers: fields
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect(),
-    });
-    Transport::Http(Arc::new(request.unwrap()), http1::Limits::default())
+/// Header fields by name and value.
+pub(crate) fn headers(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// What is to be run; tests change the parts that they are about.
@@ -85,8 +67,8 @@ pub(crate) struct Play {
     pub(crate) conditions: Conditions,
     pub(crate) seed: u64,
     pub(crate) target: Address,
-    pub(crate) transport: Transport,
-    pub(crate) tls: Option<wire::tls::Client>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) options: ClientOptions,
     pub(crate) workload: Workload,
 }
 
@@ -127,8 +109,8 @@ impl Play {
             conditions: Conditions { delay: DELAY, ..Conditions::default() },
             seed: 7,
             target: address(),
-            transport: speech.transport(),
-            tls: None,
+            endpoint: speech.endpoint(),
+            options: ClientOptions { reply_len: PAYLOAD_LEN, ..ClientOptions::default() },
             workload,
         }
     }
@@ -175,9 +157,7 @@ impl Play {
             true => Content::text(size, 7),
             false => Content::binary(size, 7),
         };
-        if let Transport::Raw { reply_len } = &mut self.transport {
-            *reply_len = len;
-        }
+        self.options.reply_len = len;
         self
     }
 
@@ -191,8 +171,8 @@ impl Play {
     }
 
     /// Inside TLS.
-    pub(crate) fn inside(mut self, client: &wire::tls::Client) -> Self {
-        self.tls = Some(client.clone());
+    pub(crate) fn inside(mut self, client: &tls::Client) -> Self {
+        self.options.tls = Some(client.clone());
         self
     }
 
@@ -247,6 +227,15 @@ impl Play {
     pub(crate) fn drain(mut self, drain: Nanos) -> Self {
         self.workload.phases.drain = drain;
         self
+    }
+
+    /// The client's end.
+    pub(crate) fn stack(&self) -> Stack {
+        let scheme = Scheme { tls: self.options.tls.is_some(), ..self.endpoint.scheme() };
+        let name = self.endpoint.host().to_owned();
+        let address = spec::Address::Host { name, port: scheme.port().unwrap_or(9) };
+        let endpoint = Endpoint { tls: scheme.tls, address, ..self.endpoint.clone() };
+        wire::stack(&endpoint, Role::Client(&self.options)).unwrap()
     }
 
     /// Runs to its end against `peer`.
@@ -311,12 +300,7 @@ impl Played {
 
 /// A worker of those that share `control`.
 pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
-    let target = Target {
-        address: play.target.clone(),
-        sources: Vec::new(),
-        transport: play.transport.clone(),
-        tls: play.tls.clone(),
-    };
+    let target = Target { address: play.target.clone(), sources: Vec::new(), stack: play.stack() };
     Worker::new(play.workload.clone(), target, Arc::clone(control), Notes::default())
 }
 

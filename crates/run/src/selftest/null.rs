@@ -4,13 +4,14 @@ use crate::RunError;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine, run};
-use serve::{Server, Speaks};
+use serve::Server;
 use spec::{Endpoint, Protocol};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use wire::framed;
+use wire::{Role, ServerOptions, Stack};
 
 /// An echo that answers until it is dropped.
 pub(super) struct Echo {
@@ -28,10 +29,14 @@ impl Echo {
     pub(super) fn start() -> Result<Self, RunError> {
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, told) = channel();
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let endpoint = Endpoint::new(Protocol::TcpFramed.plain(), anywhere.into());
+        let stack = wire::stack(&endpoint, Role::Server(&ServerOptions::default()))
+            .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
         let thread = std::thread::spawn({
             let stop = Arc::clone(&stop);
             move || {
-                if let Err(error) = serve(stop, &tell) {
+                if let Err(error) = serve(stack, stop, &tell) {
                     drop(tell.send(Err(error)));
                 }
             }
@@ -40,7 +45,7 @@ impl Echo {
         let Address::Tcp(address) = address.map_err(RunError::Engine)? else {
             return Err(RunError::Engine(ConnectionError::AddressNotAvailable));
         };
-        let url = Endpoint::new(Protocol::TcpFramed.plain(), address.into());
+        let url = Endpoint { address: address.into(), ..endpoint };
         Ok(Self { url, stop, thread: Some(thread) })
     }
 }
@@ -56,6 +61,7 @@ impl Drop for Echo {
 
 /// Tells where it listens, then serves. Engines do not move between threads.
 fn serve(
+    stack: Stack,
     stop: Arc<AtomicBool>,
     tell: &Sender<Result<Address, ConnectionError>>,
 ) -> Result<(), ConnectionError> {
@@ -63,7 +69,6 @@ fn serve(
     let mut engine = Epoll::new(Clock::start())?;
     let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into()))?;
     drop(tell.send(Ok(address)));
-    let speaks = Speaks::Framed(framed::Limits::default());
-    run(&mut engine, &mut Server::new(speaks, None, stop));
+    run(&mut engine, &mut Server::new(stack, stop));
     Ok(())
 }

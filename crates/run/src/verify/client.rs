@@ -116,7 +116,7 @@ impl Asking {
     ///
     /// There is no server of ours that speaks it, or no place for files.
     pub(super) fn new(scheme: Scheme, scratch: &Path) -> Result<Self, String> {
-        drop(Known::start(scheme, 1, Answers::Echo, None)?);
+        drop(Known::start(scheme.protocol.plain(), 1, Answers::Echo, None)?);
         let secrets = scheme.tls.then(|| Secrets::new(scheme)).transpose()?;
         let drawer = Drawer::new(scratch)?;
         if let Some(secrets) = &secrets {

@@ -43,7 +43,7 @@ impl<'a> Conversation<'a> {
     pub(super) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
         let mut engine = Epoll::new(context.clock).map_err(|error| error.to_string())?;
         let id = engine.connect(&target.address, None);
-        let machine = target.client(SEED, 0);
+        let machine = target.stack.connection(SEED, 0);
         let (rx, tx) = (vec![0; RX_LEN], Vec::new());
         let mut open = Self { context, engine, heard: VecDeque::new(), id, machine, rx, tx };
         let heard = open.hear("the opening handshake")?;

@@ -4,14 +4,15 @@ use engine::clock::{Clock, sharpen_timers, unix_seconds};
 use engine::epoll::Epoll;
 use engine::{Address, Engine, run};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
-use serve::{Behaviour, Oracle, Server, Speaks, Totals};
+use serve::{Behaviour, Oracle, Server, Totals};
 use spec::{Endpoint, Protocol, Scheme};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use wire::{framed, http1, styx, tls, websocket};
+use wire::{Role, ServerOptions, Stack, tls};
 
 /// What a server does with a message.
 #[derive(Clone, Debug)]
@@ -79,14 +80,24 @@ impl Known {
         answers: Answers,
         secrets: Option<&Secrets>,
     ) -> Result<Self, String> {
-        let speaks = speaks(scheme, len).ok_or_else(|| format!("we have no server of {scheme}"))?;
-        let tls = secrets.map(|secrets| secrets.server.clone());
+        if scheme.protocol == Protocol::Unix {
+            return Err("it listens at no port".to_owned());
+        }
+        let options = ServerOptions {
+            message_len: NonZeroUsize::new(len),
+            tls: secrets.map(|secrets| secrets.server.clone()),
+            ..ServerOptions::default()
+        };
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let endpoint = Endpoint::new(scheme, anywhere.into());
+        let stack = wire::stack(&endpoint, Role::Server(&options));
+        let stack = stack.map_err(|error| error.to_string())?;
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, told) = channel();
         let thread = std::thread::spawn({
             let stop = Arc::clone(&stop);
             move || {
-                serve(speaks, tls, answers, stop, &tell).unwrap_or_else(|error| {
+                serve(stack, answers, stop, &tell).unwrap_or_else(|error| {
                     drop(tell.send(Err(error)));
                     Totals::default()
                 })
@@ -95,7 +106,7 @@ impl Known {
         let Address::Tcp(address) = told.recv().map_err(|error| error.to_string())?? else {
             return Err("it listens at no port".to_owned());
         };
-        let url = Endpoint::new(scheme, address.into());
+        let url = Endpoint { address: address.into(), ..endpoint };
         Ok(Self { url, stop, thread: Some(thread) })
     }
 
@@ -118,8 +129,7 @@ impl Drop for Known {
 
 /// Tells where it listens, then serves. Engines do not move between threads.
 fn serve(
-    speaks: Speaks,
-    tls: Option<tls::Server>,
+    stack: Stack,
     answers: Answers,
     stop: Arc<AtomicBool>,
     tell: &Sender<Result<Address, String>>,
@@ -129,10 +139,10 @@ fn serve(
     let mut engine = Epoll::new(Clock::start()).map_err(words)?;
     let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into())).map_err(words)?;
     let mut server = match answers {
-        Answers::Always(reply) => Server::new(speaks, tls, stop).replying(reply),
-        Answers::Echo => Server::new(speaks, tls, stop),
+        Answers::Always(reply) => Server::new(stack, stop).replying(reply),
+        Answers::Echo => Server::new(stack, stop),
         Answers::Oracle(behaviour) => {
-            let oracle = Oracle::new(speaks, tls, behaviour, stop);
+            let oracle = Oracle::new(stack, behaviour, stop);
             let mut oracle = oracle.map_err(|error| error.to_string())?;
             drop(tell.send(Ok(address)));
             run(&mut engine, &mut oracle);
@@ -142,23 +152,4 @@ fn serve(
     drop(tell.send(Ok(address)));
     run(&mut engine, &mut server);
     Ok(server.totals())
-}
-
-/// What a server of that scheme speaks to messages of `len` bytes; `None` where there is none.
-fn speaks(scheme: Scheme, len: usize) -> Option<Speaks> {
-    match scheme.protocol {
-        Protocol::Http => Some(Speaks::Http(http1::Limits::default())),
-        Protocol::WebSocket => {
-            Some(Speaks::WebSocket(Arc::default(), websocket::Limits::default()))
-        }
-        Protocol::Styx => Some(Speaks::Styx(styx::Limits { frame_len_max: 16 << 20 })),
-        Protocol::TcpFramed => Some(Speaks::Framed(framed::Limits::default())),
-        Protocol::Tcp => Some(Speaks::RawMessages { len: NonZeroUsize::new(len)? }),
-        Protocol::Unix
-        | Protocol::SockJs
-        | Protocol::SocketIo
-        | Protocol::Game
-        | Protocol::GameWebSocket
-        | Protocol::GameComet => None,
-    }
 }

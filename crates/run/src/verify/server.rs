@@ -3,7 +3,7 @@
 use super::content::{compare, lens, payload};
 use super::conversation::{Conversation, Heard, kind_text};
 use super::{Check, Extent, ServerQuestions};
-use crate::reach::{Context, check_public, resolve, tls, transport_for};
+use crate::reach::{Context, check_public, resolve, stack, tls};
 use crate::{Speech, Tls};
 use drive::Target;
 use engine::Address;
@@ -63,10 +63,9 @@ impl<'a> Asking<'a> {
         if self.questions.limits.files_only {
             "GET".clone_into(&mut speech.method);
         }
-        let transport =
-            transport_for(&url, &speech, reply_len).map_err(|error| error.to_string())?;
-        let (address, tls) = (self.address.clone(), self.tls.clone());
-        let target = Target { address, sources: Vec::new(), transport, tls };
+        let stack = stack(&url, &speech, reply_len, self.tls.clone());
+        let stack = stack.map_err(|error| error.to_string())?;
+        let target = Target { address: self.address.clone(), sources: Vec::new(), stack };
         Conversation::open(&target, self.context)
     }
 
@@ -93,7 +92,7 @@ impl<'a> Asking<'a> {
         if limits.text_only && is_binary || is_long {
             return Some(limits.why.clone());
         }
-        let is_unseen = len == 0 && (self.is_stream() || scheme == Protocol::Styx);
+        let is_unseen = len < scheme.facts().message_min;
         is_unseen.then(|| format!("over {scheme} there is no message without bytes"))
     }
 }

@@ -6,7 +6,7 @@ use super::client::{Asking, Failure};
 use super::conversation::Conversation;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent, Outcome, ServerQuestions, verify_server};
-use crate::reach::{Context, resolve, tls, transport_for};
+use crate::reach::{Context, resolve, stack, tls};
 use crate::{Speech, Tls};
 use drive::Target;
 use engine::clock::Clock;
@@ -310,7 +310,7 @@ impl Honest<'_> {
         let authority = settings.authority.as_ref().map(|file| std::fs::read(file).unwrap());
         let tls = tls(&url, &speech, authority.as_deref()).unwrap();
         let expect = std::fs::read(&settings.expect).unwrap();
-        let transport = transport_for(&url, &speech, expect.len()).unwrap();
+        let stack = stack(&url, &speech, expect.len(), tls).unwrap();
         Self {
             run: *run,
             connections: settings.connections.into(),
@@ -321,7 +321,7 @@ impl Honest<'_> {
             },
             payload: std::fs::read(&settings.payload).unwrap(),
             expect,
-            target: Target { address, sources: Vec::new(), transport, tls },
+            target: Target { address, sources: Vec::new(), stack },
             context,
         }
     }

@@ -1,9 +1,10 @@
 //! The protocol that each address of a game server speaks.
 
-use super::options::Packing;
+use super::options::{Door, Packing};
 use std::sync::Arc;
 use units::Bytes;
 use wire::http1::{self, Site};
+use wire::tls::Tls;
 use wire::web::{self, Web};
 use wire::{Connection, styx, websocket};
 
@@ -38,10 +39,14 @@ impl Machines {
     }
 
     /// Our end of a connection that was just accepted.
-    pub(super) fn machine(&self, speaks: Packing) -> Connection {
-        match speaks {
+    pub(super) fn machine(&self, door: &Door) -> Connection {
+        let plain = match door.speaks {
             Packing::Binary => styx::Styx::new(self.styx).into(),
             Packing::Web => Web::new(Arc::clone(&self.web)).into(),
+        };
+        match &door.tls {
+            Some(sessions) => Tls::server(sessions, plain).into(),
+            None => plain,
         }
     }
 }

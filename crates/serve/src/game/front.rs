@@ -174,7 +174,7 @@ impl Front {
         };
         self.totals.connections += 1;
         let now = engine.now();
-        self.peers.accept(id, self.machines.machine(door.speaks), door.tls.as_ref(), now);
+        self.peers.accept_with(id, self.machines.machine(door), door.tls.is_some(), now);
         let begins = door.speaks == Spoken::Binary && door.tls.is_none();
         if let Some(peer) = self.peers.find(id) {
             peer.state.is = Is::New { since: now };

@@ -165,9 +165,8 @@ impl GameServer {
             return self.let_in(id);
         };
         self.totals.connections += 1;
-        let (speaks, tls) = (door.speaks, door.tls.as_ref());
-        let (plain, is_secure) = (self.machines.machine(speaks), tls.is_some());
-        self.peers.accept(id, plain, tls, now);
+        let (speaks, is_secure) = (door.speaks, door.tls.is_some());
+        self.peers.accept_with(id, self.machines.machine(door), is_secure, now);
         self.link(Place::Here(id), Link::New { since: now });
         if speaks == Spoken::Binary && !is_secure {
             self.begin(id, Packing::Binary, now);

@@ -4,15 +4,16 @@ use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
 use crate::behaviour::{Behaviour, MisfitError};
 use crate::peers::Peers;
-use crate::{RX_LEN, STOP_POLL, Speaks, TX_LEN, Totals};
+use crate::{RX_LEN, STOP_POLL, TX_LEN, Totals};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
+use spec::Carries;
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::{Event, Input, Kind, Message, Protocol, tls};
+use wire::{Event, Input, Kind, Message, Protocol, Stack};
 
 /// An echo server with a [`Behaviour`].
 ///
@@ -28,8 +29,7 @@ use wire::{Event, Input, Kind, Message, Protocol, tls};
 /// them counts as dropped.
 #[derive(Debug)]
 pub struct Oracle {
-    speaks: Speaks,
-    tls: Option<tls::Server>,
+    stack: Stack,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
     /// True if an unanswered message leaves the rest of its connection unanswered.
@@ -62,25 +62,23 @@ struct Owed {
 }
 
 impl Oracle {
-    /// A server, inside TLS if `tls` is given, that runs until `stop` is set; it looks ten times a second.
+    /// A server of `stack` that runs until `stop` is set; it looks ten times a second.
     ///
     /// # Errors
     ///
-    /// The behaviour is not possible over that transport.
+    /// The behaviour is not possible over that protocol.
     pub fn new(
-        speaks: Speaks,
-        tls: Option<tls::Server>,
+        stack: Stack,
         behaviour: Behaviour,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, MisfitError> {
-        behaviour.check(&speaks)?;
+        behaviour.check(&stack)?;
         Ok(Self {
             close_after: behaviour.close_after,
-            is_strict: matches!(speaks, Speaks::Http(_)),
+            is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
-            speaks,
-            tls,
+            stack,
             peers: Peers::new(),
             held_back: VecDeque::new(),
             stop,
@@ -141,8 +139,7 @@ impl Oracle {
                 self.understand(engine, connection, len);
             }
             Completion::Accepted(id) => {
-                let (plain, now) = (self.speaks.machine(), engine.now());
-                self.peers.accept(id, plain, self.tls.as_ref(), now);
+                self.peers.accept(id, &self.stack, engine.now());
                 self.totals.connections += 1;
             }
             Completion::Ended(id) => {

@@ -1,14 +1,12 @@
 //! A client that asks an oracle by a schedule, and keeps all that it hears.
 
-use crate::world::{address, framed, http, ms, raw_messages, websocket};
+use crate::world::{Speaks, address, framed, http, ms, raw_messages, websocket};
 use engine::sim::Sim;
 use engine::{Completion, ConnectionError, ConnectionId, Engine, Node, Step};
 use load::{Header, TrueDelay};
-use serve::Speaks;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use units::{Instant, Nanos};
-use wire::{Event, Input, Kind, Message, Protocol, framed, http1, raw, websocket};
+use wire::{Event, Input, Kind, Message, Protocol};
 
 /// A transport, as both ends know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,28 +33,7 @@ impl Speech {
 
     /// The client end of a connection.
     fn machine(self) -> wire::Connection {
-        let host = "server.example".to_owned();
-        match self {
-            Self::Framed => framed::Framed::new(framed::Limits::default()).into(),
-            Self::Http => {
-                let (method, target) = ("POST".to_owned(), "/".to_owned());
-                let parts = http1::RequestParts { method, target, host, headers: Vec::new() };
-                let request = Arc::new(http1::Request::new(&parts).unwrap());
-                http1::Http1::client(request, http1::Limits::default()).into()
-            }
-            Self::Raw => raw::Raw::client(MESSAGE_LEN).into(),
-            Self::WebSocket | Self::WebSocketText => {
-                let request = websocket::handshake::Request {
-                    host,
-                    target: "/".to_owned(),
-                    subprotocols: Vec::new(),
-                    headers: Vec::new(),
-                    deflate: None,
-                };
-                let limits = websocket::Limits::default();
-                websocket::WebSocket::client(Arc::new(request), limits, 7).into()
-            }
-        }
+        self.speaks().client(MESSAGE_LEN)
     }
 
     pub(crate) fn kind(self) -> Kind {

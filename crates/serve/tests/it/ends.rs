@@ -1,8 +1,9 @@
 //! Ends of conversations: properly, with everything sent, and no later than they must come.
 
-use crate::world::{HANDSHAKE, SWITCHED, Talking, World, calm, frame, framed, http, ms, websocket};
+use crate::world::{
+    HANDSHAKE, SWITCHED, Talking, World, calm, frame, framed, http, ms, raw, websocket,
+};
 use engine::sim::{Conditions, Outcome};
-use serve::Speaks;
 use units::{Instant, Nanos};
 
 #[test]
@@ -51,7 +52,7 @@ fn a_peer_that_ends_its_side_gets_every_byte_before_the_end() {
     // More than the kernels hold, so that most of the answer is unsent when the peer's end arrives.
     for (pause, split) in [(0, 64 << 10), (1000, 64 << 10), (1000, 1000)] {
         let conditions = Conditions { buffer_len_max: split, ..calm() };
-        let mut world = World::new(Speaks::Raw, conditions);
+        let mut world = World::new(raw(), conditions);
         let said: Vec<u8> = (0..700_000_u32).map(|at| at.to_le_bytes()[0]).collect();
         world.client.freeze(Instant(3_000_000), Instant(3_000_000) + ms(pause));
         let mut client = Talking::new(&[&said]);
@@ -103,7 +104,7 @@ fn a_connection_whose_peer_ends_too_is_closed_at_once() {
 #[test]
 fn a_peer_that_ends_and_reads_nothing_is_closed_after_its_time() {
     let conditions = Conditions { buffer_len_max: 1000, ..calm() };
-    let mut world = World::new(Speaks::Raw, conditions);
+    let mut world = World::new(raw(), conditions);
     let said = vec![b'x'; 100_000];
     let mut client = Talking::new(&[&said]);
     client.ends = true;

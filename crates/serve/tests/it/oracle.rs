@@ -2,9 +2,9 @@
 
 use crate::asking::{Asking, BEGIN, Counted, Heard, Speech};
 use crate::world::{HANDSHAKE, SWITCHED};
-use crate::world::{Talking, World, frame, framed, http, ms, raw_messages, websocket};
+use crate::world::{Talking, World, frame, framed, http, ms, raw, raw_messages, websocket};
 use engine::sim::{Outcome, Party};
-use serve::{Behaviour, Faults, MisfitError, Oracle, Speaks};
+use serve::{Behaviour, Faults, MisfitError, Oracle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -319,12 +319,12 @@ fn what_a_transport_cannot_do_is_refused() {
     let table = [
         (http(), duplicate.clone(), Err(MisfitError::HttpDuplicate)),
         (http(), reorder.clone(), Err(MisfitError::HttpReorder)),
-        (Speaks::Raw, Behaviour::default(), Err(MisfitError::RawLength)),
+        (raw(), Behaviour::default(), Err(MisfitError::RawLength)),
         (framed(), duplicate, Ok(())),
         (websocket(), reorder, Ok(())),
     ];
     for (speaks, behaviour, expected) in table {
-        let oracle = Oracle::new(speaks, None, behaviour, Arc::new(AtomicBool::new(false)));
+        let oracle = Oracle::new(speaks.stack(None), behaviour, Arc::new(AtomicBool::new(false)));
         assert_eq!(oracle.map(|_| ()), expected);
     }
 }

@@ -1,18 +1,18 @@
 //! The servers inside TLS, and who else comes to a TLS port.
 
 use crate::world::{
-    HANDSHAKE, Talking, World, address, calm, framed, http, ms, raw_messages, websocket,
+    HANDSHAKE, Speaks, Talking, World, address, calm, framed, http, ms, raw, raw_messages,
+    websocket,
 };
 use engine::sim::{Conditions, Outcome, Sim, Split};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use serve::certificates::{Authority, KeyType, Leaf, Name, Usage, Validity, local_names};
-use serve::{Behaviour, Handshakes, Speaks, Totals};
-use std::sync::Arc;
+use serve::{Behaviour, Handshakes, Totals};
 use units::{Instant, Nanos};
 use wire::tls::{
     Client, ClientOptions, Facts, Identity, Server, ServerOptions, Tls, Trust, Version,
 };
-use wire::{Connection, Event, Input, Kind, Message, PeerError, Protocol, http1, raw, websocket};
+use wire::{Connection, Event, Input, Kind, Message, PeerError, Protocol};
 
 #[test]
 fn every_transport_is_served_inside_tls_in_whatever_pieces_it_comes() {
@@ -20,7 +20,7 @@ fn every_transport_is_served_inside_tls_in_whatever_pieces_it_comes() {
         let people = People::new(key_type, VALID);
         for version in [Version::Tls12, Version::Tls13] {
             for split in [Split::Never, Split::ByteByByte, Split::Random { chunk_len_max: 700 }] {
-                for speaks in [framed(), http(), Speaks::Raw, raw_messages(5), websocket()] {
+                for speaks in [framed(), http(), raw(), raw_messages(5), websocket()] {
                     let options =
                         ServerOptions { versions: vec![version], ..people.server_options() };
                     let mut world = secure(&speaks, &options, Conditions { split, ..calm() });
@@ -212,7 +212,7 @@ fn clients_show_a_certificate_where_one_is_asked_for() {
 #[test]
 fn a_client_hello_breaks_the_protocol_of_a_plain_server() {
     let people = People::new(KeyType::Ecdsa, VALID);
-    for (speaks, broken) in [(framed(), 1), (http(), 1), (websocket(), 1), (Speaks::Raw, 0)] {
+    for (speaks, broken) in [(framed(), 1), (http(), 1), (websocket(), 1), (raw(), 0)] {
         let mut world = World::new(speaks.clone(), calm());
         let client = people.client(&people.client_options());
         let said = ask(&mut world, &client, &speaks);
@@ -306,7 +306,7 @@ impl People {
     fn hello(&self) -> Vec<u8> {
         let mut tx = Vec::new();
         let client = self.client(&self.client_options());
-        Tls::<Connection>::client(&client, raw::Raw::client(1).into()).open(&mut tx);
+        Tls::<Connection>::client(&client, wire::raw::Raw::client(1).into()).open(&mut tx);
         tx
     }
 }
@@ -338,7 +338,7 @@ struct Said {
 impl Asking {
     fn new(client: &Client, speaks: &Speaks) -> Self {
         Self {
-            machine: Tls::client(client, machine(speaks)).into(),
+            machine: Tls::client(client, speaks.client(5)).into(),
             connection: None,
             pause: Nanos::ZERO,
             next: None,
@@ -448,31 +448,6 @@ impl Node<Sim> for Asking {
         }
         self.speak(engine, id);
         Step::Wait(self.next.unwrap_or(Instant::NEVER))
-    }
-}
-
-/// The client end of a connection.
-fn machine(speaks: &Speaks) -> Connection {
-    let host = "localhost".to_owned();
-    match speaks {
-        Speaks::Framed(limits) => wire::framed::Framed::new(*limits).into(),
-        Speaks::Http(limits) => {
-            let (method, target) = ("POST".to_owned(), "/".to_owned());
-            let parts = http1::RequestParts { method, target, host, headers: Vec::new() };
-            http1::Http1::client(Arc::new(http1::Request::new(&parts).unwrap()), *limits).into()
-        }
-        Speaks::Raw | Speaks::RawMessages { .. } => raw::Raw::client(5).into(),
-        Speaks::Styx(limits) => wire::styx::Styx::new(*limits).into(),
-        Speaks::WebSocket(_, limits) => {
-            let request = websocket::handshake::Request {
-                host,
-                target: "/".to_owned(),
-                subprotocols: Vec::new(),
-                headers: Vec::new(),
-                deflate: None,
-            };
-            websocket::WebSocket::client(Arc::new(request), *limits, 7).into()
-        }
     }
 }
 

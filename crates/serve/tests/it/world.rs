@@ -2,13 +2,14 @@
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
-use serve::{Behaviour, Oracle, Server, Speaks, Totals};
+use serve::{Behaviour, Oracle, Server, Totals};
+use spec::{Endpoint, Protocol};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
-use wire::{framed, http1, tls, websocket};
+use wire::{ClientOptions, Connection, Role, ServerOptions, Stack, tls};
 
 /// The server's process and the client's.
 pub(crate) struct World {
@@ -21,11 +22,13 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(speaks: Speaks, conditions: Conditions) -> Self {
-        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, None, stop).into()))
+        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks.stack(None), stop).into()))
     }
 
     pub(crate) fn secure(speaks: Speaks, tls: tls::Server, conditions: Conditions) -> Self {
-        Self::of(conditions, |stop| Serving::Echo(Server::new(speaks, Some(tls), stop).into()))
+        Self::of(conditions, |stop| {
+            Serving::Echo(Server::new(speaks.stack(Some(tls)), stop).into())
+        })
     }
 
     pub(crate) fn oracle(speaks: Speaks, behaviour: Behaviour) -> Self {
@@ -38,7 +41,7 @@ impl World {
         behaviour: Behaviour,
     ) -> Self {
         Self::of(calm(), |stop| {
-            Serving::Oracle(Oracle::new(speaks, tls, behaviour, stop).unwrap().into())
+            Serving::Oracle(Oracle::new(speaks.stack(tls), behaviour, stop).unwrap().into())
         })
     }
 
@@ -250,20 +253,63 @@ impl Engine for Watching<'_> {
     }
 }
 
+/// A protocol and what its server accepts.
+#[derive(Clone, Debug)]
+pub(crate) struct Speaks {
+    pub(crate) url: &'static str,
+    pub(crate) options: ServerOptions,
+}
+
+impl Speaks {
+    fn of(url: &'static str) -> Self {
+        Self { url, options: ServerOptions::default() }
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.url.parse().unwrap()
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.endpoint().protocol
+    }
+
+    /// The server's end, inside TLS if `tls` is given.
+    pub(crate) fn stack(self, tls: Option<tls::Server>) -> Stack {
+        let endpoint = Endpoint { tls: tls.is_some(), ..self.endpoint() };
+        wire::stack(&endpoint, Role::Server(&ServerOptions { tls, ..self.options })).unwrap()
+    }
+
+    /// The client's end of a connection, for replies of `reply_len` bytes.
+    pub(crate) fn client(&self, reply_len: usize) -> Connection {
+        let options = ClientOptions { reply_len, ..ClientOptions::default() };
+        wire::stack(&self.endpoint(), Role::Client(&options)).unwrap().connection(7, 0)
+    }
+}
+
 pub(crate) fn framed() -> Speaks {
-    Speaks::Framed(framed::Limits::default())
+    Speaks::of("tcp-framed://localhost:9")
+}
+
+pub(crate) fn raw() -> Speaks {
+    Speaks::of("tcp://localhost:9")
 }
 
 pub(crate) fn raw_messages(len: usize) -> Speaks {
-    Speaks::RawMessages { len: NonZeroUsize::new(len).unwrap() }
+    let mut speaks = raw();
+    speaks.options.message_len = NonZeroUsize::new(len);
+    speaks
 }
 
 pub(crate) fn http() -> Speaks {
-    Speaks::Http(http1::Limits::default())
+    Speaks::of("http://localhost")
+}
+
+pub(crate) fn styx() -> Speaks {
+    Speaks::of("styx://localhost:9")
 }
 
 pub(crate) fn websocket() -> Speaks {
-    Speaks::WebSocket(Arc::default(), websocket::Limits::default())
+    Speaks::of("ws://localhost")
 }
 
 /// A masked frame with the key 0, whose payload is what it is: `first` is its first byte.

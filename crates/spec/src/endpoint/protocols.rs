@@ -52,6 +52,8 @@ pub struct Facts {
     pub message_min: usize,
     /// The sockets that one connection takes.
     pub sockets: u64,
+    /// True if messages are encoded besides being framed, e.g. as JSON.
+    pub encodes: bool,
     /// True for WebSocket and for everything that travels over it.
     pub over_websocket: bool,
     /// True if wirebench has a server of it that sends every message back.
@@ -113,27 +115,27 @@ pub static PROTOCOLS: [Facts; 11] = [
         about: "frames of Styx, of the Firebase game server; their packets are not read", ..USUAL
     },
     Facts {
-        protocol: Protocol::SockJs, name: "sockjs", secured: Some("sockjss"), carries: Carries::Text,
+        protocol: Protocol::SockJs, name: "sockjs", secured: Some("sockjss"), carries: Carries::Text, encodes: true,
         over_websocket: true, has_subjects: true,
         about: "SockJS over WebSocket", ..WEB
     },
     Facts {
-        protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text,
+        protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text, encodes: true,
         over_websocket: true, has_subjects: true,
         about: "Socket.IO over WebSocket", ..WEB
     },
     Facts {
-        protocol: Protocol::Game, name: "game", secured: Some("game-tls"), carries: Carries::Events,
+        protocol: Protocol::Game, name: "game", secured: Some("game-tls"), carries: Carries::Events, encodes: true,
         port: Some(4123), secured_port: Some(4123),
         about: "a game server's binary packets", ..USUAL
     },
     Facts {
-        protocol: Protocol::GameWebSocket, name: "game-ws", secured: Some("game-wss"), carries: Carries::Events,
+        protocol: Protocol::GameWebSocket, name: "game-ws", secured: Some("game-wss"), carries: Carries::Events, encodes: true,
         path: Some("/socket"), over_websocket: true,
         about: "a game server's packets over WebSocket", ..WEB
     },
     Facts {
-        protocol: Protocol::GameComet, name: "game-comet", secured: Some("game-comet-tls"), carries: Carries::Events,
+        protocol: Protocol::GameComet, name: "game-comet", secured: Some("game-comet-tls"), carries: Carries::Events, encodes: true,
         path: Some("/cometd"), sockets: 2,
         about: "a game server's packets over Comet", ..WEB
     },
@@ -150,6 +152,7 @@ const USUAL: Facts = Facts {
     carries: Carries::Binary,
     message_min: 0,
     sockets: 1,
+    encodes: false,
     over_websocket: false,
     has_echo: false,
     has_subjects: false,

@@ -8,6 +8,7 @@
 //! every other game.
 
 mod bot;
+mod bots;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
@@ -15,6 +16,7 @@ mod options;
 mod player;
 
 pub use bot::Bot;
+pub use bots::Bots;
 pub use error::PeerError;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{fuzz_game_binary, fuzz_game_json};

@@ -17,7 +17,7 @@
 
 use super::PeerError;
 use super::mask::Key;
-use crate::contract::{Input, Kind, Role};
+use crate::contract::{Input, Kind, Side};
 
 /// The facts from the header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Frame {
     #[inline]
     pub(super) fn read(
         bytes: &[u8],
-        sender: Role,
+        sender: Side,
         may_compress: bool,
     ) -> Result<Option<(Self, usize)>, PeerError> {
         let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
@@ -86,11 +86,11 @@ impl Frame {
             return Err(PeerError::LongControl { len });
         }
         let (key, rest) = match sender {
-            Role::Client => {
+            Side::Client => {
                 let Some((key, rest)) = rest.split_first_chunk() else { return Ok(None) };
                 (Some(Key::from_bytes(*key)), rest)
             }
-            Role::Server => (None, rest),
+            Side::Server => (None, rest),
         };
         let frame = Self { is_compressed, is_final, key, len, opcode };
         Ok(Some((frame, bytes.len() - rest.len())))
@@ -139,7 +139,7 @@ impl HeaderReader {
     pub(super) fn read(
         &mut self,
         input: &mut Input<'_>,
-        sender: Role,
+        sender: Side,
         may_compress: bool,
     ) -> Result<Option<Frame>, PeerError> {
         if self.start_len > 0 {
@@ -159,7 +159,7 @@ impl HeaderReader {
     fn read_rest(
         &mut self,
         input: &mut Input<'_>,
-        sender: Role,
+        sender: Side,
         may_compress: bool,
     ) -> Result<Option<Frame>, PeerError> {
         let start_len = usize::from(self.start_len);
@@ -264,11 +264,11 @@ impl Opcode {
 
 /// Checks that clients mask every frame, and servers none (§5.1).
 #[inline]
-const fn check_mask(is_masked: bool, sender: Role) -> Result<(), PeerError> {
+const fn check_mask(is_masked: bool, sender: Side) -> Result<(), PeerError> {
     match (sender, is_masked) {
-        (Role::Client, true) | (Role::Server, false) => Ok(()),
-        (Role::Client, false) => Err(PeerError::Unmasked),
-        (Role::Server, true) => Err(PeerError::Masked),
+        (Side::Client, true) | (Side::Server, false) => Ok(()),
+        (Side::Client, false) => Err(PeerError::Unmasked),
+        (Side::Server, true) => Err(PeerError::Masked),
     }
 }
 
@@ -355,9 +355,9 @@ mod tests {
 
     #[test]
     fn headers_that_break_a_rule_are_refused_by_name() {
-        use Role::{Client, Server};
+        use Side::{Client, Server};
         #[rustfmt::skip]
-        let table: &[(Role, &[u8], PeerError)] = &[
+        let table: &[(Side, &[u8], PeerError)] = &[
             (Server, b"\xc1\x00",                         PeerError::ReservedBits { bits: 0b100 }),
             (Server, b"\xa1\x00",                         PeerError::ReservedBits { bits: 0b010 }),
             (Server, b"\x93\x00",                         PeerError::ReservedBits { bits: 0b001 }),
@@ -411,7 +411,7 @@ mod tests {
         fn what_is_read_is_written_the_same(
             bytes in proptest::array::uniform14(0_u8..), client: bool, may_compress: bool,
         ) {
-            let sender = if client { Role::Client } else { Role::Server };
+            let sender = if client { Side::Client } else { Side::Server };
             if let Ok(Some((frame, len))) = Frame::read(&bytes, sender, may_compress) {
                 let mut tx = Vec::new();
                 frame.write(&mut tx);
@@ -420,11 +420,11 @@ mod tests {
         }
     }
 
-    fn read(bytes: &[u8], sender: Role) -> Result<Option<(Frame, usize)>, PeerError> {
+    fn read(bytes: &[u8], sender: Side) -> Result<Option<(Frame, usize)>, PeerError> {
         Frame::read(bytes, sender, false)
     }
 
-    fn sender(frame: Frame) -> Role {
-        if frame.key.is_some() { Role::Client } else { Role::Server }
+    fn sender(frame: Frame) -> Side {
+        if frame.key.is_some() { Side::Client } else { Side::Server }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::deflate::{Agreed, Direction};
 use super::{Limits, WebSocket};
-use crate::contract::Role;
+use crate::contract::Side;
 use crate::fuzz::{Transcript, check_splits};
 
 /// Feeds both roles `bytes`, split in many ways. They must answer the same, and only what the other role understands.
@@ -11,7 +11,7 @@ use crate::fuzz::{Transcript, check_splits};
 ///
 /// If they do not.
 pub fn fuzz_websocket(bytes: &[u8]) {
-    for (role, peer) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
+    for (role, peer) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
         let transcript = check_splits(bytes, &|| WebSocket::established(role, LIMITS, SEED));
         let answer = Transcript::of(
             WebSocket::established(peer, Limits::default(), SEED),
@@ -28,13 +28,13 @@ pub fn fuzz_websocket(bytes: &[u8]) {
 ///
 /// If they do not.
 pub fn fuzz_websocket_deflate(bytes: &[u8]) {
-    for (role, takes_over) in [(Role::Client, false), (Role::Server, true)] {
+    for (role, takes_over) in [(Side::Client, false), (Side::Server, true)] {
         // The smallest window and the fastest level: a fuzzer makes many of them.
         let direction = Direction { takes_over, window_bits: 9 };
         let agreed = Agreed { level: 1, received: direction, sent: direction };
         let transcript =
             check_splits(bytes, &|| WebSocket::established_with(agreed, role, LIMITS, SEED));
-        let peer = if role == Role::Client { Role::Server } else { Role::Client };
+        let peer = if role == Side::Client { Side::Server } else { Side::Client };
         let answer = Transcript::of(
             WebSocket::established_with(agreed, peer, Limits::default(), SEED),
             [&*transcript.tx],

@@ -29,7 +29,7 @@ use super::mask::{Key, Keys};
 use super::opening::Handshake;
 use super::{Limits, PeerError, close, utf8};
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Role,
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Side,
 };
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ pub struct WebSocket {
     /// The mask keys of a client; a server has no use for them.
     keys: Keys,
     limits: Limits,
-    /// The role whose frames are read; ours is the other one.
-    peer: Role,
+    /// The end whose frames are read; ours is the other one.
+    peer: Side,
     reading: Reading,
     state: State,
 }
@@ -93,7 +93,7 @@ impl WebSocket {
     /// The client's end: sends `request`, then awaits the response. Its key and all mask keys come from `seed`.
     pub fn client(request: Arc<Request>, limits: Limits, seed: u64) -> Self {
         let handshake = Handshake::client(request, seed);
-        Self::new(Role::Client, limits, seed, State::AwaitHandshake(Box::new(handshake)))
+        Self::new(Side::Client, limits, seed, State::AwaitHandshake(Box::new(handshake)))
     }
 
     /// The server's end: awaits a request. Speaks no subprotocol.
@@ -104,25 +104,25 @@ impl WebSocket {
     /// The server's end: awaits a request, and agrees to what `options` say.
     pub fn server_with(options: Arc<ServerOptions>, limits: Limits) -> Self {
         let handshake = Handshake::server(options);
-        Self::new(Role::Server, limits, 0, State::AwaitHandshake(Box::new(handshake)))
+        Self::new(Side::Server, limits, 0, State::AwaitHandshake(Box::new(handshake)))
     }
 
     /// Either end of a connection whose opening handshake was made elsewhere: it is open at once. The mask keys of a
     /// client come from `seed`.
-    pub fn established(role: Role, limits: Limits, seed: u64) -> Self {
+    pub fn established(role: Side, limits: Limits, seed: u64) -> Self {
         Self::new(role, limits, seed, State::Open)
     }
 
     /// The same, with compression as it was agreed on there.
-    pub fn established_with(agreed: Agreed, role: Role, limits: Limits, seed: u64) -> Self {
+    pub fn established_with(agreed: Agreed, role: Side, limits: Limits, seed: u64) -> Self {
         let codec = Some(Box::new(Codec::new(agreed)));
         Self { codec, ..Self::established(role, limits, seed) }
     }
 
-    fn new(role: Role, limits: Limits, seed: u64, state: State) -> Self {
+    fn new(role: Side, limits: Limits, seed: u64, state: State) -> Self {
         let peer = match role {
-            Role::Client => Role::Server,
-            Role::Server => Role::Client,
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
         };
         Self {
             codec: None,
@@ -491,8 +491,8 @@ impl WebSocket {
     #[inline]
     const fn fresh_key(&mut self) -> Option<Key> {
         match self.peer {
-            Role::Client => None,
-            Role::Server => Some(self.keys.next()),
+            Side::Client => None,
+            Side::Server => Some(self.keys.next()),
         }
     }
 }

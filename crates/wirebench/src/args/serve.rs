@@ -13,7 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
-use serve::{Faults, Handshakes, MisfitError, Server, Speaks, Totals};
+use serve::{Faults, Handshakes, MisfitError, Server, Totals};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::Bytes;
 use wire::websocket::deflate::Accept;
-use wire::{framed, http1, styx, websocket};
+use wire::websocket::handshake;
+use wire::{Role, ServerOptions, Stack};
 
 /// As it is typed.
 pub(crate) const NAME: &str = "serve";
@@ -125,21 +126,24 @@ impl Serve {
         if self.kind == Kind::Game {
             return self.run_game(scheme, address, terminal);
         }
-        let speaks = self.speaks(scheme).map_err(Failure::usage)?;
+        let options = self.options(scheme).map_err(Failure::usage)?;
+        let secure = self.tls.secure(scheme, &address)?;
+        let tls = secure.as_ref().map(|secure| secure.server.clone());
+        let options = ServerOptions { tls, ..options };
+        let stack =
+            wire::stack(&url(scheme, &address), Role::Server(&options)).map_err(Failure::usage)?;
         if self.kind == Kind::Oracle {
-            self.oracle.behaviour().check(&speaks).map_err(Failure::usage)?;
+            self.oracle.behaviour().check(&stack).map_err(Failure::usage)?;
         }
         let wish =
             if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
-        let secure = self.tls.secure(scheme, &address)?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
         let address = engine.listen(&address).map_err(|error| cannot_listen(&address, error))?;
         if let Some(secure) = &secure {
             self.tls.publish(secure, terminal)?;
         }
         terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
-        let tls = secure.map(|secure| secure.server);
-        let totals = self.serve(&mut engine, speaks, tls, wish.asked).map_err(Failure::usage)?;
+        let totals = self.serve(&mut engine, stack, wish.asked).map_err(Failure::usage)?;
         if let Address::Unix(path) = &address {
             std::fs::remove_file(path).ok();
         }
@@ -172,17 +176,16 @@ impl Serve {
     fn serve(
         &self,
         engine: &mut Epoll,
-        speaks: Speaks,
-        tls: Option<wire::tls::Server>,
+        stack: Stack,
         stop: Arc<AtomicBool>,
     ) -> Result<Totals, MisfitError> {
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
-            let mut oracle = serve::Oracle::new(speaks, tls, self.oracle.behaviour(), stop)?;
+            let mut oracle = serve::Oracle::new(stack, self.oracle.behaviour(), stop)?;
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
-        let mut server = Server::new(speaks, tls, stop);
+        let mut server = Server::new(stack, stop);
         if let Some(reply) = &self.reply {
             server = server.replying(reply.as_bytes());
         }
@@ -288,54 +291,31 @@ impl Serve {
         }
     }
 
-    /// How connections are spoken to.
-    fn speaks(&self, scheme: Scheme) -> Result<Speaks, String> {
-        let max = usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0).unwrap_or(usize::MAX);
-        if scheme.facts().carries != Carries::Bytes && self.oracle.size.is_some() {
+    /// The options of the server's end, but for TLS.
+    fn options(&self, scheme: Scheme) -> Result<ServerOptions, String> {
+        let is_cut_here = scheme.facts().carries == Carries::Bytes;
+        if !is_cut_here && self.oracle.size.is_some() {
             return Err(format!(
                 "--size means nothing to {scheme}, which says how long a message is; leave it out"
             ));
         }
-        Ok(match scheme.protocol {
-            Protocol::Http => {
-                Speaks::Http(http1::Limits { body_len_max: max, ..http1::Limits::default() })
-            }
-            Protocol::Tcp | Protocol::Unix if self.kind == Kind::Oracle => {
-                let size = self.oracle.size.unwrap_or(ORACLE_SIZE);
-                let len = usize::try_from(size.0).ok().and_then(NonZeroUsize::new);
-                let len =
-                    len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?;
-                Speaks::RawMessages { len }
-            }
-            Protocol::Tcp | Protocol::Unix => {
-                let len = self.reply.as_ref().and_then(|reply| NonZeroUsize::new(reply.len()));
-                len.map_or(Speaks::Raw, |len| Speaks::RawMessages { len })
-            }
-            Protocol::TcpFramed => Speaks::Framed(framed::Limits {
-                frame_len_max: u32::try_from(max).unwrap_or(u32::MAX),
-            }),
-            Protocol::Styx => {
-                let frame_len_max = u32::try_from(max).unwrap_or(u32::MAX);
-                Speaks::Styx(styx::Limits { frame_len_max })
-            }
-            Protocol::WebSocket => {
-                let subprotocols = self.subprotocol.clone();
-                let deflate = self.deflate.clone();
-                let options = websocket::handshake::ServerOptions { subprotocols, deflate };
-                let limits = websocket::Limits {
-                    frame_len_max: max,
-                    message_len_max: max,
-                    ..websocket::Limits::default()
-                };
-                Speaks::WebSocket(Arc::new(options), limits)
-            }
-            Protocol::Game
-            | Protocol::GameComet
-            | Protocol::GameWebSocket
-            | Protocol::SocketIo
-            | Protocol::SockJs => {
-                return Err(format!("{scheme} has no server here"));
-            }
+        let reply_len = self.reply.as_ref().and_then(|reply| NonZeroUsize::new(reply.len()));
+        let message_len = if is_cut_here && self.kind == Kind::Oracle {
+            let size = self.oracle.size.unwrap_or(ORACLE_SIZE);
+            let len = usize::try_from(size.0).ok().and_then(NonZeroUsize::new);
+            Some(len.ok_or("--size 0: a message of no bytes cannot be seen; use tcp-framed")?)
+        } else {
+            reply_len
+        };
+        Ok(ServerOptions {
+            handshake: handshake::ServerOptions {
+                subprotocols: self.subprotocol.clone(),
+                deflate: self.deflate.clone(),
+            },
+            message_max: usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0)
+                .unwrap_or(usize::MAX),
+            message_len,
+            tls: None,
         })
     }
 

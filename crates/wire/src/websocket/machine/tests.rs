@@ -200,7 +200,7 @@ const STATES: [&str; 10] = [
 
 /// A connection in `state`, and the rest of the frame in which it is: that comes before any other.
 fn in_state(state: &str) -> (WebSocket, &'static [u8]) {
-    let mut server = WebSocket::established(Role::Server, Limits::default(), 0);
+    let mut server = WebSocket::established(Side::Server, Limits::default(), 0);
     let (before, rest): (&[u8], &[u8]) = match state {
         "await request" => return (WebSocket::server(Limits::default()), b""),
         "await response" => {

@@ -2,7 +2,7 @@
 //! every position.
 
 use super::peer::{BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, TEXT, frame, header, other, play};
-use wire::Role;
+use wire::Side;
 use wire::websocket::Limits;
 
 /// A name, the frames that the peer sends, and the events that follow.
@@ -17,7 +17,7 @@ fn messages_of_every_length_encoding_arrive() {
     let lens = [0, 1, 125, 126, 127, 128, 300, 65_535, 65_536, 70_000];
     for (len, kind) in lens.into_iter().flat_map(|len| [(len, TEXT), (len, BINARY)]) {
         let payload: Vec<u8> = (b'a'..=b'z').cycle().take(len).collect();
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let bytes = frame(other(role), kind, &payload);
             let whole = play(role, Limits::default(), [&*bytes]);
             assert_eq!(whole.len(), 2, "{whole:?}");
@@ -248,8 +248,8 @@ fn a_close_code_is_echoed_or_refused() {
 #[test]
 fn masks_of_the_wrong_side_are_refused() {
     for (role, error) in [
-        (Role::Client, "error frame of the server is masked (RFC 6455 §5.1)"),
-        (Role::Server, "error frame of the client is not masked (RFC 6455 §5.1)"),
+        (Side::Client, "error frame of the server is masked (RFC 6455 §5.1)"),
+        (Side::Server, "error frame of the client is not masked (RFC 6455 §5.1)"),
     ] {
         let bytes = frame(role, TEXT, b"as if it were ours");
         check_splits("§5.1", role, &bytes, &[error, "> close 1002 "]);
@@ -265,13 +265,13 @@ fn lengths_that_are_not_minimal_or_too_long_for_the_rfc_are_refused() {
         (b"\x82\x7f\x80\0\0\0\0\0\0\x05",        "error payload length 0x8000000000000005 has its most significant bit set (RFC 6455 §5.2)"),
     ];
     for (bytes, error) in table {
-        check_splits("§5.2", Role::Client, bytes, &[error, "> close 1002 "]);
+        check_splits("§5.2", Side::Client, bytes, &[error, "> close 1002 "]);
     }
 }
 
 #[test]
 fn an_end_in_the_middle_of_a_frame_is_told_from_one_between_messages() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         let bytes = frame(other(role), BINARY, b"12345678");
         let header_len = header(other(role), BINARY, 8).len();
         for len in 0..bytes.len() {
@@ -290,7 +290,7 @@ fn an_end_in_the_middle_of_a_frame_is_told_from_one_between_messages() {
 /// Plays `cases` in both roles and in all splits.
 fn check(cases: &[Case<'_>]) {
     for (name, frames, expected) in cases {
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let bytes: Vec<u8> = frames
                 .iter()
                 .flat_map(|(first, payload)| frame(other(role), *first, payload))
@@ -302,7 +302,7 @@ fn check(cases: &[Case<'_>]) {
 
 /// Plays `bytes` whole, byte by byte, and cut at every position. What is said and what is sent, each in order, are the
 /// same; sending comes as soon as it can, so that only their order among each other depends on the split.
-fn check_splits(name: &str, role: Role, bytes: &[u8], expected: &[&str]) {
+fn check_splits(name: &str, role: Side, bytes: &[u8], expected: &[&str]) {
     let whole = play(role, Limits::default(), [bytes]);
     assert_eq!(whole, expected, "{name}, {role:?}");
     let sorted = |lines: Vec<String>| -> (Vec<String>, Vec<String>) {

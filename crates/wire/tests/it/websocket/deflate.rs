@@ -13,7 +13,7 @@ use units::Random;
 use wire::contract::Layers;
 use wire::websocket::deflate::{Agreed, Direction};
 use wire::websocket::{Limits, WebSocket};
-use wire::{Kind, Message, Protocol, Role};
+use wire::{Kind, Message, Protocol, Side};
 
 /// A name, payloads of messages, what they inflate to.
 type Example = (&'static str, &'static [&'static [u8]], &'static [&'static str]);
@@ -50,7 +50,7 @@ fn the_examples_of_the_rfc_are_understood_however_they_are_cut() {
         expected.push(
             "end connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)".to_owned(),
         );
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let whole: Vec<u8> = payloads
                 .iter()
                 .flat_map(|payload| frame(other(role), COMPRESSED | TEXT, payload))
@@ -81,7 +81,7 @@ fn the_examples_of_the_rfc_are_understood_however_they_are_cut() {
 #[test]
 fn we_send_the_examples_of_the_rfc() {
     let sent = |agreed| {
-        let mut server = connection(Role::Server, agreed);
+        let mut server = connection(Side::Server, agreed);
         let mut tx = Vec::new();
         for payload in [&b"Hello"[..], b"Hello", b"", b"Hello"] {
             server.send(Message { kind: Kind::Text, payload }, &mut tx).unwrap();
@@ -122,7 +122,7 @@ fn rsv1_belongs_to_the_first_frame_of_a_message_alone() {
         (vec![(COMPRESSED | 0x20 | TEXT, HELLO)],                              reserved(0b010)),
     ];
     for (frames, error) in table {
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let bytes: Vec<u8> = frames
                 .iter()
                 .flat_map(|(first, payload)| frame(other(role), *first, payload))
@@ -137,7 +137,7 @@ fn rsv1_belongs_to_the_first_frame_of_a_message_alone() {
 
 #[test]
 fn messages_that_are_not_compressed_are_understood_beside_those_that_are() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         let from = other(role);
         let bytes = [
             frame(from, TEXT, b"plain"),
@@ -179,7 +179,7 @@ fn what_cannot_be_inflated_is_a_bad_payload() {
         (&[b"\xf2\x48\xcd\xc9"],                       "it is cut off", SHARED),
     ];
     for (payloads, reason, agreed) in table {
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let bytes: Vec<u8> = payloads
                 .iter()
                 .flat_map(|payload| frame(other(role), COMPRESSED | BINARY, payload))
@@ -200,13 +200,13 @@ fn what_cannot_be_inflated_is_a_bad_payload() {
 #[test]
 fn text_is_checked_inflated_and_as_it_arrives() {
     let mut theirs = Theirs::new(FORGOTTEN);
-    let role = Role::Server;
+    let role = Side::Server;
     let payload = theirs.deflate(&[b"caf\xe9", &b" au lait"[..]].concat());
     let error = "error text message is not UTF-8 from byte 3 on (RFC 6455 §8.1)";
-    let fragment = frame(Role::Client, (COMPRESSED | TEXT) & !FIN, &payload[..payload.len() - 1]);
+    let fragment = frame(Side::Client, (COMPRESSED | TEXT) & !FIN, &payload[..payload.len() - 1]);
     let said = play_on(connection(role, FORGOTTEN), role, [&*fragment]);
     assert_eq!(said, [error, "> close 1007 "], "before its end");
-    let binary = frame(Role::Client, COMPRESSED | BINARY, &payload);
+    let binary = frame(Side::Client, COMPRESSED | BINARY, &payload);
     let said = play_on(connection(role, FORGOTTEN), role, [&*binary]);
     assert_eq!(said[0], "binary caf\\xe9 au lait");
 
@@ -214,14 +214,14 @@ fn text_is_checked_inflated_and_as_it_arrives() {
     let said = play_on(
         connection(role, FORGOTTEN),
         role,
-        [&*frame(Role::Client, COMPRESSED | TEXT, &ends_within)],
+        [&*frame(Side::Client, COMPRESSED | TEXT, &ends_within)],
     );
     assert_eq!(said, [error, "> close 1007 "]);
     let character = theirs.deflate("café".as_bytes());
     for cut in 1..character.len() {
         let bytes = [
-            frame(Role::Client, (COMPRESSED | TEXT) & !FIN, &character[..cut]),
-            frame(Role::Client, CONTINUATION, &character[cut..]),
+            frame(Side::Client, (COMPRESSED | TEXT) & !FIN, &character[..cut]),
+            frame(Side::Client, CONTINUATION, &character[cut..]),
         ]
         .concat();
         let said = play_on(connection(role, FORGOTTEN), role, [&*bytes]);
@@ -235,7 +235,7 @@ fn every_message_is_one_compressed_frame_behind_what_was_there() {
     let mut noise = vec![0; 70_000];
     random.fill(&mut noise);
     let even = vec![b'x'; 70_000];
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         for agreed in [SHARED, FORGOTTEN] {
             let mut ours = connection(role, agreed);
             let mut theirs = Theirs::new(agreed);
@@ -259,7 +259,7 @@ fn every_message_is_one_compressed_frame_behind_what_was_there() {
 #[test]
 fn the_bytes_of_encoding_are_what_compression_took_off_exactly() {
     let payload = vec![b'x'; 1000];
-    let mut server = connection(Role::Server, SHARED);
+    let mut server = connection(Side::Server, SHARED);
     let mut theirs = Theirs::new(SHARED);
     let mut expected = Layers::default();
     for round in 0..3 {
@@ -271,10 +271,10 @@ fn the_bytes_of_encoding_are_what_compression_took_off_exactly() {
         let compressed = theirs.deflate(&payload);
         expected.encoding_received += compressed.len() as i64 - 1000;
         let bytes = [
-            frame(Role::Client, BINARY, &payload), // nothing was encoded of this one
-            frame(Role::Client, (COMPRESSED | BINARY) & !FIN, &compressed[..3]),
-            frame(Role::Client, PING, b"12345"),
-            frame(Role::Client, CONTINUATION, &compressed[3..]),
+            frame(Side::Client, BINARY, &payload), // nothing was encoded of this one
+            frame(Side::Client, (COMPRESSED | BINARY) & !FIN, &compressed[..3]),
+            frame(Side::Client, PING, b"12345"),
+            frame(Side::Client, CONTINUATION, &compressed[3..]),
         ]
         .concat();
         let before = server.layers();
@@ -292,7 +292,7 @@ fn the_bytes_of_encoding_are_what_compression_took_off_exactly() {
 fn another_implementation_of_deflate_understands_us_and_is_understood() {
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
-        let role = [Role::Client, Role::Server][random.below(2)];
+        let role = [Side::Client, Side::Server][random.below(2)];
         let bits = |random: &mut Random| 9 + u8::try_from(random.below(7)).unwrap();
         let agreed = Agreed {
             level: 1 + u32::try_from(random.below(9)).unwrap(),
@@ -413,7 +413,7 @@ impl Theirs {
     }
 
     /// A message as frames: compressed or not, in one block or several, in one fragment or several.
-    fn frames(&mut self, from: Role, payload: &[u8], random: &mut Random) -> Vec<u8> {
+    fn frames(&mut self, from: Side, payload: &[u8], random: &mut Random) -> Vec<u8> {
         let (first, bytes) = match random.below(4) {
             0 => (BINARY, payload.to_vec()),
             1 => {
@@ -462,7 +462,7 @@ impl Theirs {
 }
 
 /// A connection of `role` on which compression was agreed on.
-pub(super) fn connection(role: Role, agreed: Agreed) -> WebSocket {
+pub(super) fn connection(role: Side, agreed: Agreed) -> WebSocket {
     WebSocket::established_with(agreed, role, LIMITS, 1)
 }
 

@@ -5,7 +5,7 @@ use super::deflate::{COMPRESSED, FORGOTTEN, SHARED, Theirs};
 use super::peer::{BINARY, CONTINUATION, FIN, feed, frame, other, play_on};
 use wire::websocket::deflate::Agreed;
 use wire::websocket::{Limits, WebSocket};
-use wire::{Kind, Message, Protocol, Role};
+use wire::{Kind, Message, Protocol, Side};
 
 #[test]
 fn a_message_may_inflate_to_its_limit_and_not_to_a_byte_more() {
@@ -15,7 +15,7 @@ fn a_message_may_inflate_to_its_limit_and_not_to_a_byte_more() {
             "error compressed message inflates to {} bytes or more, limit is {len_max}",
             len_max + 1
         );
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let message = |len: usize| {
                 let mut theirs = Theirs::new(SHARED);
                 theirs.deflate(&vec![b'x'; len])
@@ -44,10 +44,10 @@ fn the_fragments_of_a_message_inflate_to_its_limit_together() {
         let mut bytes = Vec::new();
         for (index, byte) in payload.iter().enumerate() {
             let first = if index == 0 { COMPRESSED | BINARY } else { CONTINUATION };
-            bytes.extend(frame(Role::Client, first & !FIN, &[*byte]));
+            bytes.extend(frame(Side::Client, first & !FIN, &[*byte]));
         }
-        bytes.extend(frame(Role::Client, CONTINUATION, b""));
-        let said = play_on(connection(Role::Server, limits), Role::Server, [&*bytes]);
+        bytes.extend(frame(Side::Client, CONTINUATION, b""));
+        let said = play_on(connection(Side::Server, limits), Side::Server, [&*bytes]);
         assert_eq!(said[0].starts_with("binary 5000 bytes"), is_allowed, "{said:?}");
         assert_eq!(said[1] == "> close 1009 ", !is_allowed, "{said:?}");
     }
@@ -60,8 +60,8 @@ fn what_does_not_compress_may_be_as_long_as_its_limit_too() {
     units::Random::new(1).fill(&mut payload);
     for level in 1..=9 {
         let agreed = Agreed { level, ..SHARED };
-        let mut sender = WebSocket::established_with(agreed, Role::Client, limits, 1);
-        let mut receiver = WebSocket::established_with(agreed, Role::Server, limits, 1);
+        let mut sender = WebSocket::established_with(agreed, Side::Client, limits, 1);
+        let mut receiver = WebSocket::established_with(agreed, Side::Server, limits, 1);
         let mut arrives = |payload: &[u8]| {
             let (mut tx, mut lines) = (Vec::new(), Vec::new());
             sender.send(Message { kind: Kind::Binary, payload }, &mut tx).unwrap();
@@ -85,9 +85,9 @@ fn a_compressed_frame_has_a_limit_before_its_bytes_arrive() {
         ] {
             let bytes: Vec<u8> = first
                 .iter()
-                .flat_map(|(first, len)| super::peer::header(Role::Server, *first, *len))
+                .flat_map(|(first, len)| super::peer::header(Side::Server, *first, *len))
                 .collect();
-            let said = play_on(connection(Role::Client, limits), Role::Client, [&*bytes]);
+            let said = play_on(connection(Side::Client, limits), Side::Client, [&*bytes]);
             let error = "error frame of 965 bytes, limit is 964";
             assert_eq!(said[0] == error, !is_allowed, "{len}: {said:?}");
         }
@@ -103,16 +103,16 @@ fn bombs_go_off_within_twice_the_limit() {
         .enumerate()
         .flat_map(|(index, part)| {
             let first = if index == 0 { COMPRESSED | BINARY } else { CONTINUATION };
-            frame(Role::Client, first & !FIN, part)
+            frame(Side::Client, first & !FIN, part)
         })
         .collect();
-    let whole = frame(Role::Client, COMPRESSED | BINARY, &bomb);
+    let whole = frame(Side::Client, COMPRESSED | BINARY, &bomb);
     for agreed in [SHARED, FORGOTTEN] {
         for (name, bytes) in [("whole", &whole), ("fragments", &fragments)] {
             for len_max in [1 << 16, 1 << 20, 1_000_001, 16 << 20] {
                 let limits = Limits { message_len_max: len_max, ..Limits::default() };
                 let mut lines = Vec::new();
-                let mut server = WebSocket::established_with(agreed, Role::Server, limits, 1);
+                let mut server = WebSocket::established_with(agreed, Side::Server, limits, 1);
                 let mut tx = Vec::with_capacity(100);
                 for piece in bytes.chunks(1000) {
                     let (is_broken, peak, _) =
@@ -141,12 +141,12 @@ fn bombs_go_off_within_twice_the_limit() {
 fn messages_that_refer_to_those_before_add_nothing_up() {
     let limits = Limits { message_len_max: 1 << 20, ..Limits::default() };
     let mut theirs = Theirs::new(SHARED);
-    let mut server = WebSocket::established_with(SHARED, Role::Server, limits, 1);
+    let mut server = WebSocket::established_with(SHARED, Side::Server, limits, 1);
     let mut payload = vec![0; 1 << 20];
     units::Random::new(3).fill(&mut payload[..1000]);
     let ((), peak, held) = memory_of(|| {
         for _ in 0..20 {
-            let bytes = frame(Role::Client, COMPRESSED | BINARY, &theirs.deflate(&payload));
+            let bytes = frame(Side::Client, COMPRESSED | BINARY, &theirs.deflate(&payload));
             let mut lines = Vec::new();
             assert!(!feed(&mut server, &bytes, &mut Vec::new(), &mut lines));
             assert!(lines[0].starts_with("binary 1048576 bytes"), "{lines:?}");
@@ -156,7 +156,7 @@ fn messages_that_refer_to_those_before_add_nothing_up() {
     assert!(held <= WINDOW_MAX + (1 << 20), "{held} bytes are held after 20 MiB");
 
     payload.push(0);
-    let bytes = frame(Role::Client, COMPRESSED | BINARY, &theirs.deflate(&payload));
+    let bytes = frame(Side::Client, COMPRESSED | BINARY, &theirs.deflate(&payload));
     let mut lines = Vec::new();
     assert!(feed(&mut server, &bytes, &mut Vec::new(), &mut lines));
     assert_eq!(
@@ -170,14 +170,14 @@ fn windows_exist_from_the_first_message_of_their_direction_on() {
     let message = Message { kind: Kind::Text, payload: b"a message" };
     for (agreed, is_kept) in [(SHARED, true), (FORGOTTEN, false)] {
         let (mut server, _, held) =
-            memory_of(|| WebSocket::established_with(agreed, Role::Server, Limits::default(), 1));
+            memory_of(|| WebSocket::established_with(agreed, Side::Server, Limits::default(), 1));
         assert!(held <= 512, "{held} bytes before the first message");
         let mut tx = Vec::with_capacity(1000);
         let (_, peak, held) = memory_of(|| server.send(message, &mut tx).unwrap());
         assert!(peak > 256 << 10, "{peak} bytes to compress with");
         assert_eq!(held > 0, is_kept, "{held} bytes after the first message sent");
         let bytes =
-            frame(Role::Client, COMPRESSED | BINARY, &Theirs::new(SHARED).deflate(b"hello"));
+            frame(Side::Client, COMPRESSED | BINARY, &Theirs::new(SHARED).deflate(b"hello"));
         let (_, peak, _) = memory_of(|| feed(&mut server, &bytes, &mut tx, &mut Vec::new()));
         assert!(peak > 32 << 10, "{peak} bytes to inflate with");
         let (_, _, held) = memory_of(move || {
@@ -195,7 +195,7 @@ fn bomb() -> Vec<u8> {
     theirs.deflate(&payload)
 }
 
-fn connection(role: Role, limits: Limits) -> WebSocket {
+fn connection(role: Side, limits: Limits) -> WebSocket {
     WebSocket::established_with(SHARED, role, limits, 1)
 }
 

@@ -1,7 +1,7 @@
 //! Every limit is reached: its value passes, one more does not. And group 9 of the Autobahn suite: long messages.
 
 use super::peer::{BINARY, CONTINUATION, FIN, TEXT, frame, header, other, play};
-use wire::Role;
+use wire::Side;
 use wire::websocket::Limits;
 
 #[test]
@@ -52,7 +52,7 @@ fn a_message_may_have_as_many_fragments_as_its_limit_and_no_more() {
 
 #[test]
 fn a_length_over_the_limit_is_refused_before_its_bytes_arrive() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         for len in [(1 << 20) + 1, u64::MAX >> 1] {
             let header = header(other(role), BINARY, len);
             let error = format!("error frame of {len} bytes, limit is 1048576");
@@ -68,8 +68,8 @@ fn a_length_over_the_limit_is_refused_before_its_bytes_arrive() {
 fn without_limits_a_frame_of_any_length_is_awaited() {
     let limits =
         Limits { fragments_max: u32::MAX, frame_len_max: usize::MAX, message_len_max: usize::MAX };
-    let header = header(Role::Server, BINARY, u64::MAX >> 1);
-    let said = play(Role::Client, limits, [&*header]);
+    let header = header(Side::Server, BINARY, u64::MAX >> 1);
+    let said = play(Side::Client, limits, [&*header]);
     assert!(said[0].starts_with("end connection ended in the middle of a frame"), "{said:?}");
 }
 
@@ -89,19 +89,19 @@ fn long_messages_arrive_in_whatever_fragments_and_reads() {
     ];
     for (name, first, len, fragment_len, read_len) in table {
         let payload: Vec<u8> = (b'a'..=b'z').cycle().take(len).collect();
-        let expected = play(Role::Server, limits, [&*frame(Role::Client, first, &payload)]);
-        let mut bytes = frame(Role::Client, first & !FIN, b"");
+        let expected = play(Side::Server, limits, [&*frame(Side::Client, first, &payload)]);
+        let mut bytes = frame(Side::Client, first & !FIN, b"");
         for fragment in payload.chunks(fragment_len) {
-            bytes.extend(frame(Role::Client, CONTINUATION & !FIN, fragment));
+            bytes.extend(frame(Side::Client, CONTINUATION & !FIN, fragment));
         }
-        bytes.extend(frame(Role::Client, CONTINUATION, b""));
-        assert_eq!(play(Role::Server, limits, bytes.chunks(read_len)), expected, "{name}");
+        bytes.extend(frame(Side::Client, CONTINUATION, b""));
+        assert_eq!(play(Side::Server, limits, bytes.chunks(read_len)), expected, "{name}");
     }
 }
 
 /// Feeds both roles frames with payloads of these lengths: a message of `len` bytes comes of it, or an error and 1009.
 fn check(limits: Limits, len: usize, frames: &[(u8, usize)], error: Option<&str>) {
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         let bytes: Vec<u8> = frames
             .iter()
             .flat_map(|(first, len)| frame(other(role), *first, &vec![b'x'; *len]))

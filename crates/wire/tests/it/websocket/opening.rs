@@ -4,11 +4,11 @@ use super::peer::{CLOSE, TEXT, feed, frame};
 use std::sync::Arc;
 use wire::websocket::handshake::{HEAD_LEN_MAX, Request, ServerOptions};
 use wire::websocket::{Limits, WebSocket};
-use wire::{Opening, Protocol, Role};
+use wire::{Opening, Protocol, Side};
 
 #[test]
 fn a_server_answers_the_request_and_understands_what_follows_it() {
-    let frames = [frame(Role::Client, TEXT, b"early"), frame(Role::Client, CLOSE, b"")].concat();
+    let frames = [frame(Side::Client, TEXT, b"early"), frame(Side::Client, CLOSE, b"")].concat();
     let bytes = [REQUEST.as_bytes(), &frames].concat();
     check_splits(
         &|| WebSocket::server(Limits::default()),
@@ -41,7 +41,7 @@ fn a_client_understands_what_follows_the_answer() {
     feed(&mut WebSocket::server(Limits::default()), &request, &mut response, &mut events);
     assert_eq!(events, ["open"]);
 
-    let frames = [frame(Role::Server, TEXT, b"early"), frame(Role::Server, CLOSE, b"")].concat();
+    let frames = [frame(Side::Server, TEXT, b"early"), frame(Side::Server, CLOSE, b"")].concat();
     let bytes = [response, frames].concat();
     let mut sent = Vec::new();
     feed(&mut client(), &bytes, &mut sent, &mut Vec::new());

@@ -1,7 +1,7 @@
 //! The other end of a connection under test, written on its own: it encodes any frame, allowed or not, and reads ours.
 
 use wire::websocket::{Limits, WebSocket};
-use wire::{Event, Input, Kind, Message, Protocol, Role};
+use wire::{Event, Input, Kind, Message, Protocol, Side};
 
 /// First bytes of frames: FIN and an opcode.
 pub(super) const CONTINUATION: u8 = 0x80;
@@ -14,62 +14,62 @@ pub(super) const PONG: u8 = 0x8A;
 pub(super) const FIN: u8 = 0x80;
 
 /// A frame of `sender` with `first` as its first byte; a client masks it.
-pub(super) fn frame(sender: Role, first: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(sender: Side, first: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = header(sender, first, payload.len() as u64);
     match sender {
-        Role::Client => {
+        Side::Client => {
             frame.extend(payload.iter().zip(KEY.iter().cycle()).map(|(byte, key)| byte ^ key))
         }
-        Role::Server => frame.extend_from_slice(payload),
+        Side::Server => frame.extend_from_slice(payload),
     }
     frame
 }
 
 /// The header of such a frame, for a payload of `len` bytes.
-pub(super) fn header(sender: Role, first: u8, len: u64) -> Vec<u8> {
-    let mask = if sender == Role::Client { 0x80 } else { 0 };
+pub(super) fn header(sender: Side, first: u8, len: u64) -> Vec<u8> {
+    let mask = if sender == Side::Client { 0x80 } else { 0 };
     let mut header = match len {
         0..126 => vec![first, mask | len.to_be_bytes()[7]],
         126..65_536 => [&[first, mask | 126], &len.to_be_bytes()[6..]].concat(),
         _ => [&[first, mask | 127], &len.to_be_bytes()[..]].concat(),
     };
-    if sender == Role::Client {
+    if sender == Side::Client {
         header.extend_from_slice(&KEY);
     }
     header
 }
 
 /// Takes one frame of `sender` off the front of `bytes`: its first byte and its payload.
-pub(super) fn take_frame(sender: Role, bytes: &mut &[u8]) -> (u8, Vec<u8>) {
+pub(super) fn take_frame(sender: Side, bytes: &mut &[u8]) -> (u8, Vec<u8>) {
     let mut take = |len: usize| {
         let (taken, rest) = bytes.split_at(len);
         *bytes = rest;
         taken.to_vec()
     };
     let start = take(2);
-    assert_eq!(start[1] & 0x80 != 0, sender == Role::Client, "clients mask, servers do not");
+    assert_eq!(start[1] & 0x80 != 0, sender == Side::Client, "clients mask, servers do not");
     let len = match start[1] & 0x7F {
         126 => take(2).iter().fold(0, |len, byte| len << 8 | usize::from(*byte)),
         127 => take(8).iter().fold(0, |len, byte| len << 8 | usize::from(*byte)),
         len => usize::from(len),
     };
-    let key = if sender == Role::Client { take(4) } else { vec![0; 4] };
+    let key = if sender == Side::Client { take(4) } else { vec![0; 4] };
     let payload = take(len).iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key).collect();
     (start[0], payload)
 }
 
 /// The role at the other end.
-pub(super) fn other(role: Role) -> Role {
+pub(super) fn other(role: Side) -> Side {
     match role {
-        Role::Client => Role::Server,
-        Role::Server => Role::Client,
+        Side::Client => Side::Server,
+        Side::Server => Side::Client,
     }
 }
 
 /// Feeds a connection of `role` one piece after the other, then the end of the connection. The answer, in lines: what
 /// it understood, and after `>` what it sent.
 pub(super) fn play<'p>(
-    role: Role,
+    role: Side,
     limits: Limits,
     pieces: impl IntoIterator<Item = &'p [u8]>,
 ) -> Vec<String> {
@@ -79,7 +79,7 @@ pub(super) fn play<'p>(
 /// The same, on `connection`.
 pub(super) fn play_on<'p>(
     mut connection: WebSocket,
-    role: Role,
+    role: Side,
     pieces: impl IntoIterator<Item = &'p [u8]>,
 ) -> Vec<String> {
     let mut lines = Vec::new();

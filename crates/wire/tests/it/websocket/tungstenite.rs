@@ -14,19 +14,19 @@ use tungstenite::protocol::frame::{CloseFrame, Frame};
 use units::Random;
 use wire::websocket::handshake::Request;
 use wire::websocket::{Limits, WebSocket};
-use wire::{Event, Input, Kind, Message, Protocol, Role};
+use wire::{Event, Input, Kind, Message, Protocol, Side};
 
 #[test]
 fn our_client_and_a_tungstenite_server_understand_each_other() {
     for seed in 0..SEEDS {
-        Conversation::start(Role::Client, seed).run();
+        Conversation::start(Side::Client, seed).run();
     }
 }
 
 #[test]
 fn our_server_and_a_tungstenite_client_understand_each_other() {
     for seed in 0..SEEDS {
-        Conversation::start(Role::Server, seed).run();
+        Conversation::start(Side::Server, seed).run();
     }
 }
 
@@ -66,11 +66,11 @@ struct Conversation {
 
 impl Conversation {
     /// Makes the opening handshake.
-    fn start(role: Role, seed: u64) -> Self {
+    fn start(role: Side, seed: u64) -> Self {
         let pipe = Pipe::default();
         let mut random = Random::new(seed);
         let (mut ours, theirs) = match role {
-            Role::Client => {
+            Side::Client => {
                 let request = Request {
                     host: "example".to_owned(),
                     target: "/echo".to_owned(),
@@ -83,7 +83,7 @@ impl Conversation {
                 let their_end = pipe.clone();
                 (ours, Some(tungstenite::accept(their_end).expect("the request has arrived")))
             }
-            Role::Server => (WebSocket::server(LIMITS), None),
+            Side::Server => (WebSocket::server(LIMITS), None),
         };
         let theirs = theirs.unwrap_or_else(|| {
             let Err(HandshakeError::Interrupted(awaiting)) =
@@ -95,7 +95,7 @@ impl Conversation {
             assert_eq!(opened, (true, Vec::new()), "seed {seed}");
             awaiting.handshake().expect("the answer has arrived").0
         });
-        if role == Role::Client {
+        if role == Side::Client {
             let opened = pipe.deliver(&mut ours, &mut random);
             assert_eq!(opened, (true, Vec::new()), "seed {seed}");
         }

@@ -1,7 +1,7 @@
 //! Text is checked as it arrives: the cases of group 6 of the Autobahn suite.
 
 use super::peer::{CONTINUATION, FIN, TEXT, frame, header, other, play};
-use wire::Role;
+use wire::Side;
 use wire::websocket::Limits;
 
 /// Payloads that are not UTF-8, cut where the Autobahn suite waits before it sends the rest: the machine has to refuse
@@ -29,7 +29,7 @@ const CASES: &[Chops<'_>] = &[
 #[test]
 fn text_is_refused_in_the_middle_of_a_frame_as_soon_as_it_cannot_become_utf8() {
     for (name, chops, refused_after) in CASES {
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let bytes = frame(other(role), TEXT, &chops.concat());
             let mut cut = header(other(role), TEXT, chops.concat().len() as u64).len();
             let mut pieces = vec![&bytes[..cut]];
@@ -48,7 +48,7 @@ fn text_is_refused_in_the_middle_of_a_frame_as_soon_as_it_cannot_become_utf8() {
 #[test]
 fn text_is_refused_in_the_fragment_in_which_it_cannot_become_utf8() {
     for (name, chops, refused_after) in CASES {
-        for role in [Role::Client, Role::Server] {
+        for role in [Side::Client, Side::Server] {
             let mut pieces: Vec<Vec<u8>> = chops
                 .iter()
                 .enumerate()
@@ -67,7 +67,7 @@ fn text_is_refused_in_the_fragment_in_which_it_cannot_become_utf8() {
 #[test]
 fn characters_may_be_cut_anywhere_by_fragments_and_by_reads() {
     let text = "Hello-µ@ßöäüàá-UTF-8!! κόσμε \u{7FF}\u{800}\u{FFFF}\u{10000}\u{10FFFF}";
-    for role in [Role::Client, Role::Server] {
+    for role in [Side::Client, Side::Server] {
         let expected = play(role, Limits::default(), [&*frame(other(role), TEXT, text.as_bytes())]);
         for cut in 0..=text.len() {
             let (left, right) = text.as_bytes().split_at(cut);
@@ -89,7 +89,7 @@ fn characters_may_be_cut_anywhere_by_fragments_and_by_reads() {
 }
 
 /// The index of the piece after which a connection closes with 1007.
-fn refusal(role: Role, pieces: &[&[u8]]) -> Option<usize> {
+fn refusal(role: Side, pieces: &[&[u8]]) -> Option<usize> {
     (0..pieces.len()).find(|index| {
         let lines = play(role, Limits::default(), pieces[..=*index].iter().copied());
         lines.iter().any(|line| line.starts_with("error text message is not UTF-8"))

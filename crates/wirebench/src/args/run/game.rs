@@ -2,10 +2,10 @@
 
 use crate::config::Conflict;
 use load::Content;
-use run::Bots;
 use spec::{Carries, Protocol, Scheme};
 use std::path::{Path, PathBuf};
 use units::{Nanos, Share};
+use wire::game::Bots;
 use wire::styx::Definition;
 use wire::styx::load_test::LoadRequest;
 

@@ -1,0 +1,424 @@
+//! The builder of connections: which layers a connection to an endpoint has, at either end.
+//!
+//! Start reading at [`stack`], which has the one match over all protocols.
+//!
+//! Left out: the web address of a game server, where the first request decides what is spoken ([`crate::web`]).
+
+use crate::Connection;
+use crate::bayeux::{self, Comet};
+use crate::framed::{self, Framed};
+use crate::game::{Bot, Bots, Packing};
+use crate::http1::{self, Http1, InvalidRequest};
+use crate::raw::Raw;
+use crate::socketio::{self, SocketIo};
+use crate::sockjs::{self, SockJs};
+use crate::styx::{self, Styx};
+use crate::tls::{self, Tls};
+use crate::websocket::{self, WebSocket, deflate, handshake};
+use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// The end of the connections that a [`Stack`] makes.
+#[derive(Clone, Copy, Debug)]
+pub enum Role<'a> {
+    /// The end that connects.
+    Client(&'a ClientOptions),
+    /// The end that accepts.
+    Server(&'a ServerOptions),
+}
+
+/// What a client says and accepts. A protocol takes those parts that it has.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// HTTP: the method of each request.
+    pub method: String,
+    /// HTTP and WebSocket: further header fields, by name and value.
+    pub headers: Vec<(String, String)>,
+    /// WebSocket: the subprotocols to offer, the best first.
+    pub subprotocols: Vec<String>,
+    /// WebSocket: the compression to offer.
+    pub deflate: Option<deflate::Offer>,
+    /// The longest message that is accepted, in bytes.
+    pub message_max: usize,
+    /// The length of each reply in bytes, where the protocol carries [`Carries::Bytes`]; 0 if it is not known.
+    pub reply_len: usize,
+    /// Games: the bots.
+    pub bots: Bots,
+    /// The sessions of TLS; `Some` exactly where the endpoint is inside TLS. Connections share its tickets, so that
+    /// handshakes after the first may resume.
+    pub tls: Option<tls::Client>,
+}
+
+/// What a server accepts. A protocol takes those parts that it has.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// WebSocket: the subprotocols and the compression that are agreed to.
+    pub handshake: handshake::ServerOptions,
+    /// The longest message that is accepted, in bytes.
+    pub message_max: usize,
+    /// The length of each message in bytes, where the protocol carries [`Carries::Bytes`]; `None`: whatever arrives at
+    /// once is a message.
+    pub message_len: Option<NonZeroUsize>,
+    /// The sessions of TLS; `Some` exactly where the endpoint is inside TLS.
+    pub tls: Option<tls::Server>,
+}
+
+/// A maker of connections that are all alike; copies share what is large.
+#[derive(Clone)]
+pub struct Stack {
+    scheme: Scheme,
+    /// True if a layer other than framing changes the bytes of messages.
+    has_layers: bool,
+    is_cut: bool,
+    is_probe: bool,
+    make: Make,
+}
+
+/// Makes one end of a new connection, of a seed and of the number of a bot; `None` is a bot that only asks.
+type Make = Arc<dyn Fn(u64, Option<u64>) -> Connection + Send + Sync>;
+
+/// Prepares the connections of one end at `endpoint`.
+///
+/// # Errors
+///
+/// The request of a client cannot be written, there is no server of that protocol here, or the options have sessions of
+/// TLS where the endpoint has no TLS, or none where it has.
+pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
+    use Role::{Client, Server};
+    let (protocol, tls, max) = (endpoint.protocol, role.tls(), role.message_max());
+    if endpoint.tls != tls.is_some() {
+        return Err(StackError::Tls { scheme: endpoint.scheme() });
+    }
+    let frame_len_max = u32::try_from(max).unwrap_or(u32::MAX);
+    let http = http1::Limits { body_len_max: max, ..http1::Limits::default() };
+    let make: Make = match (protocol, role) {
+        (Protocol::Tcp | Protocol::Unix, _) => {
+            let len = role.message_len();
+            Arc::new(move |_, _| tls.around(Raw::client(len)))
+        }
+        (Protocol::TcpFramed, _) => {
+            let limits = framed::Limits { frame_len_max };
+            Arc::new(move |_, _| tls.around(Framed::new(limits)))
+        }
+        (Protocol::Styx, _) => {
+            let limits = styx::Limits { frame_len_max };
+            Arc::new(move |_, _| tls.around(Styx::new(limits)))
+        }
+        (Protocol::Http, Client(options)) => {
+            let request = request(endpoint, options)?;
+            Arc::new(move |_, _| tls.around(Http1::client(Arc::clone(&request), http)))
+        }
+        (Protocol::Http, Server(_)) => Arc::new(move |_, _| tls.around(Http1::server(http))),
+        (Protocol::WebSocket, Client(options)) => {
+            let open = websocket(endpoint, options, &endpoint.path)?;
+            Arc::new(move |seed, _| tls.around(open(seed)))
+        }
+        (Protocol::WebSocket, Server(options)) => {
+            let handshake = Arc::new(options.handshake.clone());
+            let limits = websocket_limits(max);
+            Arc::new(move |_, _| tls.around(WebSocket::server_with(Arc::clone(&handshake), limits)))
+        }
+        (Protocol::SockJs, Client(options)) => {
+            let upgrade = upgrade(endpoint, options, &endpoint.path)?;
+            let limits = websocket_limits(max);
+            Arc::new(move |seed, _| {
+                let target = sockjs::session_target(&upgrade.target, seed);
+                let session = Arc::new(handshake::Request { target, ..upgrade.clone() });
+                SockJs::client(tls.around(WebSocket::client(session, limits, seed))).into()
+            })
+        }
+        (Protocol::SocketIo, Client(options)) => {
+            let open = websocket(endpoint, options, &socketio::target(&endpoint.path))?;
+            Arc::new(move |seed, _| SocketIo::client(tls.around(open(seed))).into())
+        }
+        (Protocol::Game, Client(options)) => {
+            let bots = options.bots;
+            Arc::new(move |_, number| {
+                let inner = tls.around(Styx::new(styx::Limits::default()));
+                Bot::new(inner, bots.bot(number, Packing::Binary)).into()
+            })
+        }
+        (Protocol::GameWebSocket, Client(options)) => {
+            let bots = options.bots;
+            let open = websocket(endpoint, options, &endpoint.path)?;
+            Arc::new(move |seed, number| {
+                Bot::new(tls.around(open(seed)), bots.bot(number, Packing::Json)).into()
+            })
+        }
+        (Protocol::GameComet, Client(options)) => {
+            let bots = options.bots;
+            let request = request(endpoint, options)?;
+            Arc::new(move |_, number| {
+                let inner = || tls.around(Http1::client(Arc::clone(&request), http));
+                let comet = Comet::new(inner(), inner(), bayeux::Limits::default());
+                Bot::new(comet.into(), bots.bot(number, Packing::Json)).into()
+            })
+        }
+        (
+            Protocol::SockJs
+            | Protocol::SocketIo
+            | Protocol::Game
+            | Protocol::GameWebSocket
+            | Protocol::GameComet,
+            Server(_),
+        ) => return Err(StackError::NoServer { protocol }),
+    };
+    Ok(Stack {
+        scheme: endpoint.scheme(),
+        has_layers: endpoint.tls || protocol.facts().encodes || role.compresses(),
+        is_cut: protocol.facts().carries != Carries::Bytes || role.message_len() > 0,
+        is_probe: false,
+        make,
+    })
+}
+
+/// The request of a client of HTTP/1.1.
+fn request(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+) -> Result<Arc<http1::Request>, InvalidRequest> {
+    let parts = http1::RequestParts {
+        method: options.method.clone(),
+        target: endpoint.path.clone(),
+        host: endpoint.authority(),
+        headers: options.headers.clone(),
+    };
+    http1::Request::new(&parts).map(Arc::new)
+}
+
+/// The request of a client that becomes a WebSocket.
+fn upgrade(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    target: &str,
+) -> Result<handshake::Request, InvalidRequest> {
+    let request = handshake::Request {
+        host: endpoint.authority(),
+        target: target.to_owned(),
+        subprotocols: options.subprotocols.clone(),
+        headers: options.headers.clone(),
+        deflate: options.deflate.clone(),
+    };
+    request.check()?;
+    Ok(request)
+}
+
+/// The client's end of a WebSocket, of a seed.
+fn websocket(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    target: &str,
+) -> Result<impl Fn(u64) -> WebSocket + Send + Sync + use<>, InvalidRequest> {
+    let request = Arc::new(upgrade(endpoint, options, target)?);
+    let limits = websocket_limits(options.message_max);
+    Ok(move |seed| WebSocket::client(Arc::clone(&request), limits, seed))
+}
+
+fn websocket_limits(message_max: usize) -> websocket::Limits {
+    websocket::Limits {
+        frame_len_max: message_max,
+        message_len_max: message_max,
+        ..websocket::Limits::default()
+    }
+}
+
+impl Stack {
+    /// The facts about the protocol.
+    pub const fn facts(&self) -> &'static Facts {
+        self.scheme.facts()
+    }
+
+    /// True inside TLS.
+    pub const fn is_secured(&self) -> bool {
+        self.scheme.tls
+    }
+
+    /// True if [`Layers`](crate::Layers) counts more than nothing.
+    pub const fn has_layers(&self) -> bool {
+        self.has_layers
+    }
+
+    /// True if the bytes that arrive are cut into messages; false if whatever arrives at once is one.
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The same stack for questions before a measurement: its bots are none of those that have a number, and they do
+    /// not hear of the lobby.
+    #[must_use]
+    pub fn probe(&self) -> Self {
+        Self { is_probe: true, ..self.clone() }
+    }
+
+    /// One end of a new connection. `seed` determines mask keys, handshake keys and session names; `number` is that of
+    /// the bot. The keys of TLS are drawn from the system.
+    pub fn connection(&self, seed: u64, number: u64) -> Connection {
+        (self.make)(seed, (!self.is_probe).then_some(number))
+    }
+}
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stack({})", self.scheme)
+    }
+}
+
+impl Role<'_> {
+    fn message_max(self) -> usize {
+        match self {
+            Self::Client(options) => options.message_max,
+            Self::Server(options) => options.message_max,
+        }
+    }
+
+    /// The length of what arrives, where nothing in the protocol says it; 0 if it is not known.
+    fn message_len(self) -> usize {
+        match self {
+            Self::Client(options) => options.reply_len,
+            Self::Server(options) => options.message_len.map_or(0, NonZeroUsize::get),
+        }
+    }
+
+    fn compresses(self) -> bool {
+        match self {
+            Self::Client(options) => options.deflate.is_some(),
+            Self::Server(options) => options.handshake.deflate.is_some(),
+        }
+    }
+
+    fn tls(self) -> Sessions {
+        match self {
+            Self::Client(options) => options.tls.clone().map_or(Sessions::None, Sessions::Client),
+            Self::Server(options) => options.tls.clone().map_or(Sessions::None, Sessions::Server),
+        }
+    }
+}
+
+/// The sessions of TLS at one end.
+enum Sessions {
+    None,
+    Client(tls::Client),
+    Server(tls::Server),
+}
+
+impl Sessions {
+    const fn is_some(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+
+    /// `inner` inside TLS, if there is any.
+    fn around(&self, inner: impl Into<Connection>) -> Connection {
+        match self {
+            Self::None => inner.into(),
+            Self::Client(sessions) => Tls::client(sessions, inner.into()).into(),
+            Self::Server(sessions) => Tls::server(sessions, inner.into()).into(),
+        }
+    }
+}
+
+impl Default for ClientOptions {
+    /// `POST`, messages of 16 MiB, nothing else.
+    fn default() -> Self {
+        Self {
+            method: "POST".to_owned(),
+            headers: Vec::new(),
+            subprotocols: Vec::new(),
+            deflate: None,
+            message_max: MESSAGE_MAX,
+            reply_len: 0,
+            bots: Bots::default(),
+            tls: None,
+        }
+    }
+}
+
+impl Default for ServerOptions {
+    /// Messages of 16 MiB, nothing else.
+    fn default() -> Self {
+        Self {
+            handshake: handshake::ServerOptions::default(),
+            message_max: MESSAGE_MAX,
+            message_len: None,
+            tls: None,
+        }
+    }
+}
+
+/// The reasons why no connection can be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StackError {
+    /// The request cannot be written.
+    #[error(transparent)]
+    InvalidRequest(#[from] InvalidRequest),
+    /// Only the client's end of the protocol is here.
+    #[error("there is no server of {protocol} here")]
+    NoServer {
+        /// The protocol.
+        protocol: Protocol,
+    },
+    /// The options have sessions of TLS where the endpoint has no TLS, or none where it has.
+    #[error("the options for {scheme} {}", if scheme.tls { "have no TLS sessions" } else { "have TLS sessions" })]
+    Tls {
+        /// The scheme of the endpoint.
+        scheme: Scheme,
+    },
+}
+
+/// The longest message that either end accepts by default, in bytes.
+const MESSAGE_MAX: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layers, Protocol as _};
+
+    fn endpoint(scheme: Scheme) -> Endpoint {
+        let place = if scheme.protocol == Protocol::Unix { ":echo.sock" } else { "://server:9" };
+        format!("{scheme}{place}").parse().unwrap()
+    }
+
+    #[test]
+    fn a_server_is_there_exactly_for_protocols_with_an_echo() {
+        for scheme in Scheme::all().filter(|scheme| !scheme.tls) {
+            let client = stack(&endpoint(scheme), Role::Client(&ClientOptions::default())).unwrap();
+            let fresh = client.connection(7, 0).layers();
+            assert_eq!(fresh, Layers::default(), "{scheme}");
+            let server = stack(&endpoint(scheme), Role::Server(&ServerOptions::default()));
+            assert_eq!(server.is_ok(), scheme.facts().has_echo, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn an_end_without_sessions_is_no_end_of_tls() {
+        for scheme in Scheme::all().filter(|scheme| scheme.tls) {
+            let made = stack(&endpoint(scheme), Role::Client(&ClientOptions::default()));
+            assert_eq!(made.map(|_| ()), Err(StackError::Tls { scheme }));
+        }
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_written_is_refused_before_any_connection() {
+        let options = ClientOptions {
+            headers: vec![("a b".to_owned(), String::new())],
+            ..ClientOptions::default()
+        };
+        for row in &spec::PROTOCOLS {
+            let made = stack(&endpoint(row.protocol.plain()), Role::Client(&options));
+            assert_eq!(made.is_err(), row.path.is_some(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn only_bytes_without_ends_may_be_uncut() {
+        for scheme in Scheme::echoes().filter(|scheme| !scheme.tls) {
+            let options = ServerOptions::default();
+            let whole = stack(&endpoint(scheme), Role::Server(&options)).unwrap();
+            assert_eq!(whole.is_cut(), scheme.facts().carries != Carries::Bytes, "{scheme}");
+            let options = ServerOptions { message_len: NonZeroUsize::new(5), ..options };
+            assert!(stack(&endpoint(scheme), Role::Server(&options)).unwrap().is_cut());
+        }
+    }
+}
