@@ -4,8 +4,7 @@
 //! not used twice, so that what crosses on the way reaches nobody else. Nothing is answered and nothing is awaited but
 //! the answers to posts, which come in the order of the posts of a connection.
 
-use super::totals::{SessionCounts, Totals};
-use crate::Handshakes;
+use super::totals::Totals;
 use engine::ConnectionId;
 use wire::framed::{Framed, Limits};
 use wire::styx::Packet;
@@ -80,7 +79,7 @@ impl<'a> Up<'a> {
             Self::Gone(guest) => write(out, GONE, guest, &[]),
             Self::Totals(ref totals) => {
                 let start = begin(out, TOTALS);
-                for count in counts(totals) {
+                for count in totals.clone().counts() {
                     out.extend_from_slice(&count.to_le_bytes());
                 }
                 end(out, start);
@@ -202,54 +201,14 @@ fn guest_of(bytes: [u8; GUEST_LEN]) -> Guest {
     ConnectionId::from_bits(u64::from_le_bytes(bytes))
 }
 
-/// All counters of a front; those of the world are kept in its own thread.
-fn counts(totals: &Totals) -> [u64; COUNTS] {
-    let Totals { connections, sessions, broken, slow, silent, lost_clients, .. } = *totals;
-    let Totals { packets_sent, requests, bytes_received, bytes_sent, handshakes, .. } = *totals;
-    [
-        connections,
-        sessions.binary,
-        sessions.websocket,
-        sessions.comet,
-        broken,
-        slow,
-        silent,
-        lost_clients,
-        packets_sent,
-        requests,
-        bytes_received,
-        bytes_sent,
-        handshakes.full,
-        handshakes.resumed,
-        handshakes.failed,
-    ]
-}
-
 fn read_totals(bytes: &[u8]) -> Option<Totals> {
-    let bytes: &[[u8; 8]; COUNTS] = bytes.as_chunks().0.try_into().ok()?;
-    #[rustfmt::skip]
-    let [
-        connections, binary, websocket, comet, broken, slow, silent, lost_clients,
-        packets_sent, requests, bytes_received, bytes_sent, full, resumed, failed,
-    ] = bytes.map(u64::from_le_bytes);
-    Some(Totals {
-        connections,
-        sessions: SessionCounts { binary, websocket, comet },
-        broken,
-        slow,
-        silent,
-        lost_clients,
-        packets_sent,
-        requests,
-        bytes_received,
-        bytes_sent,
-        handshakes: Handshakes { full, resumed, failed },
-        ..Totals::default()
-    })
+    let bytes: &[[u8; 8]; Totals::COUNTS] = bytes.as_chunks().0.try_into().ok()?;
+    let mut totals = Totals::default();
+    for (count, bytes) in totals.counts().into_iter().zip(bytes) {
+        *count = u64::from_le_bytes(*bytes);
+    }
+    Some(totals)
 }
-
-/// Numbers in a front's totals.
-const COUNTS: usize = 15;
 
 /// Length of the length field.
 const HEADER_LEN: usize = 4;

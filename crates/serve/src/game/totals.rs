@@ -36,29 +36,34 @@ impl Totals {
     /// The sum of these and those of a front of the same server.
     #[must_use]
     pub fn and(&self, front: &Self) -> Self {
-        Self {
-            connections: self.connections + front.connections,
-            sessions: SessionCounts {
-                binary: self.sessions.binary + front.sessions.binary,
-                websocket: self.sessions.websocket + front.sessions.websocket,
-                comet: self.sessions.comet + front.sessions.comet,
-            },
-            broken: self.broken + front.broken,
-            slow: self.slow + front.slow,
-            silent: self.silent + front.silent,
-            lost_clients: self.lost_clients + front.lost_clients,
-            packets_sent: self.packets_sent + front.packets_sent,
-            requests: self.requests + front.requests,
-            bytes_received: self.bytes_received + front.bytes_received,
-            bytes_sent: self.bytes_sent + front.bytes_sent,
-            handshakes: Handshakes {
-                full: self.handshakes.full + front.handshakes.full,
-                resumed: self.handshakes.resumed + front.handshakes.resumed,
-                failed: self.handshakes.failed + front.handshakes.failed,
-            },
-            world: self.world,
-        }
+        let (mut sum, mut front) = (*self, *front);
+        sum.counts().into_iter().zip(front.counts()).for_each(|(sum, count)| *sum += *count);
+        sum
     }
+
+    /// All counters but those of the world, in the order in which a front reports them.
+    pub(super) fn counts(&mut self) -> [&mut u64; Self::COUNTS] {
+        [
+            &mut self.connections,
+            &mut self.sessions.binary,
+            &mut self.sessions.websocket,
+            &mut self.sessions.comet,
+            &mut self.broken,
+            &mut self.slow,
+            &mut self.silent,
+            &mut self.lost_clients,
+            &mut self.packets_sent,
+            &mut self.requests,
+            &mut self.bytes_received,
+            &mut self.bytes_sent,
+            &mut self.handshakes.full,
+            &mut self.handshakes.resumed,
+            &mut self.handshakes.failed,
+        ]
+    }
+
+    /// The number of counters that a front reports.
+    pub(super) const COUNTS: usize = 15;
 }
 
 /// Sessions by their route.

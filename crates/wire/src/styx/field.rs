@@ -2,10 +2,8 @@
 
 use super::TEXT_LEN_MAX;
 use super::json::{self, Seed};
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Unexpected};
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
 /// A type that a field of a packet can have.
 pub(super) trait Field<'a>: Sized + Default {
@@ -24,24 +22,39 @@ pub(super) trait Field<'a>: Sized + Default {
     /// Appends the value as JSON.
     fn write_json(&self, out: &mut Vec<u8>);
 
-    /// Reads the value of `property`.
-    fn read_json<D: Deserializer<'a>>(
-        deserializer: D,
-        property: &'static str,
-    ) -> Result<Self, D::Error>;
+    /// The type's name in errors about JSON.
+    const NAME: &'static str = json::type_name(Self::TYPE);
+
+    /// Takes a boolean of JSON. Like those below, it refuses the value unless the type overrides it.
+    fn read_bool<E: Error>(value: bool, wanted: &Seed<Self>) -> Result<Self, E> {
+        Err(E::invalid_type(Unexpected::Bool(value), wanted))
+    }
+
+    /// Takes an integer of JSON.
+    fn read_integer<E: Error>(value: i128, wanted: &Seed<Self>) -> Result<Self, E> {
+        Err(E::invalid_type(unexpected(value), wanted))
+    }
+
+    /// Takes a text of JSON.
+    fn read_text<E: Error>(text: Cow<'a, str>, wanted: &Seed<Self>) -> Result<Self, E> {
+        Err(E::invalid_type(Unexpected::Str(&text), wanted))
+    }
+
+    /// Takes an array of JSON.
+    fn read_list<A: SeqAccess<'a>>(_list: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {
+        Err(A::Error::invalid_type(Unexpected::Seq, wanted))
+    }
+
+    /// Takes an object of JSON.
+    fn read_object<A: MapAccess<'a>>(_object: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {
+        Err(A::Error::invalid_type(Unexpected::Map, wanted))
+    }
 }
 
 /// A type that has fields: a packet.
 pub(super) trait Struct<'a>: Field<'a> {
     /// Its fields in the order of the wire.
     const FIELDS: &'static [(&'static str, Type)];
-
-    /// Reads the value of the property `name`; false if there is no such field.
-    fn read_property<A: MapAccess<'a>>(
-        &mut self,
-        name: &str,
-        map: &mut A,
-    ) -> Result<bool, A::Error>;
 }
 
 /// The names of types.
@@ -168,19 +181,8 @@ macro_rules! integers {
                 json::write_integer(i64::from(*self), out);
             }
 
-            fn read_json<D: Deserializer<'a>>(
-                deserializer: D,
-                property: &'static str,
-            ) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Integer { property, phantom: PhantomData })
-            }
-        }
-
-        impl Scalar for $type {
-            const NAME: &'static str = json::type_name(Type::$name);
-
-            fn from_integer(value: i64) -> Option<Self> {
-                value.try_into().ok()
+            fn read_integer<E: Error>(value: i128, wanted: &Seed<Self>) -> Result<Self, E> {
+                value.try_into().map_err(|_| E::invalid_value(unexpected(value), wanted))
             }
         }
     )* };
@@ -210,11 +212,8 @@ impl<'a> Field<'a> for bool {
         json::write_bool(*self, out);
     }
 
-    fn read_json<D: Deserializer<'a>>(
-        deserializer: D,
-        property: &'static str,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Bool { property })
+    fn read_bool<E: Error>(value: bool, _: &Seed<Self>) -> Result<Self, E> {
+        Ok(value)
     }
 }
 
@@ -236,11 +235,14 @@ impl<'a> Field<'a> for Cow<'a, str> {
         json::write_text(self, out);
     }
 
-    fn read_json<D: Deserializer<'a>>(
-        deserializer: D,
-        property: &'static str,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Text { property, len_max: TEXT_LEN_MAX })
+    fn read_text<E: Error>(text: Self, wanted: &Seed<Self>) -> Result<Self, E> {
+        if text.len() <= TEXT_LEN_MAX {
+            return Ok(text);
+        }
+        let (len, property) = (text.len(), wanted.property());
+        Err(E::custom(format_args!(
+            "text of {len} bytes in property `{property}`, limit is {TEXT_LEN_MAX}"
+        )))
     }
 }
 
@@ -264,11 +266,19 @@ impl<'a> Field<'a> for Cow<'a, [u8]> {
         json::write_base64(self, out);
     }
 
-    fn read_json<D: Deserializer<'a>>(
-        deserializer: D,
-        property: &'static str,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Bytes { property }).map(Cow::Owned)
+    fn read_text<E: Error>(text: Cow<'a, str>, wanted: &Seed<Self>) -> Result<Self, E> {
+        let bytes = json::decode_base64(&text).map_err(|error| {
+            E::custom(format_args!("bad Base64 in property `{}`: {error}", wanted.property()))
+        });
+        bytes.map(Cow::Owned)
+    }
+
+    /// Takes an empty array, which stands for no bytes.
+    fn read_list<A: SeqAccess<'a>>(mut list: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {
+        match list.next_element::<IgnoredAny>()? {
+            None => Ok(Cow::Borrowed(&[])),
+            Some(_) => Err(A::Error::invalid_type(Unexpected::Seq, wanted)),
+        }
     }
 }
 
@@ -297,208 +307,20 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
         json::write_list(self, out, T::write_json);
     }
 
-    fn read_json<D: Deserializer<'a>>(
-        deserializer: D,
-        property: &'static str,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(List { property, phantom: PhantomData })
-    }
-}
-
-/// A type whose JSON is an integer.
-pub(super) trait Scalar: Sized + Default {
-    /// Its name in errors.
-    const NAME: &'static str;
-
-    /// The value for this integer, if it has one.
-    fn from_integer(value: i64) -> Option<Self>;
-}
-
-/// Reads an integer or an ordinal; null is 0.
-pub(super) struct Integer<T> {
-    pub(super) property: &'static str,
-    pub(super) phantom: PhantomData<T>,
-}
-
-impl<T: Scalar> Visitor<'_> for Integer<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, T::NAME, self.property)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-        T::from_integer(value).ok_or_else(|| E::invalid_value(Unexpected::Signed(value), &self))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
-        i64::try_from(value)
-            .ok()
-            .and_then(T::from_integer)
-            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(value), &self))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        Ok(T::default())
-    }
-}
-
-/// Reads a boolean; null is false.
-struct Bool {
-    property: &'static str,
-}
-
-impl Visitor<'_> for Bool {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, json::type_name(Type::Bool), self.property)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<bool, E> {
-        Ok(value)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<bool, E> {
-        Ok(false)
-    }
-}
-
-/// Reads text of at most `len_max` bytes, without a copy where it has no escapes; null is empty.
-pub(super) struct Text {
-    pub(super) property: &'static str,
-    pub(super) len_max: usize,
-}
-
-impl Text {
-    fn check<E: Error>(&self, text: &str) -> Result<(), E> {
-        if text.len() <= self.len_max {
-            return Ok(());
-        }
-        Err(E::custom(format_args!(
-            "text of {} bytes in property `{}`, limit is {}",
-            text.len(),
-            self.property,
-            self.len_max
-        )))
-    }
-}
-
-impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, json::type_name(Type::String), self.property)
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        self.check(text)?;
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        self.check(text)?;
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(""))
-    }
-}
-
-/// Reads bytes in Base64; an empty array and null are no bytes.
-struct Bytes {
-    property: &'static str,
-}
-
-impl<'de> Visitor<'de> for Bytes {
-    type Value = Vec<u8>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, json::type_name(Type::Bytes), self.property)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        json::decode_base64(text).map_err(|error| {
-            E::custom(format_args!("bad Base64 in property `{}`: {error}", self.property))
-        })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
-        match list.next_element::<serde::de::IgnoredAny>()? {
-            None => Ok(Vec::new()),
-            Some(_) => Err(A::Error::invalid_type(Unexpected::Seq, &self)),
-        }
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Vec<u8>, E> {
-        Ok(Vec::new())
-    }
-}
-
-/// Reads a list; null is an empty one.
-struct List<T> {
-    property: &'static str,
-    phantom: PhantomData<T>,
-}
-
-impl<'de, T: Field<'de>> Visitor<'de> for List<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, json::type_name(Vec::<T>::TYPE), self.property)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
-        let mut list = Vec::new();
-        while let Some(element) = elements.next_element_seed(Seed::new(self.property))? {
+    fn read_list<A: SeqAccess<'a>>(mut elements: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {
+        let mut list = Self::new();
+        while let Some(element) = elements.next_element_seed(Seed::new(wanted.property()))? {
             list.push(element);
         }
         Ok(list)
     }
-
-    fn visit_unit<E: Error>(self) -> Result<Vec<T>, E> {
-        Ok(Vec::new())
-    }
 }
 
-/// Reads an object whose properties are the fields of a struct: in any order, unknown ones ignored, absent ones empty
-/// or 0; null is the same as none of them.
-pub(super) struct Object<T> {
-    pub(super) property: &'static str,
-    pub(super) phantom: PhantomData<T>,
-}
-
-impl<'de, T: Struct<'de>> Visitor<'de> for Object<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        json::expect(f, json::type_name(T::TYPE), self.property)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let mut object = T::default();
-        while let Some(name) = map.next_key_seed(Key)? {
-            if !object.read_property(&name, &mut map)? {
-                map.next_value::<serde::de::IgnoredAny>()?;
-            }
-        }
-        Ok(object)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        Ok(T::default())
-    }
-}
-
-/// Reads the name of a property, without a copy where it has no escapes.
-pub(super) struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(Text { property: "", len_max: usize::MAX })
+/// An integer of JSON in the words of an error.
+pub(super) fn unexpected(value: i128) -> Unexpected<'static> {
+    match i64::try_from(value) {
+        Ok(value) => Unexpected::Signed(value),
+        Err(_) => Unexpected::Unsigned(u64::try_from(value).unwrap_or(u64::MAX)),
     }
 }
 

@@ -3,12 +3,13 @@
 //! Enums are ordinals, bytes are Base64. Reading is as lenient as the server it comes from: properties in any order,
 //! unknown ones ignored, absent ones and null the same as empty or 0, the last of several with one name.
 
-use super::field::{Field, Key, Struct, Type};
+use super::field::{Field, Struct, Type};
 use base64::engine::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -59,7 +60,7 @@ pub(super) fn read<'a, T: Struct<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
     Ok(packet)
 }
 
-/// Reads the value of a property.
+/// Reads the value of a property; null is the same as empty or 0.
 pub(super) struct Seed<T> {
     property: &'static str,
     phantom: PhantomData<T>,
@@ -69,13 +70,88 @@ impl<T> Seed<T> {
     pub(super) fn new(property: &'static str) -> Self {
         Self { property, phantom: PhantomData }
     }
+
+    /// The name of the property, for errors.
+    pub(super) fn property(&self) -> &'static str {
+        self.property
+    }
 }
 
 impl<'de, T: Field<'de>> DeserializeSeed<'de> for Seed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        T::read_json(deserializer, self.property)
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Field<'de>> Visitor<'de> for Seed<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.property {
+            "" => f.write_str(T::NAME),
+            property => write!(f, "{} for property `{property}`", T::NAME),
+        }
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
+        T::read_bool(value, &self)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
+        T::read_integer(value.into(), &self)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
+        T::read_integer(value.into(), &self)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        T::read_text(Cow::Owned(text.to_owned()), &self)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<T, E> {
+        T::read_text(Cow::Borrowed(text), &self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::read_list(list, &self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
+        T::read_object(object, &self)
+    }
+}
+
+/// Reads the name of a property, without a copy if it has no escapes.
+pub(super) struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a property")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
     }
 }
 
@@ -224,14 +300,6 @@ pub(super) const fn type_name(of: Type) -> &'static str {
         Type::Int8 => "int8",
         Type::List(_) => "a list",
         Type::String => "string",
-    }
-}
-
-/// Writes that a value of this type was expected for this property.
-pub(super) fn expect(f: &mut fmt::Formatter<'_>, name: &str, property: &str) -> fmt::Result {
-    match property {
-        "" => f.write_str(name),
-        property => write!(f, "{name} for property `{property}`"),
     }
 }
 

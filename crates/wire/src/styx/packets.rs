@@ -4,12 +4,11 @@
 //! table. Fields are called as on the wire, but for Rust's spelling (`leave_tables` is `leaveTables` there) and
 //! `kind`, which is `type` there.
 
-use super::field::{DecodeError, Field, Integer, Object, Reader, Scalar, Struct, Type};
-use super::json::{self, JsonError, ObjectWriter, Seed};
+use super::field::{DecodeError, Field, Reader, Struct, Type, unexpected};
+use super::json::{self, JsonError, Key, ObjectWriter, Seed};
 use super::table::{enums, packets, wire_name};
-use serde::de::{Deserializer, MapAccess};
+use serde::de::{Error, IgnoredAny, MapAccess};
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 /// Text: at most [`TEXT_LEN_MAX`](super::TEXT_LEN_MAX) bytes.
 pub type Text<'a> = Cow<'a, str>;

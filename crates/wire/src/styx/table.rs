@@ -34,6 +34,7 @@ macro_rules! enums {
             impl<'a> Field<'a> for $name {
                 const TYPE: Type = Type::Enum(stringify!($name));
                 const LEN_MIN: usize = 1;
+                const NAME: &'static str = concat!("an ordinal of ", stringify!($name));
 
                 #[inline]
                 fn encode(&self, out: &mut Vec<u8>) {
@@ -51,19 +52,9 @@ macro_rules! enums {
                     json::write_integer(i64::from(self.ordinal()), out);
                 }
 
-                fn read_json<D: Deserializer<'a>>(
-                    deserializer: D,
-                    property: &'static str,
-                ) -> Result<Self, D::Error> {
-                    deserializer.deserialize_any(Integer { property, phantom: PhantomData })
-                }
-            }
-
-            impl Scalar for $name {
-                const NAME: &'static str = concat!("an ordinal of ", stringify!($name));
-
-                fn from_integer(value: i64) -> Option<Self> {
-                    Self::from_ordinal(value.try_into().ok()?)
+                fn read_integer<E: Error>(value: i128, wanted: &Seed<Self>) -> Result<Self, E> {
+                    let ordinal = u8::try_from(value).ok().and_then(Self::from_ordinal);
+                    ordinal.ok_or_else(|| E::invalid_value(unexpected(value), wanted))
                 }
             }
         )*
@@ -113,33 +104,29 @@ macro_rules! packets {
                     object.end($id);
                 }
 
-                fn read_json<D: Deserializer<'a>>(
-                    deserializer: D,
-                    property: &'static str,
-                ) -> Result<Self, D::Error> {
-                    deserializer.deserialize_any(Object { property, phantom: PhantomData })
+                /// Takes the fields in any order. Unknown ones are ignored, absent ones are empty or 0.
+                fn read_object<A: MapAccess<'a>>(
+                    mut properties: A,
+                    _: &Seed<Self>,
+                ) -> Result<Self, A::Error> {
+                    #[allow(unused_mut, reason = "some packets are empty")]
+                    let mut object = Self::default();
+                    while let Some(name) = properties.next_key_seed(Key)? {
+                        match &*name {
+                            $(wire_name!($field $($wire)?) => {
+                                let seed = Seed::new(wire_name!($field $($wire)?));
+                                object.$field = properties.next_value_seed(seed)?;
+                            })*
+                            _ => drop(properties.next_value::<IgnoredAny>()?),
+                        }
+                    }
+                    Ok(object)
                 }
             }
 
             impl<'a> Struct<'a> for $name $(<$life>)? {
                 const FIELDS: &'static [(&'static str, Type)] =
                     &[$((wire_name!($field $($wire)?), <$type as Field<'a>>::TYPE)),*];
-
-                fn read_property<A: MapAccess<'a>>(
-                    &mut self,
-                    name: &str,
-                    _map: &mut A,
-                ) -> Result<bool, A::Error> {
-                    match name {
-                        $(wire_name!($field $($wire)?) => {
-                            self.$field =
-                                _map.next_value_seed(Seed::new(wire_name!($field $($wire)?)))?;
-                        })*
-                        _ => return Ok(false),
-                    }
-                    #[allow(unreachable_code, reason = "some packets are empty")]
-                    Ok(true)
-                }
             }
 
             impl<'a> From<$name $(<$life>)?> for Packet<'a> {

@@ -43,6 +43,35 @@ fn note<T>(
     verified
 }
 
+/// The methods that both kinds of verifiers have: the check of a signature, and a note of a certificate that fails it.
+macro_rules! noted_signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            own: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let verified = self.verifier.verify_tls12_signature(message, own, signature);
+            note(&self.refused, own, &[], verified)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            own: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let verified = self.verifier.verify_tls13_signature(message, own, signature);
+            note(&self.refused, own, &[], verified)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.verifier.supported_verify_schemes()
+        }
+    };
+}
+
 impl ServerCertVerifier for Vouched {
     fn verify_server_cert(
         &self,
@@ -56,29 +85,7 @@ impl ServerCertVerifier for Vouched {
         note(&self.refused, own, others, verified)
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        own: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let verified = self.verifier.verify_tls12_signature(message, own, signature);
-        note(&self.refused, own, &[], verified)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        own: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let verified = self.verifier.verify_tls13_signature(message, own, signature);
-        note(&self.refused, own, &[], verified)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
+    noted_signatures!();
 }
 
 impl ServerCertVerifier for Anyone {
@@ -132,27 +139,5 @@ impl ClientCertVerifier for Clients {
         note(&self.refused, own, others, self.verifier.verify_client_cert(own, others, now))
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        own: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let verified = self.verifier.verify_tls12_signature(message, own, signature);
-        note(&self.refused, own, &[], verified)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        own: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let verified = self.verifier.verify_tls13_signature(message, own, signature);
-        note(&self.refused, own, &[], verified)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
+    noted_signatures!();
 }
