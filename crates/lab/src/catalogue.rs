@@ -1,6 +1,6 @@
 //! The folder of all subjects.
 
-use crate::reading::did_you_mean;
+use crate::manifest_reader::did_you_mean;
 use crate::{Manifest, ManifestError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// The subjects of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    /// Those with a manifest that can be read, by name.
+    /// The subjects whose manifest can be read, by name.
     pub subjects: Vec<Subject>,
-    /// What is wrong with the others, by name.
+    /// The faults of the others, by name.
     pub broken: Vec<ManifestError>,
 }
 
@@ -21,7 +21,7 @@ pub struct Subject {
     pub name: String,
     /// Its folder, where it is written; it runs in another one, where it is installed.
     pub folder: PathBuf,
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
@@ -91,7 +91,7 @@ impl Subject {
         Ok(Self { name, folder, manifest })
     }
 
-    /// Whether it speaks `scheme`.
+    /// True if it speaks `scheme`.
     pub fn speaks(&self, scheme: &str) -> bool {
         self.manifest.speaks.iter().any(|speaks| speaks == scheme)
     }
@@ -119,17 +119,17 @@ impl Subject {
     }
 }
 
-/// Why a folder of subjects cannot be read.
+/// The reason for which a folder of subjects cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the subjects in {}: {source}", folder.display())]
 pub struct CatalogueError {
-    /// Which folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Why.
+    /// The system's reason.
     pub source: io::Error,
 }
 
-/// Why there is no subject of a name.
+/// The reasons for which there is no subject of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchSubject {
     /// There is, but its manifest is wrong.
@@ -138,7 +138,7 @@ pub enum NoSuchSubject {
     /// There is none.
     #[error("there is no subject {name:?}{near}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// `; did you mean …?`, if that is likely.
         near: String,
@@ -148,8 +148,8 @@ pub enum NoSuchSubject {
 /// The manifest in a subject's folder.
 pub const MANIFEST: &str = "subject.toml";
 
-/// The folder, among those of subjects, of what several of them are made of.
+/// The folder, among those of subjects, of files that several of them share.
 pub const SHARED: &str = "shared";
 
-/// What is longer was not written by hand.
+/// The longest manifest that is read; a longer one was not written by hand.
 const MANIFEST_SIZE_MAX: u64 = 1 << 20;

@@ -1,19 +1,76 @@
 //! A client subject that takes commands.
 
+use crate::Subject;
+use crate::client_report::{GarbageError, Moment, Reader, Report, ResultLimits, Step};
 use crate::lines::{Line, Lines, NoLine, quoted};
-use crate::process::Process;
-use crate::results::{GarbageError, Moment, Reader, Report, ResultLimits, Step};
-use crate::said::last_lines;
-use crate::server::{Deadline, LINES_SHOWN, UNSUPPORTED, ended, shown};
-use crate::{ClientSettings, Ended, Launch, Method, Run, StartError, Subject, Until};
+use crate::process::{Ended, Launch, Process, Program, Purpose};
+use crate::ready::{
+    Deadline, LINES_SHOWN, StartError, UNSUPPORTED, after_ready, ended, ended_by_itself, shown,
+};
+use crate::tail::{escaped, last_lines};
 use record::MessageKind;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
-use units::Nanos;
+use units::{Nanos, Rate};
 
-/// A client subject that is ready. Ended when dropped.
+/// The settings of a client subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// The server (`WIREBENCH_URL`).
+    pub url: String,
+    /// The authority to trust, as a file of PEM; only where TLS is spoken (`WIREBENCH_CA`).
+    pub authority: Option<PathBuf>,
+    /// The number of connections at a time (`WIREBENCH_CONNECTIONS`).
+    pub connections: u32,
+    /// The file with the payload of each message (`WIREBENCH_PAYLOAD`).
+    pub payload: PathBuf,
+    /// The file with the reply that each has to get (`WIREBENCH_EXPECT`).
+    pub expect: PathBuf,
+    /// The kind of messages (`WIREBENCH_KIND`).
+    pub kind: MessageKind,
+    /// HTTP: the method (`WIREBENCH_METHOD`).
+    pub method: Method,
+    /// The round trips that a connection lives; `None`: as long as the block (`WIREBENCH_LIFE`).
+    pub life: Option<u64>,
+}
+
+/// The methods of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Without a body.
+    Get,
+    /// With the payload as its body.
+    #[default]
+    Post,
+}
+
+/// The order for one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The time that it works before it measures.
+    pub warm_up: Nanos,
+    /// The end of its window.
+    pub until: Until,
+    /// Messages a second over all connections, by schedule; `None`: each follows the reply to the one before.
+    pub rate: Option<Rate>,
+    /// The longest time from the command until its last line.
+    pub patience: Nanos,
+}
+
+/// The end of a block's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// So many lives of clients have ended. The whole run is measured.
+    Clients(u64),
+    /// So many round trips are done.
+    Messages(u64),
+    /// So much time has passed.
+    Time(Nanos),
+}
+
+/// A client subject that is ready. It is ended when dropped.
 #[derive(Debug)]
 pub struct Client {
     process: Process,
@@ -25,7 +82,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts `subject`, which is installed in `installed`, and waits until it stands.
+    /// Starts `subject`, which is installed in `installed`, and waits until it is ready.
     ///
     /// # Errors
     ///
@@ -36,15 +93,16 @@ impl Client {
         settings: &ClientSettings,
         launch: &Launch,
     ) -> Result<Self, StartError> {
-        let command = &subject.manifest.start;
-        let mut process = Process::start(command, installed, &environment(settings), launch, true)
+        let purpose = Purpose::Client(&environment(settings));
+        let program = Program { command: &subject.manifest.start, folder: installed, purpose };
+        let mut process = Process::start(&program, launch)
             .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
         let limits = ResultLimits::default();
         let lines = Lines::read(process.take_stdout(), limits.line_len_max);
         let commands = Some(process.take_stdin());
         let deadline = Deadline::after(launch.ready_timeout);
         let library = match lines.next(deadline.left()) {
-            Ok(line) => library_of(&line)?,
+            Ok(line) => escaped(after_ready(&line)?),
             Err(NoLine::Late) => {
                 return Err(deadline.late("`ready LIBRARY VERSION`".to_owned(), &process));
             }
@@ -86,7 +144,7 @@ impl Client {
         &self.process
     }
 
-    /// Its processes, to end them or to see whether they have.
+    /// Its processes, to end them or to see if they have ended.
     pub fn process_mut(&mut self) -> &mut Process {
         &mut self.process
     }
@@ -110,7 +168,7 @@ impl Client {
                     return Err(GarbageError::Line { line: quoted(&start), what }.into());
                 }
                 Err(NoLine::Late) => {
-                    let said = last_lines(&self.process.said(), LINES_SHOWN);
+                    let said = last_lines(&self.process.stderr(), LINES_SHOWN);
                     let (awaited, waited) = (reader.awaited(), run.patience);
                     return Err(ClientError::Late { awaited, waited, said });
                 }
@@ -125,16 +183,14 @@ impl Client {
         }
     }
 
-    /// Why there is no more line of it.
+    /// The error of a client that prints no more lines.
     fn died(&mut self) -> ClientError {
-        let status = self.process.wait_for_end(Process::END_MAX);
-        let code = self.process.end().code;
-        let said = last_lines(&self.process.said(), LINES_SHOWN);
-        if code == Some(UNSUPPORTED) {
-            return ClientError::Unsupported { said };
+        let (status, code) = ended_by_itself(&mut self.process);
+        let said = last_lines(&self.process.stderr(), LINES_SHOWN);
+        match code {
+            Some(UNSUPPORTED) => ClientError::Unsupported { said },
+            _ => ClientError::Died { status, said },
         }
-        let status = status.unwrap_or_else(|| "it closed its stdout and ran on".to_owned());
-        ClientError::Died { status, said }
     }
 }
 
@@ -144,29 +200,29 @@ impl Drop for Client {
     }
 }
 
-/// Why a block of a client came to nothing.
+/// The reasons for which a block of a client came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// It ended in the middle.
     #[error("the client ended: {status}{}", shown(said))]
     Died {
-        /// How.
+        /// Its end in words.
         status: String,
-        /// The last lines that it said on stderr.
+        /// Its last lines on stderr.
         said: String,
     },
-    /// It said what is no result.
+    /// It printed something that is no result.
     #[error("the client's result: {0}")]
     Garbage(#[from] GarbageError),
-    /// It took longer than we had patience.
+    /// It took longer than [`Run::patience`].
     #[error("the client did not say {awaited} within {waited}{}", shown(said))]
     Late {
-        /// What it did not say.
+        /// The line that did not come.
         awaited: &'static str,
-        /// How long that was waited for.
+        /// The time that was waited.
         waited: Nanos,
-        /// The last lines that it said on stderr.
+        /// Its last lines on stderr.
         said: String,
     },
     /// It does not do this: it said so, or ended with exit code 127.
@@ -212,29 +268,6 @@ fn command(run: &Run) -> String {
     };
     let rate = run.rate.map_or_else(String::new, |rate| format!(" rate={}", rate.per_second()));
     format!("run warm_up_ns={} {until}{rate}\n", run.warm_up.0)
-}
-
-/// What stands behind `ready`.
-fn library_of(line: &Line) -> Result<String, StartError> {
-    match line {
-        Line::Bytes(line) => {
-            let line = line.trim_ascii_end();
-            if let Some(words) = line.strip_prefix(b"unsupported ") {
-                return Err(StartError::Unsupported { said: crate::said::escaped(words) });
-            }
-            match line.strip_prefix(b"ready ") {
-                Some(library) => Ok(crate::said::escaped(library)),
-                None => Err(StartError::Garbage {
-                    line: quoted(line),
-                    what: "logs belong on stderr".to_owned(),
-                }),
-            }
-        }
-        Line::TooLong(start) => Err(StartError::Garbage {
-            line: quoted(start),
-            what: "the line is too long".to_owned(),
-        }),
-    }
 }
 
 #[cfg(test)]

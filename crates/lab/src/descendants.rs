@@ -1,5 +1,5 @@
-//! Who descends from a process: `/proc/*/stat` (proc(5)). The lists of children that the kernel keeps are faster to
-//! read, and may miss some while others end: good enough to sample them (`probe`), and not to leave none behind.
+//! The descendants of a process, from `/proc/*/stat` (proc(5)). The lists of children that the kernel keeps are faster
+//! to read, and may miss some while others end: good enough to sample them (`probe`), and not to leave none behind.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Tells it something; that it has ended since is no fault.
+    /// Sends it a signal; harmless if it has ended since.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = Pid::from_raw(self.pid.cast_signed()) {
             kill_process(pid, signal).ok();
         }
     }
 
-    /// Whether SIGSTOP has stopped it.
+    /// True if SIGSTOP has stopped it.
     pub(crate) fn is_stopped(&self) -> bool {
         self.state == 'T'
     }
@@ -92,7 +92,7 @@ const NUM_THREADS: usize = 20;
 mod tests {
     use super::*;
 
-    /// What stands between the parent and the number of threads.
+    /// The fields between the parent and the number of threads.
     const BETWEEN: &str = "0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0";
 
     fn read(start: &str) -> Option<Listed> {

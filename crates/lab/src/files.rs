@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What of a subject is copied: where it lies, and its path in the folder where it is installed. By that path.
+/// The files of a subject, sorted: each with its path here, and its path in the folder where it is installed.
 ///
-/// What tools leave behind in a folder where somebody tried something is left out.
+/// Folders that tools leave behind are left out.
 pub(crate) fn files(subject: &Subject) -> io::Result<Vec<(PathBuf, PathBuf)>> {
     let mut files = Vec::new();
     collect(&subject.folder, Path::new(""), &mut files)?;

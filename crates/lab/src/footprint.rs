@@ -1,8 +1,7 @@
-//! What a subject needs to be shipped: packages with all that they need, bytes, the size and the time of a build.
+//! The footprint of a subject: packages with all that they need, bytes, the size and the time of a build.
 //!
-//! Everything is asked of the tools that brought it, or measured on the files that lie there; what cannot be asked says
-//! why. `registries` has a module's worth of functions for each kind of package, `weigh` adds files up, `kept` has what
-//! was measured before.
+//! Everything is asked of the tools that brought it, or measured on its files; a field that cannot be asked says why.
+//! `registries` has a function for each kind of package, `weigh` adds files up, `kept` keeps footprints.
 //!
 //! Start reading at [`footprint`].
 
@@ -10,13 +9,13 @@ mod kept;
 mod registries;
 mod weigh;
 
+use crate::tools::Tools;
 use crate::{Manifest, Subject};
 use engine::clock::Clock;
-use registries::Packages;
+use registries::{Packages, words};
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::{Component, Path};
 use units::Nanos;
 
 /// Weighs a subject that is installed in `installed`. `scratch` is an empty folder that may be filled.
@@ -24,10 +23,15 @@ use units::Nanos;
 /// Packages are the library with all that it needs, itself among them, as its registry counts them; installed bytes
 /// those of their files (of Debian's packages what they declare). The build is that of the manifest, from clean and
 /// with everything fetched before: from its first command's start to its last one's end, by the wall clock.
-pub fn footprint(subject: &Subject, installed: &Path, scratch: &Path) -> record::Footprint {
+pub fn footprint(
+    subject: &Subject,
+    installed: &Path,
+    scratch: &Path,
+    tools: &Tools,
+) -> record::Footprint {
     let manifest = &subject.manifest;
     let mut found = of_nothing(subject);
-    match registries::packages(manifest, installed, scratch) {
+    match registries::packages(manifest, installed, scratch, tools) {
         Ok(Packages { count, installed_bytes, download_bytes, floor_bytes }) => {
             found.packages = Some(count);
             found.installed_bytes = Some(installed_bytes);
@@ -48,14 +52,14 @@ pub fn footprint(subject: &Subject, installed: &Path, scratch: &Path) -> record:
         Ok(bytes) => found.program_bytes = Some(bytes),
         Err(reason) => drop(found.missing.insert("program_bytes".to_owned(), reason)),
     }
-    match build(manifest, installed, &scratch.join("build")) {
+    match build(manifest, installed, &scratch.join("build"), tools) {
         Ok(took) => found.build_ns = Some(took.0),
         Err(reason) => drop(found.missing.insert("build_ns".to_owned(), reason)),
     }
     found
 }
 
-/// Of a subject that is not weighed: nothing of it is known, because of `reason`.
+/// The footprint of a subject that is not weighed, because of `reason`.
 pub fn not_weighed(subject: &Subject, reason: &str) -> record::Footprint {
     let missing = FIELDS.iter().map(|field| ((*field).to_owned(), reason.to_owned()));
     record::Footprint { missing: missing.collect(), ..of_nothing(subject) }
@@ -71,7 +75,7 @@ fn of_nothing(subject: &Subject) -> record::Footprint {
     }
 }
 
-/// The size of what the build makes.
+/// The size of the results of the build.
 fn program(manifest: &Manifest, installed: &Path) -> Result<u64, String> {
     if manifest.built.is_empty() {
         return Err("it runs as it is fetched or written".to_owned());
@@ -79,35 +83,36 @@ fn program(manifest: &Manifest, installed: &Path) -> Result<u64, String> {
     manifest.built.iter().map(|path| weigh::bytes(&installed.join(path))).sum()
 }
 
-/// How long a build from clean takes, in a copy of the folder without what an earlier one made.
-fn build(manifest: &Manifest, installed: &Path, copy: &Path) -> Result<Nanos, String> {
+/// The time of a build from clean, in a copy of the folder without the results of an earlier one.
+fn build(
+    manifest: &Manifest,
+    installed: &Path,
+    copy: &Path,
+    tools: &Tools,
+) -> Result<Nanos, String> {
     if manifest.build.is_empty() {
         return Err("nothing is built".to_owned());
     }
-    output(Command::new("cp").arg("-a").arg(installed).arg(copy))?;
+    let paths = [installed, copy].map(|path| path.display().to_string());
+    tools.output(&words(&["cp", "-a", &paths[0], &paths[1]]), Path::new("/"))?;
     for made in manifest.built.iter().filter_map(|path| outermost(path)) {
         let made = copy.join(made);
         let removed =
             if made.is_dir() { fs::remove_dir_all(&made) } else { fs::remove_file(&made) };
         removed.map_err(|error| format!("cannot remove {}: {error}", made.display()))?;
     }
+    // Go keeps what it has compiled outside of the folder: without a place of its own nothing would be built.
+    let cache = format!("GOCACHE={}", copy.join(".go-build").display());
     let clock = Clock::start();
     let began = clock.now();
-    for words in &manifest.build {
-        let Some((program, arguments)) = words.split_first() else { continue };
-        let program = match copy.join(program) {
-            of_its_own if program.contains('/') => of_its_own,
-            _ => PathBuf::from(program),
-        };
-        let mut command = Command::new(program);
-        // Go keeps what it has compiled outside of the folder: without a place of its own nothing would be built.
-        command.args(arguments).current_dir(copy).env("GOCACHE", copy.join(".go-build"));
-        output(&mut command)?;
+    for command in &manifest.build {
+        let command = [words(&["env", &cache]), command.clone()].concat();
+        tools.output(&command, copy)?;
     }
     Ok(clock.now().since(began))
 }
 
-/// What of a path lies directly in its folder: with it, all that a build leaves beside its result is gone.
+/// The first folder or file of a path: removed with it is all that a build leaves beside its result.
 fn outermost(path: &str) -> Option<OsString> {
     let normal = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -118,20 +123,7 @@ fn outermost(path: &str) -> Option<OsString> {
     Path::new(path).components().find_map(normal)
 }
 
-/// What a command says, or what it said of its failure.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().display().to_string();
-    let ended =
-        command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
-    if ended.status.success() {
-        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&ended.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word");
-    Err(format!("{name} failed ({}): {last}", ended.status))
-}
-
-/// What is measured of every subject.
+/// The fields that every footprint has, or has a reason for.
 const FIELDS: [&str; 5] =
     ["packages", "installed_bytes", "download_bytes", "program_bytes", "build_ns"];
 
@@ -146,12 +138,5 @@ mod tests {
         {
             assert_eq!(outermost(path), expected.map(OsString::from), "{path}");
         }
-    }
-
-    #[test]
-    fn a_command_that_fails_is_named_with_its_last_words() {
-        let failed =
-            output(Command::new("sh").args(["-c", "echo first >&2; echo why >&2; exit 3"]));
-        assert_eq!(failed, Err("sh failed (exit status: 3): why".to_owned()));
     }
 }

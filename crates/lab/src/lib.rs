@@ -1,38 +1,41 @@
-//! Programs that others wrote, as subjects: servers and client libraries.
+//! Programs to be measured, as subjects: servers and client libraries, and all other programs that we start.
 //!
 //! A subject is a folder with a manifest and one small program in its own language. It is installed into a folder of
-//! its own, started in a process group of its own, told what to do by environment and stdin, and ended for certain.
+//! its own, started in a process group of its own, told its settings by environment and stdin, and ended for certain.
 //!
-//! Left out: what a message costs (`drive` and `run` measure that), and whether answers are right (`run` verifies).
+//! Left out: the cost of messages (`drive` and `run` measure it), and the check of answers (`run` verifies).
 //!
-//! Start reading at [`Manifest`]; then [`Home::install`], [`Server::start`], [`Client::run`], and [`keeper`], which
-//! ends whatever was started.
+//! Start reading at [`Manifest`]; then [`Home::install`], [`Server::start`], [`Client::run`], and [`Process`], which is
+//! the one way in which programs are started and ended.
 
 mod catalogue;
 mod client;
-mod command;
+mod client_report;
 mod descendants;
+mod error;
 mod files;
 mod footprint;
 mod home;
 pub mod keeper;
-mod launch;
 mod lines;
 mod manifest;
+mod manifest_reader;
 mod needs;
 mod process;
-mod reading;
-mod results;
-mod said;
+mod ready;
 mod server;
+mod tail;
+mod tools;
 
 pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
-pub use client::{Client, ClientError};
+pub use client::{Client, ClientError, ClientSettings, Method, Run, Until};
+pub use client_report::{GarbageError, Moment, Report, ResultLimits};
+pub use error::InstallError;
 pub use footprint::{footprint, not_weighed};
-pub use home::{Home, InstallError, Options, State, VersionError};
-pub use launch::{ClientSettings, Launch, Method, Run, ServerSettings, TlsFiles, Until};
+pub use home::{Home, State, VERSION_TIMEOUT, VersionError, version};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
-pub use process::{Ended, Process};
-pub use reading::ManifestError;
-pub use results::{GarbageError, Moment, Report, ResultLimits};
-pub use server::{Server, StartError};
+pub use manifest_reader::ManifestError;
+pub use process::{Ended, Launch, Process, Program, Purpose};
+pub use ready::StartError;
+pub use server::{Server, ServerSettings, TlsFiles};
+pub use tools::Tools;

@@ -5,22 +5,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use units::Nanos;
 
 /// The lines of a pipe, read by a thread of its own because a pipe has no time-out. When this is dropped, the thread
-/// reads on and forgets what it reads, so that whoever writes never waits.
+/// reads on and forgets what it reads, so that the writer never waits.
 #[derive(Debug)]
 pub(crate) struct Lines {
     lines: Receiver<Line>,
 }
 
-/// What a line was.
+/// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// Its bytes, without its end.
     Bytes(Vec<u8>),
-    /// It was longer than allowed; this is how it began.
+    /// The start of a line that is longer than allowed.
     TooLong(Vec<u8>),
 }
 
-/// Why there is no line.
+/// The reasons for which there is no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoLine {
     /// The other end is closed.
@@ -89,10 +89,10 @@ pub(crate) fn quoted(line: &[u8]) -> String {
     format!("\"{}{more}\"", shown.escape_ascii())
 }
 
-/// How many lines are read before somebody wants them.
+/// The most lines that are read ahead.
 const AHEAD_MAX: usize = 16;
 
-/// How much of a line is shown.
+/// The most bytes of a line that are shown.
 const SHOWN_LEN_MAX: usize = 120;
 
 #[cfg(test)]

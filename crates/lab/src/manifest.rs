@@ -2,12 +2,13 @@
 
 use record::Class;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// What a manifest says.
+/// A manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Manifest {
-    /// On which side it stands.
+    /// Its side: server or client.
     pub role: Role,
     /// The language that it is written in.
     pub language: String,
@@ -15,43 +16,43 @@ pub struct Manifest {
     pub library: String,
     /// The version that is pinned.
     pub version: String,
-    /// What brings the library: `apt`, `npm`, `pip`, `Maven`, `Go`, `Cargo`, `composer`, or `own`.
+    /// The registry of the library: `apt`, `npm`, `pip`, `Maven`, `Go`, `Cargo`, `composer`, or `own`.
     pub from: From,
     /// The licence of the library, as SPDX has it.
     pub licence: String,
-    /// Whether it runs as it comes.
+    /// `Default` if it runs as it comes.
     #[serde(default)]
     pub class: Class,
     /// Every option that is not the default, in words.
     #[serde(default)]
     pub options: Vec<String>,
-    /// What it speaks: schemes of wirebench's URLs.
+    /// The schemes that it speaks, of wirebench's URLs.
     pub speaks: Vec<String>,
-    /// Whether it compiles while it runs, so that it has to be warmed up by rule.
+    /// True if it compiles while it runs, so that it has to be warmed up by rule.
     #[serde(default)]
     pub jit: bool,
-    /// A server: whether it can answer with a fixed reply in place of an echo (`WIREBENCH_REPLY`).
+    /// Server: true if it can answer with a fixed reply in place of an echo (`WIREBENCH_REPLY`).
     #[serde(default)]
     pub replies: bool,
-    /// A client: whether it can send at a rate.
+    /// Client: true if it can send at a rate.
     #[serde(default)]
     pub rates: bool,
-    /// What it can not do of what is verified, with the reason, e.g. a longest message.
+    /// Things that are verified and that it cannot do, e.g. a longest message, with the reason.
     #[serde(default)]
     pub limits: Limits,
-    /// What has to be there before it is installed.
+    /// Programs, files and packages that have to be there before it is installed.
     #[serde(default)]
     pub needs: Needs,
     /// Folders of `subjects/shared` that are copied beside its own files, under their own names, e.g. `cpp`.
     #[serde(default)]
     pub shared: Vec<String>,
-    /// Commands that fetch what it needs, in its folder; each a program and its arguments.
+    /// Commands that fetch its parts, in its folder; each a program and its arguments.
     #[serde(default)]
     pub install: Vec<Vec<String>>,
     /// Commands that build it, without any network.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// What the build makes, to be weighed: files or folders in its folder.
+    /// The results of the build, to be weighed: files or folders in its folder.
     #[serde(default)]
     pub built: Vec<String>,
     /// The command that starts it.
@@ -60,7 +61,36 @@ pub struct Manifest {
     pub ask_version: Vec<String>,
 }
 
-/// On which side a subject stands.
+impl Manifest {
+    /// The manifest of a program that is there already, and needs no installation: of nothing but itself.
+    pub fn of_program(role: Role, speaks: &[&str], start: Vec<String>) -> Self {
+        let (name, version) = ("program".to_owned(), "1".to_owned());
+        Self {
+            role,
+            language: name.clone(),
+            library: name,
+            version: version.clone(),
+            from: From::Own,
+            licence: "MIT".to_owned(),
+            class: Class::Default,
+            options: Vec::new(),
+            speaks: speaks.iter().map(|scheme| (*scheme).to_owned()).collect(),
+            jit: false,
+            replies: true,
+            rates: false,
+            limits: Limits::default(),
+            needs: Needs::default(),
+            shared: Vec::new(),
+            install: Vec::new(),
+            build: Vec::new(),
+            built: Vec::new(),
+            start,
+            ask_version: vec!["echo".to_owned(), version],
+        }
+    }
+}
+
+/// The side of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -70,7 +100,7 @@ pub enum Role {
     Server,
 }
 
-/// What brings a library.
+/// The registries of libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum From {
     /// Debian.
@@ -97,7 +127,7 @@ pub enum From {
 }
 
 impl From {
-    /// As it stands in a manifest.
+    /// Its name in a manifest.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Apt => "apt",
@@ -112,43 +142,93 @@ impl From {
     }
 }
 
-/// What a subject can not do of what is verified.
+/// Things that are verified and that a subject cannot do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
     /// The longest message, in bytes.
     pub message_max: Option<u64>,
-    /// Whether it takes text alone.
+    /// True if it takes text alone.
     #[serde(default)]
     pub text_only: bool,
-    /// HTTP: whether it serves files by their size (`GET /65536`) and takes no `POST`.
+    /// HTTP: true if it answers requests for files by their size (`GET /65536`) and no others.
     #[serde(default)]
     pub files_only: bool,
     /// The most connections at a time.
     pub connections_max: Option<u64>,
-    /// Why, in words: whose limit it is.
+    /// The reason in words: whose limit it is.
     #[serde(default)]
     pub why: String,
 }
 
-/// What has to be there before a subject is installed.
+impl Limits {
+    /// The reason for which a request of HTTP is not answered; `None` if it is.
+    pub fn refusal_of_request(&self, method: &str, path: &str) -> Option<String> {
+        let size = path.strip_prefix('/').unwrap_or_default();
+        let is_size = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
+        let is_file = matches!(method, "GET" | "HEAD") && is_size;
+        let reason = || {
+            let why = &self.why;
+            format!(
+                "it answers `GET /N` with N bytes, and not `{method} {path}`: {why}; add `--method GET` and a path like `/64`"
+            )
+        };
+        (self.files_only && !is_file).then(reason)
+    }
+}
+
+/// Programs, files and packages that have to be there before a subject is installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Needs {
-    /// Programs on the path, e.g. `node`.
+    /// Programs on the path, e.g. `node`, each with Debian's packages that bring it.
     #[serde(default)]
-    pub programs: Vec<String>,
-    /// Files, e.g. headers of a C++ library.
+    pub programs: BTreeMap<String, Vec<String>>,
+    /// Files, e.g. headers of a C++ library, each with Debian's packages that bring it.
     #[serde(default)]
-    pub files: Vec<String>,
-    /// Debian's packages that bring these.
+    pub files: BTreeMap<String, Vec<String>>,
+    /// Debian's packages besides those.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Of those, the ones that are the library itself: what its footprint is of. None: all.
+    /// The packages, of all these, that are the library itself: a footprint is of them. Empty: all.
     #[serde(default)]
     pub library: Vec<String>,
     /// Debian's packages that are only unpacked, into `package` of the subject's folder, because installing them would
     /// start a service or draw in a hundred others.
     #[serde(default)]
     pub unpacked: Vec<String>,
+}
+
+impl Needs {
+    /// All of Debian's packages that are named, some perhaps more than once.
+    pub fn all_packages(&self) -> impl Iterator<Item = &str> {
+        let of_parts = self.programs.values().chain(self.files.values()).flatten();
+        of_parts.chain(&self.packages).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_files_answers_requests_for_files_by_their_size() {
+        let files = Limits { files_only: true, why: "no module".to_owned(), ..Limits::default() };
+        #[rustfmt::skip]
+        let table = [
+            ("POST", "/",       false),
+            ("POST", "/64",     false),
+            ("GET",  "/",       false),
+            ("GET",  "/status", false),
+            ("GET",  "/64",     true),
+            ("HEAD", "/65536",  true),
+        ];
+        for (method, path, is_answered) in table {
+            let refusal = files.refusal_of_request(method, path);
+            assert_eq!(refusal.is_none(), is_answered, "{method} {path}: {refusal:?}");
+            assert_eq!(Limits::default().refusal_of_request(method, path), None);
+        }
+        let refusal = files.refusal_of_request("POST", "/").unwrap();
+        assert!(refusal.contains("not `POST /`: no module; add `--method GET`"), "{refusal}");
+    }
 }

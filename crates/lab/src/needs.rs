@@ -1,78 +1,78 @@
-//! What has to be there before a subject is installed, and Debian's packages.
+//! The `[needs]` of a subject before it is installed, and Debian's packages.
 
-use crate::home::{InstallError, succeed};
-use crate::{From, Needs, command};
+use crate::error::at;
+use crate::tools::Tools;
+use crate::{From, InstallError, Needs};
+use std::collections::BTreeSet;
 use std::path::Path;
-use units::Nanos;
 
-/// What is not there.
+/// The part of `[needs]` that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
-    /// Programs and files; packages where the manifest names neither.
+    /// Programs, files and packages.
     pub(crate) what: Vec<String>,
-    /// Debian's packages of the manifest that are not installed.
+    /// Debian's packages that bring them, and are not installed.
     pub(crate) packages: Vec<String>,
 }
 
-/// What of `needs` is not there; `None` if all is. Where a manifest names programs or files, they decide, because they
-/// may come from elsewhere than from the packages that it names.
-pub(crate) fn missing(needs: &Needs) -> Option<Missing> {
-    let programs = needs.programs.iter().filter(|program| !is_on_path(program));
-    let files = needs.files.iter().filter(|file| !Path::new(file).exists());
-    let mut what: Vec<String> = programs.chain(files).cloned().collect();
-    if needs.programs.is_empty() && needs.files.is_empty() {
-        what = not_installed(&needs.packages);
+/// The part of `needs` that is not there; `None` if all is. A program or a file that is there may come from elsewhere
+/// than from Debian: then its packages are not missing.
+pub(crate) fn missing(needs: &Needs, tools: &Tools) -> Option<Missing> {
+    let programs = needs.programs.iter().filter(|(program, _)| !is_on_path(program, tools));
+    let files = needs.files.iter().filter(|(file, _)| !Path::new(file).exists());
+    let (mut what, mut wanted) = (Vec::new(), Vec::new());
+    for (name, packages) in programs.chain(files) {
+        what.push(name.clone());
+        wanted.extend(packages.iter().map(String::as_str));
     }
-    (!what.is_empty()).then(|| Missing { what, packages: not_installed(&needs.packages) })
+    let others = not_installed(needs.packages.iter().map(String::as_str), tools);
+    let mut packages = not_installed(wanted.into_iter(), tools);
+    packages.extend(
+        others.iter().filter(|other| !packages.contains(other)).cloned().collect::<Vec<_>>(),
+    );
+    what.extend(others);
+    (!what.is_empty()).then_some(Missing { what, packages })
 }
 
-/// Those of Debian's `packages` that are not installed; none where there is no `dpkg-query`.
-pub(crate) fn not_installed(packages: &[String]) -> Vec<String> {
-    let is_missing = |package: &&String| {
-        ask(&["dpkg-query", "--show", "--showformat=${db:Status-Status}", package])
-            .is_some_and(|outcome| outcome.said != "installed")
+/// Those of Debian's `packages` that are not installed, each once; none where there is no `dpkg-query`.
+pub(crate) fn not_installed<'a>(
+    packages: impl Iterator<Item = &'a str>,
+    tools: &Tools,
+) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let each_once = packages.filter(|package| seen.insert(*package)).map(str::to_owned);
+    let is_missing = |package: &String| {
+        let ask = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package];
+        is_on_path("dpkg-query", tools) && tools.ask(&ask).said != "installed"
     };
-    packages.iter().filter(is_missing).cloned().collect()
+    each_once.filter(is_missing).collect()
 }
 
 /// Fetches Debian's `packages` and unpacks them, without installing them, into [`UNPACKED`] of `folder`.
-pub(crate) fn fetch_unpacked(packages: &[String], folder: &Path) -> Result<(), InstallError> {
-    let at = |error: std::io::Error| InstallError::File {
-        path: folder.to_owned(),
-        reason: error.to_string(),
-    };
+pub(crate) fn fetch_unpacked(
+    packages: &[String],
+    folder: &Path,
+    tools: &Tools,
+) -> Result<(), InstallError> {
     let fetched = folder.join(FETCHED);
-    std::fs::create_dir_all(&fetched).map_err(at)?;
+    std::fs::create_dir_all(&fetched).map_err(at(folder))?;
     let mut download = vec!["apt-get".to_owned(), "download".to_owned()];
     download.extend(packages.iter().cloned());
-    succeed(&download, &fetched, From::Apt, true, &[])?;
-    for entry in fetched.read_dir().map_err(at)? {
-        let package = entry.map_err(at)?.path();
-        let unpack = [
-            "dpkg".to_owned(),
-            "-x".to_owned(),
-            package.display().to_string(),
-            UNPACKED.to_owned(),
-        ];
-        succeed(&unpack, folder, From::Apt, false, &[])?;
+    tools.succeed(&download, &fetched, Some(From::Apt))?;
+    for entry in fetched.read_dir().map_err(at(folder))? {
+        let package = entry.map_err(at(folder))?.path();
+        let unpack = ["dpkg", "-x", &package.display().to_string(), UNPACKED].map(str::to_owned);
+        tools.succeed(&unpack, folder, None)?;
     }
-    std::fs::remove_dir_all(&fetched).map_err(at)
+    std::fs::remove_dir_all(&fetched).map_err(at(folder))
 }
 
-fn is_on_path(program: &str) -> bool {
-    ask(&["sh", "-c", "command -v \"$0\"", program]).is_some_and(|outcome| outcome.is_good)
+fn is_on_path(program: &str, tools: &Tools) -> bool {
+    tools.ask(&["sh", "-c", "command -v \"$0\"", program]).is_good
 }
 
-fn ask(words: &[&str]) -> Option<command::Outcome> {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    command::run(&words, Path::new("/"), ASK_MAX).ok()
-}
-
-/// Where packages are unpacked, in the folder of a subject.
+/// The folder that packages are unpacked into, in that of a subject.
 const UNPACKED: &str = "package";
 
-/// Where they lie until then.
+/// The folder of their archives until then.
 const FETCHED: &str = ".fetched";
-
-/// How long such a question may take.
-const ASK_MAX: Nanos = Nanos::from_secs(60);

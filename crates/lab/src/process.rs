@@ -1,63 +1,144 @@
-//! A subject that runs, with all its processes.
+//! A program that runs, with all its processes: the one way in which children are started and ended.
+//!
+//! Servers, client libraries, the embedded servers of wirebench, and the tools that install and build: each is started
+//! through a keeper ([`keeper`]), in a process group of its own, and is ended for certain.
 
-use crate::said::Said;
-use crate::{Launch, descendants::descendants, keeper};
+use crate::descendants::{Listed, descendants};
+use crate::keeper;
+use crate::tail::Tail;
 use engine::clock::{self, Clock};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use units::Nanos;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use units::{Bytes, Nanos};
 
-/// A subject that was started. It is ended when dropped, with all that descends from it.
+/// The way in which programs are started: through our own program as their keeper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Our own program. Its subcommand [`keeper::SUBCOMMAND`] calls [`keeper::keep`].
+    pub program: PathBuf,
+    /// The environment of every subject, besides its settings: `PATH` and `HOME`, where they are set.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The CPUs that all threads of the program stay on; empty: wherever it may run.
+    pub cpus: Vec<usize>,
+    /// The longest time until it is ready.
+    pub ready_timeout: Nanos,
+}
+
+impl Launch {
+    /// Programs start through `program`, on any CPU. `environment` is that of [`Launch::environment`].
+    pub fn new(program: PathBuf, environment: Vec<(OsString, OsString)>) -> Self {
+        Self { program, environment, cpus: Vec::new(), ready_timeout: Self::READY_TIMEOUT }
+    }
+
+    /// The default of [`Launch::ready_timeout`]: a JVM on a busy machine takes 15 s.
+    pub const READY_TIMEOUT: Nanos = Nanos::from_secs(60);
+}
+
+/// A program to start.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// The program and its arguments. A relative path with a slash is looked up in `folder`.
+    pub command: &'a [String],
+    /// Its working directory.
+    pub folder: &'a Path,
+    /// Its purpose, which decides what it inherits.
+    pub purpose: Purpose<'a>,
+}
+
+/// The purposes of programs.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// A client to be measured: as a server, and its stdin is a pipe.
+    Client(&'a [(&'static str, OsString)]),
+    /// A server to be measured, with its settings. It sees [`Launch::environment`], `LANG=C.UTF-8` and the settings,
+    /// and writes no file longer than [`keeper::FILE_SIZE_MAX`].
+    Server(&'a [(&'static str, OsString)]),
+    /// A tool that installs or builds: as a question, and both its outputs are read as one, its stderr.
+    Build,
+    /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
+    /// Cargo is told about us; [`Launch::environment`] overrides it.
+    Question,
+}
+
+/// A program that was started. It is ended when dropped, with all that descends from it.
 #[derive(Debug)]
 pub struct Process {
     keeper: Child,
-    said: Said,
+    stderr: Tail,
     ended: Option<Ended>,
 }
 
-/// What became of a subject.
+/// The end of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// Its exit code; 128 + N if signal N ended it; `None` if its keeper was killed.
     pub code: Option<i32>,
     /// Processes that had not ended [`keeper::GRACE`] after SIGTERM, by name and number.
     pub killed: Vec<String>,
-    /// Processes that still ran when the subject itself had ended without being asked.
+    /// Processes that still ran when the program itself had ended without being asked.
     pub left: Vec<String>,
 }
 
 impl Process {
-    /// Starts `command` in `folder` through a keeper. Its stdout is piped, its stdin where `takes_words`.
-    pub(crate) fn start(
-        command: &[String],
-        folder: &Path,
-        settings: &[(&str, OsString)],
-        launch: &Launch,
-        takes_words: bool,
-    ) -> io::Result<Self> {
-        let mut keeper = Command::new(std::path::absolute(&launch.program)?)
-            .args(&launch.words)
-            .args(keeper::words(&launch.cpus, settings, command))
-            .current_dir(folder)
-            // So that Ctrl-C at a terminal does not reach it.
-            .process_group(0)
-            .stdin(if takes_words { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let said = Said::read(keeper.stderr.take().expect("it was piped"));
-        Ok(Self { keeper, said, ended: None })
+    /// Starts `program` through a keeper.
+    ///
+    /// # Errors
+    ///
+    /// The keeper cannot be started. A program that cannot be started ends with [`keeper::FAILED`].
+    pub fn start(program: &Program<'_>, launch: &Launch) -> io::Result<Self> {
+        let mut command = Command::new(std::path::absolute(&launch.program)?);
+        let mut orders = keeper::Orders {
+            cpus: &launch.cpus,
+            file_size_max: Some(keeper::FILE_SIZE_MAX),
+            command: program.command,
+        };
+        // So that Ctrl-C at a terminal does not reach it.
+        command.current_dir(program.folder).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut both_outputs = None;
+        match program.purpose {
+            Purpose::Client(settings) | Purpose::Server(settings) => {
+                command.env_clear().env("LANG", "C.UTF-8");
+                command.envs(settings.iter().map(|(name, value)| (name, value)));
+            }
+            Purpose::Build | Purpose::Question => {
+                for name in CARGO_ABOUT_US {
+                    command.env_remove(name);
+                }
+                orders.file_size_max = None;
+            }
+        }
+        match program.purpose {
+            Purpose::Client(_) => {
+                command.stdin(Stdio::piped());
+            }
+            Purpose::Build => {
+                let (reader, writer) = io::pipe()?;
+                command.stdout(writer.try_clone()?).stderr(writer);
+                both_outputs = Some(reader);
+            }
+            Purpose::Question | Purpose::Server(_) => {}
+        }
+        command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+        let mut keeper = command.args(orders.words()).spawn()?;
+        let stderr = match both_outputs {
+            Some(reader) => Tail::read(reader),
+            None => Tail::read(keeper.stderr.take().expect("it was piped")),
+        };
+        Ok(Self { keeper, stderr, ended: None })
     }
 
-    pub(crate) fn take_stdout(&mut self) -> std::process::ChildStdout {
+    /// Its standard output.
+    pub(crate) fn take_stdout(&mut self) -> ChildStdout {
         self.keeper.stdout.take().expect("it was piped, and is taken once")
     }
 
-    pub(crate) fn take_stdin(&mut self) -> std::process::ChildStdin {
+    /// Its standard input, which only a client has.
+    pub(crate) fn take_stdin(&mut self) -> ChildStdin {
         self.keeper.stdin.take().expect("it was piped, and is taken once")
     }
 
@@ -76,50 +157,55 @@ impl Process {
         self.all().iter().for_each(|process| process.signal(Signal::CONT));
     }
 
-    /// All its processes; its keeper is not one of them.
+    /// Its processes, without its keeper.
     pub fn pids(&self) -> Vec<u32> {
         self.all().iter().map(|process| process.pid).collect()
     }
 
-    /// The number of its keeper: what descends from that is the subject.
+    /// The keeper's number: the processes that descend from it are the program.
     pub fn keeper_pid(&self) -> u32 {
         self.keeper.id()
     }
 
-    /// How it ended, if it is not running any more.
+    /// Its end in words, if it has ended.
     pub fn died(&mut self) -> Option<String> {
-        let status = match self.ended.as_ref() {
+        let code = match self.ended.as_ref() {
             Some(ended) => ended.code,
-            None => code_of(self.keeper.try_wait().ok()??),
+            None => self.keeper.try_wait().ok()??.code(),
         };
-        Some(in_words(status))
+        Some(in_words(code))
     }
 
-    /// The last 64 KiB of what it said on stderr, harmless on a terminal.
-    pub fn said(&self) -> String {
-        self.said.text()
+    /// The last 64 KiB of its stderr, harmless on a terminal.
+    pub fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// The reason, if it has ended because it could not be started at all.
+    pub(crate) fn not_started(&self) -> Option<String> {
+        let has_failed = self.ended.as_ref()?.code == Some(keeper::FAILED.into());
+        self.keepers_lines().into_iter().next().filter(|_| has_failed)
     }
 
     /// Ends it: it has [`keeper::GRACE`] to do so by itself. Harmless when it has ended.
     pub fn end(&mut self) -> &Ended {
         if self.ended.is_none() {
             let code = self.end_keeper();
-            self.said.wait();
-            let said = self.said.text();
-            let marked = |what| {
-                let lines = said.lines().filter_map(|line| line.strip_prefix(keeper::MARK));
-                lines.filter_map(|line| line.strip_prefix(what)).map(str::to_owned).collect()
+            self.stderr.wait();
+            let of = |what: &str| {
+                let lines = self.keepers_lines().into_iter();
+                lines.filter_map(|line| line.strip_prefix(what).map(str::to_owned)).collect()
             };
-            self.ended =
-                Some(Ended { code, killed: marked(keeper::KILLED), left: marked(keeper::LEFT) });
+            let (killed, left) = (of(keeper::KILLED), of(keeper::LEFT));
+            self.ended = Some(Ended { code, killed, left });
         }
         self.ended.get_or_insert_default()
     }
 
-    /// How long it may take from when a subject closes its stdout until it has ended, its leftovers too.
+    /// The longest time from when a subject closes its stdout until it has ended, with its leftovers.
     pub(crate) const END_MAX: Nanos = Nanos::from_secs(5);
 
-    /// Waits for its end, at most so long, and says how that was; `None` if it still runs.
+    /// Waits for its end, at most so long, and says how it was; `None` if it still runs.
     pub(crate) fn wait_for_end(&mut self, at_most: Nanos) -> Option<String> {
         let clock = Clock::start();
         loop {
@@ -131,11 +217,17 @@ impl Process {
         }
     }
 
-    fn all(&self) -> Vec<crate::descendants::Listed> {
+    fn all(&self) -> Vec<Listed> {
         if self.ended.is_some() { Vec::new() } else { descendants(self.keeper.id()) }
     }
 
-    /// The keeper ends the subject and then itself.
+    /// Lines on stderr that are the keeper's own, without its mark.
+    fn keepers_lines(&self) -> Vec<String> {
+        let text = self.stderr.text();
+        text.lines().filter_map(|line| Some(line.strip_prefix(keeper::MARK)?.to_owned())).collect()
+    }
+
+    /// Tells the keeper to end the program and then itself.
     fn end_keeper(&mut self) -> Option<i32> {
         let pid = Pid::from_raw(self.keeper.id().cast_signed());
         if let (Ok(None), Some(pid)) = (self.keeper.try_wait(), pid) {
@@ -145,11 +237,11 @@ impl Process {
         while clock.now().0 < KEEPER_MAX.0 {
             match self.keeper.try_wait() {
                 Ok(None) => clock::sleep(LOOK_AGAIN),
-                Ok(Some(status)) if status.signal().is_none() => return code_of(status),
+                Ok(Some(status)) if status.signal().is_none() => return status.code(),
                 Ok(Some(_)) | Err(_) => break,
             }
         }
-        // It hangs, or somebody has killed it: what did not leave its group can still be ended.
+        // It hangs, or was killed: what did not leave its group can still be ended.
         self.all().iter().for_each(|process| process.signal(Signal::KILL));
         if let Some(pid) = pid {
             kill_process_group(pid, Signal::KILL).ok();
@@ -165,18 +257,11 @@ impl Drop for Process {
     }
 }
 
-/// `None` if the keeper itself was killed.
-fn code_of(status: ExitStatus) -> Option<i32> {
-    status.code()
-}
-
-/// A subject's exit code, in words.
+/// An exit code in words; `None` if the keeper was killed.
 pub(crate) fn in_words(code: Option<i32>) -> String {
     match code {
         None => "its keeper was killed".to_owned(),
-        Some(153) => {
-            format!("it wrote a file of more than {} (SIGXFSZ)", keeper::FILE_SIZE_MAX)
-        }
+        Some(FILE_TOO_LONG) => format!("it wrote a file of more than {FILE_SIZE_MAX} (SIGXFSZ)"),
         Some(code @ 129..) => format!("ended by signal {}{}", code - 128, name_of(code - 128)),
         Some(code) => format!("exit code {code}"),
     }
@@ -192,11 +277,26 @@ fn name_of(signal: i32) -> &'static str {
     }
 }
 
-/// How often its end is looked for.
+const FILE_SIZE_MAX: Bytes = keeper::FILE_SIZE_MAX;
+
+/// The exit code of a program that SIGXFSZ ended.
+const FILE_TOO_LONG: i32 = 128 + 25;
+
+/// Variables that tell Cargo about this workspace, and must not hold for a subject.
+const CARGO_ABOUT_US: [&str; 6] = [
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_MANIFEST_DIR",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+];
+
+/// Time between two looks for its end.
 const LOOK_AGAIN: Nanos = Nanos::from_millis(2);
 
-/// How long a keeper may take: longer than it waits for anything.
+/// Longest wait for a keeper: longer than it waits for anything.
 const KEEPER_MAX: Nanos = Nanos::from_secs(15);
 
-/// How often processes that were born meanwhile are stopped too.
+/// Most rounds of stopping processes that were born meanwhile.
 const PAUSES_MAX: u32 = 20;

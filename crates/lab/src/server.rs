@@ -1,25 +1,63 @@
 //! A server subject that listens.
 
-use crate::lines::{Line, Lines, NoLine, quoted};
-use crate::process::Process;
-use crate::said::last_lines;
-use crate::{Launch, ServerSettings, Subject, keeper};
-use engine::clock::Clock;
+use crate::Subject;
+use crate::lines::{Line, Lines, NoLine};
+use crate::process::{Launch, Process, Program, Purpose};
+use crate::ready::{Deadline, StartError, after_ready, ended, garbage};
 use spec::Scheme;
 use std::ffi::OsString;
-use std::path::Path;
-use units::Nanos;
+use std::path::{Path, PathBuf};
+use units::Bytes;
 
-/// A server subject that is ready. Ended when dropped.
+/// A server subject that is ready. It is ended when dropped.
 #[derive(Debug)]
 pub struct Server {
     process: Process,
     urls: Vec<String>,
 }
 
+/// The settings of a server subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// The address that it listens on (`WIREBENCH_HOST`).
+    pub host: String,
+    /// The port; 0 for any that is free (`WIREBENCH_PORT`).
+    pub port: u16,
+    /// Its answer to every message, in place of an echo (`WIREBENCH_REPLY`).
+    pub reply: Option<String>,
+    /// Its certificate, if it is to speak TLS beside.
+    pub tls: Option<TlsFiles>,
+    /// The longest message that it has to take (`WIREBENCH_MESSAGE_MAX`).
+    pub message_size_max: Bytes,
+    /// The most connections that wait to be accepted (`WIREBENCH_BACKLOG`).
+    pub backlog: u32,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".to_owned(),
+            port: 0,
+            reply: None,
+            tls: None,
+            message_size_max: Bytes(16 << 20),
+            backlog: 4096,
+        }
+    }
+}
+
+/// A server's certificate, as PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Its certificates, leaf first (`WIREBENCH_TLS_CERT`).
+    pub certificate: PathBuf,
+    /// Its key (`WIREBENCH_TLS_KEY`).
+    pub key: PathBuf,
+}
+
 impl Server {
-    /// Starts `subject`, which is installed in `installed`, and waits until it is ready in all that it speaks: schemes
-    /// of TLS only where the settings have a certificate.
+    /// Starts `subject`, which is installed in `installed`, and waits until it is ready in all schemes of its manifest:
+    /// those inside TLS only if the settings have a certificate.
     ///
     /// # Errors
     ///
@@ -30,8 +68,9 @@ impl Server {
         settings: &ServerSettings,
         launch: &Launch,
     ) -> Result<Self, StartError> {
-        let command = &subject.manifest.start;
-        let mut process = Process::start(command, installed, &environment(settings), launch, false)
+        let purpose = Purpose::Server(&environment(settings));
+        let program = Program { command: &subject.manifest.start, folder: installed, purpose };
+        let mut process = Process::start(&program, launch)
             .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
         let lines = Lines::read(process.take_stdout(), LINE_LEN_MAX);
         let mut wanted: Vec<&str> = subject.manifest.speaks.iter().map(String::as_str).collect();
@@ -53,12 +92,12 @@ impl Server {
         Ok(Self { process, urls })
     }
 
-    /// All that it is ready for.
+    /// The URLs that it is ready for.
     pub fn urls(&self) -> &[String] {
         &self.urls
     }
 
-    /// The first of these with that scheme.
+    /// The first of them with that scheme.
     pub fn url(&self, scheme: &str) -> Option<&str> {
         self.urls.iter().map(String::as_str).find(|url| scheme_of(url) == Some(scheme))
     }
@@ -68,123 +107,11 @@ impl Server {
         &self.process
     }
 
-    /// Its processes, to end them or to see whether they have.
+    /// Its processes, to end them or to see if they have ended.
     pub fn process_mut(&mut self) -> &mut Process {
         &mut self.process
     }
 }
-
-/// Why a subject is not ready.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// It ended before it was ready.
-    #[error("it ended before it was ready: {status}{}", shown(said))]
-    Ended {
-        /// How.
-        status: String,
-        /// The last lines that it said.
-        said: String,
-    },
-    /// It said something else than that it is ready.
-    #[error("it said {line} where `ready …` was expected: {what}")]
-    Garbage {
-        /// The line, escaped and cut off.
-        line: String,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// It was not ready in time.
-    #[error("it did not say {awaited} within {waited}{}", shown(said))]
-    NeverReady {
-        /// What it did not say.
-        awaited: String,
-        /// How long that was waited for.
-        waited: Nanos,
-        /// The last lines that it said.
-        said: String,
-    },
-    /// Our own program, that is to keep it, could not be started.
-    #[error("cannot start its keeper: {reason}")]
-    NoKeeper {
-        /// Why.
-        reason: String,
-    },
-    /// It could not be started at all.
-    #[error("{reason}")]
-    NotStarted {
-        /// Why.
-        reason: String,
-    },
-    /// Somebody else has its port.
-    #[error("port {port} is taken{}", shown(said))]
-    PortTaken {
-        /// Which.
-        port: u16,
-        /// The last lines that it said.
-        said: String,
-    },
-    /// It does not do what was asked for.
-    #[error("it does not support this{}", shown(said))]
-    Unsupported {
-        /// Its words for that.
-        said: String,
-    },
-}
-
-/// An instant that is waited for.
-pub(crate) struct Deadline {
-    clock: Clock,
-    after: Nanos,
-}
-
-impl Deadline {
-    pub(crate) fn after(after: Nanos) -> Self {
-        Self { clock: Clock::start(), after }
-    }
-
-    /// How long until then.
-    pub(crate) fn left(&self) -> Nanos {
-        Nanos(self.after.0.saturating_sub(self.clock.now().0))
-    }
-
-    pub(crate) fn late(&self, awaited: String, process: &Process) -> StartError {
-        let said = last_lines(&process.said(), LINES_SHOWN);
-        StartError::NeverReady { awaited, waited: self.after, said }
-    }
-}
-
-/// Why a subject that has closed its stdout before it was ready did so. `port` is the one it was to take.
-pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
-    let status = process.wait_for_end(Process::END_MAX);
-    let code = process.end().code;
-    let said = last_lines(&process.said(), LINES_SHOWN);
-    if code == Some(keeper::FAILED.into())
-        && let Some(reason) = said.lines().find_map(|line| line.strip_prefix(keeper::MARK))
-    {
-        return StartError::NotStarted { reason: reason.to_owned() };
-    }
-    let lower = said.to_lowercase();
-    if code == Some(UNSUPPORTED) {
-        StartError::Unsupported { said }
-    } else if PORT_TAKEN.iter().any(|words| lower.contains(words)) {
-        StartError::PortTaken { port, said }
-    } else {
-        let status = status.unwrap_or_else(|| "it closed its stdout and ran on".to_owned());
-        StartError::Ended { status, said }
-    }
-}
-
-/// What somebody said, to stand behind an error.
-pub(crate) fn shown(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!("; it said:\n{said}") }
-}
-
-/// The exit code for what is not supported.
-pub(crate) const UNSUPPORTED: i32 = 127;
-
-/// How many of its last lines an error shows.
-pub(crate) const LINES_SHOWN: usize = 12;
 
 fn environment(settings: &ServerSettings) -> Vec<(&'static str, OsString)> {
     let mut variables: Vec<(&str, OsString)> = vec![
@@ -203,42 +130,28 @@ fn environment(settings: &ServerSettings) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// The URL of a line `ready URL`, of a scheme that the manifest names.
+/// The URL of a line `ready URL`, whose scheme the manifest names.
 fn url_of(line: &Line, speaks: &[String]) -> Result<String, StartError> {
-    let garbage = |line: &[u8], what: &str| {
-        Err(StartError::Garbage { line: quoted(line), what: what.to_owned() })
-    };
-    let bytes = match line {
-        Line::Bytes(bytes) => bytes.trim_ascii_end(),
-        Line::TooLong(start) => return garbage(start, "the line is too long"),
-    };
-    let Some(url) = bytes.strip_prefix(b"ready ") else {
-        return garbage(bytes, "logs belong on stderr");
-    };
-    let url = std::str::from_utf8(url).ok().filter(|url| url.bytes().all(|b| b.is_ascii_graphic()));
+    let bytes = after_ready(line)?;
+    let url = std::str::from_utf8(bytes).ok();
+    let url = url.filter(|url| url.bytes().all(|byte| byte.is_ascii_graphic()));
     match url.and_then(|url| Some((url, scheme_of(url)?))) {
-        None => garbage(bytes, "that is no URL"),
-        Some((_, scheme)) if !speaks.iter().any(|speaks| speaks == scheme) => {
-            garbage(bytes, "its manifest does not name that scheme in `speaks`")
-        }
+        None => Err(garbage(&[b"ready ", bytes].concat(), "that is no URL")),
+        Some((url, scheme)) if !speaks.iter().any(|speaks| speaks == scheme) => Err(garbage(
+            &[b"ready ", url.as_bytes()].concat(),
+            "its manifest does not name that scheme in `speaks`",
+        )),
         Some((url, _)) => Ok(url.to_owned()),
     }
 }
 
+/// The scheme of a URL; a Unix socket may have a relative path.
 fn scheme_of(url: &str) -> Option<&str> {
-    url.split_once("://").map(|(scheme, _)| scheme)
+    let before = |separator| url.split_once(separator).map(|(scheme, _)| scheme);
+    before("://").or_else(|| before(":").filter(|scheme| *scheme == "unix"))
 }
 
-/// How runtimes say it.
-const PORT_TAKEN: [&str; 5] = [
-    "eaddrinuse",
-    "address already in use",
-    "address in use",
-    "java.net.bindexception",
-    "port is already in use",
-];
-
-/// The longest line that says something of a URL.
+/// The longest line about a URL.
 const LINE_LEN_MAX: usize = 64 << 10;
 
 #[cfg(test)]

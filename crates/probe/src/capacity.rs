@@ -1,11 +1,11 @@
-//! Whether open files and ephemeral ports suffice for a run: said before it starts, with the number and the cure.
+//! The check that open files and ephemeral ports suffice for a run, before it starts, with the number and the cure.
 //!
 //! Pure arithmetic over limits that somebody else read. Left out: memory, the backlog, and the ports that
 //! short-lived clients leave behind in TIME_WAIT.
 
 use std::net::Ipv4Addr;
 
-/// Whether so many connections at a time fit into what the machine allows.
+/// Checks that so many connections at a time fit into the limits of the machine.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn capacity(limits: &Limits, connections: u64, sources: Sources) -> Result<(
     Ok(())
 }
 
-/// What binds the number of connections.
+/// The limits on the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Open files of this process.
@@ -36,12 +36,12 @@ pub struct Limits {
     pub ports: Ports,
 }
 
-/// How many files a process may have open; [`OpenFiles::UNLIMITED`] stands for no limit.
+/// The number of files that a process may have open; [`OpenFiles::UNLIMITED`] stands for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
     /// The limit that binds.
     pub soft: u64,
-    /// How far the process may raise the soft limit by itself.
+    /// The most to which the process may raise the soft limit by itself.
     pub hard: u64,
 }
 
@@ -49,7 +49,7 @@ impl OpenFiles {
     /// No limit at all.
     pub const UNLIMITED: u64 = u64::MAX;
 
-    /// How many connections fit: what [`RESERVED_FILES`] leaves of the soft limit.
+    /// The number of connections that fit: the soft limit without [`RESERVED_FILES`].
     pub fn connections(self) -> u64 {
         self.soft.saturating_sub(RESERVED_FILES)
     }
@@ -62,22 +62,23 @@ pub struct Ports {
     pub first: u16,
     /// The last of the range, which belongs to it.
     pub last: u16,
-    /// How many within the range are set aside (`ip_local_reserved_ports`).
+    /// The number of ports within the range that are set aside (`ip_local_reserved_ports`).
     pub reserved: u64,
 }
 
 impl Ports {
-    /// What Linux sets up: 28 232 ports.
+    /// The range that Linux sets up: 28 232 ports.
     pub const USUAL: Self = Self { first: 32_768, last: 60_999, reserved: 0 };
 
-    /// How many connections one source address can have to one target.
+    /// The number of connections that one source address can have to one target.
     pub fn count(self) -> u64 {
         (u64::from(self.last) + 1)
             .saturating_sub(u64::from(self.first))
             .saturating_sub(self.reserved)
     }
 
-    /// How many source addresses so many connections to one target take; `u64::MAX` if there is no port at all.
+    /// The number of source addresses that so many connections to one target take; `u64::MAX` if there is no port at
+    /// all.
     pub fn addresses_for(self, connections: u64) -> u64 {
         match self.count() {
             0 if connections > 0 => u64::MAX,
@@ -86,7 +87,7 @@ impl Ports {
     }
 }
 
-/// Where connections come from.
+/// The source addresses of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
     /// The run takes as many loopback addresses as it needs ([`Ports::addresses_for`]): an IPv4 loopback target
@@ -94,16 +95,16 @@ pub enum Sources {
     Automatic,
     /// So many source addresses and no more.
     Fixed {
-        /// How many; 1 where nobody chose any.
+        /// The number of addresses; 1 if none was chosen.
         count: u64,
-        /// Whether they are of 127.0.0.0/8, where more are to be had for nothing.
+        /// True if they are of 127.0.0.0/8, where more are free.
         loopback: bool,
     },
     /// No port is used: a Unix socket.
     NotNeeded,
 }
 
-/// Whose limit it is.
+/// The process whose limit it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The process that sends the load.
@@ -112,34 +113,34 @@ pub enum Party {
     Server,
 }
 
-/// What is too small for the connections that were asked for; the message ends with the cure.
+/// The limit that is too small for the connections that were asked for; the message ends with the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Shortage {
     /// Each connection is an open file, and a process needs [`RESERVED_FILES`] for itself.
     #[error("{}", open_files_message(*.party, *.connections, *.needed, *.limit))]
     OpenFiles {
-        /// Whose limit it is.
+        /// The process whose limit it is.
         party: Party,
-        /// How many connections were asked for.
+        /// The connections that were asked for.
         connections: u64,
-        /// How many open files they take.
+        /// The open files that they take.
         needed: u64,
-        /// How many are allowed.
+        /// The open files that are allowed.
         limit: OpenFiles,
     },
     /// A source address has only so many ports towards one target.
     #[error("{}", ports_message(*.connections, *.addresses, *.per_address, *.needed, *.loopback))]
     Ports {
-        /// How many connections were asked for.
+        /// The connections that were asked for.
         connections: u64,
-        /// How many source addresses there are.
+        /// The number of source addresses.
         addresses: u64,
-        /// How many connections each of them can have.
+        /// The connections that each of them can have.
         per_address: u64,
-        /// How many source addresses would do.
+        /// The number of source addresses that would suffice.
         needed: u64,
-        /// Whether the addresses are of 127.0.0.0/8.
+        /// True if the addresses are of 127.0.0.0/8.
         loopback: bool,
     },
 }
@@ -148,7 +149,7 @@ pub enum Shortage {
 /// the files of the samplers.
 pub const RESERVED_FILES: u64 = 32;
 
-/// How many loopback addresses a run takes by itself at most ([`Sources::Automatic`]): with some 28 000 ports each,
+/// The most loopback addresses that a run takes by itself ([`Sources::Automatic`]): with some 28 000 ports each,
 /// more than open files allow for.
 pub const LOOPBACK_SOURCES_MAX: u64 = 254;
 

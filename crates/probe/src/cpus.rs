@@ -1,4 +1,4 @@
-//! Which CPU the server gets and which the generator.
+//! The CPUs of the server and of the generator.
 //!
 //! A pure function over a [`Topology`] that somebody else read. A *CPU* is what the kernel schedules on; a *core* is
 //! the hardware behind one or more of them (hyper-threads). Left out: memory nodes, cores of unequal speed, and CPU
@@ -30,25 +30,25 @@ pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
     Some(Placement { server, generator, sharing })
 }
 
-/// Where server and generator run.
+/// The CPUs that server and generator run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The server's CPU.
     pub server: usize,
     /// The CPU of each generator thread, in their order.
     pub generator: Vec<usize>,
-    /// What the parties have to share, for want of cores.
+    /// The resources that both have to share, for want of cores.
     pub sharing: Sharing,
 }
 
 impl Placement {
-    /// Whether server and generator run on the same core, so that each slows the other down.
+    /// True if server and generator run on the same core, so that each slows the other down.
     pub fn shared(&self) -> bool {
         matches!(self.sharing, Sharing::Core | Sharing::Cpu)
     }
 }
 
-/// What has to be shared, from the least harmful to the most.
+/// The resources that may have to be shared, from the least harmful to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sharing {
     /// Everybody has a CPU, and the server a core.
@@ -83,7 +83,7 @@ impl Topology {
         Self { cores }
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub fn cpu_count(&self) -> usize {
         self.cores.iter().map(|core| core.cpus.len()).sum()
     }
@@ -93,7 +93,7 @@ impl Topology {
         self.cores.iter().map(|core| core.cpus.as_slice())
     }
 
-    /// How many cores there are.
+    /// The number of cores.
     pub fn core_count(&self) -> usize {
         self.cores.len()
     }

@@ -1,4 +1,4 @@
-//! Which limit of this machine binds at which number, said before a run: every limit with its evidence, what it
+//! The limits of this machine and the numbers at which they bind, before a run: every limit with its evidence, what it
 //! changes, and the command that lifts it.
 //!
 //! Pure arithmetic over facts that somebody else read ([`crate::machine`], [`crate::limits`], [`crate::kernel_memory`],
@@ -37,49 +37,50 @@ pub fn diagnose(facts: &Facts, question: Question) -> Diagnosis {
     Diagnosis { question, findings }
 }
 
-/// What was read of the machine.
+/// The facts that were read of the machine.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The machine, its timer floor and steal included.
     pub environment: Environment,
     /// Open files and ports.
     pub limits: capacity::Limits,
-    /// How many cores this process may use.
+    /// The number of cores that this process may use.
     pub cores: usize,
-    /// What generator and server have to share, with one thread each; `None`: there is no CPU to place them on.
+    /// The resources that generator and server have to share, with one thread each; `None`: there is no CPU to place
+    /// them on.
     pub sharing: Option<Sharing>,
-    /// What connections take of the kernel's memory.
+    /// The kernel's memory that connections take.
     pub kernel_memory: KernelMemory,
-    /// How many connections the generator has under way at the same time at most.
+    /// The most connections that the generator opens at the same time.
     pub connects_at_once: u64,
-    /// How many messages a second the generator carries with a server that does nothing else, from the self-test of
+    /// The messages a second that the generator carries with a server that does nothing else, from the self-test of
     /// this boot; `None`: there was none.
     pub messages_per_s_max: Option<u64>,
 }
 
-/// What connections take of the kernel's memory; a fact that could not be read has the reason.
+/// The kernel's memory that connections take; a fact that could not be read has the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelMemory {
     /// A TCP socket without anything in its buffers (`/proc/net/protocols`).
     pub socket: Result<Bytes, String>,
     /// All that TCP may hold in buffers (the third number of `net.ipv4.tcp_mem`).
     pub buffers_max: Result<Bytes, String>,
-    /// What it holds now (`/proc/net/sockstat`).
+    /// The memory that it holds now (`/proc/net/sockstat`).
     pub buffers_now: Result<Bytes, String>,
     /// The size of a page, in which `tcp_mem` counts.
     pub page: Bytes,
 }
 
-/// What is to be known.
+/// A question to the doctor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// What the machine should carry; `None`: how much it could.
+    /// The load that the machine should carry; `None`: the most that it could.
     pub wish: Option<Wish>,
-    /// Where the server is.
+    /// The place of the server.
     pub server: Place,
 }
 
-/// Where the server is.
+/// The place of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On this machine: it takes sockets, memory and cores of it too, and is reached over loopback.
@@ -91,7 +92,7 @@ pub enum Place {
 /// All that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What was asked.
+    /// The question.
     pub question: Question,
     /// One for each limit.
     pub findings: Vec<Finding>,
@@ -104,19 +105,19 @@ pub struct Finding {
     pub code: &'static str,
     /// The same for people.
     pub name: &'static str,
-    /// What is the matter with it.
+    /// Its finding.
     pub state: State,
-    /// Whether what was asked for stays within it; `None` if nothing was asked, or it has no number.
+    /// True if the load stays within it; `None` if none was asked for, or it has no number.
     pub suffices: Option<bool>,
-    /// What was read.
+    /// The text that was read.
     pub evidence: String,
-    /// What it changes.
+    /// Its effect.
     pub effect: String,
     /// The command that lifts it; `None` where there is nothing to lift, or no command does.
     pub cure: Option<String>,
 }
 
-/// What is the matter with a limit.
+/// The findings about a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
@@ -132,12 +133,12 @@ pub enum State {
     Changes,
     /// It is not known.
     Unknown {
-        /// Why not.
+        /// The reason.
         because: String,
     },
 }
 
-/// What is counted.
+/// The things that limits count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Connections at the same time.
@@ -149,7 +150,7 @@ pub enum Unit {
 }
 
 impl Diagnosis {
-    /// Whether what was asked for fits, as far as limits are known.
+    /// True if the load fits, as far as limits are known.
     pub fn fits(&self) -> bool {
         self.findings.iter().all(|finding| finding.suffices != Some(false))
     }
@@ -182,14 +183,14 @@ impl Finding {
     }
 }
 
-/// How a limit is called by programs and by people.
+/// The name of a limit for programs and for people.
 #[derive(Clone, Copy)]
 struct Name {
     code: &'static str,
     name: &'static str,
 }
 
-/// What the reason is for a field of the environment that is not there.
+/// The reason for which a field of the environment is missing.
 fn missing(environment: &Environment, field: &str) -> String {
     let reason = environment.missing.get(field);
     reason.map_or_else(|| "it was not read".to_owned(), Clone::clone)

@@ -1,6 +1,6 @@
-//! Why something about the machine could not be read.
+//! The reasons for which a fact about the machine could not be read.
 
-/// Why a sample could not be taken.
+/// The reasons for which a sample could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -15,7 +15,7 @@ pub enum ReadError {
     Malformed {
         /// The file.
         path: String,
-        /// What was looked for in it.
+        /// The value that was looked for in it.
         missing: &'static str,
     },
     /// The kernel does not let us read it.
@@ -23,12 +23,12 @@ pub enum ReadError {
     Unreadable {
         /// The file.
         path: String,
-        /// Why not.
+        /// The system's reason.
         source: std::io::Error,
     },
 }
 
-/// Why a thread could not be kept on some CPUs.
+/// The reason for which a thread could not be kept on some CPUs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
@@ -45,7 +45,7 @@ pub enum PinError {
     Refused {
         /// The CPUs asked for.
         cpus: Vec<usize>,
-        /// Why not.
+        /// The system's reason.
         source: std::io::Error,
     },
 }

@@ -1,6 +1,6 @@
-//! What went through a network interface.
+//! The traffic of a network interface.
 
-/// What an interface counted since it came up, everybody's traffic included; headers of links and of IP are in the
+/// The counters of an interface since it came up, of all traffic; headers of links and of IP are in the
 /// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceCounters {
@@ -15,7 +15,7 @@ pub struct InterfaceCounters {
 }
 
 impl InterfaceCounters {
-    /// What was added after `earlier`; nothing where a counter began anew.
+    /// The difference since `earlier`; nothing where a counter began anew.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What the machine is and what it did: facts for the record, counters while a run goes on, limits before it.
+//! Facts and counters of the machine: facts for the record, counters while a run goes on, limits before it.
 //!
 //! The modules here hold the values and the arithmetic, which any operating system can fill; `linux` reads them from
 //! `/proc` and `/sys`. A further system is a further folder with the same names.

@@ -1,19 +1,19 @@
-//! What a process holds and did, its CPU time left out: that is read by `engine`.
+//! Memory, threads and switches of a process; `engine` reads its CPU time.
 
 use units::Bytes;
 
-/// What is cheap enough to look at ten times a second.
+/// Facts that are cheap enough to be read ten times a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSample {
     /// Resident memory; pages shared with other processes count in full.
     pub rss: Bytes,
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: u64,
-    /// How often its threads gave up or lost their CPU, since they started.
+    /// The switches of its threads since they started.
     pub switches: Switches,
 }
 
-/// How often threads stopped running.
+/// The number of times that threads stopped running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
     /// To wait for something.
@@ -23,7 +23,7 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// What was added after `earlier`.
+    /// The difference since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -40,12 +40,12 @@ impl std::ops::AddAssign for Switches {
     }
 }
 
-/// What takes longer to find out the more of it there is: to be looked at between steps, not ten times a second.
+/// Facts that take longer to read the more of them there are: to be read between steps, not ten times a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Proportional memory: a page that n processes share counts one nth. `None` where the kernel does not say: it is
     /// older than 4.14, or the process is another user's.
     pub pss: Option<Bytes>,
-    /// How many files are open. `None` if the process is another user's.
+    /// The number of open files. `None` if the process is another user's.
     pub open_files: Option<u64>,
 }

@@ -1,8 +1,8 @@
-//! What the machine's CPUs did.
+//! The times of the machine's CPUs.
 
 use units::Nanos;
 
-/// How long CPUs have been in each state since the machine started; one CPU, or all of them added up.
+/// The time in each state since the machine started; of one CPU, or of all added up.
 ///
 /// Virtual machines that run on this one are within `user`, as the kernel counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// What was added after `earlier`. A counter that went backwards, as iowait may, counts as unchanged.
+    /// The difference since `earlier`. A counter that went backwards, as iowait may, counts as unchanged.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
@@ -72,7 +72,7 @@ pub struct SystemTimes {
 }
 
 impl SystemTimes {
-    /// What was added after `earlier`; a CPU that was not there then is left out.
+    /// The difference since `earlier`; a CPU that was not there then is left out.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before =

@@ -1,4 +1,4 @@
-//! What TCP went through, on all connections of this network namespace: what a peer's latency may come from.
+//! Counters of TCP over all connections of this network namespace: retransmissions and the like, which cause latency.
 
 /// Counters of the kernel since the machine started; `None` for one that this kernel does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct TcpCounters {
 }
 
 impl TcpCounters {
-    /// What was added after `earlier`.
+    /// The difference since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));

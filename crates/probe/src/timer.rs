@@ -1,9 +1,9 @@
-//! How late short sleeps end here: no schedule can be kept better than that.
+//! The lateness of short sleeps: no schedule can be kept better than that.
 
 use record::TimerFloor;
 use units::Nanos;
 
-/// How much longer than asked a short sleep takes on this machine, on this thread, with its timer slack.
+/// The time by which a short sleep takes longer than asked on this machine, on this thread, with its timer slack.
 ///
 /// Sleeps a thousand times for 50 us, which takes about 0.1 s, and gives up after 0.25 s. `sleep` sleeps for as long
 /// as it is told and answers how long that took, from the instant just before the wait to the instant just after it;
@@ -39,7 +39,7 @@ pub fn timer_floor(mut sleep: impl FnMut(Nanos) -> Nanos) -> Result<TimerFloor, 
      half of them overshot by {overshoot_p50} or more"
 )]
 pub struct CoarseTimers {
-    /// How many sleeps there were.
+    /// The number of sleeps.
     pub samples: usize,
     /// Their median overshoot.
     pub overshoot_p50: Nanos,

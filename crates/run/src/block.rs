@@ -1,9 +1,9 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
 use crate::plan::Measurement;
-use crate::processes::{Processes, Together};
 use crate::pursuit::{Pursuit, due_per_s};
 use crate::reach::Context;
 use crate::sampling::{Sampler, Samples, memory};

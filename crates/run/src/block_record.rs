@@ -1,7 +1,7 @@
 //! The block of the record: results merged over all workers, and what was read of the block from outside.
 
 use crate::block::{Measured, Reading, Task};
-use crate::plan::Peer;
+use crate::plan::{Peer, Place};
 use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::CpuTimes;
@@ -13,13 +13,6 @@ use spec::Carries;
 use stats::{ClosedLoop, Histogram, per_message};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos};
-
-/// The place of a block in the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) workload: usize,
-    pub(crate) round: usize,
-}
 
 /// The record of a block. `resolve` is the time that the name took to be resolved, once for all blocks.
 pub(crate) fn block(

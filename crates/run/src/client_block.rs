@@ -1,10 +1,10 @@
-//! One block of a client subject: what it says of itself, beside what was seen of it and its server from outside.
+//! One block of a client subject: its own report, beside what was seen of it and its server from outside.
 
 use crate::block::{Measured, Reading, Stage, Task};
-use crate::block_record::{self, Place};
-use crate::distrust::{Asked, Seen, distrust, is_less};
-use crate::plan::Measurement;
-use crate::processes::{Processes, Together};
+use crate::block_record;
+use crate::children::processes::{Processes, Together};
+use crate::client_checks::{Asked, Seen, contradiction, is_less};
+use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
 use crate::warming::Warming;
 use crate::watch::CpuReading;
@@ -25,7 +25,7 @@ impl Stage<'_> {
     ///
     /// # Errors
     ///
-    /// Why it came to nothing: the client ended, said what is no result, or what cannot be true.
+    /// The reason for which it came to nothing: the client ended, or its report is none, or cannot be true.
     pub(crate) fn run_client(
         &mut self,
         client: &mut Client,
@@ -37,7 +37,7 @@ impl Stage<'_> {
         let report = patiently(client, &run, seen.stage.interrupt, &mut |moment| seen.at(moment))?;
         let is_open = !task.measurement.workload.arrival.is_closed();
         let (measured, seen) = seen.finish(&report, is_open)?;
-        match distrust(&report, seen, asked(task.measurement)) {
+        match contradiction(&report, seen, asked(task.measurement)) {
             Some(reason) => Err(format!("what the client says cannot be: {reason}")),
             None => Ok(block(place, task, &measured, &report, seen)),
         }
@@ -77,7 +77,7 @@ impl Stage<'_> {
     }
 }
 
-/// What a client is told to do in a block.
+/// The order to a client for a block.
 fn order(measurement: &Measurement) -> Run {
     let load = &measurement.workload;
     let (until, time) = match load.phases.stop {
@@ -97,7 +97,7 @@ fn order(measurement: &Measurement) -> Run {
     Run { warm_up, until, rate, patience: patience(measurement, warm_up + time) }
 }
 
-/// How long all of a block may take that works for `time`.
+/// The longest time for a block that works for `time`.
 fn patience(measurement: &Measurement, time: Nanos) -> Nanos {
     let connections = u64::from(measurement.workload.connections.get());
     let opening = Nanos(connections.saturating_mul(OPEN_MAX.0));
@@ -145,7 +145,7 @@ fn patiently(
     })
 }
 
-/// What is seen of a block from outside while the client works.
+/// Observes a block from outside while the client works.
 struct Watching<'a, 'b> {
     stage: &'a mut Stage<'b>,
     client: Processes,
@@ -282,7 +282,7 @@ fn error((count, words): &(u64, String)) -> ErrorCount {
     ErrorCount { class, count: *count, example: words.clone() }
 }
 
-/// What it opened, as far as it tells of each.
+/// The connections that it opened, as far as it reports each.
 fn connections(measurement: &Measurement, report: &Report) -> Connections {
     let told = [&report.connect, &report.open, &report.handshake, &report.lives];
     let told = told.into_iter().map(Histogram::count).max().unwrap_or(0);
@@ -294,7 +294,7 @@ fn connections(measurement: &Measurement, report: &Report) -> Connections {
     Connections { asked, opened, ..Connections::default() }
 }
 
-/// CPU time of the client is what it says; where that leaves out processes of its own, it is what was seen.
+/// CPU time of the client as it reports it; if that leaves out processes of its own, as it was seen.
 fn cpu(task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> record::Cpu {
     let mut cpu = block_record::cpu(task, measured);
     let said = report.cpu.filter(|said| seen.cpu.is_none_or(|seen| !is_less(*said, seen)));
@@ -316,7 +316,7 @@ fn wire() -> Wire {
     Wire { missing, ..Wire::default() }
 }
 
-/// Little's law on what it says, in a closed loop. It has no part of the time between a reply and the next message.
+/// Little's law on its report, in a closed loop. It has no part of the time between a reply and the next message.
 fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
     let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
     if !measurement.workload.arrival.is_closed() {
@@ -354,13 +354,13 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
     }
 }
 
-/// What a client does between a reply and its next message is its own affair, up to this share of its time.
+/// The most of its time that a client may spend between a reply and its next message, as a fraction below zero.
 const GAPS_MAX: f64 = -0.2;
-/// How long a block may take that ends by a count: for a million messages at a hundred a second and more.
+/// The longest time for a block that ends by a count.
 const COUNTED_MAX: Nanos = Nanos::from_secs(300);
-/// How long a connection may take to be opened.
+/// The longest time for one connection to be opened.
 const OPEN_MAX: Nanos = Nanos::from_millis(5);
-/// And what else may take time: its own report.
+/// The longest time for all else, as its own report.
 const BESIDES_MAX: Nanos = Nanos::from_secs(20);
-/// How often a wish to stop is looked for.
+/// Time between two looks for a signal.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);

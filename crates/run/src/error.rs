@@ -1,25 +1,25 @@
-//! Why a run could not be carried out. What went wrong inside of blocks is in the record instead.
+//! The reasons for which a run could not be carried out. Faults inside of blocks are in the record instead.
 
 use engine::{Address, ConnectionError};
 use std::net::IpAddr;
 use units::Nanos;
 
-/// Why nothing could be measured.
+/// The reasons for which nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// An embedded server did not come up.
     #[error("the embedded {name} server did not start: {reason}")]
     EmbeddedServer {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it said, or what happened instead.
+        /// The reason.
         reason: String,
     },
     /// The system refused something that the generator needs for itself.
     #[error("cannot set up the generator: {0}")]
     Engine(ConnectionError),
-    /// What was asked of TLS does not fit together.
+    /// Options of TLS contradict each other.
     #[error("TLS: {0}")]
     InvalidTls(#[from] wire::tls::OptionsError),
     /// A server that several measurements share did not start.
@@ -49,9 +49,9 @@ pub enum RunError {
     /// A server or client library of others did not come up, or cannot do what is asked of it.
     #[error("{name}: {reason}")]
     Subject {
-        /// Which.
+        /// Its name.
         name: String,
-        /// What it said, or what happened instead.
+        /// The reason.
         reason: String,
     },
     /// Nobody answers, at none of the addresses.
@@ -67,7 +67,7 @@ pub enum RunError {
     Unresolved {
         /// The name.
         name: String,
-        /// What the resolver said.
+        /// The reason of the resolver.
         reason: String,
     },
     /// The resolver did not answer.
@@ -77,7 +77,7 @@ pub enum RunError {
     ResolveTimedOut {
         /// The name.
         name: String,
-        /// How long was waited.
+        /// The time that was waited.
         timeout: Nanos,
     },
     /// It answers, but not as it should. Nothing was timed.
@@ -85,9 +85,9 @@ pub enum RunError {
     WrongAnswer {
         /// The URL.
         target: String,
-        /// What it does instead.
+        /// The fault.
         reason: String,
-        /// What to do about it.
+        /// The next thing to try.
         next: String,
     },
 }

@@ -39,6 +39,8 @@ pub enum Event {
     },
     /// A warning that is in the record too.
     Warning(Warning),
+    /// The set-up waits for something that takes longer than a moment.
+    Waiting(Arc<str>),
     /// An open loop fell far behind its schedule; told once for each block, as soon as it is seen.
     Behind(Behind),
 }

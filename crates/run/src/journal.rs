@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on, so that after an interruption only what is missing runs.
+//! The journal of a run: its blocks so far, so that after an interruption only the missing ones run.
 //!
 //! A journal is a text file: the fingerprint of the plan on the first line, then a line of JSON for each block that
 //! ended. A line that was cut short by a crash is left out; its block runs again. Distributions need nothing of their
@@ -75,7 +75,7 @@ impl JournalFile {
         Ok(Self { path: path.to_owned(), file, entries, failed: None })
     }
 
-    /// How many blocks it has of the plan.
+    /// The number of blocks that it has of the plan.
     pub fn blocks(&self) -> usize {
         self.entries.len()
     }

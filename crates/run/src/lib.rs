@@ -8,27 +8,24 @@
 
 mod block;
 mod block_record;
+mod children;
 mod client_block;
-mod clients;
-mod distrust;
-mod drawer;
+mod client_checks;
 mod ending;
 mod error;
 mod feed;
 mod intervals;
 mod journal;
 mod live;
+mod one_block;
 mod plan;
-mod processes;
 mod pursuit;
 mod reach;
 mod results;
 pub mod safety;
 mod sampling;
 pub mod selftest;
-mod servers;
 mod setup;
-mod standing;
 mod sweep;
 pub mod verify;
 mod warming;
@@ -47,35 +44,35 @@ pub use plan::{
 pub use setup::measure_timer_floor;
 pub use sweep::{AtLoad, Objective, Sweep, sweep};
 
-use block::{Stage, Task};
-use block_record::Place;
+use block::Stage;
 use ending::Ending;
 use engine::clock::Clock;
+use one_block::one_block;
+use plan::Place;
 use reach::Context;
-use record::{Block, RunRecord, Tool};
-use results::{Headline, Kept};
+use record::{RunRecord, Tool};
+use results::Kept;
 use setup::{Known, SetUp};
-use stats::Histogram;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use units::{Instant, Nanos};
+use units::Instant;
 
-/// What the binary knows and a run needs.
+/// Facts that the binary knows and a run needs.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Our own program, to start embedded servers with, and keepers of subjects ([`lab::keeper`]).
-    pub program: PathBuf,
-    /// A directory for the sockets of embedded servers.
+    /// The way in which servers and clients are started, on any CPU.
+    pub launch: lab::Launch,
+    /// A directory for files that they read, and for Unix sockets.
     pub scratch: PathBuf,
     /// The arguments as they were typed, without secrets.
     pub command_line: Vec<String>,
     /// Now, as RFC 3339 in UTC.
     pub started_at: String,
-    /// Who we are.
+    /// This program.
     pub tool: Tool,
-    /// Whether this is a ladder or a single run.
+    /// The kind of run, e.g. a ladder.
     pub kind: record::Kind,
-    /// What the last self-test since the start of this machine found; `None` if there was none.
+    /// The certificate of the last self-test since the start of this machine; `None` if there was none.
     pub selftest: Option<record::Certificate>,
 }
 
@@ -160,77 +157,4 @@ fn already(plan: &Plan, journal: &mut dyn Journal) -> (Vec<Kept>, Known) {
         }
     }
     (kept, known)
-}
-
-/// Runs one block, or says why it cannot be run.
-pub(crate) fn one_block(
-    stage: &mut Stage<'_>,
-    plan: &Plan,
-    set_up: &mut SetUp,
-    place: Place,
-    number: (usize, usize),
-) -> Result<Kept, RunError> {
-    let workload = place.workload;
-    let measurement = &plan.measurements[workload];
-    let context = Context { clock: stage.clock, interrupt: stage.interrupt };
-    let began = stage.clock.now();
-    let block = match set_up.wake(plan, workload, context) {
-        Ok(()) => block_awake(stage, measurement, plan.jit_warm_up_max, set_up, place, number)?,
-        Err(reason) => Err(reason),
-    };
-    let block = set_up.survived(measurement, block);
-    set_up.rest(measurement, workload);
-    let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
-    let empty = || Headline::RoundTrip(Histogram::new());
-    Ok(match Kept::of(measurement, block.clone()) {
-        Some(kept) => kept,
-        None => Kept { block, headline: empty() },
-    })
-}
-
-/// The same, once its server runs.
-fn block_awake(
-    stage: &mut Stage<'_>,
-    measurement: &Measurement,
-    jit_warm_up_max: Nanos,
-    set_up: &mut SetUp,
-    place: Place,
-    number: (usize, usize),
-) -> Result<Result<Block, String>, RunError> {
-    let workload = place.workload;
-    let server_starts = set_up.servers.of(measurement).map_or(0, |standing| standing.starts);
-    let ready = match &set_up.ready[workload] {
-        Ok(ready) => ready,
-        Err(reason) => return Ok(Err(reason.clone())),
-    };
-    let task = Task {
-        measurement,
-        target: &ready.target,
-        server: set_up.server(measurement),
-        cpus: &set_up.generator_cpus,
-        number,
-    };
-    let is_warm = set_up.is_warm(workload, server_starts);
-    let limit = |is_warm: bool| {
-        Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)
-    };
-    if measurement.client.is_none() {
-        let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
-        let warmed = warmed.map_err(RunError::Engine)?.flatten();
-        let measured = stage.run(&task).map_err(RunError::Engine)?;
-        let block = block_record::block(place, &task, &measured, ready.resolve);
-        set_up.warmed(workload, warmed, server_starts);
-        return Ok(Ok(block));
-    }
-    let stood = set_up.clients.stand(workload, measurement, ready, server_starts);
-    let result = stood.and_then(|(client, is_new)| {
-        let limit = limit(is_warm && !is_new);
-        let warmed =
-            limit.map(|limit| stage.warm_client(client, measurement, limit)).transpose()?;
-        Ok((stage.run_client(client, &task, place)?, warmed))
-    });
-    Ok(result.map(|(block, warmed)| {
-        set_up.warmed(workload, warmed, server_starts);
-        block
-    }))
 }

@@ -1,6 +1,5 @@
 //! What is to be done, with every default resolved: printable, storable, repeatable.
 
-use crate::block_record::Place;
 use load::{PayloadKind, Stop, Workload};
 use spec::{Endpoint, Scheme};
 use std::net::IpAddr;
@@ -77,6 +76,13 @@ impl Plan {
             })
             .collect()
     }
+}
+
+/// The place of a block in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) workload: usize,
+    pub(crate) round: usize,
 }
 
 /// In which order the blocks of a round run.

@@ -1,5 +1,5 @@
-//! From a URL to a target that answers: names resolved, the safety rail, what is said in the protocol, and a first
-//! message whose echo is checked before anything is timed.
+//! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
+//! echo is checked before anything is timed.
 
 use crate::plan::{Measurement, Speech, Tls};
 use crate::watch::Impatient;
@@ -20,7 +20,7 @@ use units::Nanos;
 use wire::tls::{Client, ClientOptions, Trust};
 use wire::{Role, Stack};
 
-/// What the set-up keeps time with, and by what it is stopped.
+/// The clock of the set-up, and the signal that stops it.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) clock: Clock,
@@ -142,7 +142,7 @@ pub(crate) fn reply_len(workload: &Workload) -> usize {
     }
 }
 
-/// What is around that at `url`, if anything. With `authority_pem` that authority is trusted, and no other.
+/// The TLS around it, if there is any. With `authority_pem` that authority is trusted, and no other.
 ///
 /// # Errors
 ///
@@ -166,6 +166,19 @@ pub(crate) fn tls(
 pub(crate) struct Reached {
     pub(crate) target: Target,
     pub(crate) failed: Vec<(Address, String)>,
+}
+
+/// A target that answered as it should.
+#[derive(Clone)]
+pub(crate) struct Ready {
+    pub(crate) url: Endpoint,
+    pub(crate) target: Target,
+    /// The time that its name took to be resolved.
+    pub(crate) resolve: Option<Nanos>,
+    /// The authority to trust, if it is ours and speaks TLS.
+    pub(crate) authority_pem: Option<Vec<u8>>,
+    /// Its reply, if it was asked for one because none was given, and a client subject has to know it.
+    pub(crate) reply: Option<Vec<u8>>,
 }
 
 /// Sends one message to each address in turn until one answers, and checks the answer.
@@ -209,7 +222,7 @@ pub(crate) fn verify(
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
 }
 
-/// Whether one message to a target that was verified is answered, as it should be and in time.
+/// True if one message to a target that was verified is answered, as it should be and in time.
 ///
 /// # Errors
 ///
@@ -226,7 +239,7 @@ pub(crate) fn is_answered(
 /// The error of the earliest step of a connection.
 type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
 
-/// What to do about a wrong answer of a server that was spoken to in TLS.
+/// Advice about a wrong answer of a server that was spoken to in TLS.
 fn next_inside_tls(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> String {
     let plain = Endpoint { tls: false, ..url.clone() };
     match error {
@@ -241,7 +254,7 @@ fn next_inside_tls(url: &Endpoint, measurement: &Measurement, error: FirstError<
     }
 }
 
-/// What to do about a wrong answer of a server that was not spoken to in TLS, but may want to be.
+/// Advice about a wrong answer of a server that was not spoken to in TLS, but may want to be.
 ///
 /// # Errors
 ///
@@ -278,7 +291,7 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
     "A fixed reply is told by --expect, a page of HTTP by --method GET".to_owned()
 }
 
-/// Whether the server completes a handshake of TLS, whoever it is; it is asked for that with one more connection.
+/// True if the server completes a handshake of TLS, with any certificate, on one more connection.
 fn speaks_tls(
     url: &Endpoint,
     measurement: &Measurement,
@@ -321,13 +334,13 @@ fn one_message(
     Ok(worker.finish().0)
 }
 
-/// How long a server may take to answer the question whether it speaks TLS.
+/// The longest wait for a handshake of TLS.
 const TLS_QUESTION: Nanos = Nanos::from_millis(300);
 
 /// In which errors compression is what does not fit.
 const DEFLATE: &str = "permessage-deflate";
 
-/// What to do about an error of TLS with such words in it, the first that fits; where none does, the server may speak
+/// Advice about an error of TLS with such words in it, the first that fits; if none does, the server may speak
 /// something else.
 const TLS_NEXT: [(&str, &str); 6] = [
     ("certificate_required", "Show a certificate with --client-cert FILE --client-key FILE"),

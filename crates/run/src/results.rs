@@ -1,7 +1,6 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
-use crate::block_record::Place;
-use crate::plan::{Measurement, Plan};
+use crate::plan::{Measurement, Place, Plan};
 use load::{Arrival, Lifetime};
 use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Summary, WorkloadResult};
 use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};

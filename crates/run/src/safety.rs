@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far away an address is.
+/// The distance of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// This machine: loopback, and the unspecified address, which leads there.
@@ -16,7 +16,7 @@ pub enum Distance {
     Public,
 }
 
-/// How far away `address` is. An IPv6 address that stands for an IPv4 one (`::ffff:10.0.0.1`) is as far as that.
+/// The distance of `address`. An IPv6 address that stands for an IPv4 one (`::ffff:10.0.0.1`) is as far as that.
 pub fn distance(address: IpAddr) -> Distance {
     match address.to_canonical() {
         IpAddr::V4(address) => distance_v4(address),
@@ -24,7 +24,7 @@ pub fn distance(address: IpAddr) -> Distance {
     }
 }
 
-/// Whether `address` needs consent before it is loaded.
+/// True if `address` needs consent before it is loaded.
 pub fn is_public(address: IpAddr) -> bool {
     distance(address) == Distance::Public
 }

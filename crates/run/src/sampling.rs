@@ -2,7 +2,7 @@
 //!
 //! It costs CPU time of the collecting thread alone, which is measured and told.
 
-use crate::processes::{Processes, Together};
+use crate::children::processes::{Processes, Together};
 use engine::Address;
 use engine::clock::{own_cpu, thread_cpu};
 use probe::{InterfaceCounters, InterfaceSampler, SystemSampler, SystemTimes, interface_to};

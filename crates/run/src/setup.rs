@@ -1,76 +1,66 @@
-//! Everything that has to stand before the first block: the machine known, servers up, targets verified.
+//! The set-up before the first block: the machine known, servers up, targets verified.
 
-use crate::clients::{Clients, beyond, misfit};
+use crate::children::clients::{Clients, beyond, misfit};
+use crate::children::processes::Processes;
+use crate::children::servers::{Key, RunningServer, Servers};
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
-use crate::processes::Processes;
-use crate::reach::{Context, Reached, check_public, reply_len, resolve, stack, tls, verify};
-use crate::standing::{Key, Servers, Standing, Starting};
+use crate::reach::{Context, Reached, Ready, check_public, reply_len, resolve, stack, tls, verify};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
-use crate::{Event, Feed, Host, RunError, block_record};
-use drive::Target;
+use crate::{Event, Feed, Host, RunError};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
+use lab::VERSION_TIMEOUT;
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
-use record::{Block, Environment, Kind, Subject, WarmUp, Warning};
-use spec::Endpoint;
+use record::{Environment, Kind, Subject, WarmUp, Warning};
+use spec::{Endpoint, Protocol};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use units::Nanos;
 
-/// What stands.
+/// The set-up of a run.
 pub(crate) struct SetUp {
     environment: Environment,
     /// To sample the machine with, and what it had done before the first block.
     pub(crate) system: Option<SystemSampler>,
     system_before: Option<SystemTimes>,
-    /// Where everybody runs; `None` where that was left to the system.
+    /// The CPUs of server and generator; `None` if they are left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
     pub(crate) servers: Servers,
     pub(crate) clients: Clients,
     /// For each measurement its target, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
-    /// What the user should know of the set-up.
+    /// Warnings about the set-up.
     pub(crate) warnings: Vec<Warning>,
+    /// The versions that subjects say to be, by name; `None` for one that does not say it.
+    versions: BTreeMap<String, Option<String>>,
     /// By measurement, how it was warmed up.
     warm: BTreeMap<usize, Warm>,
     /// By measurement, what its subjects were before the run was interrupted.
     pub(crate) known: Known,
 }
 
-/// What the subjects of measurements were: server and client.
+/// The subjects of measurements, by measurement: server and client.
 pub(crate) type Known = BTreeMap<usize, (Option<Subject>, Option<Subject>)>;
 
-/// How the subjects of a measurement were warmed up.
+/// The warm-up of the subjects of a measurement.
 struct Warm {
-    /// Which start of the server that was.
+    /// The start of the server that it was for.
     server_starts: u32,
     warm_up: Option<WarmUp>,
 }
 
-/// A target that answered as it should.
-#[derive(Clone)]
-pub(crate) struct Ready {
-    pub(crate) url: Endpoint,
-    pub(crate) target: Target,
-    /// How long its name took to be resolved.
-    pub(crate) resolve: Option<Nanos>,
-    /// Whom to trust, where it is ours and speaks TLS.
-    pub(crate) authority_pem: Option<Vec<u8>>,
-    /// What it answers, where that was asked because nobody said it, and a client subject has to know.
-    pub(crate) reply: Option<Vec<u8>>,
-}
-
 impl SetUp {
-    /// Makes everything stand that is `wanted`: measurements of which no block is left are not.
+    /// Makes every measurement ready that is `wanted`: those of which no block is left are not.
     ///
     /// # Errors
     ///
-    /// What forbids the whole run: a limit of the machine, the safety rail; and, where there is only one target,
+    /// Errors that forbid the whole run: a limit of the machine, the safety rail; and, where there is only one target,
     /// whatever is wrong with it.
     pub(crate) fn new(
         plan: &Plan,
@@ -97,11 +87,11 @@ impl SetUp {
             .unwrap_or(1);
         let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
         let placement = if ours { probe::place(&topology, threads) } else { None };
-        let starting = Starting {
-            launch: lab::Launch::new(host.program.clone()),
-            scratch: host.scratch.clone(),
-            server_cpu: placement.as_ref().map(|placement| placement.server),
+        let on = |cpu: Option<usize>| lab::Launch {
+            cpus: cpu.into_iter().collect(),
+            ..host.launch.clone()
         };
+        let server_cpu = placement.as_ref().map(|placement| placement.server);
         let client_cpu =
             placement.as_ref().and_then(|placement| placement.generator.first().copied());
         let mut set_up = Self {
@@ -112,8 +102,9 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
-            servers: Servers::new(starting.clone()),
-            clients: Clients::new(starting, client_cpu),
+            servers: Servers::new(on(server_cpu), host.scratch.clone()),
+            clients: Clients::new(on(client_cpu), host.scratch.clone()),
+            versions: BTreeMap::new(),
             ready: Vec::new(),
             warnings: Vec::new(),
             warm: BTreeMap::new(),
@@ -129,8 +120,11 @@ impl SetUp {
                 continue;
             }
             let ready = set_up.prepare(plan, measurement, context);
-            if let Some(standing) = set_up.servers.of(measurement) {
-                standing.pause();
+            if let (Ok(_), Peer::Subject(server)) = (&ready, &measurement.peer) {
+                set_up.ask_version(server, &host.launch, feed);
+            }
+            if let Some(server) = set_up.servers.of(measurement) {
+                server.pause();
             }
             // Steps have one target: where it does not answer there is nothing to measure.
             let is_only =
@@ -152,7 +146,7 @@ impl SetUp {
     ///
     /// # Errors
     ///
-    /// Why it cannot be measured.
+    /// The reason for which it cannot be measured.
     fn prepare(
         &mut self,
         plan: &Plan,
@@ -164,15 +158,16 @@ impl SetUp {
         let url = match &measurement.peer {
             Peer::Given(url) => url.clone(),
             Peer::Embedded(embedded) => {
-                let standing = self.servers.stand(measurement)?;
-                authority_pem = standing.authority_pem().map(<[u8]>::to_vec);
-                standing.url(embedded.scheme).map_err(RunError::NotStarted)?
+                let server = self.servers.started(measurement)?;
+                server.resume();
+                authority_pem = server.authority_pem().map(<[u8]>::to_vec);
+                server.url(embedded.scheme).map_err(RunError::NotStarted)?
             }
             Peer::Subject(server) => {
-                let standing = self.servers.stand(measurement)?;
-                standing.resume();
-                authority_pem = standing.authority_pem().map(<[u8]>::to_vec);
-                let url = verified(standing, server, measurement, context)?;
+                let running = self.servers.started(measurement)?;
+                running.resume();
+                authority_pem = running.authority_pem().map(<[u8]>::to_vec);
+                let url = verified(running, server, measurement, context)?;
                 Endpoint { path: server.path.clone().unwrap_or(url.path), ..url }
             }
         };
@@ -208,7 +203,7 @@ impl SetUp {
     ///
     /// # Errors
     ///
-    /// What became of it, where it is not started again.
+    /// Its end, if it is not started again.
     pub(crate) fn wake(
         &mut self,
         plan: &Plan,
@@ -216,7 +211,7 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
-        if let Some(died) = self.servers.of_mut(measurement).and_then(Standing::died_before) {
+        if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_before) {
             self.servers.start_again(measurement, &died)?;
             let key = Key::of(measurement);
             for (index, other) in plan.measurements.iter().enumerate() {
@@ -226,55 +221,55 @@ impl SetUp {
                 }
             }
         }
-        if let Some(standing) = self.servers.of(measurement) {
-            standing.resume();
+        if let Some(server) = self.servers.of(measurement) {
+            server.resume();
         }
         Ok(())
     }
 
-    /// What is left of a block of `measurement` when its server is looked at again. It has failed if its server is a
-    /// subject that has ended meanwhile, or that answered nothing and is ended for that; what was counted is kept.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none: the server's end if that is it.
-    pub(crate) fn survived(
-        &mut self,
-        measurement: &Measurement,
-        block: Result<Block, String>,
-    ) -> Result<Block, String> {
-        if !matches!(measurement.peer, Peer::Subject(_)) {
-            return block;
+    /// Asks a subject for its version, once. Says so while it waits for longer than a moment; a subject that does not
+    /// answer is warned about, because its version is then only that of its manifest.
+    fn ask_version(&mut self, server: &SubjectServer, launch: &lab::Launch, feed: &Feed) {
+        let SubjectServer { subject, installed, .. } = server;
+        let name = &subject.name;
+        if self.versions.contains_key(name) {
+            return;
         }
-        let Some(standing) = self.servers.of_mut(measurement) else { return block };
-        if let Some(died) = standing.died_in(block.as_ref().ok()) {
-            return match block {
-                Ok(block) => Ok(block_record::failed_midway(block, died)),
-                Err(_) => Err(died),
-            };
+        let (tell, told) = channel();
+        let answer = std::thread::scope(|scope| {
+            scope.spawn(move || tell.send(lab::version(subject, installed, launch)));
+            let answer = told.recv_timeout(VERSION_MOMENT.into());
+            answer.unwrap_or_else(|_| {
+                let (command, most) = (subject.manifest.ask_version.join(" "), VERSION_TIMEOUT);
+                let waiting = format!("asking {name} for its version: `{command}`, at most {most}");
+                feed.tell(&Event::Waiting(waiting.into()));
+                told.recv().expect("it answers before it ends")
+            })
+        });
+        if let Err(error) = &answer {
+            let manifest = &subject.manifest;
+            self.warnings.push(Warning {
+                code: "version_not_confirmed".to_owned(),
+                message: format!(
+                    "{name} does not say its version: {} {} is declared, not confirmed",
+                    manifest.library, manifest.version
+                ),
+                evidence: error.to_string(),
+                advice: format!("`wirebench subjects check {name}` asks it again"),
+            });
         }
-        match block {
-            Ok(block) if block.counts.ok == 0 && block.counts.sent > 0 => {
-                let example = block.errors.first().map_or_else(String::new, |error| {
-                    format!(", {} x {}, first: {}", error.count, error.class, error.example)
-                });
-                standing.end();
-                let reason = format!("the server answered no message as it should{example}");
-                Ok(block_record::failed_midway(block, reason))
-            }
-            block => block,
-        }
+        self.versions.insert(name.clone(), answer.ok());
     }
 
     /// The turn of a measurement is over.
     pub(crate) fn rest(&self, measurement: &Measurement, workload: usize) {
         self.clients.pause(workload);
-        if let Some(standing) = self.servers.of(measurement) {
-            standing.pause();
+        if let Some(server) = self.servers.of(measurement) {
+            server.pause();
         }
     }
 
-    /// Whether a measurement was warmed up since its server was started for the last time.
+    /// True if a measurement was warmed up since its server was started for the last time.
     pub(crate) fn is_warm(&self, workload: usize, server_starts: u32) -> bool {
         self.warm.get(&workload).is_some_and(|warm| warm.server_starts == server_starts)
     }
@@ -306,7 +301,7 @@ impl SetUp {
         };
         let server = match &measurement.peer {
             Peer::Subject(server) => {
-                let version = self.servers.of(measurement).and_then(Standing::version);
+                let version = self.versions.get(&server.subject.name).cloned().flatten();
                 Some(subject(&server.subject, version))
             }
             Peer::Embedded(_) | Peer::Given(_) => None,
@@ -342,7 +337,7 @@ impl SetUp {
         Some(self.servers.of(measurement)?.processes())
     }
 
-    /// Whether the machine allows the connections of another measurement of the same target as measurement `like`.
+    /// Checks that the machine allows the connections of another measurement of the same target as measurement `like`.
     ///
     /// # Errors
     ///
@@ -404,7 +399,7 @@ impl SetUp {
         });
     }
 
-    /// What is shorter is no stall: fifty times what a timer of this machine is late by.
+    /// The shortest stall: fifty times the lateness of a timer of this machine.
     pub(crate) fn stall_min(&self) -> Nanos {
         let floor = self.environment.timer_floor;
         Nanos(floor.map_or(0, |floor| floor.overshoot_p99_ns.saturating_mul(50)))
@@ -422,7 +417,7 @@ impl SetUp {
     }
 }
 
-/// Whether the error is about one target only, so that others can still be measured.
+/// True if the error is about one target only, so that others can still be measured.
 fn is_local(error: &RunError) -> bool {
     match error {
         RunError::EmbeddedServer { .. }
@@ -442,7 +437,7 @@ fn is_local(error: &RunError) -> bool {
     }
 }
 
-/// That a subject can do what is asked of it, as far as its manifest says.
+/// Checks that the subjects of a measurement can do it, as far as their manifests say.
 ///
 /// # Errors
 ///
@@ -455,7 +450,14 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
             let manifest = &server.subject.manifest;
             let cannot_reply = measurement.reply.is_some() && !manifest.replies;
             let reason = cannot_reply.then(|| "it answers with an echo alone".to_owned());
-            let reason = reason.or_else(|| beyond(measurement, &manifest.limits))?;
+            let reason = reason.or_else(|| beyond(measurement, &manifest.limits));
+            let refusal = || {
+                let (method, path) = (&measurement.speech.method, server.path.as_deref());
+                let limits = Some(&manifest.limits);
+                let limits = limits.filter(|_| server.scheme.protocol == Protocol::Http)?;
+                limits.refusal_of_request(method, path.unwrap_or("/"))
+            };
+            let reason = reason.or_else(refusal)?;
             Some((&server.subject, reason))
         }
         Peer::Embedded(_) | Peer::Given(_) => None,
@@ -466,25 +468,25 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
     }
 }
 
-/// Where a subject speaks what a measurement wants, after it has answered the questions of the short verification
-/// there, once.
+/// The URL at which a subject speaks the scheme of a measurement, after it has answered the questions of the short
+/// verification there, once.
 ///
 /// # Errors
 ///
 /// [`RunError::Subject`] with the first question that it failed.
 fn verified(
-    standing: &mut Standing,
+    running: &mut RunningServer,
     server: &SubjectServer,
     measurement: &Measurement,
     context: Context<'_>,
 ) -> Result<Endpoint, RunError> {
     let SubjectServer { subject, scheme, .. } = server;
     let failed = |reason| RunError::Subject { name: subject.name.clone(), reason };
-    let url = standing.url(*scheme).map_err(failed)?;
-    if !standing.verified.contains(scheme) {
+    let url = running.url(*scheme).map_err(failed)?;
+    if !running.verified.contains(scheme) {
         let questions = ServerQuestions {
             url: &url,
-            authority_pem: standing.authority_pem(),
+            authority_pem: running.authority_pem(),
             limits: &subject.manifest.limits,
             reply: measurement.reply.as_deref().map(str::as_bytes),
             extent: Extent::Short,
@@ -494,7 +496,7 @@ fn verified(
         if let Some(failure) = checks.iter().find_map(Check::failure) {
             return Err(failed(format!("not verified: {failure}")));
         }
-        standing.verified.push(*scheme);
+        running.verified.push(*scheme);
     }
     Ok(url)
 }
@@ -504,7 +506,7 @@ pub(crate) fn numbers(cpus: &[usize]) -> Vec<u32> {
     cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
 }
 
-/// How late the waits of a run end here, or why that is not known; takes about 0.1 s.
+/// Measures the lateness of waits on this machine, or notes the reason for which it cannot; takes about 0.1 s.
 pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
     let mut engine = match Epoll::new(clock) {
         Ok(engine) => engine,
@@ -565,9 +567,9 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     Ok((first..first + count).map(|address| IpAddr::V4(Ipv4Addr::from(address))).collect())
 }
 
-/// How many ports the connections of a measurement may have taken at one time. Those of short-lived clients stay taken
-/// for a while after the close, except over WebSocket, where the server closes first; and before half of an address's
-/// ports are used the kernel finds one at once, after that it searches.
+/// The most ports that the connections of a measurement may have taken at one time. Those of short-lived clients stay
+/// taken for a while after the close, except over WebSocket, where the server closes first; and before half of an
+/// address's ports are used the kernel finds one at once, after that it searches.
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
     let scheme = measurement.peer.scheme();
@@ -585,6 +587,9 @@ fn ports(measurement: &Measurement) -> u64 {
         scheme.facts().over_websocket && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
+
+/// Time after which the question for a version is worth a word.
+const VERSION_MOMENT: Nanos = Nanos::from_secs(1);
 
 /// More short-lived clients in a second than one thread can serve.
 const CLIENTS_PER_S_MAX: u64 = 100_000;

@@ -11,12 +11,11 @@ mod line;
 mod steps;
 
 use crate::block::Stage;
-use crate::block_record::Place;
 use crate::ending::{self, Ending};
-use crate::plan::{Measurement, Order, Plan};
-use crate::reach::{Context, is_answered};
+use crate::plan::{Measurement, Order, Place, Plan};
+use crate::reach::{Context, Ready, is_answered};
 use crate::results::Kept;
-use crate::setup::{Ready, SetUp};
+use crate::setup::SetUp;
 use crate::{Commands, Event, Feed, Host, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};

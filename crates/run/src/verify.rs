@@ -1,4 +1,4 @@
-//! Whether a subject does what it is to be timed at: a server answers every message, a client counts what it did.
+//! Verification of a subject before it is timed: a server answers every message, a client counts its messages.
 //!
 //! [`verify_server`] asks a server for echoes of every length at which a protocol changes its form, for pongs and for
 //! its end; [`verify_client`] holds what a client reports against servers that know better. Nothing here measures: what
@@ -26,11 +26,11 @@ use drive::Target;
 use spec::Endpoint;
 use wire::Kind;
 
-/// What `target` answers a message with.
+/// The reply of `target` to a message.
 ///
 /// # Errors
 ///
-/// What it does instead.
+/// The fault, if there is no reply.
 pub(crate) fn reply_to(
     target: &Target,
     payload: &[u8],
@@ -43,13 +43,13 @@ pub(crate) fn reply_to(
 /// One thing that was asked of a subject, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was asked, e.g. `echo of 65536 bytes, text`.
+    /// The question, e.g. `echo of 65536 bytes, text`.
     pub what: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What came of something that was asked.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It did something else, or nothing.
@@ -70,7 +70,7 @@ impl Check {
         Self { what: what.into(), outcome: Outcome::NotAsked(why.into()) }
     }
 
-    /// Why it failed, if it did: what was asked, and what happened instead.
+    /// The question and the fault, if it failed.
     pub fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed(reason) => Some(format!("{}: {reason}", self.what)),
@@ -79,26 +79,26 @@ impl Check {
     }
 }
 
-/// What is asked of a server.
+/// The questions to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerQuestions<'a> {
-    /// Where it is, and what it speaks.
+    /// Its URL.
     pub url: &'a Endpoint,
     /// The authority that signed its certificate, where it speaks TLS.
     pub authority_pem: Option<&'a [u8]>,
-    /// What it cannot do, by its manifest; the default for a server that can do everything.
+    /// Its limits, from its manifest; the default for a server that can do everything.
     pub limits: &'a lab::Limits,
-    /// What it answers every message with; `None` for an echo.
+    /// Its answer to every message; `None` for an echo.
     pub reply: Option<&'a [u8]>,
-    /// How much is asked.
+    /// The extent of the check.
     pub extent: Extent,
 }
 
-/// How much is asked of a subject.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Everything.
     Full,
-    /// What takes no time to speak of: before it is timed.
+    /// Questions that take no time to speak of, for a subject that is about to be timed.
     Short,
 }

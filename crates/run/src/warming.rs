@@ -1,4 +1,4 @@
-//! When a subject that compiles while it runs has come to its speed.
+//! The warm-up of a subject that compiles while it runs, until it has come to its speed.
 //!
 //! Throughput is looked at in windows of a quarter of a second. It is steady when the last three windows together are
 //! not above the three before them by more than 2 %. It takes a second at least, and is given up at a limit.
@@ -14,12 +14,12 @@ pub(crate) struct Warming {
     limit: Nanos,
     /// Messages in each window; the last ones may still get more.
     windows: Vec<f64>,
-    /// Until when it is known what came.
+    /// The end of the time for which replies were reported.
     until: Nanos,
 }
 
 impl Warming {
-    /// How long a window is.
+    /// The length of a window.
     pub(crate) const WINDOW: Nanos = Nanos::from_millis(250);
 
     /// One that is given up after `limit`.
@@ -53,12 +53,12 @@ impl Warming {
         self.until = Nanos(self.windows.len() as u64 * Self::WINDOW.0);
     }
 
-    /// Until when it is known what came.
+    /// The end of the time for which replies were reported.
     pub(crate) fn until(&self) -> Nanos {
         self.until
     }
 
-    /// What it came to, if it is over; `took` is how long it has taken in all.
+    /// Its result, if it is over; `took` is the time that it has taken in all.
     pub(crate) fn over(&self, took: Nanos) -> Option<WarmUp> {
         let whole = usize::try_from(self.until.0 / Self::WINDOW.0).unwrap_or(usize::MAX);
         let windows = &self.windows[..whole.min(self.windows.len())];
@@ -75,7 +75,7 @@ impl Warming {
     }
 }
 
-/// Whether throughput has stopped to rise.
+/// True if throughput has stopped rising.
 fn is_steady(windows: &[f64]) -> bool {
     let sum = |windows: &[f64]| windows.iter().sum::<f64>();
     match windows.len().checked_sub(2 * COMPARED) {
@@ -89,7 +89,7 @@ fn is_steady(windows: &[f64]) -> bool {
 
 /// So many windows are compared with as many before them.
 const COMPARED: usize = 3;
-/// What is less is no rise.
+/// The smallest rise, as a share.
 const RISE_MAX: f64 = 0.02;
 /// No warm-up is shorter.
 const TIME_MIN: Nanos = Nanos::from_secs(1);

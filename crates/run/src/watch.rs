@@ -1,6 +1,6 @@
 //! From the workers to the one who collects: intervals and the instants at which CPU time is read.
 
-use crate::processes::Processes;
+use crate::children::processes::Processes;
 use drive::{Control, Interval, Observer, Phase};
 use engine::clock::{own_cpu, thread_cpu};
 use load::Arrival;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use units::{Instant, Nanos};
 
-/// What a worker tells.
+/// News of a worker.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A tenth of a second of work.
@@ -39,7 +39,7 @@ pub(crate) struct Watch {
     /// The processes of the server, if they are ours.
     server: Option<Processes>,
     arrival: Arrival,
-    /// When the measurement began on this worker, and the CPU time that its thread had used then.
+    /// The instant at which the measurement began on this worker, and the CPU time of its thread then.
     began: Option<(Instant, Nanos)>,
     busy: Option<f64>,
 }
@@ -113,8 +113,8 @@ impl Observer for Impatient<'_> {
     fn phase(&mut self, _: Phase, _: Instant) {}
 }
 
-/// How many intervals of each worker are in use; the collector returns them within a tenth of a second.
+/// The number of intervals of each worker in use; the collector returns them within a tenth of a second.
 const INTERVALS_KEPT: usize = 4;
 
-/// How many things may be told and not yet looked at: some seconds' worth.
+/// The most news that wait to be read: those of some seconds.
 pub(crate) const TOLD_MAX: usize = 1024;

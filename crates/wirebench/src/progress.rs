@@ -120,6 +120,7 @@ impl<'a> Progress<'a> {
                 self.terminal.say_labelled(Label::Warning, &text);
             }
             Event::Warning(_) => {}
+            Event::Waiting(what) => self.say(&format!("{:>4.1} s  {what}", elapsed.as_secs_f64())),
             Event::Behind(_) if self.expects_lag => {}
             Event::Behind(behind) => {
                 self.end_line();

@@ -1,4 +1,4 @@
-//! Footprints that were measured before, each in a file beside the folder of its subject.
+//! Footprints that are kept, each in a file beside the folder of its subject.
 
 use crate::{Home, Subject};
 use record::Footprint;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 impl Home {
-    /// What was measured of `subject` as it is installed now.
+    /// The footprint that was kept of `subject` as it is installed now.
     pub fn kept_footprint(&self, subject: &Subject) -> Option<Footprint> {
         let stamp = self.stamp(subject)?;
         let kept: Kept =
@@ -15,7 +15,7 @@ impl Home {
         (kept.stamp == stamp).then_some(kept.footprint)
     }
 
-    /// Keeps what was measured of `subject`, for as long as it stays as it is.
+    /// Keeps the footprint of `subject`, for as long as it stays as it is.
     ///
     /// # Errors
     ///

@@ -1,78 +1,88 @@
-//! Which packages a subject needs, asked of the tool that brought them, and what they weigh.
+//! The packages that a subject needs, asked of the tool that brought them, and their weight.
 
-use super::{output, weigh};
+use super::weigh;
+use crate::tools::Tools;
 use crate::{From, Manifest};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Packages with all that they need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packages {
     pub(super) count: u64,
     pub(super) installed_bytes: u64,
-    /// Where what was fetched is still there, or was declared.
+    /// `None` where the archives are not kept, nor their sizes declared.
     pub(super) download_bytes: Option<u64>,
-    /// What every program of the language needs, where that is among them.
+    /// The part that every program of the language needs.
     pub(super) floor_bytes: Option<u64>,
 }
 
-/// What the library of a subject needs. Files may be put into `scratch`.
+/// The packages that the library of a subject needs. Files may be put into `scratch`.
 pub(super) fn packages(
     manifest: &Manifest,
     installed: &Path,
     scratch: &Path,
+    tools: &Tools,
 ) -> Result<Packages, String> {
     match manifest.from {
-        From::Apt => debian(manifest, scratch),
-        From::Cargo => cargo(installed),
+        From::Apt => debian(manifest, scratch, tools),
+        From::Cargo => cargo(installed, tools),
         From::Composer => composer(installed),
-        From::Go => go(installed),
-        From::Maven => maven(manifest, installed, scratch),
-        From::Npm => npm(installed),
+        From::Go => go(installed, tools),
+        From::Maven => maven(manifest, installed, scratch, tools),
+        From::Npm => npm(installed, tools),
         From::Own => Ok(Packages { download_bytes: Some(0), ..Packages::default() }),
-        From::Pip => pip(installed),
+        From::Pip => pip(installed, tools),
     }
+}
+
+/// A command of these words.
+pub(super) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Debian's: the closure of the library's packages on a machine that has none, by what they declare.
-fn debian(manifest: &Manifest, scratch: &Path) -> Result<Packages, String> {
+fn debian(manifest: &Manifest, scratch: &Path, tools: &Tools) -> Result<Packages, String> {
     let needs = &manifest.needs;
-    let of_library = if needs.library.is_empty() { &needs.packages } else { &needs.library };
+    let all_packages: Vec<String> = needs.all_packages().map(str::to_owned).collect();
+    let of_library = if needs.library.is_empty() { &all_packages } else { &needs.library };
     let status = scratch.join("no-packages");
     fs::write(&status, "").map_err(|error| format!("{}: {error}", status.display()))?;
-    let mut all = closure(of_library, &status)?;
+    let closure = |packages: &[String]| closure(packages, &status, tools);
+    let mut all = closure(of_library)?;
     // Without what they need: that is why they are only unpacked.
     all.extend(needs.unpacked.iter().cloned());
-    let declared = declared(&all)?;
+    let declared = |packages: &BTreeSet<String>| declared(packages, tools);
+    let of_all = declared(&all)?;
     let of_language = match all.contains("libc6-dev") {
         // The library is what is unpacked, and the others are what it runs on.
-        _ if needs.library.is_empty() && !needs.unpacked.is_empty() => &needs.packages[..],
+        _ if needs.library.is_empty() && !needs.unpacked.is_empty() => &all_packages[..],
         true => &["libc6-dev".to_owned()],
         false => &["libc6".to_owned()],
     };
-    let floor = self::declared(&closure(of_language, &status)?)?;
-    if declared.count < all.len() as u64 {
+    let floor = declared(&closure(of_language)?)?;
+    if of_all.count < all.len() as u64 {
         return Err(format!(
             "{} of {} packages declare their size; `apt-get update` fetches the lists",
-            declared.count,
+            of_all.count,
             all.len()
         ));
     }
-    Ok(Packages { floor_bytes: Some(floor.installed_bytes), ..declared })
+    Ok(Packages { floor_bytes: Some(floor.installed_bytes), ..of_all })
 }
 
 /// The packages that installing `packages` would install where nothing is installed.
-fn closure(packages: &[String], status: &Path) -> Result<BTreeSet<String>, String> {
+fn closure(packages: &[String], status: &Path, tools: &Tools) -> Result<BTreeSet<String>, String> {
     if packages.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let mut simulate = Command::new("apt-get");
-    simulate.arg("-o").arg(format!("Dir::State::status={}", status.display()));
-    simulate.args(["-o", "Debug::NoLocking=1", "install", "-s", "--no-install-recommends"]);
-    Ok(to_be_installed(&output(simulate.args(packages))?))
+    let status = format!("Dir::State::status={}", status.display());
+    let mut simulate = words(&["apt-get", "-o", &status, "-o", "Debug::NoLocking=1"]);
+    simulate.extend(words(&["install", "-s", "--no-install-recommends"]));
+    simulate.extend(packages.iter().cloned());
+    Ok(to_be_installed(&tools.output(&simulate, Path::new("/"))?))
 }
 
 fn to_be_installed(said: &str) -> BTreeSet<String> {
@@ -80,11 +90,11 @@ fn to_be_installed(said: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What packages say of themselves.
-fn declared(packages: &BTreeSet<String>) -> Result<Packages, String> {
-    let mut show = Command::new("apt-cache");
-    show.args(["show", "--no-all-versions"]).args(packages);
-    Ok(sum_of_declared(&output(&mut show)?))
+/// The sizes that packages declare.
+fn declared(packages: &BTreeSet<String>, tools: &Tools) -> Result<Packages, String> {
+    let mut show = words(&["apt-cache", "show", "--no-all-versions"]);
+    show.extend(packages.iter().cloned());
+    Ok(sum_of_declared(&tools.output(&show, Path::new("/"))?))
 }
 
 fn sum_of_declared(said: &str) -> Packages {
@@ -103,14 +113,10 @@ fn sum_of_declared(said: &str) -> Packages {
 }
 
 /// The Rust registry's: what the program is linked from, by the size of the sources.
-fn cargo(installed: &Path) -> Result<Packages, String> {
-    let ask = |words: &[&str]| {
-        output(
-            Command::new("cargo")
-                .args(words)
-                .args(["--offline", "--locked"])
-                .current_dir(installed),
-        )
+fn cargo(installed: &Path, tools: &Tools) -> Result<Packages, String> {
+    let ask = |question: &[&str]| {
+        let command = [&["cargo"], question, &["--offline", "--locked"]].concat();
+        tools.output(&words(&command), installed)
     };
     let tree = ask(&["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"])?;
     let metadata = ask(&["metadata", "--format-version", "1"])?;
@@ -162,18 +168,15 @@ fn composer(installed: &Path) -> Result<Packages, String> {
 }
 
 /// Modules of Go that the program is linked from, by the size of the sources.
-fn go(installed: &Path) -> Result<Packages, String> {
+fn go(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     let format = "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}{{end}}{{end}}{{end}}";
-    let list = output(
-        Command::new("go").args(["list", "-deps", "-f", format, "."]).current_dir(installed),
-    )?;
+    let list = tools.output(&words(&["go", "list", "-deps", "-f", format, "."]), installed)?;
     let modules: BTreeSet<&str> = list.lines().filter(|line| !line.is_empty()).collect();
     let mut sum = Packages { download_bytes: Some(0), ..Packages::default() };
     for module in modules {
-        // What was downloaded before is only named.
-        let mut name = Command::new("go");
-        name.args(["mod", "download", "-json", module]).env("GOPROXY", "off");
-        let said = output(name.current_dir(installed))?;
+        // Without a proxy, modules that were downloaded before are only named.
+        let name = words(&["env", "GOPROXY=off", "go", "mod", "download", "-json", module]);
+        let said = tools.output(&name, installed)?;
         let facts: Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
         let weight = |field: &str| {
             let path = facts[field].as_str().ok_or_else(|| format!("{module} has no {field}"))?;
@@ -188,9 +191,14 @@ fn go(installed: &Path) -> Result<Packages, String> {
 }
 
 /// Maven's: the archives that the program runs with.
-fn maven(manifest: &Manifest, installed: &Path, scratch: &Path) -> Result<Packages, String> {
+fn maven(
+    manifest: &Manifest,
+    installed: &Path,
+    scratch: &Path,
+    tools: &Tools,
+) -> Result<Packages, String> {
     let archives = match archives_built(manifest, installed)? {
-        archives if archives.is_empty() => archives_on_class_path(installed, scratch)?,
+        archives if archives.is_empty() => archives_on_class_path(installed, scratch, tools)?,
         archives => archives,
     };
     let bytes = archives.iter().map(|path| weigh::bytes(path)).sum::<Result<u64, _>>()?;
@@ -203,7 +211,7 @@ fn maven(manifest: &Manifest, installed: &Path, scratch: &Path) -> Result<Packag
     })
 }
 
-/// Those that the build has laid beside the program, in a folder that the manifest names.
+/// Archives that the build has laid beside the program, in a folder that the manifest names.
 fn archives_built(manifest: &Manifest, installed: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut archives = BTreeSet::new();
     for folder in
@@ -217,20 +225,22 @@ fn archives_built(manifest: &Manifest, installed: &Path) -> Result<BTreeSet<Path
     Ok(archives)
 }
 
-fn archives_on_class_path(installed: &Path, scratch: &Path) -> Result<BTreeSet<PathBuf>, String> {
+fn archives_on_class_path(
+    installed: &Path,
+    scratch: &Path,
+    tools: &Tools,
+) -> Result<BTreeSet<PathBuf>, String> {
     let file = scratch.join("class-path");
-    let mut ask = Command::new("mvn");
-    ask.args(["-o", "-q", "-B", "dependency:build-classpath"]);
-    ask.arg(format!("-Dmdep.outputFile={}", file.display())).current_dir(installed);
-    output(&mut ask)?;
+    let to_file = format!("-Dmdep.outputFile={}", file.display());
+    let ask = words(&["mvn", "-o", "-q", "-B", "dependency:build-classpath", &to_file]);
+    tools.output(&ask, installed)?;
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(text.trim().split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
 }
 
 /// Node's: every package below `node_modules`.
-fn npm(installed: &Path) -> Result<Packages, String> {
-    let list =
-        output(Command::new("npm").args(["ls", "--all", "--parseable"]).current_dir(installed))?;
+fn npm(installed: &Path, tools: &Tools) -> Result<Packages, String> {
+    let list = tools.output(&words(&["npm", "ls", "--all", "--parseable"]), installed)?;
     // The first line is the program itself.
     let count = list.lines().skip(1).filter(|line| !line.is_empty()).count() as u64;
     let installed_bytes = weigh::bytes(&installed.join("node_modules"))?;
@@ -238,9 +248,8 @@ fn npm(installed: &Path) -> Result<Packages, String> {
 }
 
 /// Python's: every distribution of the environment but those that install others.
-fn pip(installed: &Path) -> Result<Packages, String> {
-    let python = installed.join("venv/bin/python");
-    let said = output(Command::new(python).args(["-c", DISTRIBUTIONS]))?;
+fn pip(installed: &Path, tools: &Tools) -> Result<Packages, String> {
+    let said = tools.output(&words(&["venv/bin/python", "-c", DISTRIBUTIONS]), installed)?;
     let sizes: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
     Ok(Packages {
         count: sizes.len() as u64,

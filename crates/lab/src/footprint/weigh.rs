@@ -1,10 +1,10 @@
-//! How many bytes files have.
+//! The bytes of files.
 
 use std::fs;
 use std::path::Path;
 
-/// Of a file, or of all that a folder holds: what is in the files, not what the disk takes for them. Symbolic links are
-/// not followed.
+/// The bytes of a file, or of all files below a folder: of their content, not of the disk that they take. Symbolic
+/// links are not followed.
 pub(super) fn bytes(path: &Path) -> Result<u64, String> {
     let failed = |error: std::io::Error| format!("cannot look at {}: {error}", path.display());
     let facts = fs::symlink_metadata(path).map_err(failed)?;

@@ -1,4 +1,3 @@
-//! The lab's folders: subjects that are read, and installed.
+//! The lab's folders: subjects that are read.
 
 mod catalogue;
-mod home;

@@ -1,7 +1,7 @@
 //! Nothing is left running, whatever a subject does and however we end.
 
 use crate::scripts::{Script, launch, runs, wait_until};
-use lab::{Catalogue, Home, Options, Role, Server, ServerSettings, VersionError};
+use lab::{Catalogue, Home, Role, Server, ServerSettings, Tools};
 use std::process::{Command, ExitCode, Stdio};
 
 crate::tests![
@@ -50,7 +50,7 @@ fn a_subject_has_two_seconds_to_end_by_itself_and_its_exit_code_is_told() {
     let ended = server.process_mut().end().clone();
     assert_eq!((ended.code, ended.killed, ended.left), (Some(7), vec![], vec![]));
     assert_eq!(server.process_mut().died().as_deref(), Some("exit code 7"));
-    assert!(server.process().said().ends_with("bye\n"), "{}", server.process().said());
+    assert!(server.process().stderr().ends_with("bye\n"), "{}", server.process().stderr());
 }
 
 fn what_ignores_sigterm_is_killed_and_named() {
@@ -175,7 +175,7 @@ fn a_full_stderr_stops_nobody_and_its_end_is_kept() {
     );
     let mut server = start(&script);
     server.process_mut().end();
-    let said = server.process().said();
+    let said = server.process().stderr();
     assert!(said.ends_with("xxx\n\\u{1b}[2Jlast\n"), "{}", &said[said.len() - 40..]);
     assert!(said.len() <= (64 << 10) + 10);
 }
@@ -233,10 +233,8 @@ fn a_subject_says_its_version() {
         let catalogue = Catalogue::read(&folder.path().join("subjects")).unwrap();
         let home = Home::new(folder.path().join("home"));
         let subject = catalogue.find("versioned").unwrap();
-        let before = home.version(subject, &launch());
-        assert_eq!(before, Err(VersionError::NotInstalled));
-        home.install(subject, Options::default(), &mut |_| {}).unwrap();
-        home.version(subject, &launch()).map_err(|error| error.to_string())
+        let installed = home.install(subject, &Tools::new(launch(), false), &mut |_| {}).unwrap();
+        lab::version(subject, &installed, &launch()).map_err(|error| error.to_string())
     };
     assert_eq!(version("echo; echo v1.2; echo more").as_deref(), Ok("v1.2"));
     let failed = |how: &str| Err(how.to_owned());
@@ -245,4 +243,9 @@ fn a_subject_says_its_version() {
         failed("`sh -c echo no >&2; exit 3` failed: exit code 3; it said:\nno")
     );
     assert_eq!(version(":"), failed("`sh -c :` failed: it printed nothing"));
+    let clock = engine::clock::Clock::start();
+    let hangs = version("echo thinking >&2; sleep 60").unwrap_err();
+    let expected = format!("it did not end within {}; it said:\nthinking", lab::VERSION_TIMEOUT);
+    assert!(hangs.ends_with(&expected), "{hangs}");
+    assert!(clock.now().0 < units::Nanos::from_secs(30).0, "it is waited for only so long");
 }

@@ -10,6 +10,7 @@
 
 mod clients;
 mod harness;
+mod home;
 mod keepers;
 mod scripts;
 mod servers;
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
     if words.peek().is_some_and(|word| word == keepers::PARENT) {
         return keepers::parent();
     }
-    harness::run(words, keepers::TESTS.iter().chain(servers::TESTS).chain(clients::TESTS))
+    let all = keepers::TESTS.iter().chain(servers::TESTS).chain(clients::TESTS).chain(home::TESTS);
+    harness::run(words, all)
 }
 
 pub(crate) use harness::tests;

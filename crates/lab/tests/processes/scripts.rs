@@ -1,6 +1,6 @@
 //! Subjects made of a few lines of shell or Python.
 
-use lab::{ClientSettings, From, Launch, Limits, Manifest, Method, Needs, Role, Subject};
+use lab::{ClientSettings, Launch, Manifest, Method, Role, Subject};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use units::Nanos;
@@ -23,28 +23,8 @@ impl Script {
     fn new(role: Role, program: &str, text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("script"), text).unwrap();
-        let manifest = Manifest {
-            role,
-            language: program.to_owned(),
-            library: "none".to_owned(),
-            version: "1".to_owned(),
-            from: From::Own,
-            licence: "MIT".to_owned(),
-            class: record::Class::Default,
-            options: Vec::new(),
-            speaks: vec!["ws".to_owned(), "wss".to_owned()],
-            jit: false,
-            replies: false,
-            rates: false,
-            limits: Limits::default(),
-            needs: Needs::default(),
-            shared: Vec::new(),
-            install: Vec::new(),
-            build: Vec::new(),
-            built: Vec::new(),
-            start: vec![program.to_owned(), "script".to_owned()],
-            ask_version: vec!["true".to_owned()],
-        };
+        let start = vec![program.to_owned(), "script".to_owned()];
+        let manifest = Manifest::of_program(role, &["ws", "wss"], start);
         let path = folder.path().to_owned();
         Self { subject: Subject { name: "script".to_owned(), folder: path, manifest }, folder }
     }
@@ -63,7 +43,8 @@ impl Script {
 
 /// As this binary starts subjects.
 pub(crate) fn launch() -> Launch {
-    Launch::new(std::env::current_exe().unwrap())
+    let inherited = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap()));
+    Launch::new(std::env::current_exe().unwrap(), inherited.to_vec())
 }
 
 pub(crate) fn settings() -> ClientSettings {
@@ -79,7 +60,7 @@ pub(crate) fn settings() -> ClientSettings {
     }
 }
 
-/// Whether there is such a process, and it has not ended.
+/// True if there is such a process, and it has not ended.
 pub(crate) fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))

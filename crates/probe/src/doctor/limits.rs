@@ -15,7 +15,7 @@ impl Question {
 }
 
 impl Facts {
-    /// How many sockets of this machine a connection takes.
+    /// The sockets of this machine that a connection takes.
     fn ends(question: Question) -> u64 {
         match question.server {
             Place::Here => 2,
@@ -23,7 +23,7 @@ impl Facts {
         }
     }
 
-    /// What the buffers of one socket are given at first, if both are known.
+    /// The first size of the buffers of one socket, if both are known.
     fn buffers(&self) -> Option<Bytes> {
         let limits = &self.environment.limits;
         let (receive, send) = (limits.receive_buffer?, limits.send_buffer?);
@@ -224,7 +224,7 @@ fn widened() -> String {
 /// `cargo xtask bench floor`, row "memory".
 const IDLE_CONNECTION: Bytes = Bytes(330);
 
-/// What a machine that carries load is usually given.
+/// The usual values on a machine that carries load.
 const OPEN_FILES_USUAL: u64 = 65_536;
 
 /// Ports below are for servers.

@@ -1,4 +1,4 @@
-//! What bounds nothing and changes numbers all the same.
+//! Facts of the machine that bound nothing and change numbers all the same.
 
 use super::{Facts, Finding, Name, Place, Question, State, missing};
 use crate::cpus::Sharing;

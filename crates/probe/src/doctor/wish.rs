@@ -1,11 +1,11 @@
-//! What somebody wants of the machine, as people say it: `10k bots`, `2000/s`, `10k bots every 1s`.
+//! The load that the machine should carry, as people write it: `10k bots`, `2000/s`, `10k bots every 1s`.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use units::{Count, Nanos, Rate};
 
-/// What the machine should carry; at least one of both.
+/// The load that the machine should carry; at least one of both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
     /// Connections at the same time.
@@ -59,7 +59,7 @@ impl fmt::Display for Wish {
     }
 }
 
-/// Why a text is not a wish; says what would be.
+/// The reason for which a text is not a wish, with an example of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; say {UNDERSTOOD}")]
 pub struct WishError(String);

@@ -1,4 +1,4 @@
-//! What a control group allows of CPU and memory (cgroups(7)), version 2 or 1.
+//! The limits of a control group on CPU and memory (cgroups(7)), version 2 or 1.
 //!
 //! A limit of any group above binds too, so the groups from ours up to the root are read and the tightest limit counts.
 //! The usual places of the mounts are taken for granted.

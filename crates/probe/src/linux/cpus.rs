@@ -8,8 +8,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The CPUs that the calling thread may use now: to be read before anything is pinned.
 ///
-/// What the kernel does not say is taken as plain: every CPU a core, all in one package. Empty only where `/proc` is
-/// not there.
+/// Facts that the kernel does not give are taken as plain: every CPU a core, all in one package. Empty only where
+/// `/proc` is not there.
 pub fn topology() -> Topology {
     topology_of(&Machine)
 }

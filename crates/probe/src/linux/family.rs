@@ -1,4 +1,4 @@
-//! Which processes descend from one, and what those that have ended used, from `/proc/PID/task/TID/children` and
+//! The descendants of a process and the CPU time of those that have ended, from `/proc/PID/task/TID/children` and
 //! `/proc/PID/stat` (proc(5)).
 
 use units::Nanos;

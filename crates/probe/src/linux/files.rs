@@ -1,4 +1,4 @@
-//! Where texts come from: the machine itself, or a fixture in a test.
+//! The source of texts: the machine itself, or a fixture in a test.
 
 use std::borrow::Cow;
 use std::fs::File;

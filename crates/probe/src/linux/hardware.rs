@@ -1,4 +1,4 @@
-//! What the CPU is and how it is run: model, hyper-threads, governor, hypervisor, mitigations.
+//! The CPU and its settings: model, hyper-threads, governor, hypervisor, mitigations.
 
 use super::files::Files;
 use super::text::{field, number_list};
@@ -62,7 +62,7 @@ pub(super) fn cpus_online(files: &dyn Files) -> Result<Vec<usize>, String> {
     if cpus.is_empty() { Err(format!("neither {path} nor {CPUINFO} lists CPUs")) } else { Ok(cpus) }
 }
 
-/// Whether two CPUs may be hyper-threads of one core now.
+/// True if two CPUs may be hyper-threads of one core now.
 pub(super) fn smt(files: &dyn Files) -> Result<bool, String> {
     match files.read("/sys/devices/system/cpu/smt/active").as_deref() {
         Ok("0") => Ok(false),
@@ -78,7 +78,7 @@ pub(super) fn smt(files: &dyn Files) -> Result<bool, String> {
     }
 }
 
-/// Who chooses the frequency of `cpus`; all names where they differ.
+/// The governor of the frequency of `cpus`; all names if they differ.
 pub(super) fn governor(files: &dyn Files, cpus: &[usize]) -> Result<String, String> {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     let mut governors: Vec<String> =
@@ -124,7 +124,7 @@ fn hypervisor_name(files: &dyn Files) -> Option<&'static str> {
     HYPERVISORS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, name)| *name)
 }
 
-/// What gives a hypervisor away, the more telling first: bare metal at Amazon is
+/// Signs of a hypervisor, the most telling first: bare metal at Amazon is
 /// `Amazon EC2` too, but `c7i.metal`. The empty name is no hypervisor.
 const HYPERVISORS: [(&str, &str); 16] = [
     (".metal", ""),

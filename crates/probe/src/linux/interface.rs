@@ -88,7 +88,7 @@ fn interface_of(files: &dyn Files, address: IpAddr) -> Option<String> {
     }
 }
 
-/// Whether the routing tables have it as an address of this machine: a line with it, and `/32 host LOCAL` below.
+/// True if the routing tables have it as an address of this machine: a line with it, and `/32 host LOCAL` below.
 fn is_own_v4(fib_trie: &str, address: Ipv4Addr) -> bool {
     let named = format!("|-- {address}");
     let lines = || fib_trie.lines().map(str::trim);

@@ -6,7 +6,7 @@ use crate::capacity::{Limits, OpenFiles, Ports};
 use record::SocketBuffer;
 use std::str::FromStr;
 
-/// What binds the number of connections of this process, as [`crate::capacity`] takes it.
+/// The limits on the number of connections of this process, as [`crate::capacity`] takes it.
 ///
 /// The server's limit is left open: a child process inherits ours. What the kernel does not say is taken as usual.
 pub fn limits() -> Limits {

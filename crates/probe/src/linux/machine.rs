@@ -7,7 +7,7 @@ use record::{Container, Environment, Limits, Missing};
 use rustix::time::{ClockId, clock_getres};
 use units::{Bytes, Nanos};
 
-/// What this machine is, as far as it changes numbers; takes some milliseconds.
+/// The facts about this machine that change numbers; takes some milliseconds.
 ///
 /// Timer slack and allowed CPUs are those of the calling thread, which should be set up as the measuring threads are.
 /// Left to the caller, without a reason in `missing`: the timer floor ([`crate::timer_floor`]), steal
@@ -17,7 +17,7 @@ pub fn machine() -> Environment {
     environment(&Machine, slack.map_err(|error| error.to_string()), tick())
 }
 
-/// How long the kernel's timer takes from tick to tick: its coarse clocks step at each.
+/// The time from tick to tick of the kernel's timer: its coarse clocks step at each.
 fn tick() -> Nanos {
     let resolution = clock_getres(ClockId::MonotonicCoarse);
     let (secs, nanos) = (u64::try_from(resolution.tv_sec), u64::try_from(resolution.tv_nsec));
@@ -70,7 +70,7 @@ fn limits_of(files: &dyn Files, reasons: &mut Reasons) -> Limits {
     }
 }
 
-/// Why a field is missing, under its name.
+/// The reason for which a field is missing, under its name.
 #[derive(Default)]
 struct Reasons(Missing);
 
@@ -80,7 +80,7 @@ impl Reasons {
     }
 }
 
-/// What the distribution calls itself (os-release(5)).
+/// The name of the distribution (os-release(5)).
 fn os(files: &dyn Files) -> Result<String, String> {
     let text = files.read("/etc/os-release").or_else(|_| files.read("/usr/lib/os-release"))?;
     let name = |key| {
@@ -106,7 +106,7 @@ fn meminfo(files: &dyn Files, name: &str) -> Result<Bytes, String> {
     kilobytes(&text, name).ok_or_else(|| format!("{path}: no field {name}"))
 }
 
-/// What holds this process in, if anything does.
+/// The container or sandbox around this process, if there is one.
 fn container(files: &dyn Files) -> Result<Container, String> {
     let cpu_milli_max = cgroup::cpu_milli_max(files).unwrap_or_default();
     let memory_max = cgroup::memory_max(files).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What connections take of the kernel's memory.
+//! The kernel's memory that connections take.
 
 use super::files::{Files, Machine};
 use super::text::field;
 use crate::doctor::KernelMemory;
 use units::Bytes;
 
-/// What connections take of this kernel's memory.
+/// This kernel's memory that connections take.
 pub fn kernel_memory() -> KernelMemory {
     kernel_memory_of(&Machine, rustix::param::page_size() as u64)
 }

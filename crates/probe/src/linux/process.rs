@@ -1,4 +1,4 @@
-//! What a process holds and did, from `/proc/PID` (proc_pid_status(5), proc_pid_smaps(5)).
+//! Memory, threads and switches of a process, from `/proc/PID` (proc_pid_status(5), proc_pid_smaps(5)).
 
 use super::files::KeptFile;
 use super::text::{field, kilobytes};
@@ -111,7 +111,7 @@ fn of_ended_threads(before: &BTreeMap<u32, Switches>, now: &BTreeMap<u32, Switch
     sum
 }
 
-/// What the status of a thread says of its process, the switches of that thread alone.
+/// The facts about its process in the status of a thread; the switches are those of that thread alone.
 fn process_sample(text: &str) -> Option<ProcessSample> {
     let threads = field(text, "Threads")?.parse().ok()?;
     Some(ProcessSample { rss: kilobytes(text, "VmRSS")?, threads, switches: switches(text)? })

@@ -199,7 +199,8 @@ pub(crate) fn subjects(record: &RunRecord) -> Vec<String> {
 }
 
 fn of_subject(subject: &Subject) -> String {
-    let version = subject.version_found.as_ref().unwrap_or(&subject.version);
+    let declared = || format!("{} (declared, not confirmed)", subject.version);
+    let version = subject.version_found.clone().unwrap_or_else(declared);
     let class = match subject.class {
         record::Class::Default => "default",
         record::Class::Tuned => "TUNED",

@@ -3,7 +3,8 @@
 use super::judge::{Delays, Null, SendLag, StalledGenerator, StalledServer};
 use super::null::Echo;
 use super::stop::{Stoppable, wait};
-use crate::servers::{Launch, Server};
+use crate::children::embedded::EmbeddedServer;
+use crate::children::servers::{RunningServer, Servers};
 use crate::{
     Commands, Event, Feed, Host, Measurement, NoJournal, Order, Peer, Phase, Plan, RunError,
     Speech, execute,
@@ -121,9 +122,10 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn delays(&self, known: Known) -> Result<Delays, RunError> {
-        let oracle = Server::start_oracle(Protocol::TcpFramed.plain(), known.delay, self.launch())?;
+        let oracle = EmbeddedServer::oracle(Protocol::TcpFramed.plain(), known.delay);
+        let (url, _oracle) = self.start(&mut self.servers(), &oracle)?;
         let load = Load { oracle: true, ..Load::of(Nanos::from_secs(4)) };
-        let measured = self.measure(&oracle.url, load, &Feed::default())?;
+        let measured = self.measure(&url, load, &Feed::default())?;
         let times = measured.open_loop()?;
         Ok(Delays {
             measured: histogram(times.service.as_ref()),
@@ -133,8 +135,13 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
-        let server = Server::start(test.scheme.into(), None, self.launch())?;
-        let process = Stoppable::new(server.pid())?;
+        let embedded = EmbeddedServer::of(test.scheme.into());
+        let (url, server) = self.start(&mut self.servers(), &embedded)?;
+        let pids = server.pids();
+        let [pid] = pids[..] else {
+            return Err(RunError::SelfTest(format!("the server has {} processes", pids.len())));
+        };
+        let process = Stoppable::new(pid)?;
         let feed = Feed::default();
         let mut listener = feed.listen();
         let is_measured =
@@ -146,7 +153,7 @@ impl<'a> Stage<'a> {
                 false => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
             });
             let load = Load::of(test.measured);
-            let measured = self.measure_with(&server.url, server.speech(), load, &feed);
+            let measured = self.measure_with(&url, server.speech(test.scheme), load, &feed);
             drop(feed); // The listener hears no more.
             (measured, stopper.join())
         });
@@ -168,11 +175,12 @@ impl<'a> Stage<'a> {
 
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
-        let server = Server::start(Protocol::WebSocket.plain().into(), None, self.launch())?;
+        let embedded = EmbeddedServer::of(Protocol::WebSocket.plain().into());
+        let (url, _server) = self.start(&mut self.servers(), &embedded)?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
-        let child = Command::new(&self.host.program)
+        let child = Command::new(&self.host.launch.program)
             .arg("run")
-            .arg(server.url.to_string())
+            .arg(url.to_string())
             .args([
                 "--rate",
                 "1000/s",
@@ -193,7 +201,7 @@ impl<'a> Stage<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| failed(format!("{}: {error}", self.host.program.display())))?;
+            .map_err(|error| failed(format!("{}: {error}", self.host.launch.program.display())))?;
         let process = Stoppable::new(child.id())?;
         let (output, stopped) = thread::scope(|scope| {
             let stopper = scope.spawn(move || {
@@ -259,8 +267,19 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn launch(&self) -> Launch<'a> {
-        Launch { program: &self.host.program, scratch: &self.host.scratch, cpu: None }
+    fn servers(&self) -> Servers {
+        Servers::new(self.host.launch.clone(), self.host.scratch.clone())
+    }
+
+    /// Starts a server of ours, on any CPU; its URL, and what ends it when dropped.
+    fn start(
+        &self,
+        servers: &mut Servers,
+        embedded: &EmbeddedServer,
+    ) -> Result<(Endpoint, RunningServer), RunError> {
+        let server = servers.start_embedded(embedded, None)?;
+        let url = server.url(embedded.scheme).map_err(RunError::NotStarted)?;
+        Ok((url, server))
     }
 }
 

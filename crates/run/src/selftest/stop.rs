@@ -14,7 +14,7 @@ use units::Nanos;
 pub(super) struct Stoppable(OwnedFd);
 
 impl Stoppable {
-    /// The process `pid`, which must be a child that nobody has waited for.
+    /// The process `pid`, which must run still.
     ///
     /// # Errors
     ///

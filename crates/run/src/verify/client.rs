@@ -1,35 +1,34 @@
-//! What is asked of a client: to work against servers of ours, which know what it did.
+//! The questions to a client: it works against servers of ours, which know what it did.
 
 use super::content::payload;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent};
+use crate::children::private_folder::PrivateFolder;
 use lab::{
     Client, ClientError, ClientSettings, Launch, Method, Report, Run, StartError, Subject, Until,
 };
 use record::MessageKind;
 use serve::{Behaviour, Delay};
 use spec::{Protocol, Scheme};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
 use wire::Kind;
 
-/// What is asked of a client.
+/// The questions to a client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientQuestions<'a> {
-    /// Which.
+    /// The client.
     pub subject: &'a Subject,
-    /// Where it is installed.
+    /// The folder that it is installed in.
     pub installed: &'a Path,
-    /// What it is to speak.
+    /// The scheme that it is to speak.
     pub scheme: Scheme,
-    /// How it is started.
+    /// The way in which it is started.
     pub launch: &'a Launch,
-    /// Where files may be put for it.
+    /// A folder for its files.
     pub scratch: &'a Path,
-    /// How much is asked.
+    /// The extent of the check.
     pub extent: Extent,
 }
 
@@ -61,7 +60,7 @@ pub fn verify_client(questions: &ClientQuestions<'_>, interrupt: &AtomicUsize) -
 /// Starts a client, which does one block.
 type Start<'s> = dyn FnMut(&ClientSettings, &Run) -> Result<Report, Failure> + 's;
 
-/// Why a client has no report.
+/// The reasons for which a client has no report.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// Anything else.
@@ -78,12 +77,12 @@ impl From<String> for Failure {
 
 /// Servers to work against, and the files that a client reads.
 pub(super) struct Asking {
-    drawer: Drawer,
+    files: PrivateFolder,
     scheme: Scheme,
     secrets: Option<Secrets>,
 }
 
-/// What a client is asked to do.
+/// The task of a client.
 #[derive(Clone, Debug)]
 struct Task {
     answers: Answers,
@@ -118,11 +117,11 @@ impl Asking {
     pub(super) fn new(scheme: Scheme, scratch: &Path) -> Result<Self, String> {
         drop(Known::start(scheme.protocol.plain(), 1, Answers::Echo, None)?);
         let secrets = scheme.tls.then(|| Secrets::new(scheme)).transpose()?;
-        let drawer = Drawer::new(scratch)?;
+        let files = PrivateFolder::new(scratch, "verify")?;
         if let Some(secrets) = &secrets {
-            drawer.put(AUTHORITY, secrets.authority_pem.as_bytes())?;
+            files.write(AUTHORITY, secrets.authority_pem.as_bytes())?;
         }
-        Ok(Self { drawer, scheme, secrets })
+        Ok(Self { files, scheme, secrets })
     }
 
     pub(super) fn all(
@@ -271,10 +270,10 @@ impl Asking {
         let server = Known::start(self.scheme, len, task.answers, secrets)?;
         let settings = ClientSettings {
             url: server.url.to_string(),
-            authority: secrets.map(|_| self.drawer.0.join(AUTHORITY)),
+            authority: secrets.map(|_| self.files.path(AUTHORITY)),
             connections: task.connections,
-            payload: self.drawer.put("payload", &task.payload)?,
-            expect: self.drawer.put("expect", &task.expect)?,
+            payload: self.files.write("payload", &task.payload)?,
+            expect: self.files.write("expect", &task.expect)?,
             kind: match task.kind {
                 Kind::Binary => MessageKind::Binary,
                 Kind::Text => MessageKind::Text,
@@ -295,7 +294,7 @@ fn without_errors(report: &Report) -> Result<(), String> {
     }
 }
 
-/// That the times of a report can be: one for each round trip, and no more of them than there was time for.
+/// Checks that the times of a report can be true: one for each round trip, and no more of them than there was time for.
 fn consistent(report: &Report, connections: u64) -> Result<(), String> {
     let (ok, times) = (report.ok, report.round_trips.count());
     if ok != times {
@@ -313,52 +312,23 @@ fn consistent(report: &Report, connections: u64) -> Result<(), String> {
     ))
 }
 
-/// A folder that nobody else can look into; removed when dropped.
-struct Drawer(PathBuf);
-
-impl Drawer {
-    fn new(scratch: &Path) -> Result<Self, String> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = scratch.join(format!("wirebench-{process}-verify-{count}"));
-        // What a process of the same number may have left.
-        drop(std::fs::remove_dir_all(&folder));
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-        Ok(Self(folder))
-    }
-
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
-        let file = self.0.join(name);
-        let written = std::fs::write(&file, bytes);
-        written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        Ok(file)
-    }
-}
-
-impl Drop for Drawer {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-/// Where the authority is that a client is to trust.
+/// The file of the authority that a client is to trust.
 const AUTHORITY: &str = "ca.pem";
 
-/// How many round trips are counted.
+/// The number of round trips that are counted.
 const MESSAGES: u64 = 100;
 
-/// How many short-lived clients there are, and how long each lives.
+/// The number of short-lived clients, and the round trips of each.
 const LIVES: u64 = 10;
 const ROUND_TRIPS: u64 = 5;
 
-/// How long the server keeps a message, by how much a client may be above that, and how many are asked.
+/// The delay of the server, the most that a client may be above it, and the number of messages.
 const DELAY: Nanos = Nanos::from_millis(20);
 const DELAY_OVER_MAX: Nanos = Nanos::from_millis(5);
 const DELAYED: u64 = 20;
 
-/// How long wrong replies are sent.
+/// The time for which wrong replies are sent.
 const WRONG: Nanos = Nanos::from_millis(300);
 
-/// How long a client may take for any of this, started anew for each.
+/// The longest time of a client for any of this, started anew for each.
 const PATIENCE: Nanos = Nanos::from_secs(30);

@@ -24,11 +24,11 @@ pub(super) fn payload(kind: Kind, len: usize) -> Vec<u8> {
     }
 }
 
-/// That `came` is `expected`.
+/// Checks that `came` is `expected`.
 ///
 /// # Errors
 ///
-/// How it differs.
+/// The difference.
 pub(super) fn compare(expected: &[u8], came: &[u8]) -> Result<(), String> {
     if came.len() != expected.len() {
         let (wanted, said) = (expected.len(), Excerpt::new(came));

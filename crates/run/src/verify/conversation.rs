@@ -19,7 +19,7 @@ pub(super) struct Conversation<'a> {
     tx: Vec<u8>,
 }
 
-/// What the server said.
+/// News from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It ended the conversation.
@@ -39,7 +39,7 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     ///
-    /// What went wrong.
+    /// The fault.
     pub(super) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
         let mut engine = Epoll::new(context.clock).map_err(|error| error.to_string())?;
         let id = engine.connect(&target.address, None);
@@ -79,7 +79,7 @@ impl<'a> Conversation<'a> {
         is_answered
     }
 
-    /// What the server says next; `awaited` is what it should be.
+    /// The next news from the server; `awaited` is the expected one, in words.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Heard {
         }
     }
 
-    /// That it came while something else was awaited.
+    /// The error that it came while `awaited` was expected.
     pub(super) fn instead_of(&self, awaited: &str) -> String {
         let came = match self {
             Self::Closed(words) | Self::Refused(words) => words.clone(),
@@ -212,14 +212,14 @@ fn closed_text(closed: &Closed<'_>) -> String {
     }
 }
 
-/// How long a server may take to say anything.
+/// The longest wait for news from a server.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
-/// How often the wish to stop is looked at.
+/// Time between two looks for a signal.
 const INTERRUPT_POLL: Nanos = Nanos::from_millis(100);
 
-/// How much is read at once.
+/// The bytes that are read at once.
 const RX_LEN: usize = 64 << 10;
 
-/// What mask keys follow from.
+/// The seed of mask keys.
 const SEED: u64 = 1;

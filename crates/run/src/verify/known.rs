@@ -14,7 +14,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use wire::{Role, ServerOptions, Stack, tls};
 
-/// What a server does with a message.
+/// The answer of a server to a message.
 #[derive(Clone, Debug)]
 pub(super) enum Answers {
     /// It answers with this in place of the message.
@@ -33,7 +33,7 @@ pub(super) struct Known {
     thread: Option<JoinHandle<Totals>>,
 }
 
-/// What makes servers speak TLS, and clients trust them.
+/// The certificate of a server, and the authority that clients trust.
 pub(super) struct Secrets {
     pub(super) authority_pem: String,
     server: tls::Server,

@@ -1,4 +1,4 @@
-//! What is asked of a server.
+//! The questions to a server.
 
 use super::content::{compare, lens, payload};
 use super::conversation::{Conversation, Heard, kind_text};
@@ -37,7 +37,7 @@ pub fn verify_server(questions: &ServerQuestions<'_>, interrupt: &AtomicUsize) -
     }
 }
 
-/// Whom to ask what.
+/// A server that is asked.
 struct Asking<'a> {
     address: Address,
     context: Context<'a>,
@@ -69,22 +69,22 @@ impl<'a> Asking<'a> {
         Conversation::open(&target, self.context)
     }
 
-    /// Whether nothing says where a message ends.
+    /// True if nothing says where a message ends.
     fn is_stream(&self) -> bool {
         matches!(self.questions.url.protocol, Protocol::Tcp | Protocol::Unix)
     }
 
-    /// What messages are answered with.
+    /// The word for an answer.
     fn answer_text(&self) -> &'static str {
         if self.questions.reply.is_some() { "reply to a message" } else { "echo" }
     }
 
-    /// What a message is to be answered with.
+    /// The answer that a message is to get.
     fn answer<'m>(&'m self, sent: &'m [u8]) -> &'m [u8] {
         self.questions.reply.unwrap_or(sent)
     }
 
-    /// Why a message of that kind and length is not asked for.
+    /// The reason for which a message of that kind and length is not sent.
     fn why_not(&self, kind: Kind, len: usize) -> Option<String> {
         let (limits, scheme) = (self.questions.limits, self.questions.url.protocol);
         let is_binary = kind == Kind::Binary && scheme == Protocol::WebSocket;
@@ -236,14 +236,14 @@ impl Asking<'_> {
     }
 }
 
-/// What a client says besides its messages: what is usual.
+/// The usual way to speak with a server.
 fn speech(url: &Endpoint) -> Speech {
     let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
     Speech { tls: Tls::usual(url.scheme(), now_unix_s), ..Speech::default() }
 }
 
-/// What a ping carries.
+/// The payload of a ping.
 const PING: &[u8] = b"are you there?";
 
-/// How long a name may take to be resolved.
+/// The longest time for a name to be resolved.
 const RESOLVE_MAX: Nanos = Nanos::from_secs(5);

@@ -130,7 +130,7 @@ fn a_server_that_is_wrong_in_one_way_is_named() {
     }
 }
 
-/// What a server says to the bytes that came.
+/// The answer of a server to the bytes that came.
 type Answer = fn(&[u8]) -> Vec<u8>;
 
 #[test]

@@ -74,7 +74,7 @@ pub(crate) fn execute_with(
 ) -> Result<RunRecord, RunError> {
     let scratch = TempDir::new().unwrap();
     let host = Host {
-        program: std::env::current_exe().unwrap(),
+        launch: lab::Launch::new(std::env::current_exe().unwrap(), environment()),
         scratch: scratch.path().to_owned(),
         command_line: Vec::new(),
         started_at: "2026-11-21T12:00:00Z".to_owned(),
@@ -92,4 +92,9 @@ pub(crate) fn execute_with(
 pub(crate) fn failures(record: &RunRecord, workload: usize) -> Vec<String> {
     let blocks = record.blocks.iter().filter(|block| block.workload == workload);
     blocks.map(|block| block.failed.clone().unwrap_or_default()).collect()
+}
+
+/// The variables that subjects get.
+fn environment() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap())).to_vec()
 }

@@ -1,6 +1,6 @@
 //! Subjects made of a script.
 
-use lab::{From, Limits, Manifest, Needs, Role, Subject};
+use lab::{Manifest, Role, Subject};
 use run::{Peer, SubjectClient, SubjectServer};
 use spec::Protocol;
 use std::path::Path;
@@ -32,27 +32,11 @@ impl Script {
             script = script.replace(line, other);
         }
         std::fs::write(folder.path().join("script.py"), script).unwrap();
+        let start = vec!["python3".to_owned(), "script.py".to_owned()];
         let manifest = Manifest {
-            role,
-            language: "Python".to_owned(),
             library: "script".to_owned(),
             version: "1.0".to_owned(),
-            from: From::Own,
-            licence: "MIT".to_owned(),
-            class: record::Class::Default,
-            options: Vec::new(),
-            speaks: vec!["tcp".to_owned()],
-            jit: false,
-            replies: true,
-            rates: false,
-            limits: Limits::default(),
-            needs: Needs::default(),
-            shared: Vec::new(),
-            install: Vec::new(),
-            build: Vec::new(),
-            built: Vec::new(),
-            start: vec!["python3".to_owned(), "script.py".to_owned()],
-            ask_version: vec!["true".to_owned()],
+            ..Manifest::of_program(role, &["tcp"], start)
         };
         let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
         Self { subject: Subject { name, folder: folder.path().to_owned(), manifest }, folder }

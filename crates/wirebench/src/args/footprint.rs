@@ -1,10 +1,10 @@
-//! `wirebench footprint SUBJECT…`: what a subject needs to be shipped, measured.
+//! `wirebench footprint SUBJECT…`: the packages, bytes and builds of subjects, measured.
 
-use super::places::Places;
+use super::places::{self, Places};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use anyhow::Context;
-use lab::{Home, State, Subject};
+use lab::{Home, State, Subject, Tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Footprint {
-    /// Which
+    /// A subject
     #[arg(value_name = "SUBJECT", required_unless_present = "all", conflicts_with = "all")]
     names: Vec<String>,
     /// All that are installed
@@ -50,6 +50,7 @@ impl Footprint {
                 self.names.iter().map(|name| found.subject(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
+        let tools = Tools::new(places::launch()?, false);
         let (mut all, mut missing) = (Vec::new(), 0);
         for subject in subjects {
             let name = &subject.name;
@@ -61,7 +62,7 @@ impl Footprint {
                 terminal.say_labelled(Label::Warning, &why);
                 continue;
             };
-            let footprint = weigh(subject, &installed, terminal)?;
+            let footprint = weigh(subject, &installed, &tools, terminal)?;
             keep(&found.home, subject, &footprint, terminal);
             all.push(footprint);
         }
@@ -83,15 +84,16 @@ impl Footprint {
 pub(super) fn weigh(
     subject: &Subject,
     installed: &Path,
+    tools: &Tools,
     terminal: &Terminal,
 ) -> anyhow::Result<record::Footprint> {
     let name = &subject.name;
     terminal.say(&format!("{name}: being weighed"));
     let scratch = Scratch::make(name)?;
-    Ok(lab::footprint(subject, installed, &scratch.0))
+    Ok(lab::footprint(subject, installed, &scratch.0, tools))
 }
 
-/// Keeps what a subject weighs, for labs.
+/// Keeps the footprint of a subject, for labs.
 pub(super) fn keep(
     home: &Home,
     subject: &Subject,
@@ -99,7 +101,7 @@ pub(super) fn keep(
     terminal: &Terminal,
 ) {
     if let Err(error) = home.keep_footprint(subject, footprint) {
-        let why = format!("{}: what it weighs is not kept for labs: {error}", subject.name);
+        let why = format!("{}: its footprint is not kept for labs: {error}", subject.name);
         terminal.say_labelled(Label::Warning, &why);
     }
 }

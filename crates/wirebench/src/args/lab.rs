@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use definition::{Definition, Source};
-use lab::{Home, InstallError, NoSuchSubject, State, Subject};
+use lab::{InstallError, NoSuchSubject, State, Subject, Tools};
 use matrix::{Asked, Cell, Matrix};
 use record::{Ended, Footprint, LeftOut, RunRecord, View};
 use run::{JournalFile, Measurement, Order, Peer, Plan, SubjectClient, SubjectServer};
@@ -97,7 +97,7 @@ impl Lab {
         let subjects = Known {
             found: self.places.find()?,
             install: self.install.then_some(terminal),
-            packages: self.packages,
+            tools: Tools::new(super::places::launch()?, self.packages),
             ready: RefCell::default(),
         };
         let matrix = matrix::matrix(&definition, &subjects, &self.asked(&definition), source);
@@ -120,7 +120,7 @@ impl Lab {
                 let interrupt = with.interrupt;
                 // Before the first block: between two of them it would cost those after it.
                 let footprints = match definition.views().contains(&View::Footprint) {
-                    true => self.footprints(&subjects.found.home, &matrix, terminal, interrupt),
+                    true => self.footprints(&subjects, &matrix, terminal, interrupt),
                     false => Vec::new(),
                 };
                 let record =
@@ -157,11 +157,12 @@ impl Lab {
     /// What the subjects of all rows need to be shipped: what was kept of it, and what is measured now.
     fn footprints(
         &self,
-        home: &Home,
+        subjects: &Known<'_>,
         matrix: &Matrix,
         terminal: &Terminal,
         interrupt: &AtomicUsize,
     ) -> Vec<Footprint> {
+        let home = &subjects.found.home;
         let mut all: Vec<Footprint> = Vec::new();
         for subject in matrix.cells.iter().flat_map(|cell| [&cell.server, &cell.client]).flatten() {
             let name = &subject.name;
@@ -178,7 +179,8 @@ impl Lab {
                 (None, _) if self.quick => not_weighed("not measured in a quick lab"),
                 (None, _) if is_interrupted() => not_weighed("interrupted"),
                 (None, State::Installed(installed)) => {
-                    let weighed = super::footprint::weigh(subject, &installed, terminal);
+                    let weighed =
+                        super::footprint::weigh(subject, &installed, &subjects.tools, terminal);
                     // The same signal may have ended what was asked.
                     if let (Ok(weighed), false) = (&weighed, is_interrupted()) {
                         super::footprint::keep(home, subject, weighed, terminal);
@@ -300,8 +302,8 @@ struct Known<'a> {
     found: Found,
     /// Where it is told, if what is not installed is to be.
     install: Option<&'a Terminal>,
-    /// With Debian's packages that are missing.
-    packages: bool,
+    /// With Debian's packages that are missing, if they may be installed.
+    tools: Tools,
     ready: RefCell<BTreeMap<String, Result<(), String>>>,
 }
 
@@ -327,7 +329,7 @@ impl matrix::Subjects for Known<'_> {
 impl Known<'_> {
     fn make_ready(&self, subject: &Subject) -> Result<(), String> {
         if let Some(terminal) = self.install {
-            return match self.found.install(subject, self.packages, terminal) {
+            return match self.found.install(subject, &self.tools, terminal) {
                 Ok(_) => Ok(()),
                 Err(error @ InstallError::Unreachable { .. }) => Err(format!("skipped: {error}")),
                 Err(error) => Err(error.to_string()),

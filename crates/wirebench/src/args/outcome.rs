@@ -109,7 +109,7 @@ pub(super) fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
     let now =
         engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
     Ok(Host {
-        program: std::env::current_exe().context("cannot find this program itself")?,
+        launch: super::places::launch()?,
         scratch: std::env::temp_dir(),
         command_line: record::without_secrets(repeat.words.iter().map(String::as_str)),
         started_at: date::rfc3339(now),

@@ -1,23 +1,24 @@
-//! Where subjects are, and where they are installed.
+//! The folders of subjects and of their installations, and the way in which programs are started.
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use lab::{Catalogue, Home, InstallError, Options, State, Subject};
+use anyhow::Context;
+use lab::{Catalogue, Home, InstallError, Launch, State, Subject, Tools};
 use std::env::var_os;
 use std::path::{Path, PathBuf};
 
-/// Where subjects are looked for.
+/// The folders of subjects and of their installations.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Places {
-    /// Where subjects are [default: WIREBENCH_SUBJECTS, or `subjects` here or in a folder above]
+    /// The folder of subjects [default: WIREBENCH_SUBJECTS, or `subjects` here or in a folder above]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     subjects: Option<PathBuf>,
-    /// Where they are installed [default: WIREBENCH_INSTALLED, or ~/.cache/wirebench/subjects]
+    /// The folder that they are installed in [default: WIREBENCH_INSTALLED, or ~/.cache/wirebench/subjects]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     installed: Option<PathBuf>,
 }
 
-/// Subjects, and what of them is installed.
+/// Subjects, and the home of those that are installed.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) catalogue: Catalogue,
@@ -25,13 +26,13 @@ pub(crate) struct Found {
 }
 
 impl Places {
-    /// The folder that subjects are in, whether or not it is there.
+    /// The folder of subjects, which may not exist.
     pub(crate) fn folder(&self) -> PathBuf {
         let named = self.subjects.clone().or_else(|| set("WIREBENCH_SUBJECTS"));
         named.or_else(above).unwrap_or_else(|| SUBJECTS.into())
     }
 
-    /// Reads what is there.
+    /// Reads the subjects.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
         let folder = self.folder();
         let cache = || {
@@ -60,7 +61,7 @@ impl Found {
     pub(crate) fn install(
         &self,
         subject: &Subject,
-        packages: bool,
+        tools: &Tools,
         terminal: &Terminal,
     ) -> Result<PathBuf, InstallError> {
         let name = &subject.name;
@@ -69,7 +70,7 @@ impl Found {
         }
         terminal.say(&format!("{name}: being installed"));
         let mut say = |line: &str| terminal.say(&format!("{name}: {line}"));
-        self.home.install(subject, Options { packages }, &mut say)
+        self.home.install(subject, tools, &mut say)
     }
 
     /// A subject of this name, or that there is none.
@@ -78,7 +79,20 @@ impl Found {
     }
 }
 
-/// What the variable says, if anything.
+/// The way in which this program starts others: itself as their keeper, with the search path and the home folder of
+/// whoever started it.
+///
+/// # Errors
+///
+/// This program cannot be found.
+pub(crate) fn launch() -> anyhow::Result<Launch> {
+    let program = std::env::current_exe().context("cannot find this program itself")?;
+    let inherited = ["PATH", "HOME"].into_iter();
+    let inherited = inherited.filter_map(|name| Some((name.into(), var_os(name)?)));
+    Ok(Launch::new(program, inherited.collect()))
+}
+
+/// The value of the variable, unless it is empty.
 fn set(variable: &str) -> Option<PathBuf> {
     var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -90,5 +104,5 @@ fn above() -> Option<PathBuf> {
     here.ancestors().find_map(holds)
 }
 
-/// How the folder of subjects is called.
+/// The name of the folder of subjects.
 const SUBJECTS: &str = "subjects";

@@ -3,12 +3,12 @@
 mod check;
 mod template;
 
-use super::places::{Found, Places};
+use super::places::{self, Found, Places};
 use super::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::{Label, Talk, Terminal};
-use lab::{InstallError, Role, State, Subject};
+use lab::{InstallError, Role, State, Subject, Tools};
 use run::verify::{Check, Outcome};
 use std::sync::atomic::Ordering;
 use template::{Language, Side};
@@ -37,18 +37,18 @@ Examples:
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Show which there are, and which of them are installed
+    /// List them, and if they are installed
     List {
         #[command(flatten)]
         places: Places,
     },
     /// Begin a new one: a manifest and a program that works
     New(New),
-    /// Ask whether they do what they are to be timed at
+    /// Check that they do what labs time them at
     Check {
         #[command(flatten)]
         named: Named,
-        /// How long one may take to be ready
+        /// The longest time until one is ready
         #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::some_time)]
         ready_timeout: Nanos,
     },
@@ -64,23 +64,23 @@ enum What {
 
 #[derive(Debug, clap::Args)]
 struct New {
-    /// What it is called: small letters, digits and `-`
+    /// Its name: small letters, digits and `-`
     #[arg(value_name = "NAME", value_parser = template::name)]
     name: String,
-    /// On which side it stands: server, client
+    /// Its role: server, client
     #[arg(long, value_name = "ROLE", value_enum, hide_possible_values = true)]
     role: Side,
-    /// What it is written in: go, javascript, python
+    /// Its language: go, javascript, python
     #[arg(long, value_name = "LANGUAGE", value_enum, hide_possible_values = true)]
     language: Language,
     #[command(flatten)]
     places: Places,
 }
 
-/// Which of them.
+/// Names of subjects, or all.
 #[derive(Debug, clap::Args)]
 struct Named {
-    /// Which
+    /// A subject
     #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
     names: Vec<String>,
     /// All that there are; of those that are to be checked, all that are installed
@@ -102,7 +102,7 @@ impl Subjects {
     }
 }
 
-/// What there is, a line each.
+/// Shows all subjects, a line each.
 fn list(found: &Found, terminal: &Terminal) -> Result<Exit, Failure> {
     let mut rows =
         vec![["NAME", "ROLE", "LANGUAGE", "LIBRARY", "SPEAKS", "INSTALLED"].map(str::to_owned)];
@@ -149,6 +149,7 @@ impl New {
 /// Installs what is named, one after the other; what cannot be is said, and the others still are.
 fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
+    let tools = Tools::new(places::launch()?, packages);
     let wish = signals::listen()?;
     let (mut done, mut failed) = (0, broken(named, &found, terminal));
     for subject in subjects(named, &found)? {
@@ -157,7 +158,7 @@ fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, F
             return Ok(Exit::of_signal(i32::try_from(signal).unwrap_or(-1)));
         }
         let name = &subject.name;
-        match found.install(subject, packages, terminal) {
+        match found.install(subject, &tools, terminal) {
             Ok(folder) => {
                 done += 1;
                 let folder = report::escape(&folder.display().to_string());
@@ -197,7 +198,7 @@ fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exi
             terminal.say_labelled(Label::Warning, &why);
             continue;
         };
-        let checks = check::subject(subject, &found.home, &folder, ready_timeout, &wish.signal);
+        let checks = check::subject(subject, &folder, ready_timeout, &wish.signal);
         let failures = checks.iter().filter(|check| check.failure().is_some()).count();
         terminal.result(&page(&subject.name, &checks, terminal.talk == Talk::Verbose))?;
         failed += usize::from(failures > 0);
@@ -209,7 +210,8 @@ fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exi
     Ok(if failed == 0 { Exit::DONE } else { Exit::INVALID })
 }
 
-/// What came of the checks of a subject: what failed, what was not asked, and, if that is wanted, what passed.
+/// The result of the checks of a subject: those that failed, those that were not asked, and, if wanted, those that
+/// passed.
 fn page(name: &str, checks: &[Check], with_passed: bool) -> String {
     let passed = checks.iter().filter(|check| check.outcome == Outcome::Passed).count();
     let failures = checks.iter().any(|check| check.failure().is_some());

@@ -88,9 +88,10 @@ fn an_embedded_server_that_dies_is_named_and_the_others_are_measured_on() {
     let mut ladder =
         Running::start(sandbox.command("ladder --rounds 1000 --block 20ms --only ws,unix -c 2 -v"));
     ladder.wait_for_word("ws: ");
-    let ws = children(ladder.pid()).into_iter().find(|(_, line)| line.contains("serve\0ws\0"));
+    let ws = servers(ladder.pid()).into_iter().find(|(_, line)| line.contains("serve\0ws\0"));
     rustix::process::kill_process(ws.unwrap().0, Signal::KILL).unwrap();
-    ladder.wait_for_word("ws: failed: the embedded ws server has ended: signal: 9");
+    ladder
+        .wait_for_word("ws: failed: the embedded ws server has ended: ended by signal 9 (SIGKILL)");
     ladder.wait_for_word("unix: ");
     ladder.send(Signal::INT);
     let record = check_interrupted(&sandbox, &ladder.wait(), 130, 2);
@@ -113,27 +114,29 @@ fn ladder(sandbox: &Sandbox) -> Running {
 
 /// Handles of the servers of a ladder with `tcp`, `ws` and `unix`.
 fn servers_of(ladder: &Running) -> Vec<OwnedFd> {
-    let children = children(ladder.pid());
-    assert_eq!(children.len(), 3, "{children:?}");
-    children.iter().map(|(pid, _)| pidfd_open(*pid, PidfdFlags::empty()).unwrap()).collect()
+    let servers = servers(ladder.pid());
+    assert_eq!(servers.len(), 3, "{servers:?}");
+    servers.iter().map(|(pid, _)| pidfd_open(*pid, PidfdFlags::empty()).unwrap()).collect()
 }
 
-/// The processes that `parent` has started: their ids and command lines, words ended by zero bytes.
-fn children(parent: Pid) -> Vec<(Pid, String)> {
-    let mut children = Vec::new();
+/// The servers that `parent` has started, below their keepers: their ids and command lines, words ended by zero bytes.
+fn servers(parent: Pid) -> Vec<(Pid, String)> {
+    let mut all = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
         let folder = entry.unwrap().path();
         // What is no process has no such file, nor has one that has just ended.
         let Ok(status) = fs::read_to_string(folder.join("status")) else { continue };
-        let of = |key: &str| -> Option<i32> {
-            status.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+        let of = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+            Pid::from_raw(line.trim().parse().ok()?)
         };
-        if of("PPid:") == Some(parent.as_raw_nonzero().get()) {
-            let line = fs::read_to_string(folder.join("cmdline")).unwrap();
-            children.push((of("Pid:").and_then(Pid::from_raw).unwrap(), line));
+        if let (Some(pid), Some(parent)) = (of("Pid:"), of("PPid:")) {
+            all.push((pid, parent, folder.join("cmdline")));
         }
     }
-    children
+    let children = |of: Pid| all.iter().filter(move |(_, parent, _)| *parent == of);
+    let servers = children(parent).flat_map(|(keeper, ..)| children(*keeper));
+    servers.map(|(pid, _, line)| (*pid, fs::read_to_string(line).unwrap())).collect()
 }
 
 /// Whether the process has ended, or ends within `patience`.

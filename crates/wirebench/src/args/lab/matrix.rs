@@ -189,7 +189,13 @@ impl Making<'_> {
                     let why = &subject.manifest.limits.why;
                     format!("{} takes at most {max} connections: {why}", subject.name)
                 });
-            if let Some(reason) = too_many.next() {
+            let of_server = server.iter().map(|subject| &subject.manifest.limits);
+            let mut refused =
+                of_server.filter(|_| scheme.protocol == Protocol::Http).filter_map(|limits| {
+                    let path = row.path.as_deref().unwrap_or("/");
+                    limits.refusal_of_request(method_of(&words), path)
+                });
+            if let Some(reason) = too_many.next().or_else(|| refused.next()) {
                 let name = self.full_name(name, load);
                 self.matrix.left_out.push(LeftOut { name, reason });
                 continue;
@@ -442,6 +448,13 @@ fn connections_of(words: &[String]) -> u64 {
     count.map_or(0, |count| count.get().into())
 }
 
+/// The method of requests with these options.
+fn method_of(words: &[String]) -> &str {
+    let said = words.windows(2).rev().find(|pair| pair[0] == "--method");
+    let joined = || words.iter().rev().find_map(|word| word.strip_prefix("--method="));
+    said.map(|pair| pair[1].as_str()).or_else(joined).unwrap_or("POST")
+}
+
 /// The bare socket that everything is held against.
 pub(super) const ROW_ZERO: &str = "tcp";
 /// A server of ours.
@@ -488,6 +501,10 @@ mod tests {
             (
                 "small",
                 "role = 'server'\nspeaks = ['ws']\nlimits = { connections-max = 100, why = 'select' }",
+            ),
+            (
+                "files",
+                "role = 'server'\nspeaks = ['http']\nlimits = { files-only = true, why = 'no module' }",
             ),
             ("library", "role = 'client'\nspeaks = ['ws']"),
         ];
@@ -545,6 +562,8 @@ mod tests {
             ("server = 'plain'\nclient = 'library'\ntransport = 'tcp'",   "library", "it speaks ws, not tcp"),
             ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "echoes alone"),
             ("server = 'small'\nload = 'm'\ntransport = 'ws'",            "small ws @ m", "at most 100 connections: select"),
+            ("server = 'files'\nload = 'l'\ntransport = 'http'",          "files http @ l", "not `POST /`: no module; add `--method GET`"),
+            ("server = 'files'\nload = 'l'\nrun = ['--method', 'GET']\ntransport = 'http'", "files http @ l", "not `GET /`"),
         ];
         for (row, name, reason) in table {
             let text = format!("{LOAD}[[load]]\nname = 'm'\nrun = ['-c', '101']\n[[row]]\n{row}\n");
@@ -553,6 +572,9 @@ mod tests {
             assert_eq!(left_out[0].name, name, "{row}");
             assert!(left_out[0].reason.contains(reason), "{row}: {left_out:?}");
         }
+        let row = "server = 'files'\nrun = ['--method', 'GET']\npath = '/64'\ntransport = 'http'";
+        let left_out = made(&format!("{LOAD}[[row]]\n{row}\n"), false, &[]).unwrap().left_out;
+        assert!(left_out.is_empty(), "{left_out:?}");
     }
 
     #[test]

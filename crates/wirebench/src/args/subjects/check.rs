@@ -1,7 +1,8 @@
-//! Whether a subject does what it is to be timed at: started as a lab starts it, asked, and ended.
+//! The check of a subject: it is started as a lab starts it, asked, and ended.
 
 use crate::args::footprint::Scratch;
-use lab::{Home, Launch, Role, Server, ServerSettings, Subject, TlsFiles};
+use crate::args::places;
+use lab::{Launch, Role, Server, ServerSettings, Subject, TlsFiles};
 use run::verify::{
     Check, ClientQuestions, Extent, Outcome, ServerQuestions, verify_client, verify_server,
 };
@@ -12,23 +13,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
 
-/// All that is asked of a subject, and what came of it.
+/// All questions to a subject, with their outcomes.
 pub(super) fn subject(
     subject: &Subject,
-    home: &Home,
     installed: &Path,
     ready_timeout: Nanos,
     interrupt: &AtomicUsize,
 ) -> Vec<Check> {
-    let launch = match std::env::current_exe() {
-        Ok(program) => Launch { ready_timeout, ..Launch::new(program) },
-        Err(error) => return vec![failed("start", format!("cannot find this program: {error}"))],
+    let launch = match places::launch() {
+        Ok(launch) => Launch { ready_timeout, ..launch },
+        Err(error) => return vec![failed("start", format!("{error:#}"))],
     };
     let asking = match Asking::new(subject, installed, launch, interrupt) {
         Ok(asking) => asking,
         Err(error) => return vec![failed("start", format!("{error:#}"))],
     };
-    let mut checks = vec![asking.version(home)];
+    let mut checks = vec![asking.version()];
     match subject.manifest.role {
         Role::Client => checks.extend(asking.client()),
         Role::Server => {
@@ -44,7 +44,7 @@ pub(super) fn subject(
     checks
 }
 
-/// Whom to ask, and with what.
+/// A subject that is asked.
 struct Asking<'a> {
     subject: &'a Subject,
     installed: &'a Path,
@@ -73,10 +73,10 @@ impl<'a> Asking<'a> {
         Ok(Self { subject, installed, launch, interrupt, scratch, authority_pem })
     }
 
-    /// Whether what is installed is what its manifest pins.
-    fn version(&self, home: &Home) -> Check {
+    /// Checks that the installed version is the one of its manifest.
+    fn version(&self) -> Check {
         let pinned = &self.subject.manifest.version;
-        let outcome = match home.version(self.subject, &self.launch) {
+        let outcome = match lab::version(self.subject, self.installed, &self.launch) {
             Ok(found) if found.contains(pinned.as_str()) => Outcome::Passed,
             Ok(found) => Outcome::Failed(format!("it says {found}, its manifest {pinned}")),
             Err(error) => Outcome::Failed(error.to_string()),
@@ -140,7 +140,7 @@ impl<'a> Asking<'a> {
         checks
     }
 
-    /// What a server says over one of its schemes.
+    /// The questions to a server over one of its schemes.
     fn ask(&self, server: &Server, scheme: &str, reply: Option<&str>) -> Vec<Check> {
         let url = server.url(scheme).unwrap_or_default();
         let url: Endpoint = match url.parse() {
@@ -168,7 +168,7 @@ fn failed(what: &str, why: String) -> Check {
     Check { what: what.to_owned(), outcome: Outcome::Failed(why) }
 }
 
-/// What servers are to answer where they know replies.
+/// The answer that servers are to give if they know replies.
 const REPLY: &str = "Pong";
 /// A process that was ended by SIGTERM, as shells count it.
 const TERMINATED: i32 = 143;

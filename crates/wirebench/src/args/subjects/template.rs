@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use std::fs;
 use std::path::Path;
 
-/// What a template is written in.
+/// The language of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Language {
     Go,

@@ -1,4 +1,4 @@
-//! What a program said: its last words, fit for a terminal.
+//! The last words of a program, fit for a terminal.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -6,16 +6,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use units::Nanos;
 
-/// The end of what comes out of a pipe, read by a thread of its own so that whoever writes never waits.
+/// The last bytes out of a pipe, read by a thread of its own so that the writer never waits.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Tail {
     tail: Arc<Mutex<VecDeque<u8>>>,
     /// Disconnected when there is no more.
     ended: Receiver<()>,
 }
 
-impl Said {
-    /// Keeps at most this many bytes.
+impl Tail {
+    /// The most bytes that are kept.
     pub(crate) const SIZE_MAX: usize = 64 << 10;
 
     pub(crate) fn read(mut pipe: impl Read + Send + 'static) -> Self {
@@ -40,12 +40,12 @@ impl Said {
         self.wait_for(Nanos::from_secs(1));
     }
 
-    /// The same, at most so long. Whether it is closed.
+    /// The same, at most so long. True if it is closed.
     pub(crate) fn wait_for(&self, at_most: Nanos) -> bool {
         self.ended.recv_timeout(at_most.into()) == Err(RecvTimeoutError::Disconnected)
     }
 
-    /// What is kept now, harmless on a terminal.
+    /// The bytes kept so far as text, harmless on a terminal.
     pub(crate) fn text(&self) -> String {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         escaped(tail.make_contiguous())
@@ -77,7 +77,7 @@ pub(crate) fn last_lines(text: &str, count: usize) -> String {
     cut_off.collect::<Vec<_>>().join("\n")
 }
 
-/// How many characters of a line are shown.
+/// The most characters of a line that are shown.
 const LINE_SHOWN_MAX: usize = 240;
 
 #[cfg(test)]
@@ -86,13 +86,13 @@ mod tests {
 
     #[test]
     fn the_last_words_are_kept_and_no_more() {
-        let mut words = vec![b'a'; 3 * Said::SIZE_MAX];
+        let mut words = vec![b'a'; 3 * Tail::SIZE_MAX];
         words.extend(b"\x1b[31mend\r\n");
-        let said = Said::read(std::io::Cursor::new(words));
-        said.wait();
-        let text = said.text();
+        let tail = Tail::read(std::io::Cursor::new(words));
+        tail.wait();
+        let text = tail.text();
         assert!(text.ends_with("aa\\u{1b}[31mend\\r\n"), "{}", &text[text.len() - 30..]);
-        assert_eq!(text.matches('a').count(), Said::SIZE_MAX - 10);
+        assert_eq!(text.matches('a').count(), Tail::SIZE_MAX - 10);
     }
 
     #[test]

@@ -1,8 +1,47 @@
 //! Subjects are installed: once, wholly, and with reasons where they are not.
 
-use crate::catalogue::{MANIFEST, write};
-use lab::{Catalogue, Home, InstallError, Options, State, Subject};
+use crate::scripts::launch;
+use lab::{Catalogue, Home, InstallError, State, Subject, Tools};
+use std::ffi::OsString;
+use std::path::Path;
 use tempfile::TempDir;
+
+crate::tests![
+    it_is_installed_once_and_again_when_it_has_changed,
+    shared_folders_lie_beside_its_own_files,
+    a_shared_folder_that_is_not_there_is_named,
+    a_command_that_fails_says_its_last_words_and_leaves_nothing_installed,
+    a_command_that_is_not_there_is_named,
+    what_is_missing_is_named_with_the_packages_that_bring_it,
+    a_registry_that_is_not_reached_is_told_from_a_fault,
+    a_build_reaches_nobody_so_its_failure_is_a_fault,
+    what_was_broken_off_is_not_installed,
+    two_at_the_same_time_install_it_once,
+    cargo_is_not_told_what_holds_for_this_workspace,
+    only_packages_of_programs_that_are_missing_are_installed,
+    package_lists_are_fetched_once_before_the_first_package,
+    what_a_command_leaves_behind_is_ended,
+];
+
+const MANIFEST: &str = "\
+role = \"server\"
+language = \"sh\"
+library = \"none\"
+version = \"1\"
+from = \"own\"
+licence = \"MIT\"
+speaks = [\"ws\"]
+start = [\"sh\", \"server.sh\"]
+ask-version = [\"echo\", \"1\"]
+";
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
 
 /// A folder with `subjects/echo`, and `home` to install into.
 struct Place {
@@ -38,7 +77,8 @@ impl Place {
     fn install(&self) -> Result<Vec<String>, InstallError> {
         let mut told = Vec::new();
         let mut tell = |words: &str| told.push(words.to_owned());
-        let folder = self.home().install(&self.subject(), Options::default(), &mut tell)?;
+        let tools = Tools::new(launch(), false);
+        let folder = self.home().install(&self.subject(), &tools, &mut tell)?;
         assert_eq!(folder, self.home().folder_of(&self.subject()));
         Ok(told)
     }
@@ -55,7 +95,6 @@ impl Place {
     }
 }
 
-#[test]
 fn it_is_installed_once_and_again_when_it_has_changed() {
     let place = Place::new(
         "install = [[\"sh\", \"-c\", \"echo fetched > fetched\"]]\nbuild = [[\"./build\", \"a b\"]]\n",
@@ -80,7 +119,6 @@ fn it_is_installed_once_and_again_when_it_has_changed() {
     assert_eq!(place.state(), State::Outdated, "what may run is part of it");
 }
 
-#[test]
 fn shared_folders_lie_beside_its_own_files() {
     let place = Place::new("shared = [\"lib\"]\n");
     write(place.folder.path(), &[("subjects/shared/lib/deep/a.txt", "a")]);
@@ -93,48 +131,43 @@ fn shared_folders_lie_beside_its_own_files() {
     assert!(error.ends_with("the shared folder \"lib\" is also one of its own"), "{error}");
 }
 
-#[test]
 fn a_shared_folder_that_is_not_there_is_named() {
     let error = Place::new("shared = [\"nothing\"]\n").refused().to_string();
     assert!(error.contains("subjects/shared/nothing: No such file"), "{error}");
 }
 
-#[test]
 fn a_command_that_fails_says_its_last_words_and_leaves_nothing_installed() {
     let failing = "build = [[\"sh\", \"-c\", \"seq 100; printf 'fatal \\\\033[31merror\\\\n' >&2; exit 3\"]]\n";
     let place = Place::new(failing);
     let InstallError::Command { status, said, .. } = place.refused() else { panic!() };
-    assert_eq!(status, "exit status: 3");
+    assert_eq!(status, "exit code 3");
     assert!(said.starts_with("82\n") && said.ends_with("\nfatal \\u{1b}[31merror"), "{said}");
     place.write("subject.toml", MANIFEST);
     place.install().unwrap();
     assert!(matches!(place.state(), State::Installed(_)));
 }
 
-#[test]
 fn a_command_that_is_not_there_is_named() {
     let error = Place::new("build = [[\"no-such-compiler\", \"-O2\"]]\n").refused().to_string();
-    let expected = "`no-such-compiler -O2` failed: it cannot be started: No such file or directory";
+    let expected = "`no-such-compiler -O2` failed: cannot start no-such-compiler: No such file";
     assert!(error.starts_with(expected), "{error}");
 }
 
-#[test]
 fn what_is_missing_is_named_with_the_packages_that_bring_it() {
     let place = Place::new(
-        "[needs]\nprograms = [\"sh\", \"no-such-program\"]\nfiles = [\"/no/such/header.h\"]\n\
-         packages = [\"no-such-package\"]\n",
+        "[needs]\nprograms = { sh = [\"dash\"], no-such-program = [] }\n\
+         files = { \"/no/such/header.h\" = [\"no-such-package\"] }\n",
     );
     let expected =
         "no-such-program, /no/such/header.h are missing: apt-get install no-such-package";
     let error = place.refused();
     assert!(matches!(error, InstallError::Missing { .. }), "{error}");
     // Where there is no dpkg, packages cannot be asked for.
-    let has_dpkg = std::path::Path::new("/usr/bin/dpkg-query").exists();
+    let has_dpkg = Path::new("/usr/bin/dpkg-query").exists();
     let expected = if has_dpkg { expected } else { expected.split(':').next().unwrap() };
     assert_eq!(error.to_string(), expected);
 }
 
-#[test]
 fn a_registry_that_is_not_reached_is_told_from_a_fault() {
     let place = Place::new(
         "install = [[\"sh\", \"-c\", \"echo curl error 6: Could not resolve host; exit 1\"]]\n",
@@ -150,14 +183,12 @@ fn a_registry_that_is_not_reached_is_told_from_a_fault() {
     assert!(error.to_string().starts_with("Packagist not reached: `sh -c"), "{error}");
 }
 
-#[test]
 fn a_build_reaches_nobody_so_its_failure_is_a_fault() {
     let place = Place::new("build = [[\"sh\", \"-c\", \"echo Could not resolve host; exit 1\"]]\n");
     let error = place.refused();
     assert!(matches!(error, InstallError::Command { .. }), "{error}");
 }
 
-#[test]
 fn what_was_broken_off_is_not_installed() {
     let place = Place::new("");
     write(&place.folder.path().join("home/echo"), &[("subject.toml", MANIFEST)]);
@@ -166,7 +197,6 @@ fn what_was_broken_off_is_not_installed() {
     assert!(matches!(place.state(), State::Installed(_)));
 }
 
-#[test]
 fn two_at_the_same_time_install_it_once() {
     let place = Place::new("install = [[\"sh\", \"-c\", \"echo once >> ../count; sleep 0.1\"]]\n");
     std::thread::scope(|scope| {
@@ -178,7 +208,6 @@ fn two_at_the_same_time_install_it_once() {
     assert_eq!(count, "once\n");
 }
 
-#[test]
 fn cargo_is_not_told_what_holds_for_this_workspace() {
     let place = Place::new("install = [[\"sh\", \"-c\", \"env > seen\"]]\n");
     place.install().unwrap();
@@ -187,4 +216,99 @@ fn cargo_is_not_told_what_holds_for_this_workspace() {
         assert!(!seen.lines().any(|line| line.starts_with(name)), "{name}");
     }
     assert!(seen.lines().any(|line| line.starts_with("PATH=")));
+}
+
+/// A machine of Debian's where only `installed` packages are installed, as scripts: what `apt-get` was asked is in a
+/// file.
+struct Debian {
+    folder: TempDir,
+}
+
+impl Debian {
+    fn with(installed: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display();
+        std::fs::write(folder.path().join("installed"), installed.join("\n") + "\n").unwrap();
+        let scripts = [
+            (
+                "dpkg-query",
+                format!("#!/bin/sh\ngrep -qx \"$3\" {path}/installed && printf installed\n"),
+            ),
+            (
+                "apt-get",
+                format!(
+                    "#!/bin/sh\necho \"$@\" >> {path}/asked\n[ $1 = install ] || exit 0\ntouch {path}/browser\nshift 3\n\
+                         for package; do echo $package >> {path}/installed; done\n"
+                ),
+            ),
+        ];
+        for (name, script) in scripts {
+            let file = folder.path().join(name);
+            std::fs::write(&file, script).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&file, mode).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn tools(&self) -> Tools {
+        let mut launch = launch();
+        let mut path = OsString::from(self.folder.path());
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        launch.environment = vec![("PATH".into(), path)];
+        Tools::new(launch, true)
+    }
+
+    fn asked(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("asked")).unwrap_or_default()
+    }
+
+    /// `[needs]` of a subject of a browser, which is driven by a program that came without Debian's packages.
+    fn needs(&self) -> String {
+        let browser = self.folder.path().join("browser");
+        format!(
+            "[needs]\nprograms = {{ sh = [\"shell-package\"] }}\n\
+             files = {{ \"{}\" = [\"browser-package\"] }}\n",
+            browser.display()
+        )
+    }
+}
+
+fn only_packages_of_programs_that_are_missing_are_installed() {
+    let debian = Debian::with(&[]);
+    let place = Place::new(&debian.needs());
+    let tools = debian.tools();
+    place.home().install(&place.subject(), &tools, &mut |_| {}).unwrap();
+    let asked = debian.asked();
+    assert!(asked.contains("install --yes --no-install-recommends browser-package\n"), "{asked}");
+    assert!(!asked.contains("shell-package"), "{asked}");
+}
+
+fn package_lists_are_fetched_once_before_the_first_package() {
+    let debian = Debian::with(&[]);
+    let tools = debian.tools();
+    let mut told = Vec::new();
+    let mut tell = |words: &str| told.push(words.to_owned());
+    for _ in 0..2 {
+        let place = Place::new(&debian.needs());
+        place.home().install(&place.subject(), &tools, &mut tell).unwrap();
+        std::fs::remove_file(debian.folder.path().join("browser")).unwrap();
+        std::fs::write(debian.folder.path().join("installed"), "").unwrap();
+    }
+    let asked = debian.asked();
+    let lines: Vec<&str> = asked.lines().collect();
+    let install = "install --yes --no-install-recommends browser-package";
+    assert_eq!(lines, ["update", install, install]);
+    assert_eq!(told[0], "apt-get update");
+}
+
+fn what_a_command_leaves_behind_is_ended() {
+    let place = Place::new(
+        "build = [[\"sh\", \"-c\", \"(sleep 60; echo late) & echo $! > ../pid; exit 1\"]]\n",
+    );
+    let error = place.refused();
+    assert!(matches!(error, InstallError::Command { .. }), "{error}");
+    let pid = std::fs::read_to_string(place.folder.path().join("home/pid")).unwrap();
+    assert!(!crate::scripts::runs(pid.trim().parse().unwrap()), "{pid}");
 }

@@ -1,16 +1,16 @@
-//! The processes of one party, a server or a client, looked at as one: CPU time, switches, memory.
+//! The processes of one program, a server or a client, looked at as one: CPU time, switches, memory.
 
 use engine::clock::process_cpu;
 use probe::{ProcessSample, ProcessSampler, descendants, reaped_cpu};
 use std::sync::Arc;
 use units::{Bytes, Nanos};
 
-/// Which processes they are.
+/// The processes of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Processes {
     /// The process that all of them descend from, itself not one of them; `None`: there is one process, which is known.
     keeper: Option<u32>,
-    /// Those that there were when this was made.
+    /// The processes that there were when this was made.
     known: Arc<[u32]>,
 }
 
@@ -45,12 +45,12 @@ impl Processes {
             .fold(Nanos::ZERO, |sum, one| sum + one)
     }
 
-    /// All of it: what is read where no message waits for it.
+    /// All of it, to be read where no message waits for it.
     pub(crate) fn cpu_in_all(&self) -> Option<Nanos> {
         Some(self.cpu()? + self.cpu_besides())
     }
 
-    /// Opens what tells more of them.
+    /// Opens a sampler of their memory, threads and switches.
     pub(crate) fn sampler(&self) -> Together {
         let open = |pid: &u32| ProcessSampler::open(*pid).ok();
         Together { each: self.known.iter().filter_map(open).collect() }
@@ -64,7 +64,7 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// What they hold and did together; `None` if none is left. Pages that they share count for each.
+    /// The sum over all; `None` if none is left. Pages that they share count for each.
     pub(crate) fn sample(&mut self) -> Option<ProcessSample> {
         let now = self.each.iter_mut().filter_map(|one| one.sample().ok());
         now.reduce(|sum, one| {

@@ -1,22 +1,25 @@
-//! Files of one run that nobody else can look into: certificates, keys, what client subjects send.
+//! Files of one run that other users cannot read: certificates, keys, sockets, the payloads of client subjects.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that nobody else can look into; removed when dropped.
+/// A folder that other users cannot look into; removed when dropped.
 #[derive(Debug)]
-pub(crate) struct Drawer(PathBuf);
+pub(crate) struct PrivateFolder(PathBuf);
 
-impl Drawer {
-    /// Makes one in `scratch`, of which this process has none with this `label`.
+impl PrivateFolder {
+    /// Makes one in `scratch`; its name has `label` in it.
     ///
     /// # Errors
     ///
-    /// The folder, and why it cannot be made.
+    /// The folder, and the reason for which it cannot be made.
     pub(crate) fn new(scratch: &Path, label: &str) -> Result<Self, String> {
-        let folder = scratch.join(format!("wirebench-{}-{label}", std::process::id()));
-        // What a process of the same number may have left.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = scratch.join(format!("wirebench-{process}-{label}-{count}"));
+        // An earlier process of the same number may have left one.
         drop(std::fs::remove_dir_all(&folder));
         let made = DirBuilder::new().mode(0o700).create(&folder);
         made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -28,21 +31,11 @@ impl Drawer {
         self.0.join(name)
     }
 
-    /// Reads a file in it.
-    ///
-    /// # Errors
-    ///
-    /// The file, and why it cannot be read.
-    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, String> {
-        let file = self.path(name);
-        std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
-    }
-
     /// Writes a file in it; its path.
     ///
     /// # Errors
     ///
-    /// The file, and why it cannot be written.
+    /// The file, and the reason for which it cannot be written.
     pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, String> {
         let file = self.path(name);
         let written = std::fs::write(&file, content);
@@ -51,7 +44,7 @@ impl Drawer {
     }
 }
 
-impl Drop for Drawer {
+impl Drop for PrivateFolder {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
     }

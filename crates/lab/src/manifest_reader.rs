@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong with a manifest, and where.
+/// A fault of a manifest, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}:{column}: {what}", file.display())]
 pub struct ManifestError {
@@ -17,11 +17,11 @@ pub struct ManifestError {
     pub name: String,
     /// The manifest.
     pub file: PathBuf,
-    /// Where, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// And where in that line, in characters, from 1.
+    /// The column, in characters, from 1.
     pub column: usize,
-    /// What is wrong there, what is expected, and what may have been meant.
+    /// The fault, the values that are expected, and the one that may have been meant.
     pub what: String,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
 
 type Fault = (Range<usize>, String);
 
-/// What the values of a manifest that has the right shape must not be.
+/// The faults in the values of a manifest that has the right shape.
 fn faults_of(name: &str, manifest: &Manifest, text: &str) -> Vec<Fault> {
     let table = DeTable::parse(text).ok();
     let mut faults = Faults { table, faults: Vec::new() };
@@ -171,7 +171,7 @@ fn span_of(table: &DeTable<'_>, keys: &[&str]) -> Range<usize> {
     key.span()
 }
 
-/// What the library says, in one line, and what was probably meant by a key or a value that it does not know.
+/// The TOML library's message in one line, with the key or value that was probably meant.
 fn explained(message: &str) -> String {
     let line = message.trim().replace('\n', ", ");
     // `unknown field `x`, expected one of `a`, `b``: every second piece is a name.
@@ -191,7 +191,7 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// Whether `name` can be a folder and a word of a command line.
+/// True if `name` can be a folder and a word of a command line.
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.len() <= 64
@@ -211,7 +211,7 @@ fn known_schemes() -> String {
 const PLAIN_NAME: &str =
     "expected are at most 64 small letters, digits and hyphens, the first a letter";
 
-/// What is further away was not meant.
+/// The most typing errors of a name that is still offered.
 const TYPOS_MAX: usize = 3;
 
 #[cfg(test)]

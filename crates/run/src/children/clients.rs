@@ -1,50 +1,51 @@
 //! The client subjects of a run: a process for each measurement, kept over its blocks and paused between them.
 //!
-//! One that has ended is started again, once; one whose server listens somewhere else now is started anew.
+//! One that has ended is started again, once; one whose server listens elsewhere now is started anew.
 
-use crate::drawer::Drawer;
+use super::private_folder::PrivateFolder;
 use crate::plan::{Measurement, SubjectClient};
-use crate::setup::Ready;
-use crate::standing::Starting;
-use lab::{Client, ClientSettings, Limits, Method};
+use crate::reach::Ready;
+use lab::{Client, ClientSettings, Launch, Limits, Method};
 use load::{Arrival, Expect, Lifetime};
 use record::MessageKind;
 use spec::{Address, Endpoint, Protocol};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// All client subjects of a run.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    starting: Starting,
-    /// The CPU of each.
-    cpu: Option<usize>,
+    launch: Launch,
+    /// A folder for files.
+    scratch: PathBuf,
     /// By measurement.
-    all: BTreeMap<usize, Standing>,
-    drawer: Option<Drawer>,
+    all: BTreeMap<usize, RunningClient>,
+    files: Option<PrivateFolder>,
 }
 
 /// A client that was started.
 #[derive(Debug)]
-struct Standing {
+struct RunningClient {
     client: Client,
-    /// How often one was started because the one before had ended, this one included.
+    /// The number of starts because the one before had ended, this one included.
     starts: u32,
-    /// Which start of its server it knows.
+    /// The start of its server that it was made for.
     server_starts: u32,
 }
 
 impl Clients {
-    pub(crate) fn new(starting: Starting, cpu: Option<usize>) -> Self {
-        Self { starting, cpu, all: BTreeMap::new(), drawer: None }
+    /// Clients that start by `launch`, on its CPUs. Files are put into `scratch`.
+    pub(crate) fn new(launch: Launch, scratch: PathBuf) -> Self {
+        Self { launch, scratch, all: BTreeMap::new(), files: None }
     }
 
-    /// The client of a measurement, running, and whether it was started for that because there was none.
-    /// `server_starts` is how often its server was.
+    /// The client of a measurement, running, and true if it was started now. `server_starts` is the number of times
+    /// that its server was started.
     ///
     /// # Errors
     ///
-    /// Why there is none.
-    pub(crate) fn stand(
+    /// The reason for which there is none.
+    pub(crate) fn running(
         &mut self,
         workload: usize,
         measurement: &Measurement,
@@ -70,17 +71,13 @@ impl Clients {
         let is_new = !self.all.contains_key(&workload);
         if is_new {
             let settings = self.settings(workload, measurement, asked, ready)?;
-            let launch = lab::Launch {
-                cpus: self.cpu.iter().copied().collect(),
-                ..self.starting.launch.clone()
-            };
-            let client = Client::start(&asked.subject, &asked.installed, &settings, &launch);
+            let client = Client::start(&asked.subject, &asked.installed, &settings, &self.launch);
             let client = client.map_err(|error| format!("{}: {error}", asked.subject.name))?;
-            self.all.insert(workload, Standing { client, starts, server_starts });
+            self.all.insert(workload, RunningClient { client, starts, server_starts });
         }
-        let standing = self.all.get_mut(&workload).expect("it was just inserted");
-        standing.client.process().resume();
-        Ok((&mut standing.client, is_new))
+        let running = self.all.get_mut(&workload).expect("it was just inserted");
+        running.client.process().resume();
+        Ok((&mut running.client, is_new))
     }
 
     /// Keeps the client of a measurement from using CPU time that others need.
@@ -103,20 +100,20 @@ impl Clients {
         asked: &SubjectClient,
         ready: &Ready,
     ) -> Result<ClientSettings, String> {
-        let drawer = match self.drawer.take() {
-            Some(drawer) => drawer,
-            None => Drawer::new(&self.starting.scratch, "clients")?,
+        let files = match self.files.take() {
+            Some(files) => files,
+            None => PrivateFolder::new(&self.scratch, "clients")?,
         };
-        let drawer = self.drawer.insert(drawer);
+        let files = self.files.insert(files);
         let load = &measurement.workload;
         let file = |what: &str| format!("{what}-{workload}");
         let authority = ready.authority_pem.as_deref().filter(|_| ready.url.tls);
         Ok(ClientSettings {
             url: url(&ready.url, asked).to_string(),
-            authority: authority.map(|pem| drawer.write(&file("ca"), pem)).transpose()?,
+            authority: authority.map(|pem| files.write(&file("ca"), pem)).transpose()?,
             connections: load.connections.get(),
-            payload: drawer.write(&file("payload"), load.content.payload())?,
-            expect: drawer.write(&file("expect"), expected(measurement, ready)?)?,
+            payload: files.write(&file("payload"), load.content.payload())?,
+            expect: files.write(&file("expect"), expected(measurement, ready)?)?,
             kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
             method: match &measurement.speech.method[..] {
                 "GET" => Method::Get,
@@ -130,7 +127,7 @@ impl Clients {
     }
 }
 
-/// Where it is to connect to.
+/// The URL that a client connects to.
 fn url(server: &Endpoint, asked: &SubjectClient) -> Endpoint {
     match (&asked.host, &server.address) {
         (Some(host), Address::Host { port, .. }) => {
@@ -141,7 +138,7 @@ fn url(server: &Endpoint, asked: &SubjectClient) -> Endpoint {
     }
 }
 
-/// What has to come back.
+/// The reply that every message has to get.
 fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u8], String> {
     match (&measurement.workload.expect, &ready.reply) {
         (_, Some(reply)) => Ok(reply),
@@ -153,7 +150,7 @@ fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u
     }
 }
 
-/// Why a client subject cannot do what is asked of it; `None` if it can, as far as its manifest says.
+/// The reason for which a client subject cannot do a measurement; `None` if it can, as far as its manifest says.
 pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Option<String> {
     let manifest = &client.subject.manifest;
     let scheme = measurement.peer.scheme();
@@ -171,12 +168,12 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
     beyond(measurement, &manifest.limits)
 }
 
-/// What of a measurement is beyond the limits of a subject, with the reason that its manifest has.
+/// The part of a measurement that is beyond the limits of a subject, with the reason in its manifest.
 pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<String> {
     let load = &measurement.workload;
     let (connections, size) = (load.connections.get(), load.content.payload().len() as u64);
-    let is_binary = !load.content.is_text()
-        && matches!(measurement.peer.scheme().protocol, Protocol::WebSocket);
+    let is_binary =
+        !load.content.is_text() && measurement.peer.scheme().protocol == Protocol::WebSocket;
     let beyond =
         if let Some(max) = limits.connections_max.filter(|max| u64::from(connections) > *max) {
             format!("it takes {max} connections at most, {connections} were asked for")

@@ -1,4 +1,4 @@
-//! What a client says of a block, read strictly: docs/SUBJECTS.md has the lines.
+//! The report of a client about a block, read strictly: docs/SUBJECTS.md has the lines.
 //!
 //! A line that is not known, a number that is none, something that is said twice or not at all: each makes the whole
 //! block worthless, and its error names the line.
@@ -17,16 +17,16 @@ pub enum Moment {
     Measuring,
 }
 
-/// What a client says of a block. Times are by its own clock; a kind of which it says nothing is empty.
+/// The report of a client about a block. Times are by its own clock; a kind that it does not report is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// How long its window was.
+    /// The length of its window.
     pub wall: Nanos,
     /// CPU time of its process in the window, user and system.
     pub cpu: Option<Nanos>,
     /// Round trips of the window.
     pub ok: u64,
-    /// How many went wrong, by kind, and its words for that, harmless on a terminal.
+    /// The number of errors of each kind, and its words for it, harmless on a terminal.
     pub errors: Vec<(u64, String)>,
     /// From just before a message is sent until its reply is there and compared; `ok` of them.
     pub round_trips: Histogram,
@@ -46,18 +46,18 @@ pub struct Report {
     pub open: Histogram,
     /// Until the end was answered.
     pub close: Histogram,
-    /// What google-benchmark printed.
+    /// The output of google-benchmark.
     pub google_benchmark: Option<record::GoogleBenchmark>,
 }
 
-/// How much a client may say.
+/// The limits of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
     /// The longest line, in bytes.
     pub line_len_max: usize,
     /// All its times together.
     pub numbers_max: u64,
-    /// How many kinds of errors.
+    /// The most kinds of errors.
     pub errors_max: usize,
     /// The JSON of google-benchmark, in bytes.
     pub json_len_max: usize,
@@ -74,21 +74,21 @@ impl Default for ResultLimits {
     }
 }
 
-/// Why what a client said is no result.
+/// The faults of a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GarbageError {
     /// It says how many round trips it made, and has another number of times.
     #[error("it says `ok {ok}` and has {times} {of}")]
     Count {
-        /// What it says.
+        /// The number that it reports.
         ok: u64,
-        /// How many times there are.
+        /// The number of times that it gives.
         times: u64,
         /// Of which kind.
         of: &'static str,
     },
-    /// What google-benchmark printed cannot be read.
+    /// The output of google-benchmark cannot be read.
     #[error("what google-benchmark printed: {0}")]
     GoogleBenchmark(String),
     /// A line is not one that is expected there.
@@ -96,7 +96,7 @@ pub enum GarbageError {
     Line {
         /// The line, escaped and cut off.
         line: String,
-        /// What is wrong with it.
+        /// Its fault.
         what: String,
     },
     /// Something is not said.
@@ -107,7 +107,7 @@ pub enum GarbageError {
     OverLimit {
         /// Of what.
         of: &'static str,
-        /// How much is taken.
+        /// The most that is accepted.
         max: u64,
     },
 }
@@ -131,7 +131,7 @@ enum State {
     Json(Vec<u8>),
 }
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     Done(Box<Report>),
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    /// What it waits for, in words.
+    /// The next line, in words.
     pub(crate) fn awaited(&self) -> &'static str {
         match self.state {
             State::AwaitMeasuring => "`measuring`",
@@ -172,7 +172,7 @@ impl Reader {
         let (word, rest) = words(line);
         match (&self.state, word) {
             (State::AwaitMeasuring, b"unsupported") => {
-                Ok(Step::Unsupported(crate::said::escaped(rest)))
+                Ok(Step::Unsupported(crate::tail::escaped(rest)))
             }
             (State::AwaitMeasuring, b"measuring") if rest.is_empty() => {
                 self.state = State::AwaitMeasured;
@@ -210,7 +210,7 @@ impl Reader {
                     let max = self.limits.errors_max as u64;
                     return Err(GarbageError::OverLimit { of: "kinds of errors", max });
                 }
-                self.report.errors.push((number(line, count)?, crate::said::escaped(what)));
+                self.report.errors.push((number(line, count)?, crate::tail::escaped(what)));
                 Ok(())
             }
             b"histogram_v2" => {
@@ -308,7 +308,7 @@ fn the_only_result(json: &str) -> Result<record::GoogleBenchmark, GarbageError> 
     };
     if entry.error_occurred {
         let message = entry.error_message.as_deref().unwrap_or("it failed");
-        return Err(refused(crate::said::escaped(message.as_bytes())));
+        return Err(refused(crate::tail::escaped(message.as_bytes())));
     }
     Ok(entry.result())
 }

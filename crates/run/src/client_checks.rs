@@ -1,35 +1,35 @@
-//! Whether what a client subject says of a block can be true: held against what was seen from outside.
+//! Checks of a client subject's report about a block, against what was seen from outside.
 //!
-//! Pure arithmetic. What does not fit fails the block: a number that its own client contradicts is no number.
+//! Pure arithmetic. A contradiction fails the block: a number that its own client contradicts is no number.
 
 use lab::Report;
 use stats::Histogram;
 use units::Nanos;
 
-/// What was seen of a block from outside.
+/// A block as it was seen from outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// From when it said that its window begins until it said that it had ended.
+    /// The time from its line that the window begins until its line that it has ended.
     pub(crate) window: Nanos,
     /// CPU time of all its processes meanwhile; `None` if they have ended.
     pub(crate) cpu: Option<Nanos>,
 }
 
-/// What was asked of it.
+/// The order that the client had.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
-    /// How many connections there are at a time.
+    /// The number of connections at a time.
     pub(crate) connections: u64,
-    /// How many round trips at most, if they are counted.
+    /// The most round trips, if they are counted.
     pub(crate) messages: Option<u64>,
-    /// How many clients, if they are counted.
+    /// The most clients, if they are counted.
     pub(crate) clients: Option<u64>,
-    /// Whether each message follows the reply to the one before on its connection.
+    /// True if each message follows the reply to the one before on its connection.
     pub(crate) is_closed: bool,
 }
 
-/// Why a report cannot be true; `None` if it can.
-pub(crate) fn distrust(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
+/// The reason for which a report cannot be true; `None` if it can.
+pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
     let times = report.round_trips.count();
     if times != report.ok {
         return Some(format!("it says {} round trips, and gives {times} times", report.ok));
@@ -43,7 +43,7 @@ pub(crate) fn distrust(report: &Report, seen: Seen, asked: Asked) -> Option<Stri
         .or_else(|| asked.is_closed.then(|| in_flight(report, asked.connections)).flatten())
 }
 
-/// Whether CPU time that a client claims leaves out some of what was seen, as that of a browser does which its driver
+/// True if the CPU time that a client claims leaves out some that was seen, as that of a browser does which its driver
 /// starts.
 pub(crate) fn is_less(said: Nanos, seen: Nanos) -> bool {
     float(said.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0) < float(seen.0)
@@ -96,11 +96,11 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// How far the window may be off, as a share: clocks of two processes of one machine are the same.
+/// The most by which the window may be off, as a share: clocks of two processes of one machine are the same.
 const WINDOW_OFF_MAX: f64 = 0.05;
 /// And in time: what it says reaches us through a pipe, and we may have to wait for a CPU.
 const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
-/// How much more CPU time than seen it may claim.
+/// The most CPU time beyond what was seen that it may claim, as a share.
 const CPU_MORE_MAX: f64 = 0.2;
 /// And in time: it may count in ticks.
 const CPU_SLACK: Nanos = Nanos::from_millis(20);
@@ -137,8 +137,12 @@ mod tests {
         };
         let edges = short(29, 100_000_000);
         let seen = Seen { window: Nanos::from_millis(101), cpu: None };
-        assert_eq!(distrust(&edges, seen, ASKED), None, "round trips that began before the window");
-        assert_eq!(distrust(&honest(), SEEN, ASKED), None);
+        assert_eq!(
+            contradiction(&edges, seen, ASKED),
+            None,
+            "round trips that began before the window"
+        );
+        assert_eq!(contradiction(&honest(), SEEN, ASKED), None);
     }
 
     #[test]
@@ -159,7 +163,7 @@ mod tests {
         for (lie, expected) in table {
             let mut report = honest();
             lie(&mut report);
-            let found = distrust(&report, SEEN, ASKED).unwrap_or_default();
+            let found = contradiction(&report, SEEN, ASKED).unwrap_or_default();
             assert_eq!(found, expected);
         }
     }
@@ -169,7 +173,7 @@ mod tests {
         let mut report = honest();
         (0..11).for_each(|_| report.lives.record(Nanos::from_millis(5)));
         let asked = Asked { clients: Some(10), ..ASKED };
-        let found = distrust(&report, SEEN, asked).unwrap();
+        let found = contradiction(&report, SEEN, asked).unwrap();
         assert_eq!(found, "it says 11 lives, of 10 clients that were asked for");
     }
 

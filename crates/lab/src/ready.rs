@@ -1,0 +1,152 @@
+//! Waiting until a subject is ready, and the reasons for which it never is.
+
+use crate::lines::{Line, quoted};
+use crate::process::Process;
+use crate::tail::last_lines;
+use engine::clock::Clock;
+use units::Nanos;
+
+/// The reasons for which a subject is not ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It ended before it was ready.
+    #[error("it ended before it was ready: {status}{}", shown(said))]
+    Ended {
+        /// Its end in words.
+        status: String,
+        /// Its last lines on stderr.
+        said: String,
+    },
+    /// It printed another line where `ready` was expected.
+    #[error("it said {line} where `ready …` was expected: {what}")]
+    Garbage {
+        /// The line, escaped and cut off.
+        line: String,
+        /// The fault of the line.
+        what: String,
+    },
+    /// It was not ready in time.
+    #[error("it did not say {awaited} within {waited}{}", shown(said))]
+    NeverReady {
+        /// The line that did not come.
+        awaited: String,
+        /// The time that was waited.
+        waited: Nanos,
+        /// Its last lines on stderr.
+        said: String,
+    },
+    /// Our own program, its keeper, could not be started.
+    #[error("cannot start its keeper: {reason}")]
+    NoKeeper {
+        /// The system's reason.
+        reason: String,
+    },
+    /// It could not be started at all.
+    #[error("{reason}")]
+    NotStarted {
+        /// The system's reason.
+        reason: String,
+    },
+    /// Another program has its port.
+    #[error("port {port} is taken{}", shown(said))]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// Its last lines on stderr.
+        said: String,
+    },
+    /// It does not do what was asked for.
+    #[error("it does not support this{}", shown(said))]
+    Unsupported {
+        /// Its words for that.
+        said: String,
+    },
+}
+
+/// An instant to wait for.
+pub(crate) struct Deadline {
+    clock: Clock,
+    after: Nanos,
+}
+
+impl Deadline {
+    pub(crate) fn after(after: Nanos) -> Self {
+        Self { clock: Clock::start(), after }
+    }
+
+    /// The time until then.
+    pub(crate) fn left(&self) -> Nanos {
+        Nanos(self.after.0.saturating_sub(self.clock.now().0))
+    }
+
+    /// The error of a subject that did not print `awaited` until then.
+    pub(crate) fn late(&self, awaited: String, process: &Process) -> StartError {
+        let said = last_lines(&process.stderr(), LINES_SHOWN);
+        StartError::NeverReady { awaited, waited: self.after, said }
+    }
+}
+
+/// The text after `ready ` of a line.
+///
+/// # Errors
+///
+/// [`StartError::Garbage`] for any other line, [`StartError::Unsupported`] for `unsupported WORDS`.
+pub(crate) fn after_ready(line: &Line) -> Result<&[u8], StartError> {
+    let bytes = match line {
+        Line::Bytes(bytes) => bytes.trim_ascii_end(),
+        Line::TooLong(start) => return Err(garbage(start, "the line is too long")),
+    };
+    if let Some(words) = bytes.strip_prefix(b"unsupported ") {
+        return Err(StartError::Unsupported { said: crate::tail::escaped(words) });
+    }
+    bytes.strip_prefix(b"ready ").ok_or_else(|| garbage(bytes, "logs belong on stderr"))
+}
+
+pub(crate) fn garbage(line: &[u8], what: &str) -> StartError {
+    StartError::Garbage { line: quoted(line), what: what.to_owned() }
+}
+
+/// The error of a subject that has closed its stdout before it was ready. `port` is the one that it was to take.
+pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
+    let (status, code) = ended_by_itself(process);
+    let said = last_lines(&process.stderr(), LINES_SHOWN);
+    if let Some(reason) = process.not_started() {
+        return StartError::NotStarted { reason };
+    }
+    let lower = said.to_lowercase();
+    if code == Some(UNSUPPORTED) {
+        StartError::Unsupported { said }
+    } else if PORT_TAKEN.iter().any(|words| lower.contains(words)) {
+        StartError::PortTaken { port, said }
+    } else {
+        StartError::Ended { status, said }
+    }
+}
+
+/// The end of a subject that has closed its stdout, in words and as its exit code.
+pub(crate) fn ended_by_itself(process: &mut Process) -> (String, Option<i32>) {
+    let status = process.wait_for_end(Process::END_MAX);
+    let status = status.unwrap_or_else(|| "it closed its stdout and ran on".to_owned());
+    (status, process.end().code)
+}
+
+/// A program's words, to stand behind an error.
+pub(crate) fn shown(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!("; it said:\n{said}") }
+}
+
+/// The exit code for what is not supported.
+pub(crate) const UNSUPPORTED: i32 = 127;
+
+/// The number of last lines that an error shows.
+pub(crate) const LINES_SHOWN: usize = 12;
+
+/// Words of runtimes for a port that is taken.
+const PORT_TAKEN: [&str; 5] = [
+    "eaddrinuse",
+    "address already in use",
+    "address in use",
+    "java.net.bindexception",
+    "port is already in use",
+];

@@ -1,0 +1,11 @@
+//! The programs of a run: its servers and client subjects, started once, paused between their blocks, and ended.
+//!
+//! `servers` and `clients` have those that run; `embedded` has the manifests of our own servers. `processes` looks at
+//! all processes of one program; `certificates` and `private_folder` are the files that programs are given.
+
+pub(crate) mod certificates;
+pub(crate) mod clients;
+pub(crate) mod embedded;
+pub(crate) mod private_folder;
+pub(crate) mod processes;
+pub(crate) mod servers;

@@ -1,0 +1,106 @@
+//! The embedded servers as subjects: the manifest of `wirebench serve`, in code.
+
+use crate::Embedded;
+use lab::{Manifest, Role, ServerSettings, Subject};
+use spec::{Carries, Protocol, Scheme};
+use std::path::Path;
+
+/// A server of `wirebench serve`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EmbeddedServer {
+    /// The scheme that is wanted; a game server speaks two more.
+    pub(crate) scheme: Scheme,
+    /// The arguments of `wirebench serve`, but for those of its settings.
+    arguments: Vec<String>,
+}
+
+impl EmbeddedServer {
+    /// The server that answers a measurement.
+    pub(crate) fn of(embedded: Embedded) -> Self {
+        let scheme = embedded.scheme;
+        let kind = match (is_game(scheme), scheme.tls) {
+            (false, _) => &[scheme.name()][..],
+            (true, false) => &["game", "--web", "127.0.0.1:0"],
+            (true, true) => &["game", "--web", "127.0.0.1:0", "--tls"],
+        };
+        Self::new(scheme, &[kind, embedded.options].concat())
+    }
+
+    /// A server of `scheme` whose `delay`, written as on the command line, is known.
+    pub(crate) fn oracle(scheme: Scheme, delay: &str) -> Self {
+        Self::new(scheme, &["oracle", scheme.name(), "--delay", delay])
+    }
+
+    fn new(scheme: Scheme, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        Self { scheme, arguments }
+    }
+
+    /// The subject that is this server with `settings`, which it takes as arguments of `program`, our own. Over a Unix
+    /// socket it listens at `socket`.
+    pub(crate) fn subject(
+        &self,
+        program: &Path,
+        settings: &ServerSettings,
+        socket: &Path,
+    ) -> Subject {
+        let path = |path: &Path| path.display().to_string();
+        let listen = match self.scheme.protocol {
+            Protocol::Unix => path(socket),
+            _ => format!("{}:{}", settings.host, settings.port),
+        };
+        let mut start = vec![path(program), "serve".to_owned()];
+        start.extend(self.arguments.iter().cloned());
+        start.extend(["--die-with-parent", "--quiet", "--listen", &listen].map(str::to_owned));
+        start.extend(settings.reply.iter().map(|reply| format!("--reply={reply}")));
+        for tls in settings.tls.iter() {
+            let (certificate, key) = (path(&tls.certificate), path(&tls.key));
+            start.extend(["--cert", &certificate, "--key", &key].map(str::to_owned));
+        }
+        let is_one = |scheme: &Scheme| match is_game(self.scheme) {
+            true => is_game(*scheme) && scheme.tls == self.scheme.tls,
+            false => *scheme == self.scheme,
+        };
+        let speaks: Vec<&str> = Scheme::all().filter(is_one).map(Scheme::name).collect();
+        let name = format!("the embedded {} server", self.scheme);
+        let folder = Path::new("/").to_owned();
+        Subject { name, folder, manifest: Manifest::of_program(Role::Server, &speaks, start) }
+    }
+}
+
+/// True if a game server speaks it, which has one way in for each of these schemes.
+fn is_game(scheme: Scheme) -> bool {
+    scheme.facts().carries == Carries::Events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_become_arguments_of_our_own_program() {
+        let tls = lab::TlsFiles { certificate: "/c.pem".into(), key: "/k.pem".into() };
+        let settings = |reply: Option<&str>, is_secure: bool| ServerSettings {
+            reply: reply.map(str::to_owned),
+            tls: is_secure.then(|| tls.clone()),
+            ..ServerSettings::default()
+        };
+        let usual = "--die-with-parent --quiet --listen";
+        let local = format!("{usual} 127.0.0.1:0");
+        #[rustfmt::skip]
+        let table = [
+            (Protocol::Tcp.plain(), settings(None, false), format!("tcp {local}"), "tcp"),
+            (Protocol::Unix.plain(), settings(None, false), format!("unix {usual} /s"), "unix"),
+            (Protocol::WebSocket.plain(), settings(Some("a b"), false), format!("ws {local} --reply=a b"), "ws"),
+            (Protocol::Tcp.secured().unwrap(), settings(None, true), format!("tls {local} --cert /c.pem --key /k.pem"), "tls"),
+            (Protocol::GameWebSocket.plain(), settings(None, false), format!("game --web 127.0.0.1:0 {local}"), "game game-ws game-comet"),
+        ];
+        for (scheme, settings, expected, speaks) in table {
+            let server = EmbeddedServer::of(scheme.into());
+            let manifest =
+                server.subject(Path::new("/wirebench"), &settings, Path::new("/s")).manifest;
+            assert_eq!(manifest.start.join(" "), format!("/wirebench serve {expected}"));
+            assert_eq!(manifest.speaks.join(" "), speaks);
+        }
+    }
+}

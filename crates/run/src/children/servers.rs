@@ -1,0 +1,330 @@
+//! The servers of a run: ours and those of others, each started once for all measurements that want the same.
+//!
+//! A server is paused while none of its measurements has its turn. A subject that has ended is started again, once.
+
+use super::certificates::Certificates;
+use super::embedded::EmbeddedServer;
+use super::private_folder::PrivateFolder;
+use super::processes::Processes;
+use crate::RunError;
+use crate::plan::{Measurement, Peer, Speech, Tls};
+use lab::{Launch, Server, ServerSettings};
+use record::Block;
+use spec::{Endpoint, Scheme};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use units::Nanos;
+use wire::tls::Trust;
+
+/// The difference between servers: measurements that agree in all of it share one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// An embedded one, with its reply.
+    Embedded(EmbeddedServer, Option<String>),
+    /// A subject by its name, its reply, and true if it speaks TLS too.
+    Subject(String, Option<String>, bool),
+}
+
+impl Key {
+    /// The key of a measurement's server, if it is ours to start.
+    pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
+        let reply = measurement.reply.clone();
+        match &measurement.peer {
+            Peer::Embedded(embedded) => Some(Self::Embedded(EmbeddedServer::of(*embedded), reply)),
+            Peer::Given(_) => None,
+            Peer::Subject(server) => {
+                Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.tls))
+            }
+        }
+    }
+}
+
+/// A server that was started.
+#[derive(Debug)]
+pub(crate) struct RunningServer {
+    server: Server,
+    name: String,
+    /// The authority to trust, where it speaks TLS.
+    authority_pem: Option<Vec<u8>>,
+    /// The number of times that it has been started.
+    pub(crate) starts: u32,
+    /// The schemes for which it was verified.
+    pub(crate) verified: Vec<Scheme>,
+}
+
+impl RunningServer {
+    /// Its URL of `scheme`.
+    ///
+    /// # Errors
+    ///
+    /// It has none.
+    pub(crate) fn url(&self, scheme: Scheme) -> Result<Endpoint, String> {
+        let urls = self.server.urls().iter().filter_map(|url| url.parse().ok());
+        let url = urls.into_iter().find(|url: &Endpoint| url.scheme() == scheme);
+        url.ok_or_else(|| {
+            format!("it is ready for {}, and not for {scheme}", self.server.urls().join(", "))
+        })
+    }
+
+    /// The authority to trust, where it speaks TLS.
+    pub(crate) fn authority_pem(&self) -> Option<&[u8]> {
+        self.authority_pem.as_deref()
+    }
+
+    /// The usual way to speak with it over `scheme`.
+    pub(crate) fn speech(&self, scheme: Scheme) -> Speech {
+        let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
+        let mut tls = Tls::usual(scheme, now_unix_s);
+        if let (Some(tls), Some(pem)) = (&mut tls, &self.authority_pem) {
+            tls.options.trust = Trust::Authorities { pem: vec![pem.clone()], der: Vec::new() };
+        }
+        Speech { tls, ..Speech::default() }
+    }
+
+    /// Ends it, because it is of no use any more.
+    pub(crate) fn end(&mut self) {
+        self.server.process_mut().end();
+    }
+
+    /// Its processes, now and later.
+    pub(crate) fn processes(&self) -> Processes {
+        Processes::of(self.server.process().keeper_pid())
+    }
+
+    /// The numbers of its processes now.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.server.process().pids()
+    }
+
+    /// Lets it run.
+    pub(crate) fn resume(&self) {
+        self.server.process().resume();
+    }
+
+    /// Keeps it from using CPU time that others need.
+    pub(crate) fn pause(&self) {
+        self.server.process().pause();
+    }
+
+    /// The end of the server and its last words, if it has ended.
+    fn died(&mut self) -> Option<String> {
+        let status = self.server.process_mut().died()?;
+        let said = last_words(&self.server.process().stderr());
+        Some(format!("{} has ended: {status}{said}", self.name))
+    }
+
+    /// Its end before a block: if no process of it is left, its end is about to be seen.
+    pub(crate) fn died_before(&mut self) -> Option<String> {
+        self.died_within(0)
+    }
+
+    /// Its end during a block; `None` for a block that came to nothing. The end of a program takes a moment to be seen,
+    /// longer where it took its connections with it while others wanted the CPU.
+    pub(crate) fn died_in(&mut self, block: Option<&Block>) -> Option<String> {
+        let Some(Block { counts, connections, .. }) = block else {
+            return self.died_within(END_POLLS);
+        };
+        let has_lost = connections.lost + connections.failed > 0;
+        match counts.ok == counts.planned {
+            _ if has_lost => self.died_within(END_POLLS_LOST),
+            true if counts.ok > 0 => self.died(),
+            _ => self.died_within(END_POLLS),
+        }
+    }
+
+    /// Looks so many times, and more often while none of its processes is left.
+    fn died_within(&mut self, polls: u32) -> Option<String> {
+        for poll in 0..END_POLLS_MAX {
+            let died = self.died();
+            if died.is_some() || poll >= polls && !self.pids().is_empty() {
+                return died;
+            }
+            engine::clock::sleep(END_POLL);
+        }
+        None
+    }
+}
+
+/// All servers of a run.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    launch: Launch,
+    /// A folder for files.
+    scratch: PathBuf,
+    all: BTreeMap<Key, Result<RunningServer, String>>,
+    certificates: Option<Certificates>,
+    sockets: Option<PrivateFolder>,
+    /// The number of sockets that were named.
+    sockets_used: u32,
+}
+
+impl Servers {
+    /// Servers that start by `launch`, on its CPUs. Files are put into `scratch`.
+    pub(crate) fn new(launch: Launch, scratch: PathBuf) -> Self {
+        let (all, sockets_used) = (BTreeMap::new(), 0);
+        Self { launch, scratch, all, certificates: None, sockets: None, sockets_used }
+    }
+
+    /// The server of a measurement, which is ours to start; started now if it has not been.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::EmbeddedServer`] and [`RunError::Subject`]; one that did not start is not tried again.
+    pub(crate) fn started(
+        &mut self,
+        measurement: &Measurement,
+    ) -> Result<&mut RunningServer, RunError> {
+        let key = Key::of(measurement).expect("only servers of ours are started");
+        if !self.all.contains_key(&key) {
+            let started = self.start(measurement);
+            self.all.insert(key.clone(), started.map_err(|error| error.to_string()));
+        }
+        let started = self.all.get_mut(&key).expect("it was just inserted").as_mut();
+        started.map_err(|reason| RunError::NotStarted(reason.clone()))
+    }
+
+    /// The server of a measurement, if it is ours and was started.
+    pub(crate) fn of(&self, measurement: &Measurement) -> Option<&RunningServer> {
+        self.all.get(&Key::of(measurement)?)?.as_ref().ok()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn of_mut(&mut self, measurement: &Measurement) -> Option<&mut RunningServer> {
+        self.all.get_mut(&Key::of(measurement)?)?.as_mut().ok()
+    }
+
+    /// Starts the subject that serves a measurement once more, in place of the one that has ended.
+    ///
+    /// # Errors
+    ///
+    /// As above; it was started again before, or is not a subject.
+    pub(crate) fn start_again(
+        &mut self,
+        measurement: &Measurement,
+        died: &str,
+    ) -> Result<(), String> {
+        let Some(key) = Key::of(measurement) else { return Ok(()) };
+        let starts = self.of(measurement).map_or(0, |server| server.starts);
+        // The end of one of ours is a bug, not to be hidden by a new one.
+        if matches!(key, Key::Embedded(..)) || starts >= STARTS_MAX {
+            return Err(died.to_owned());
+        }
+        // The old one ends before there is a new one.
+        self.all.insert(key.clone(), Err(died.to_owned()));
+        let mut server = self.start(measurement).map_err(|error| error.to_string())?;
+        server.starts = starts + 1;
+        self.all.insert(key, Ok(server));
+        Ok(())
+    }
+
+    fn start(&mut self, measurement: &Measurement) -> Result<RunningServer, RunError> {
+        let reply = measurement.reply.clone();
+        match &measurement.peer {
+            Peer::Embedded(embedded) => self.start_embedded(&EmbeddedServer::of(*embedded), reply),
+            Peer::Subject(server) => {
+                let name = server.subject.name.clone();
+                let started = self.settings(reply, server.scheme).and_then(|settings| {
+                    self.start_with(&server.subject, &server.installed, &settings)
+                });
+                started.map_err(|reason| RunError::Subject { name, reason })
+            }
+            Peer::Given(_) => unreachable!("it is not ours to start"),
+        }
+    }
+
+    /// Starts one of our own servers.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::EmbeddedServer`].
+    pub(crate) fn start_embedded(
+        &mut self,
+        embedded: &EmbeddedServer,
+        reply: Option<String>,
+    ) -> Result<RunningServer, RunError> {
+        let started = self.settings(reply, embedded.scheme).and_then(|settings| {
+            let socket = self.socket()?;
+            let subject = embedded.subject(&self.launch.program, &settings, &socket);
+            self.start_with(&subject, &self.scratch, &settings)
+        });
+        let name = embedded.scheme.name();
+        started.map_err(|reason| RunError::EmbeddedServer { name, reason })
+    }
+
+    fn start_with(
+        &self,
+        subject: &lab::Subject,
+        folder: &std::path::Path,
+        settings: &ServerSettings,
+    ) -> Result<RunningServer, String> {
+        let server = Server::start(subject, folder, settings, &self.launch)
+            .map_err(|error| error.to_string())?;
+        let certificates = self.certificates.as_ref().filter(|_| settings.tls.is_some());
+        let authority_pem = certificates.map(|certificates| certificates.authority_pem.clone());
+        let name = subject.name.clone();
+        Ok(RunningServer { server, name, authority_pem, starts: 1, verified: Vec::new() })
+    }
+
+    /// The settings of a server of `scheme`, with a certificate if that is inside TLS.
+    fn settings(
+        &mut self,
+        reply: Option<String>,
+        scheme: Scheme,
+    ) -> Result<ServerSettings, String> {
+        if scheme.tls && self.certificates.is_none() {
+            self.certificates = Some(Certificates::new(&self.scratch)?);
+        }
+        let certificates = self.certificates.as_ref().filter(|_| scheme.tls);
+        let tls = certificates.map(|certificates| certificates.files.clone());
+        Ok(ServerSettings { reply, tls, ..ServerSettings::default() })
+    }
+
+    /// A path for a Unix socket, which no other server has.
+    fn socket(&mut self) -> Result<PathBuf, String> {
+        let sockets = match self.sockets.take() {
+            Some(sockets) => sockets,
+            None => PrivateFolder::new(&self.scratch, "sockets")?,
+        };
+        self.sockets_used += 1;
+        Ok(self.sockets.insert(sockets).path(&self.sockets_used.to_string()))
+    }
+}
+
+/// The last words of a program, to stand behind the reason; empty if it said nothing.
+pub(crate) fn last_words(said: &str) -> String {
+    let mut lines: Vec<&str> =
+        said.lines().filter(|line| !line.trim().is_empty()).rev().take(LAST_LINES).collect();
+    lines.reverse();
+    let words = lines.join(" | ");
+    let from = words.char_indices().rev().take(LAST_WORDS_LEN_MAX).last();
+    match from {
+        None => String::new(),
+        Some((from, _)) => format!("; the last it said: {}", &words[from..]),
+    }
+}
+
+/// The most lines and characters of them.
+const LAST_LINES: usize = 3;
+const LAST_WORDS_LEN_MAX: usize = 400;
+/// Time between two looks for its end, and the most looks: for 0.1 s, for 1 s where connections were lost, and for 3 s
+/// while none of its processes is left.
+const END_POLL: Nanos = Nanos::from_millis(5);
+const END_POLLS: u32 = 20;
+const END_POLLS_LOST: u32 = 200;
+const END_POLLS_MAX: u32 = 600;
+/// A subject that has ended is started again once.
+const STARTS_MAX: u32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_what_was_said_stands_on_one_line() {
+        assert_eq!(last_words(" \n\n"), "");
+        assert_eq!(last_words("a\nb\n\nc\nd\n"), "; the last it said: b | c | d");
+        let long = "é".repeat(1000);
+        let words = last_words(&long);
+        assert_eq!(words.matches('é').count(), LAST_WORDS_LEN_MAX);
+    }
+}

@@ -1,0 +1,116 @@
+//! One block of a measurement: its programs wake, it is measured or fails, they rest.
+
+use crate::RunError;
+use crate::block::{Stage, Task};
+use crate::block_record;
+use crate::plan::{Measurement, Place, Plan};
+use crate::reach::Context;
+use crate::results::{Headline, Kept};
+use crate::setup::SetUp;
+use record::Block;
+use stats::Histogram;
+use units::Nanos;
+
+/// Runs one block; one that cannot be run has failed with the reason.
+pub(crate) fn one_block(
+    stage: &mut Stage<'_>,
+    plan: &Plan,
+    set_up: &mut SetUp,
+    place: Place,
+    number: (usize, usize),
+) -> Result<Kept, RunError> {
+    let workload = place.workload;
+    let measurement = &plan.measurements[workload];
+    let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+    let began = stage.clock.now();
+    let block = match set_up.wake(plan, workload, context) {
+        Ok(()) => block_awake(stage, measurement, plan.jit_warm_up_max, set_up, place, number)?,
+        Err(reason) => Err(reason),
+    };
+    let block = survived(set_up, measurement, block);
+    set_up.rest(measurement, workload);
+    let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
+    let empty = || Headline::RoundTrip(Histogram::new());
+    Ok(match Kept::of(measurement, block.clone()) {
+        Some(kept) => kept,
+        None => Kept { block, headline: empty() },
+    })
+}
+
+/// The same, once its server runs.
+fn block_awake(
+    stage: &mut Stage<'_>,
+    measurement: &Measurement,
+    jit_warm_up_max: Nanos,
+    set_up: &mut SetUp,
+    place: Place,
+    number: (usize, usize),
+) -> Result<Result<Block, String>, RunError> {
+    let workload = place.workload;
+    let server_starts = set_up.servers.of(measurement).map_or(0, |server| server.starts);
+    let ready = match &set_up.ready[workload] {
+        Ok(ready) => ready,
+        Err(reason) => return Ok(Err(reason.clone())),
+    };
+    let task = Task {
+        measurement,
+        target: &ready.target,
+        server: set_up.server(measurement),
+        cpus: &set_up.generator_cpus,
+        number,
+    };
+    let is_warm = set_up.is_warm(workload, server_starts);
+    let limit = |is_warm: bool| {
+        Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)
+    };
+    if measurement.client.is_none() {
+        let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
+        let warmed = warmed.map_err(RunError::Engine)?.flatten();
+        let measured = stage.run(&task).map_err(RunError::Engine)?;
+        let block = block_record::block(place, &task, &measured, ready.resolve);
+        set_up.warmed(workload, warmed, server_starts);
+        return Ok(Ok(block));
+    }
+    let running = set_up.clients.running(workload, measurement, ready, server_starts);
+    let result = running.and_then(|(client, is_new)| {
+        let limit = limit(is_warm && !is_new);
+        let warmed =
+            limit.map(|limit| stage.warm_client(client, measurement, limit)).transpose()?;
+        Ok((stage.run_client(client, &task, place)?, warmed))
+    });
+    Ok(result.map(|(block, warmed)| {
+        set_up.warmed(workload, warmed, server_starts);
+        block
+    }))
+}
+
+/// The rest of a block of `measurement` when its server is looked at again. The block has failed if the server has
+/// ended meanwhile, or has answered nothing and is ended for that; its counts are kept.
+///
+/// # Errors
+///
+/// The reason for which there is no block: the end of the server, if it has ended.
+fn survived(
+    set_up: &mut SetUp,
+    measurement: &Measurement,
+    block: Result<Block, String>,
+) -> Result<Block, String> {
+    let Some(server) = set_up.servers.of_mut(measurement) else { return block };
+    if let Some(died) = server.died_in(block.as_ref().ok()) {
+        return match block {
+            Ok(block) => Ok(block_record::failed_midway(block, died)),
+            Err(_) => Err(died),
+        };
+    }
+    match block {
+        Ok(block) if block.counts.ok == 0 && block.counts.sent > 0 => {
+            let example = block.errors.first().map_or_else(String::new, |error| {
+                format!(", {} x {}, first: {}", error.count, error.class, error.example)
+            });
+            server.end();
+            let reason = format!("the server answered no message as it should{example}");
+            Ok(block_record::failed_midway(block, reason))
+        }
+        block => block,
+    }
+}
