@@ -9,10 +9,10 @@ pub(crate) struct Block {
     length: Length,
     /// A life that has begun is followed to its end.
     followed: bool,
-    /// What is left of messages or clients.
+    /// Messages or clients that may still begin.
     left: AtomicI64,
     epoch: Instant,
-    /// When the window begins; [`u64::MAX`]: not yet.
+    /// The instant at which the window begins; [`u64::MAX`]: not yet.
     start: AtomicU64,
     gate: (Mutex<bool>, Condvar),
 }
@@ -78,17 +78,17 @@ impl Block {
         drop(self.gate.1.wait_while(open, |open| !*open));
     }
 
-    /// Whether what begins at this instant is of the window.
+    /// True if what begins at this instant is of the window.
     pub(crate) fn counts(&self, now: u64) -> bool {
         now >= self.start.load(Ordering::Acquire)
     }
 
-    /// Whether one more message may be sent; takes one of those that are left.
+    /// True if one more message may be sent; takes one of those that are left.
     pub(crate) fn may_send(&self, now: u64) -> bool {
         self.followed || self.goes_on(now, 1)
     }
 
-    /// Whether one more short-lived client may begin.
+    /// True if one more short-lived client may begin.
     pub(crate) fn may_live(&self, now: u64) -> bool {
         self.goes_on(now, if self.length == Length::Messages { 0 } else { 1 })
     }

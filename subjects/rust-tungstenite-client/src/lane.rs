@@ -20,7 +20,7 @@ use crate::{AnyError, bytes, variable};
 /// Enough for TLS and a frame; several thousand of them are to fit.
 pub(crate) const STACK_SIZE: usize = 256 << 10;
 
-/// What wirebench tells a client, by its environment.
+/// The environment that wirebench starts a client with.
 pub(crate) struct Settings {
     pub(crate) connections: usize,
     /// Round trips of a connection; without, it stays.
@@ -33,12 +33,12 @@ pub(crate) struct Settings {
     expect: Message,
 }
 
-/// What was seen in a lane, in nanoseconds.
+/// The times that were seen in a lane, in nanoseconds.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) round_trips: Vec<u64>,
     pub(crate) errors: Vec<String>,
-    /// When the last counted round trip was over.
+    /// The instant at which the last counted round trip was over.
     pub(crate) last: u64,
     lives: Vec<u64>,
     resolves: Vec<u64>,
@@ -155,7 +155,7 @@ impl Lane {
         Ok(())
     }
 
-    /// So many round trips, one after the other; false: the block was over before.
+    /// Makes `count` round trips, one after the other; false: the block was over before.
     fn exchange(&mut self, count: u64) -> Result<bool, AnyError> {
         let Some(peer) = &mut self.peer else { return Ok(false) };
         for _ in 0..count {

@@ -149,7 +149,7 @@ pub(super) fn memory(facts: &Facts, question: Question) -> Finding {
     Finding {
         evidence: format!(
             "{} available; an idle connection takes {IDLE_CONNECTION} of the generator (measured over WebSocket: \
-             cargo xtask bench floor) and {sockets} of {socket} (/proc/net/protocols)",
+             cargo xtask bench memory) and {sockets} of {socket} (/proc/net/protocols)",
             Bytes(available)
         ),
         effect: format!(
@@ -221,7 +221,7 @@ fn widened() -> String {
 }
 
 /// Resident memory of the generator for each idle WebSocket connection, as the slope from 1000 to 10 000 of them:
-/// `cargo xtask bench floor`, row "memory".
+/// `cargo xtask bench memory`.
 const IDLE_CONNECTION: Bytes = Bytes(330);
 
 /// The usual values on a machine that carries load.

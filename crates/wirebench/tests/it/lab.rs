@@ -64,9 +64,13 @@ fn every_subject_that_is_installed_is_measured() {
 #[test]
 fn the_labs_of_this_repository_name_subjects_that_there_are() {
     let sandbox = Sandbox::new();
-    for name in
-        ["published/accelbyte", "published/cargomedia", "published/kifi", "clients/websocket"]
-    {
+    for name in [
+        "published/accelbyte",
+        "published/cargomedia",
+        "published/kifi",
+        "clients/websocket",
+        "floor",
+    ] {
         let file = repository().join(format!("experiments/{name}.toml"));
         // Nothing is installed there: what is left is row zero, and what is ours.
         let line = format!(

@@ -1,6 +1,7 @@
-/* Shared helpers of the floor programs (own work; no third-party code). */
-#ifndef FLOOR_COMMON_H
-#define FLOOR_COMMON_H
+/* The floor programs: the least that a correct server or client does on the system's sockets. This file has the
+ * helpers that both need: the clock, sockets, WebSocket frames (RFC 6455, section 5.2). No third-party code. */
+#ifndef FLOOR_H
+#define FLOOR_H
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,77 +23,15 @@ static inline uint64_t now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
-static inline double tv_s(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
-static void cpu_now(double *u, double *s) {
-    struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
-    *u = tv_s(r.ru_utime);
-    *s = tv_s(r.ru_stime);
-}
-static long rss_kb(void) {
-    long total = 0, res = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f) return 0;
-    if (fscanf(f, "%ld %ld", &total, &res) != 2) res = 0;
-    fclose(f);
-    return res * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-/* log-linear histogram: 64 sub-buckets per power of two -> <= 1.6 % error */
-#define HB 64
-#define HN (HB * 40)
-typedef struct { uint64_t n, sum, max, min; uint32_t c[HN]; } hist;
-static inline unsigned h_idx(uint64_t v) {
-    if (v < HB) return (unsigned)v;
-    unsigned e = 63u - (unsigned)__builtin_clzll(v); /* >= 6 */
-    unsigned i = (e - 5u) * HB + (unsigned)((v >> (e - 6u)) & (HB - 1));
-    return i < HN ? i : HN - 1;
-}
-static inline uint64_t h_val(unsigned i) {
-    if (i < HB) return i;
-    unsigned e = i / HB + 5u;
-    return ((uint64_t)(HB + i % HB)) << (e - 6u);
-}
-static inline void h_add(hist *h, uint64_t v) {
-    h->n++; h->sum += v;
-    if (v > h->max) h->max = v;
-    if (!h->min || v < h->min) h->min = v;
-    h->c[h_idx(v)]++;
-}
-static double h_q(const hist *h, double q) {
-    uint64_t want = (uint64_t)(q * (double)h->n), acc = 0;
-    for (unsigned i = 0; i < HN; i++) { acc += h->c[i]; if (acc > want) return (double)h_val(i); }
-    return (double)h->max;
-}
-
 static void die(const char *m) { perror(m); exit(1); }
 static void nodelay(int fd) { int one = 1; setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); }
-static int listen_on(const char *ip, int port, int flags) {
-    int fd = socket(AF_INET, SOCK_STREAM | flags, 0), one = 1;
+static int listen_on(const char *ip, int port, int backlog) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     inet_pton(AF_INET, ip, &a.sin_addr);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (void *)&a, sizeof a) || listen(fd, 4096)) die("bind/listen");
+    if (bind(fd, (void *)&a, sizeof a) || listen(fd, backlog)) die("bind/listen");
     return fd;
-}
-/* says which port a listener got, in the words that every server of this project uses */
-static void say_ready(int listener) {
-    struct sockaddr_in a;
-    socklen_t n = sizeof a;
-    if (getsockname(listener, (void *)&a, &n)) die("getsockname");
-    printf("ready %s:%d\n", inet_ntoa(a.sin_addr), ntohs(a.sin_port));
-    fflush(stdout);
-}
-/* [0] messages echoed, [1] connections accepted; in a mapped file so that a harness can read them at no
- * cost to the server */
-#include <sys/mman.h>
-static uint64_t *counters(const char *path) {
-    static uint64_t own[8];
-    if (!path) return own;
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (fd < 0 || ftruncate(fd, 4096)) die("counters");
-    void *m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return m == MAP_FAILED ? own : m;
 }
 static void raise_nofile(void) {
     struct rlimit r;
@@ -101,7 +40,7 @@ static void raise_nofile(void) {
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
-/* SHA-1 + base64, only for the WebSocket accept key */
+/* SHA-1 and base64, only for the accept key of a WebSocket */
 static void sha1(const uint8_t *m, size_t len, uint8_t out[20]) {
     uint32_t h[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
     uint8_t b[256] = {0};
@@ -151,7 +90,7 @@ static inline void xor_mask(uint8_t *d, const uint8_t *s, size_t n, uint32_t key
 static uint64_t rng_s = 0x9E3779B97F4A7C15ull;
 static inline uint32_t rng32(void) { rng_s ^= rng_s << 13; rng_s ^= rng_s >> 7; rng_s ^= rng_s << 17; return (uint32_t)(rng_s >> 16); }
 
-/* header of a client (masked) or server frame; returns its length */
+/* writes the header of a client's (masked) or a server's frame; returns its length */
 static inline size_t ws_hdr(uint8_t *b, int op, size_t n, int masked, uint32_t key) {
     size_t l = 2;
     b[0] = (uint8_t)(0x80 | op);
@@ -161,7 +100,7 @@ static inline size_t ws_hdr(uint8_t *b, int op, size_t n, int masked, uint32_t k
     if (masked) { b[1] |= 0x80; memcpy(b + l, &key, 4); l += 4; }
     return l;
 }
-/* parses a header: 0 = needs more bytes, else header length (mask included) */
+/* reads a header: 0 if more bytes are needed, else its length, mask included */
 static inline size_t ws_parse(const uint8_t *b, size_t have, int *op, size_t *n, int *masked, uint32_t *key) {
     if (have < 2) return 0;
     size_t l = 2;

@@ -1,0 +1,158 @@
+/* The floor of the servers: an echo over TCP and over WebSocket (RFC 6455, no extensions) on one thread, with
+ * level-triggered epoll. Whatever is found in one read is answered with one write. An idle connection holds no buffer:
+ * of a WebSocket, an unfinished frame alone is kept. */
+#define _GNU_SOURCE
+#include "c/floor.h"
+#include <sys/epoll.h>
+
+enum { FDS_MAX = 1 << 20, BUFFER = (16 << 20) + 4096 };
+enum kind { NONE, LISTENS_TCP, LISTENS_WS, TCP, OPENING, WS };
+
+static uint8_t kinds[FDS_MAX];
+static uint8_t *unfinished[FDS_MAX];
+static uint32_t unfinished_len[FDS_MAX];
+static uint8_t in[BUFFER], out[BUFFER + 4096];
+static int epoll;
+
+static void quit(int signal) { (void)signal; _exit(0); }
+
+static void watch(int fd, enum kind kind) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    kinds[fd] = (uint8_t)kind;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event)) die("epoll_ctl");
+}
+
+static void drop(int fd) {
+    free(unfinished[fd]);
+    unfinished[fd] = NULL;
+    unfinished_len[fd] = 0;
+    kinds[fd] = NONE;
+    close(fd);
+}
+
+/* 0 if all of it was sent */
+static int send_all(int fd, const uint8_t *bytes, size_t len) {
+    for (size_t sent = 0; sent < len;) {
+        ssize_t count = send(fd, bytes + sent, len - sent, MSG_NOSIGNAL);
+        if (count < 0 && errno != EAGAIN) return -1;
+        if (count > 0) sent += (size_t)count;
+    }
+    return 0;
+}
+
+static void listen_for(enum kind kind, const char *scheme) {
+    const char *host = getenv("WIREBENCH_HOST"), *port = getenv("WIREBENCH_PORT"), *backlog = getenv("WIREBENCH_BACKLOG");
+    if (!host || !port) { fprintf(stderr, "WIREBENCH_HOST or WIREBENCH_PORT is not set\n"); exit(1); }
+    int fd = listen_on(host, atoi(port), backlog ? atoi(backlog) : 4096);
+    struct sockaddr_in address;
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (void *)&address, &len)) die("getsockname");
+    watch(fd, kind);
+    printf("ready %s://%s:%d/\n", scheme, host, ntohs(address.sin_port));
+    fflush(stdout);
+}
+
+static void accept_all(int listener) {
+    int fd;
+    while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        nodelay(fd);
+        watch(fd, kinds[listener] == LISTENS_TCP ? TCP : OPENING);
+    }
+}
+
+/* Answers the opening request in `in`; its length, 0 if it is not whole yet, -1 if it is none. */
+static ssize_t upgrade(size_t have, size_t *answer) {
+    uint8_t *end = memmem(in, have, "\r\n\r\n", 4);
+    if (!end) return have < 8192 ? 0 : -1;
+    *end = 0;
+    char *key = strcasestr((char *)in, "\r\nSec-WebSocket-Key:");
+    if (!key) return -1;
+    key += 20;
+    while (*key == ' ') key++;
+    size_t len = strcspn(key, " \r\n");
+    if (len > 60) len = 60;
+    uint8_t whole[128], digest[20];
+    char accepted[32];
+    memcpy(whole, key, len);
+    memcpy(whole + len, "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", 36);
+    sha1(whole, len + 36, digest);
+    b64(digest, 20, accepted);
+    *answer = (size_t)sprintf((char *)out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n", accepted);
+    return end - in + 4;
+}
+
+/* Puts the answers to all whole frames behind `in + *at` into `out`; 1 if the last of them was a Close. */
+static int echo_frames(size_t have, size_t *at, size_t *answers) {
+    enum { CLOSE = 8, PING = 9, PONG = 10 };
+    while (*at < have) {
+        int code = 0, masked = 0;
+        size_t len = 0;
+        uint32_t key = 0;
+        size_t head = ws_parse(in + *at, have - *at, &code, &len, &masked, &key);
+        if (!head || have - *at < head + len) break;
+        const uint8_t *payload = in + *at + head;
+        *at += head + len;
+        if (code == PONG) continue;
+        *answers += ws_hdr(out + *answers, code == PING ? PONG : code, len, 0, 0);
+        if (masked) xor_mask(out + *answers, payload, len, key);
+        else memcpy(out + *answers, payload, len);
+        *answers += len;
+        if (code == CLOSE) return 1;
+    }
+    return 0;
+}
+
+static void serve_tcp(int fd) {
+    ssize_t got = recv(fd, in, 1 << 16, 0);
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0 || send_all(fd, in, (size_t)got)) drop(fd);
+}
+
+static void serve_ws(int fd) {
+    size_t have = unfinished_len[fd], at = 0, answers = 0;
+    if (have) memcpy(in, unfinished[fd], have);
+    ssize_t got = recv(fd, in + have, sizeof in - have, 0);
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) return drop(fd);
+    have += (size_t)got;
+    if (kinds[fd] == OPENING) {
+        ssize_t head = upgrade(have, &answers);
+        if (head < 0) return drop(fd);
+        if (head > 0) { kinds[fd] = WS; at = (size_t)head; }
+    }
+    int is_over = kinds[fd] == WS && echo_frames(have, &at, &answers);
+    if ((answers && send_all(fd, out, answers)) || is_over) return drop(fd);
+    size_t rest = have - at;
+    if (rest > unfinished_len[fd] || !rest) {
+        free(unfinished[fd]);
+        unfinished[fd] = rest ? malloc(rest) : NULL;
+        if (rest && !unfinished[fd]) die("malloc");
+    }
+    if (rest) memcpy(unfinished[fd], in + at, rest);
+    unfinished_len[fd] = (uint32_t)rest;
+}
+
+int main(int count, char **arguments) {
+    (void)arguments;
+    if (count > 1) return puts("1") < 0;
+    raise_nofile();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, quit);
+    epoll = epoll_create1(EPOLL_CLOEXEC);
+    listen_for(LISTENS_TCP, "tcp");
+    listen_for(LISTENS_WS, "ws");
+    struct epoll_event events[512];
+    for (;;) {
+        int ready = epoll_wait(epoll, events, 512, -1);
+        for (int i = 0; i < ready; i++) {
+            int fd = events[i].data.fd;
+            switch ((enum kind)kinds[fd]) {
+            case LISTENS_TCP: case LISTENS_WS: accept_all(fd); break;
+            case TCP: serve_tcp(fd); break;
+            case OPENING: case WS: serve_ws(fd); break;
+            case NONE: break;
+            }
+        }
+    }
+}
