@@ -1,5 +1,5 @@
 //! Records as many messages as its argument says, as a worker of `drive` does, and nothing else: `cargo xtask bench
-//! floor` counts what that costs.
+//! recording` counts what that costs.
 //!
 //! A tenth of a second at 200 000 messages a second is handed over at a time, as the series and the histogram of a
 //! whole block are made from.

@@ -1,35 +1,22 @@
-//! `cargo xtask bench floor`: what wirebench costs beside the least that a correct program can cost, and beside its
-//! peers, on this machine, in one interleaved run.
+//! `cargo xtask bench`: figures of wirebench itself that no lab can measure.
 //!
-//! It is a benchmark, not a test: a missed target is printed and the exit code stays 0. Start reading at [`rows`], the
-//! list of what is compared; [`interleave`] runs the blocks, [`block`] measures one, [`report`] prints.
-//!
-//! Every contestant is measured from outside, in the same way: messages are counted by the server, CPU time by the
-//! kernel, both read at the two ends of the measured window. What a contestant says of itself is kept beside it.
+//! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
+//! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, and what
+//! other load generators say of a server that stood still ([`liars`]). A benchmark is no test: a missed target is
+//! printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
 mod alone;
-mod block;
-mod driver;
-mod interleave;
-mod lag;
-mod layers;
 mod liars;
 mod memory;
 mod process;
-mod report;
-mod rows;
-mod server;
-mod tools;
 
-use anyhow::{Context as _, Result, bail};
-use clap::ValueEnum;
-use report::Line;
-use std::path::PathBuf;
-use std::time::Duration;
+use crate::shell;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
 
-/// Measure wirebench beside programs that do less
+/// Measure what no lab can: instructions, start, size, memory, and other tools' words about a stop
 #[derive(clap::Args, Debug)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -38,144 +25,83 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
-    Floor(FloorArgs),
-    Tls(layers::LayersArgs),
     Liars(liars::LiarsArgs),
-}
-
-/// The floor programs, the peers, and what an idle connection, a start and the binary cost
-#[derive(clap::Args, Debug)]
-struct FloorArgs {
-    /// How many times every contestant of a row is measured
-    #[arg(long, default_value_t = 10)]
-    rounds: usize,
-    /// How long a measured block lasts
-    #[arg(long, default_value_t = 3.0)]
-    seconds: f64,
-    /// Only these rows, separated by commas; all of them without it
-    #[arg(long, value_delimiter = ',', value_name = "ROW")]
-    only: Vec<Row>,
-    /// Where the random order of the blocks starts
-    #[arg(long, default_value_t = 7)]
-    seed: u64,
-    /// Write everything here as JSON, every block included
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-/// What is measured; each has its lines in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-enum Row {
-    /// The C floor beside itself: what noise alone does to a ratio
-    Same,
-    /// TCP echo beside the C floor
-    Tcp,
-    /// WebSocket echo beside the C floor
-    Ws,
-    /// WebSocket echo beside tokio-websockets, tokio-tungstenite and k6
-    WsPeers,
-    /// HTTP GET of nginx beside wrk
-    Http,
-    /// Short-lived WebSocket clients beside the C floor and k6
-    Churn,
-    /// 10 000 connections beside 50
-    Scale,
-    /// The io_uring floor beside the epoll floor
-    Uring,
-    /// Memory for each idle connection, and 19 000 of them
+    /// Resident memory for each connection: idle, and with compression
     Memory,
-    /// How late an open loop sends, beside the machine's timer
-    Lag,
-    /// Recording one message
+    /// What recording one message costs: instructions, by valgrind, and nanoseconds
     Recording,
-    /// From start to usage text
-    Start,
-    /// The release binary
+    /// The size of the release binary
     Size,
-}
-
-/// What all rows share.
-struct Bench {
-    tools: tools::Tools,
-    rounds: usize,
-    seed: u64,
-    timing: Timing,
-}
-
-/// How long the parts of a block last.
-#[derive(Clone, Copy, Debug)]
-struct Timing {
-    /// From the first message until the window opens.
-    warm_up: Duration,
-    /// The measured window.
-    measured: Duration,
-    /// How much longer a contestant goes on, so that it is still at work when the window closes.
-    margin: Duration,
+    /// The time from start to usage text
+    Start,
 }
 
 /// Runs what the arguments ask for.
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
-    match &arguments.what {
-        What::Floor(arguments) => floor(arguments),
-        What::Tls(arguments) => layers::run(arguments),
-        What::Liars(arguments) => liars::run(arguments),
-    }
-}
-
-fn floor(arguments: &FloorArgs) -> Result<()> {
-    let rows = if arguments.only.is_empty() {
-        Row::value_variants().to_vec()
-    } else {
-        arguments.only.clone()
+    let figures = match &arguments.what {
+        What::Liars(arguments) => return liars::run(arguments),
+        What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
+        What::Recording => alone::recording()?,
+        What::Size => alone::size(&wirebench()?)?,
+        What::Start => alone::start(&wirebench()?)?,
     };
-    let measured = Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?;
-    let bench = Bench {
-        tools: tools::Tools::prepare(&rows)?,
-        rounds: arguments.rounds,
-        seed: arguments.seed,
-        timing: Timing {
-            warm_up: Duration::from_secs(1),
-            measured,
-            margin: Duration::from_millis(500),
-        },
-    };
-    let mut report = report::Report::new(arguments.rounds, arguments.seconds, arguments.seed);
-    let mut failed = Vec::new();
-    for row in rows {
-        eprintln!("bench: {}", name(row));
-        match measure(&bench, row, &mut report) {
-            Ok(lines) => report.print(&name(row), &lines),
-            Err(error) => {
-                eprintln!("bench: {} FAILED: {error:#}", name(row));
-                failed.push(name(row));
-            }
-        }
-    }
-    if let Some(path) = &arguments.json {
-        report.write(path)?;
-    }
-    if failed.is_empty() { Ok(()) } else { bail!("could not be measured: {}", failed.join(", ")) }
+    figures.iter().for_each(|figure| println!("{}", figure.text()));
+    Ok(())
 }
 
-fn measure(bench: &Bench, row: Row, report: &mut report::Report) -> Result<Vec<Line>> {
-    match row {
-        Row::Memory => memory::measure(bench),
-        Row::Lag => lag::measure(bench),
-        Row::Recording => alone::recording(bench),
-        Row::Start => alone::start(bench),
-        Row::Size => alone::size(bench),
-        Row::Same
-        | Row::Tcp
-        | Row::Ws
-        | Row::WsPeers
-        | Row::Http
-        | Row::Churn
-        | Row::Scale
-        | Row::Uring => interleave::measure(bench, &rows::contest(row, &bench.tools), report),
+/// A number, and the most that it should be.
+#[derive(Debug, PartialEq)]
+struct Figure {
+    name: &'static str,
+    value: f64,
+    at_most: Option<f64>,
+}
+
+impl Figure {
+    /// One that is only shown.
+    fn shown(name: &'static str, value: f64) -> Self {
+        Self { name, value, at_most: None }
+    }
+
+    fn at_most(name: &'static str, value: f64, most: f64) -> Self {
+        Self { name, value, at_most: Some(most) }
+    }
+
+    fn text(&self) -> String {
+        let Self { name, value, at_most } = self;
+        let target = at_most.map_or_else(String::new, |most| {
+            format!("  at most {most}{}", if *value <= most { "" } else { ": MISSED" })
+        });
+        format!("{name:<36} {value:>12.1}{target}")
     }
 }
 
-/// The name by which `--only` knows a row.
-fn name(row: impl ValueEnum) -> String {
-    row.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// The release binary, built.
+fn wirebench() -> Result<PathBuf> {
+    shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
+    Ok(shell::target().join("release/wirebench"))
+}
+
+/// A folder for what programs print.
+fn scratch(name: &str) -> Result<PathBuf> {
+    let folder = shell::target().join(Path::new("bench").join(name));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// The cores of the two ends, where there are two.
+const SERVER_CORE: usize = 0;
+const GENERATOR_CORE: usize = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_target_is_named() {
+        let text = |figure: Figure| figure.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text(Figure::shown("MB", 1.25)), "MB 1.2");
+        assert_eq!(text(Figure::at_most("MB", 12.0, 12.0)), "MB 12.0 at most 12");
+        assert_eq!(text(Figure::at_most("MB", 12.5, 12.0)), "MB 12.5 at most 12: MISSED");
+    }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask lines`: lines of code and numbers of tests, by crate and language, now or at a revision of git.
 //!
-//! Blank lines, comments and the tests of a Rust module (from `#[cfg(test)]` to the end of what it is on) are left out;
-//! so are files of tests, which have columns of their own. A line is read as text: cruder than a parser, and the same on
-//! both sides of a change.
+//! Blank lines and comments are left out. The tests of a Rust module (from `#[cfg(test)]` to the end of what it is on)
+//! and files of tests have a column of their own. A line is read as text: cruder than a parser, and the same on both
+//! sides of a change.
 
 use crate::files::{self, Uncommitted};
 use crate::shell;
@@ -124,8 +124,8 @@ fn count(path: &str, text: &str, language: Language) -> Count {
             in_comment = !line.contains(closes);
             continue;
         }
-        if line.starts_with(opens) {
-            in_comment = !line[opens.len()..].contains(closes);
+        if let Some(comment) = line.strip_prefix(opens) {
+            in_comment = !comment.contains(closes);
             continue;
         }
         if line.is_empty() || language.line_comments.iter().any(|mark| line.starts_with(mark)) {

@@ -122,8 +122,8 @@ mod tests {
         doc.env("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(shown(&doc), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
         let mut elsewhere = command("make");
-        elsewhere.current_dir(root().join("bench/floor")).arg("it's");
-        assert_eq!(shown(&elsewhere), r"cd bench/floor && make 'it'\''s'");
+        elsewhere.current_dir(root().join("bench/liars")).arg("it's");
+        assert_eq!(shown(&elsewhere), r"cd bench/liars && make 'it'\''s'");
     }
 
     #[test]

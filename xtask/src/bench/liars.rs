@@ -12,8 +12,8 @@ mod said;
 mod table;
 mod tools;
 
-use super::process::Process;
-use super::server;
+use super::SERVER_CORE;
+use super::process::{self, Process};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
 use contest::{Contestant, Place};
@@ -44,9 +44,8 @@ pub(super) struct LiarsArgs {
 
 /// Runs every contestant, one after the other. One that cannot be had, or fails, is a line that says why.
 pub(super) fn run(arguments: &LiarsArgs) -> Result<()> {
-    shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
-    let scratch = shell::target().join("bench/liars");
-    std::fs::create_dir_all(&scratch)?;
+    super::wirebench()?;
+    let scratch = super::scratch("liars")?;
     let is_wanted = |contestant: &&Contestant| {
         arguments.only.is_empty()
             || arguments.only.iter().any(|part| contestant.name.contains(part.as_str()))
@@ -103,8 +102,8 @@ fn measure(
 ) -> Result<Found> {
     let mut serve = Command::new(shell::target().join("release/wirebench"));
     serve.args(["serve", contestant.transport.name(), "--listen", "127.0.0.1:0"]);
-    let mut server = Process::start("server", server::CORE, &serve, scratch)?;
-    let address = server::await_ready(&mut server)?;
+    let mut server = Process::start("server", SERVER_CORE, &serve, scratch)?;
+    let address = process::await_ready(&mut server)?;
     let place = Place { program, address, transport: contestant.transport, scratch };
     let generate = contestant.command(&place)?;
     *command = Some(table::shown(&generate, &place));

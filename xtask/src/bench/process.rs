@@ -3,12 +3,13 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt::Display;
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often something is looked at that is waited for.
+/// The time between two looks at something that is waited for.
 const POLL: Duration = Duration::from_millis(5);
 
 /// A program at work.
@@ -68,11 +69,6 @@ impl Process {
         }
     }
 
-    /// Waits for a proper end and gives back what it printed.
-    pub(super) fn finish(&mut self, patience: Duration) -> Result<String> {
-        self.finish_with(&[0], patience)
-    }
-
     /// Waits for an end with one of these exit codes and gives back what it printed.
     pub(super) fn finish_with(&mut self, codes: &[i32], patience: Duration) -> Result<String> {
         let start = Instant::now();
@@ -88,14 +84,6 @@ impl Process {
         Ok(self.printed())
     }
 
-    /// That it has not ended yet.
-    pub(super) fn check_at_work(&mut self) -> Result<()> {
-        match self.child.try_wait()? {
-            None => Ok(()),
-            Some(status) => bail!("{} ended too early ({status}){}", self.name, self.last_words()),
-        }
-    }
-
     /// Sends it a signal, by its name without `SIG`.
     pub(super) fn signal(&self, signal: &str) -> Result<()> {
         let mut kill = crate::shell::command("kill");
@@ -103,21 +91,9 @@ impl Process {
         crate::shell::output(&mut kill).map(drop)
     }
 
-    /// What it has printed so far.
+    /// Everything that it has printed so far.
     pub(super) fn printed(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
-    }
-
-    /// CPU time of all its threads since it started.
-    pub(super) fn cpu(&self) -> Result<Duration> {
-        let mut nanoseconds = 0;
-        for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let text = fs::read_to_string(task?.path().join("schedstat"))?;
-            let on_core = text.split(' ').next().unwrap_or_default();
-            nanoseconds +=
-                on_core.parse::<u64>().with_context(|| format!("schedstat says {text:?}"))?;
-        }
-        Ok(Duration::from_nanos(nanoseconds))
     }
 
     /// Resident memory, in bytes.
@@ -126,7 +102,7 @@ impl Process {
         resident(&status).with_context(|| format!("{} has no VmRSS", self.name))
     }
 
-    /// How many files it has open.
+    /// The number of files that it has open.
     pub(super) fn open_files(&self) -> Result<usize> {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }
@@ -146,6 +122,19 @@ impl Drop for Process {
     }
 }
 
+/// Waits for the line in which a server says where it listens.
+pub(super) fn await_ready(process: &mut Process) -> Result<SocketAddr> {
+    process
+        .wait_for("ready line", Duration::from_secs(10), |process| Ok(ready_at(&process.printed())))
+}
+
+/// The address of `ready ADDRESS` or `ready SCHEME://ADDRESS/`, once the whole line is there.
+fn ready_at(printed: &str) -> Option<SocketAddr> {
+    let (line, _) = printed.split_once('\n')?;
+    let place = line.strip_prefix("ready ")?;
+    place.split_once("://").map_or(place, |(_, rest)| rest).trim_end_matches('/').parse().ok()
+}
+
 /// `VmRSS:      1234 kB` of a /proc/PID/status, in bytes.
 fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -155,6 +144,14 @@ fn resident(status: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ready_line_says_where() {
+        let address = "127.0.0.1:4123".parse().ok();
+        assert_eq!(ready_at("ready 127.0.0.1:4123\n"), address);
+        assert_eq!(ready_at("ready ws://127.0.0.1:4123/\n"), address);
+        assert_eq!(ready_at("ready 127.0.0.1:41"), None);
+    }
 
     #[test]
     fn resident_memory_is_read_in_bytes() {

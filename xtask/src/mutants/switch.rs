@@ -39,7 +39,7 @@ pub(crate) fn planted(name: &str) -> bool {{
 /// A plant is stale: its place is not there, or is there more than once. Or two overlap without replacing the same.
 pub(super) fn build_in(text: &str, plants: &[&Plant]) -> Result<String> {
     // By where they begin; those that replace the same code stand together.
-    let mut places: BTreeMap<usize, (Range<usize>, Vec<(&str, &str)>)> = BTreeMap::new();
+    let mut places: BTreeMap<usize, (Range<usize>, Vec<Bug<'_>>)> = BTreeMap::new();
     for plant in plants {
         for change in plant.changes {
             let range = find(text, plant, change)?;
@@ -59,6 +59,9 @@ pub(super) fn build_in(text: &str, plants: &[&Plant]) -> Result<String> {
     }
     Ok(built + &text[copied..])
 }
+
+/// The name of a plant and its code.
+type Bug<'a> = (&'a str, &'a str);
 
 /// The part of `text` that `change` replaces.
 fn find(text: &str, plant: &Plant, change: &Change) -> Result<Range<usize>> {
@@ -86,7 +89,7 @@ fn find(text: &str, plant: &Plant, change: &Change) -> Result<Range<usize>> {
 }
 
 /// The code with its bugs beside it: statements as a statement, an expression as one in parentheses.
-fn switched(original: &str, bugs: &[(&str, &str)]) -> String {
+fn switched(original: &str, bugs: &[Bug<'_>]) -> String {
     let mut code = String::new();
     for (name, bug) in bugs {
         code += &format!("if crate::planted({name:?}) {{ {bug} }} else ");

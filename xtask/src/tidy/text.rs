@@ -169,7 +169,7 @@ mod tests {
             concat!("unfinished: TO", "DO")
         );
         assert_eq!(
-            complaint("bench/floor/calib.c", concat!("/* FIX", "ME */")),
+            complaint("subjects/floor/server.c", concat!("/* FIX", "ME */")),
             concat!("unfinished: FIX", "ME")
         );
     }

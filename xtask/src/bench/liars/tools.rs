@@ -38,7 +38,7 @@ pub(super) fn install(tool: Tool) -> Result<PathBuf> {
         Tool::Artillery => npm("artillery", ARTILLERY),
         Tool::Autocannon => npm("autocannon", AUTOCANNON),
         Tool::Hey => debian("hey", "hey"),
-        Tool::K6 => super::super::tools::install_k6(),
+        Tool::K6 => k6(),
         Tool::Oha => oha(),
         Tool::Siege => debian("siege", "siege"),
         Tool::Tsung => debian("tsung", "tsung"),
@@ -99,6 +99,17 @@ fn npm(name: &str, version: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
+/// k6 as the Go module proxy serves it.
+fn k6() -> Result<PathBuf> {
+    let folder = shell::target().join("bench/bin");
+    let program = folder.join("k6");
+    if !program.exists() {
+        eprintln!("installing {K6}");
+        shell::output(shell::command("go").args(["install", K6]).env("GOBIN", &folder))?;
+    }
+    Ok(program)
+}
+
 fn oha() -> Result<PathBuf> {
     let folder = shell::target().join("bench");
     let program = folder.join("bin/oha");
@@ -114,6 +125,7 @@ fn oha() -> Result<PathBuf> {
 /// The newest that runs on node 20, which Debian's successor and most machines have.
 const ARTILLERY: &str = "2.0.21";
 const AUTOCANNON: &str = "8.0.0";
+const K6: &str = "go.k6.io/k6@v1.8.1";
 const OHA: &str = "1.16.0";
 
 #[cfg(test)]
