@@ -16,7 +16,7 @@ use engine::epoll::Epoll;
 use engine::{ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, pin_current_thread};
-use record::{Block, Memory, Merge, Origin, Outcome, Traffic, WarmUp};
+use record::{Block, Counts, Memory, Merge, Origin, Outcome, Traffic, WarmUp};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -377,15 +377,16 @@ impl Ticking {
         Self { tick, told: started }
     }
 
-    /// Adds what a worker handed over, and answers with the tick before it if that is over: after a tenth of a second,
-    /// and where a phase begins.
+    /// Adds what a worker handed over, and answers with a tick that is over: after a tenth of a second, and where a
+    /// phase begins, unless nothing happened in it.
     fn add(&mut self, interval: &Interval) -> Option<Tick> {
         if interval.phase > self.tick.phase {
             let next = Tick { phase: interval.phase, ..self.next(interval.start) };
             let over = std::mem::replace(&mut self.tick, next);
             (self.told, self.tick.end) = (interval.start, interval.end);
             self.tick.traffic.merge(&interval.traffic);
-            return Some(over);
+            let is_empty = over.traffic.counts == Counts::default() && over.traffic.replies == 0;
+            return Some(over).filter(|_| !is_empty);
         }
         self.tick.end = self.tick.end.max(interval.end);
         self.tick.traffic.merge(&interval.traffic);

@@ -97,7 +97,7 @@ fn what_nobody_can_carry_is_said_at_once_and_ends_in_time() {
     let clock = Clock::start();
     let line = "--rate 10M/s -d 2s --warm-up 0s --timeout 1s -c 4";
     let (how, record) = run(&format!("{} {line}", server.url));
-    how.check(12, &["10000000 messages/s are due", "ask for less"]);
+    how.check(12, &["10000000 messages/s are due", "lower the rate"]);
     assert_eq!(how.stderr.matches("messages/s are due").count(), 1, "{how:?}");
     // The measurement, its drain and its close; and room for a machine that is busy with other things.
     let took = clock.now().since(units::Instant::START);
