@@ -30,6 +30,7 @@ pub fn signatures(record: &RunRecord) -> Vec<Warning> {
             seen.ephemeral_ports(),
             seen.backlog(),
             seen.waiting_for_connections(),
+            seen.reopened(),
             seen.not_resumed(),
             seen.payload_grows(),
         ];
@@ -65,7 +66,10 @@ const PORTS_TAKEN_PERCENT: u64 = 95;
 /// The wait for a connection may be so much of the response before somebody should ask why.
 const WAITING_FRACTION: f64 = 0.1;
 
-/// A workload and what was seen of it.
+/// With fewer replies on each connection than this, opening connections is a visible part of the work.
+const REPLIES_EACH_MIN: u64 = 100;
+
+/// A workload and its blocks.
 struct Seen<'a> {
     record: &'a RunRecord,
     workload: &'a Workload,
@@ -163,6 +167,21 @@ impl<'a> Seen<'a> {
             "connections were refused while others were accepted: the server's queue of new connections was full",
             evidence,
             "raise its backlog and `sysctl -w net.core.somaxconn=4096`, or open more slowly: --connect-rate 500/s",
+        ))
+    }
+
+    /// A server that ends connections after a reply makes the next message wait for another one.
+    fn reopened(&self) -> Option<Warning> {
+        let evidence = self.blocks.iter().find_map(|block| {
+            let (reconnects, replies) = (block.connections.reconnects, block.counts.ok);
+            let is_frequent = reconnects > 0 && reconnects >= replies / REPLIES_EACH_MIN;
+            is_frequent.then(|| format!("{reconnects} opened again for {replies} replies"))
+        })?;
+        Some(self.warning(
+            "reopened_connections",
+            "connections were opened again all the time, and that time is in no round trip",
+            evidence,
+            "let the server keep connections alive, or measure whole lives of connections with --clients",
         ))
     }
 

@@ -1,14 +1,15 @@
-//! Whether two records may be compared: whether all is the same that changes numbers and is not what they are about.
+//! The comparability of two records: equal in everything that changes numbers and is not what they are about.
 
 use super::{Level, Reason};
 use crate::{Environment, RunRecord, TlsSeen, Workload};
-use std::fmt::Debug;
+use serde::Serialize;
+use serde_json::Value;
 
-/// Why `record` may not be compared with `base`; empty if it may.
+/// The reasons why `record` cannot be compared with `base`; none if it can.
 ///
 /// Each workload is held against its [`partner`], and [`Reason::workload`] is the index in `record`.
 /// [`Level::Invalid`] is what makes a ratio of the two meaningless; [`Level::Degraded`] is another version of the
-/// program that measured. What a record does not say is no difference.
+/// program that measured. A value that a record does not have is no difference.
 pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     let mut reasons = machines(&base.environment, &record.environment);
     if base.tool.version != record.tool.version {
@@ -34,7 +35,7 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     reasons
 }
 
-/// Which workload of `base` number `index` of `record` is compared with: the one of its name; where both have one
+/// The workload of `base` that number `index` of `record` is compared with: the one of its name; where both have one
 /// workload only, that one, since the name of a single run is the URL of its server.
 pub fn partner(base: &RunRecord, record: &RunRecord, index: usize) -> Option<usize> {
     let workload = record.plan.workloads.get(index)?;
@@ -85,7 +86,7 @@ fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
     all.found
 }
 
-/// What the first handshake of workload `index` agreed on: what was asked for often leaves a choice.
+/// The parameters that the handshakes of workload `index` agreed on: the requested ones often leave a choice.
 fn agreed(record: &RunRecord, index: usize) -> Option<&TlsSeen> {
     let of_workload = record.blocks.iter().filter(|block| block.workload == index);
     of_workload.filter_map(|block| block.tls.as_ref()).next()
@@ -107,28 +108,61 @@ struct Differences {
 }
 
 impl Differences {
-    fn same<T: Debug + PartialEq>(&mut self, what: &str, base: &T, record: &T) {
+    fn same<T: Serialize + PartialEq>(&mut self, what: &str, base: &T, record: &T) {
         if base != record {
             self.found.push(difference(self.workload, what, base, record));
         }
     }
 
-    /// What one of them does not know is no difference.
-    fn known<T: Debug + PartialEq>(&mut self, what: &str, base: &Option<T>, record: &Option<T>) {
+    /// A value that one of them does not have is no difference.
+    fn known<T: Serialize + PartialEq>(
+        &mut self,
+        what: &str,
+        base: &Option<T>,
+        record: &Option<T>,
+    ) {
         if let (Some(base), Some(record)) = (base, record) {
             self.same(what, base, record);
         }
     }
 }
 
-fn difference(workload: Option<usize>, what: &str, base: impl Debug, record: impl Debug) -> Reason {
+fn difference(
+    workload: Option<usize>,
+    what: &str,
+    base: impl Serialize,
+    record: impl Serialize,
+) -> Reason {
     Reason {
         code: "incomparable".to_owned(),
         level: Level::Invalid,
         workload,
         message: format!("the two differ in: {what}"),
-        evidence: format!("{base:?} against {record:?}"),
+        evidence: format!("{} against {}", words(base), words(record)),
         advice: "measure both with the same settings on the same machine, one after the other"
             .to_owned(),
     }
+}
+
+/// A value of a record in words, e.g. `open, messages per s 2000, spacing poisson`.
+fn words(value: impl Serialize) -> String {
+    fn of(value: &Value) -> String {
+        match value {
+            Value::Null => "none".to_owned(),
+            Value::Bool(true) => "yes".to_owned(),
+            Value::Bool(false) => "no".to_owned(),
+            Value::Number(number) => number.to_string(),
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.is_empty() => "none".to_owned(),
+            Value::Array(items) => items.iter().map(of).collect::<Vec<_>>().join(", "),
+            Value::Object(fields) => {
+                let field = |(name, value): (&String, &Value)| match &name[..] {
+                    "kind" | "how" | "loop" => of(value), // The tags of enums.
+                    name => format!("{} {}", name.replace('_', " "), of(value)),
+                };
+                fields.iter().map(field).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+    serde_json::to_value(value).map_or_else(|_| "unknown".to_owned(), |value| of(&value))
 }

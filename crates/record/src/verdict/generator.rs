@@ -1,60 +1,60 @@
-//! Whether the numbers are ours instead of the server's: a generator at its limit, a generator that stood still, and
-//! load that was asked for and did not come to be.
+//! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still, and
+//! load that was requested and not reached.
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, headline, percent};
 use super::{Level, Reason};
 use crate::{Arrival, Block, Lifetime, OpenLoop, Spacing, Summary, TimerFloor};
 use units::Nanos;
 
-/// From this share of a core on a worker has nothing to spare (method, section 5).
+/// A worker that uses this share of a core has nothing to spare (docs/METHOD.md, "The verdict").
 const BUSY_MIN: f64 = 0.9;
-/// Our own lateness may be so much of what is reported (method, section 5).
+/// The largest share of a reported time that our own lateness may be (docs/METHOD.md, "The verdict").
 pub(super) const LATE_MAX: f64 = 0.1;
-/// From here on what is reported is our own lateness more than anything else: no result, if it is also so many times
-/// what timers of this machine are late by. Below that the page shows all there is to know: a service of microseconds,
-/// sent by a generator that sleeps.
+/// Above this share a reported time is mostly our own lateness: no result, if the lateness is also more than
+/// [`TIMER_LAG_INVALID`] times that of this machine's timers. Below that the page shows all there is to know: a service
+/// of microseconds, sent by a generator that sleeps.
 const LATE_INVALID: f64 = 0.5;
 const TIMER_LAG_INVALID: f64 = 10.0;
-/// A lag of so many times the timer floor, at the same percentile, is still what timers alone do: the floor is measured
-/// on a machine that does nothing else.
+/// A lag within so many timer floors, at the same percentile, is the timers' own: the floor is measured on a machine that
+/// does nothing else.
 pub(super) const TIMER_LAG_MAX: f64 = 2.0;
-/// So many of the messages move the p99 (method, sections 2 and 5).
+/// The share of messages that moves the p99 (docs/METHOD.md, "The verdict").
 pub(super) const P99_MOVED: f64 = 0.01;
-/// What is achieved of what was asked (method, section 5).
+/// The least share of the requested load that counts as reached (docs/METHOD.md, "The verdict").
 const ACHIEVED_MIN: f64 = 0.99;
-/// How far replies that arrive in a window may be from messages that were due in it, in standard deviations of the
-/// number in flight at its two ends.
+/// The largest distance of the replies that arrive in a window from the messages that were due in it, in standard
+/// deviations of the number in flight at its two ends.
 const EDGE_SIGMAS: f64 = 3.0;
+/// A worker that uses less of a core than this, on a machine of which half is unused, has nothing to be late for: its
+/// lag is the time that the machine takes to wake it up.
+const IDLE_MAX: f64 = 0.5;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     let ours = [bound(subject), stalled(subject)].into_iter().filter(|_| !subject.has_client());
     ours.chain([asked_not_achieved(subject)]).flatten().collect()
 }
 
-/// The generator was at its limit, so that what was measured is the generator.
+/// The generator was at its limit, so it was the generator that was measured.
 fn bound(subject: &Subject<'_>) -> Option<Reason> {
     let threads = subject.workload.threads;
     let cpus = subject.record.environment.cpus_allowed.len();
     let is_busy = subject.blocks.iter().any(|block| busy(subject, block).is_some());
     let more = if !is_busy {
-        "run it with less beside it on this machine, or let it look instead of sleep: --busy-poll 100us".to_owned()
+        "end other programs on this machine, or let the generator poll instead of sleep: --busy-poll 100us".to_owned()
     } else if cpus > threads as usize + 1 {
         format!("give it more threads: --threads {}", threads.saturating_add(1))
     } else {
         "run the generator on a machine of its own, with more cores".to_owned()
     };
     let advice = if subject.is_open() {
-        format!("{more}; or ask for less: a lower --rate")
+        format!("{more}; or lower the --rate")
     } else {
-        format!(
-            "{more}; until then the throughput is the generator's, and a lower bound for the server"
-        )
+        format!("{more}; until then the throughput is the generator's: the server may carry more")
     };
     let rule = Rule {
         code: "generator_bound",
-        message:
-            "the generator was late, or at its limit: the numbers say more of it than of the server"
-                .to_owned(),
+        message: "the generator was the bottleneck: these numbers describe it, not the server"
+            .to_owned(),
         advice,
         outvoted: Outvoted::Dropped,
     };
@@ -81,7 +81,7 @@ fn closed_loop_bound(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     })
 }
 
-/// What the busiest worker used of a core, if that is all it could: a worker that looks for replies instead of
+/// The share of a core that the busiest worker used, if it was at its limit: a worker that polls for replies instead of
 /// sleeping is always busy, which says nothing.
 fn busy(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     let of_the_only = block.cpu.generator_cores_used.filter(|_| subject.workload.threads == 1);
@@ -89,7 +89,7 @@ fn busy(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     (busiest >= BUSY_MIN && subject.workload.busy_poll_ns == 0).then_some(busiest)
 }
 
-/// How many cores the server used; of a server on this machine that is not ours, all that was used besides us.
+/// The number of cores that the server used; of a server on this machine that is not ours, all that others used.
 fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     let cpu = &block.cpu;
     let others = || {
@@ -101,13 +101,15 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     cpu.server_cores_used.or_else(others)
 }
 
-/// In an open loop the lag says whether we kept up. The time in which no connection was free, because the server is
-/// slow, is not in it; gaps of our own loop and timers are, and are reasons of their own.
+/// In an open loop the lag shows if we kept up. The time in which no connection was free, because the server is slow, is
+/// not in it; gaps of our own loop and late wake-ups are, and are reasons of their own.
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
     let floor = subject.record.environment.timer_floor;
     let late = Late::of(times).filter(|late| {
-        late.fraction() > LATE_MAX && !late.is_stalled(block) && !late.is_of_timers(floor)
+        late.fraction() > LATE_MAX
+            && !late.is_stalled(block)
+            && !late.is_of_wake_ups(subject, block)
     });
     if busy.is_none() && late.is_none() {
         return None;
@@ -128,21 +130,23 @@ fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Op
     Some(Finding { level, weight: late + busy.unwrap_or(0.0), evidence })
 }
 
-/// How late messages were sent, at the highest percentile that all times have.
+/// The lateness of sent messages, at the highest percentile that all times have.
 pub(super) struct Late {
     name: &'static str,
     lag_ns: u64,
     response_ns: u64,
+    service_ns: Option<u64>,
     own_share_ns: Option<u64>,
 }
 
 impl Late {
     pub(super) fn of(times: &OpenLoop) -> Option<Self> {
         let (lag, response) = (times.send_lag.as_ref()?, times.response.as_ref()?);
-        let own_share = times.own_share.as_ref();
+        let (service, own_share) = (times.service.as_ref(), times.own_share.as_ref());
         PERCENTILES.iter().find_map(|(name, of)| {
             let (lag_ns, response_ns) = (of(lag)?, of(response)?);
-            Some(Self { name, lag_ns, response_ns, own_share_ns: own_share.and_then(of) })
+            let (service_ns, own_share_ns) = (service.and_then(of), own_share.and_then(of));
+            Some(Self { name, lag_ns, response_ns, service_ns, own_share_ns })
         })
     }
 
@@ -151,12 +155,25 @@ impl Late {
         fraction(self.lag_ns, self.response_ns)
     }
 
-    /// Whether timers alone are as late.
-    pub(super) fn is_of_timers(&self, floor: Option<TimerFloor>) -> bool {
-        self.is_within_timers(floor, TIMER_LAG_MAX)
+    /// True if it is the lateness of wake-ups: no more than timers alone are late by, or, of a generator and a machine
+    /// that have most of their time to spare, of that order.
+    pub(super) fn is_of_wake_ups(&self, subject: &Subject<'_>, block: &Block) -> bool {
+        let of_the_only = block.cpu.generator_cores_used.filter(|_| subject.workload.threads == 1);
+        let busiest = block.cpu.busiest_worker_fraction.or(of_the_only);
+        let is_idle = busiest.is_some_and(|busiest| busiest < IDLE_MAX)
+            && block.cpu.machine_idle_fraction.is_some_and(|idle| idle > 1.0 - IDLE_MAX);
+        let floors = if is_idle { TIMER_LAG_INVALID } else { TIMER_LAG_MAX };
+        self.is_within_timers(subject.record.environment.timer_floor, floors)
     }
 
-    /// Whether it is at most so many times as late as timers alone.
+    /// True if the lag changes what is reported: at this percentile the response is longer than the service by more than
+    /// [`LATE_MAX`] of it.
+    pub(super) fn changes_the_response(&self) -> bool {
+        let longer = |service| fraction(self.response_ns.saturating_sub(service), self.response_ns);
+        self.service_ns.is_none_or(|service| longer(service) > LATE_MAX)
+    }
+
+    /// True if it is at most so many times as late as timers alone.
     fn is_within_timers(&self, floor: Option<TimerFloor>, times: f64) -> bool {
         floor.is_some_and(|floor| {
             let floor_ns =
@@ -165,13 +182,13 @@ impl Late {
         })
     }
 
-    /// Whether the gaps in the workers' loops explain it: they are a reason of their own.
+    /// True if the gaps in the workers' loops explain it: they are a reason of their own.
     fn is_stalled(&self, block: &Block) -> bool {
         fraction(block.stalls.affected, block.counts.sent) >= P99_MOVED
     }
 
     pub(super) fn evidence(&self) -> String {
-        let Self { name, lag_ns, response_ns, own_share_ns } = self;
+        let Self { name, lag_ns, response_ns, own_share_ns, .. } = self;
         let own =
             own_share_ns.map_or_else(String::new, |own| format!(", own share {}", Nanos(own)));
         format!(
@@ -198,10 +215,10 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
     let affected = fraction(sum(|block| block.stalls.affected), sum(|block| block.counts.sent));
     let rule = Rule {
         code: "generator_stalled",
-        message: "the generator itself stood still, which the server is not to blame for"
+        message: "the generator itself stood still for a while: that time is not the server's"
             .to_owned(),
         advice:
-            "run it again with less beside it on this machine; `wirebench doctor` shows what is"
+            "end other programs on this machine and run it again; `wirebench doctor` lists them"
                 .to_owned(),
         outvoted: if affected >= P99_MOVED { Outvoted::Softened } else { Outvoted::Dropped },
     };
@@ -226,35 +243,41 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// What was asked did not come to be.
+/// Less load was reached than was requested.
 fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
     let advice = match subject.workload.arrival {
         Arrival::Closed => {
             "look at the errors; `wirebench doctor` says which limit of this machine binds"
         }
         Arrival::Open { .. } => {
-            "ask for a lower --rate, give it more connections (-c), or raise --in-flight-max"
+            "lower the --rate, use more connections (-c), or raise --in-flight-max"
         }
         Arrival::Bots { .. } | Arrival::ClosedBots { .. } => {
-            "ask for fewer --bots, or a longer --every"
+            "use fewer --bots, or a longer --every"
         }
-        Arrival::PartlyOpen { .. } => "ask for fewer --sessions, or allow more at a time (-c)",
+        Arrival::PartlyOpen { .. } => "lower the --sessions, or allow more connections (-c)",
     };
+    let shortfalls = |block: &Block| {
+        [
+            ("connections were opened", unopened(block)),
+            ("load was sent", unsent(subject, block)),
+            ("sessions began", not_begun(block)),
+            ("load was due", not_due(subject, block)),
+            ("load was answered in time", not_replied(subject, block)),
+        ]
+        .into_iter()
+        .filter_map(|(what, finding)| Some((what, finding?)))
+    };
+    let all = subject.blocks.iter().flat_map(|block| shortfalls(block));
+    let (what, worst) = all.max_by(|(_, one), (_, other)| one.weight.total_cmp(&other.weight))?;
     let rule = Rule {
         code: "asked_not_achieved",
-        message: "the load that was asked for did not come to be".to_owned(),
+        message: format!("only {} of the requested {what}", percent(1.0 - worst.weight)),
         advice: advice.to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
-        let missing = [
-            unopened(block),
-            unsent(subject, block),
-            not_begun(block),
-            not_due(subject, block),
-            not_replied(subject, block),
-        ];
-        missing.into_iter().flatten().reduce(|one, other| Finding {
+        shortfalls(block).map(|(_, finding)| finding).reduce(|one, other| Finding {
             level: one.level.max(other.level),
             weight: one.weight.max(other.weight),
             evidence: format!("{}; {}", one.evidence, other.evidence),

@@ -1,4 +1,4 @@
-//! What the machine did to the numbers: parties that share cores, others that take time, timers that are not exact.
+//! Effects of the machine on the numbers: parties that share cores, others that take time, timers that are not exact.
 
 use super::generator::{LATE_MAX, Late};
 use super::subject::{Finding, Outvoted, Rule, Subject, float, percent};
@@ -7,12 +7,12 @@ use crate::{Comparison, Environment, Estimate, PerMetric, RunRecord, Workload};
 use std::collections::BTreeSet;
 use units::Nanos;
 
-/// With so much of the time taken away, so many messages may have met it: enough for the p99.
+/// The share of stolen CPU time from which on the p99 may be affected.
 const STEAL_MAX: f64 = 0.01;
-/// Where no core is spare, others that use this much of one slow somebody down.
+/// The share of a core that others may use where none is spare.
 const OTHERS_CORES_MAX: f64 = 0.1;
 
-/// What concerns the whole run.
+/// Reasons that concern the whole run.
 pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
     let environment = &record.environment;
     let reason = |code: &str, message: &str, evidence, advice: &str| Reason {
@@ -40,13 +40,13 @@ pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
             "selftest_failed",
             "the self-test failed on this machine",
             evidence.join("; "),
-            "run `wirebench selftest` again when the machine is quiet; what fails twice is to be reported",
+            "run `wirebench selftest` again when the machine is quiet; if it fails twice, report it",
         )
     });
     steal.into_iter().chain(selftest).collect()
 }
 
-/// What concerns one workload.
+/// Reasons that concern one workload.
 pub(super) fn judge_subject(subject: &Subject<'_>) -> Vec<Reason> {
     [
         shared_cores(subject),
@@ -67,7 +67,7 @@ fn shared_cores(subject: &Subject<'_>) -> Option<Reason> {
         code: "shared_cores".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
-        message: "the parties share cores, so each slows the other down".to_owned(),
+        message: "generator and server share cores, so each slows the other down".to_owned(),
         evidence,
         advice: "allow this process more CPUs, or ask for fewer --threads; ratios suffer less than times".to_owned(),
     })
@@ -128,7 +128,7 @@ fn others(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "noisy_machine",
         message: "other processes used CPU time that generator and server needed".to_owned(),
-        advice: "end what runs beside it (`top` shows it), and run it again".to_owned(),
+        advice: "end other programs (`top` lists them), and run it again".to_owned(),
         outvoted: Outvoted::Dropped,
     };
     let parties = u64::from(subject.workload.threads) + u64::from(subject.workload.is_local());
@@ -153,18 +153,17 @@ fn noisier_than_the_effect(subject: &Subject<'_>) -> Option<Reason> {
         code: "noisy_machine".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
-        message: "the difference is smaller than what blocks this noisy show reliably".to_owned(),
+        message: "the difference is too small to be shown reliably by blocks this noisy".to_owned(),
         evidence: format!(
-            "a difference of {}, where {} would be shown four times of five",
+            "a difference of {}; one of {} would be shown four times of five",
             percent(effect),
             percent(smallest)
         ),
-        advice: "measure more --rounds, or on a quieter machine, before anything is built on it"
-            .to_owned(),
+        advice: "measure more --rounds, or on a quieter machine, before you rely on it".to_owned(),
     })
 }
 
-/// How the headline compares with the baseline's, if its interval says that it differs.
+/// The comparison of the headline with the baseline's, if its interval shows a difference.
 fn claimed<'a>(subject: &Subject<'a>) -> Option<&'a Comparison> {
     let comparison = headline_of(subject, result(subject)?.to_baseline.as_ref()?)?;
     let (low, high) = (comparison.low?, comparison.high?);
@@ -180,24 +179,25 @@ fn headline_of<'a, T>(subject: &Subject<'_>, metrics: &'a PerMetric<T>) -> Optio
     of.as_ref()
 }
 
-/// In an open loop timers decide when a message is sent. Where their error is a visible part of the response, and no
-/// more than this machine's timers make anyway, it is the machine that limits what can be measured.
+/// In an open loop timers decide when a message is sent. Where late wake-ups are a visible part of the response, and no
+/// later than this machine's timers make them, it is the machine that limits the resolution.
 fn timers(subject: &Subject<'_>) -> Option<Reason> {
     let floor = subject.record.environment.timer_floor?;
     let rule = Rule {
         code: "below_the_floor",
-        message: "the response times are of the size of this machine's own timer errors".to_owned(),
-        advice: "read the service time, which no timer is in; or let the generator look instead of sleep: --busy-poll 100us"
+        message: "this machine wakes a sleeping generator late, and the response times include that".to_owned(),
+        advice: "read the service times, which do not include it; or let the generator poll instead of sleep: --busy-poll 100us"
             .to_owned(),
         outvoted: Outvoted::Dropped,
     };
     subject.reason(rule, |block| {
         let late = Late::of(block.open_loop.as_ref()?)?;
-        (late.fraction() > LATE_MAX && late.is_of_timers(Some(floor))).then(|| Finding {
+        let is_visible = late.fraction() > LATE_MAX && late.changes_the_response();
+        (is_visible && late.is_of_wake_ups(subject, block)).then(|| Finding {
             level: Level::Degraded,
             weight: late.fraction(),
             evidence: format!(
-                "{}; timers are late by {} (p50) and {} (p99)",
+                "{}; timers alone are late by {} (p50) and {} (p99)",
                 late.evidence(),
                 Nanos(floor.overshoot_p50_ns),
                 Nanos(floor.overshoot_p99_ns)
@@ -206,7 +206,7 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// A difference between two open loops that is smaller than what timers are off by. No timer takes part in closed ones.
+/// A difference between two open loops that is smaller than the error of timers. Closed loops use no timer.
 fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
     let comparison = claimed(subject).filter(|_| subject.is_open())?;
     let floor = subject.record.environment.timer_floor?;
@@ -216,12 +216,12 @@ fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
         code: "below_the_floor".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
-        message: "the difference is smaller than what this machine's timers are off by".to_owned(),
+        message: "the difference is smaller than the error of this machine's timers".to_owned(),
         evidence: format!(
             "a difference of {:.1} us, timers are late by {} (p50)",
             effect_ns / 1e3,
             Nanos(floor.overshoot_p50_ns)
         ),
-        advice: "compare service times, which no timer is in".to_owned(),
+        advice: "compare service times, which do not include it".to_owned(),
     })
 }

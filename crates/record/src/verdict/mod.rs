@@ -1,13 +1,13 @@
-//! Whether the numbers of a record may be believed: worked out from what is in the record and nothing else, so that any
-//! old record can be judged again.
+//! The judge: how far the numbers of a record can be trusted. It works from the record and nothing else, so any old
+//! record can be judged again.
 //!
-//! - `generator_bound`, degraded; invalid where our lateness is half of the p99 and ten times that of timers: the
+//! - `generator_bound`, degraded; invalid if our lateness is half of the p99 and ten times that of timers: the
 //!   busiest worker takes 90 % of a core, and in a closed loop the server has some to spare; or the p99 of the send lag
 //!   is above 10 % of that of the response, and is ours. Next: more threads, or a machine of its own
-//! - `generator_stalled`, degraded; invalid where 1 % of the messages are affected and the longest gap is above 10 %
+//! - `generator_stalled`, degraded; invalid if 1 % of the messages are affected and the longest gap is above 10 %
 //!   of the p99: a worker stood still while messages were due or in flight. Next: run again on a quieter machine
 //! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent in an open loop: replies, sessions or
-//!   connections under 99 % of what was asked. Next: a lower rate, more connections, `wirebench doctor`
+//!   connections under 99 % of what was requested. Next: a lower rate, more connections, `wirebench doctor`
 //! - `unanswered`, degraded; invalid in an open loop: more than 1 % had no reply when the drain ended, and are in no
 //!   distribution. Next: a longer drain
 //! - `littles_law`, invalid; degraded on fewer than half of the blocks: messages in flight are off by more than 5 %.
@@ -16,27 +16,29 @@
 //!   distribution has. Next: report it: wirebench has a bug
 //! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
 //!   an open loop
-//! - `nothing_succeeded`, invalid; degraded where another workload had replies: no message got its reply. Next: the
+//! - `nothing_succeeded`, invalid; degraded if another workload had replies: no message got its reply. Next: the
 //!   errors
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
-//!   way to it
+//!   network
 //! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains;
-//!   invalid: half of the connections had no reply at all. Next: the server's turns
+//!   invalid: half of the connections had no reply at all. Next: the server's scheduling
 //! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, a difference below what
 //!   the noise lets one see. Next: a quieter machine, more rounds
-//! - `below_the_floor`, degraded: send lag above 10 % of the response that is no more than this machine's timers are
-//!   late by; a difference of open loops below it. Next: service times, `--busy-poll`
+//! - `below_the_floor`, degraded: send lag above 10 % of the response that is no later than this machine's timers or,
+//!   on an idle machine, its wake-ups, and makes the response longer than the service by as much; a difference of open
+//!   loops below the timer floor. Next: service times, `--busy-poll`
 //! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
 //!
-//! That a client subject keeps its core busy in a closed loop, or stands still, is a fact of it and none of these.
+//! A client subject that keeps its core busy in a closed loop, or stands still, gives none of these reasons: that is a
+//! property of the subject.
 //!
-//! What fewer than half of several blocks share is at most degraded, or no reason at all where medians of blocks
-//! survive it; arithmetic that cannot be is always invalid. [`incomparable`] is the same for two records.
+//! A reason that fewer than half of several blocks share is at most degraded, or dropped where medians of blocks
+//! survive it; impossible arithmetic is always invalid. [`incomparable`] is the same for two records.
 //!
 //! Start reading at [`judge`].
 
@@ -56,11 +58,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use subject::Subject;
 
-/// Judges `record` by what is in it; what its own [`RunRecord::verdict`] says does not matter.
+/// Judges `record` by its contents; its own [`RunRecord::verdict`] does not matter.
 ///
 /// A run that was cut short is judged on what it has; a workload without a block is no reason.
 ///
-/// In a sweep only the steps that were carried are reasons, each code once, and none because more was offered than
+/// In a sweep only steps that the server carried give reasons, each code once, and none because more was offered than
 /// achieved.
 pub fn judge(record: &RunRecord) -> Verdict {
     if record.kind == Kind::Imported {
@@ -74,8 +76,8 @@ pub fn judge(record: &RunRecord) -> Verdict {
     Verdict { level: reasons.first().map_or(Level::Trusted, |worst| worst.level), reasons }
 }
 
-/// How far the numbers of each workload may be believed, in the order of the plan; that more was offered than achieved
-/// is no reason for doubt.
+/// The trust in the numbers of each workload, in the order of the plan; a load above what was achieved is no reason for
+/// doubt.
 pub fn levels(record: &RunRecord) -> Vec<Level> {
     let mut levels = vec![Level::Trusted; record.plan.workloads.len()];
     for reason in reasons(record) {
@@ -88,7 +90,7 @@ pub fn levels(record: &RunRecord) -> Vec<Level> {
     levels
 }
 
-/// What is to be said of every record that was read from what another program printed.
+/// The reason that every imported record has.
 fn imported() -> Reason {
     Reason {
         code: "imported".to_owned(),
@@ -102,7 +104,7 @@ fn imported() -> Reason {
     }
 }
 
-/// All that speaks against the numbers.
+/// All reasons for doubt.
 fn reasons(record: &RunRecord) -> Vec<Reason> {
     let mut reasons = machine::judge(record);
     reasons.extend(arithmetic::nothing_succeeded(record));
@@ -116,25 +118,25 @@ fn reasons(record: &RunRecord) -> Vec<Reason> {
     reasons
 }
 
-/// Whether the numbers may be believed, with every reason why not.
+/// The trust in the numbers of a record, with every reason for doubt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The worst of the reasons' levels.
     pub level: Level,
-    /// Why, the worst first.
+    /// The reasons, the worst first.
     pub reasons: Vec<Reason>,
 }
 
-/// How far numbers may be believed.
+/// The trust in numbers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// They say what they seem to say.
+    /// They mean what they seem to mean.
     #[default]
     Trusted,
-    /// They say less than they seem to; the reasons say what.
+    /// They mean less than they seem to, for the reasons given.
     Degraded,
     /// They are no result.
     Invalid,
@@ -145,14 +147,14 @@ pub enum Level {
 pub struct Reason {
     /// A stable name for programs, e.g. `generator_bound`.
     pub code: String,
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
     /// The index of the workload that it is about; `null`: the whole run.
     pub workload: Option<usize>,
-    /// What is wrong, for people.
+    /// The problem, for people.
     pub message: String,
     /// The numbers that show it.
     pub evidence: String,
-    /// What to do next.
+    /// The next thing to do.
     pub advice: String,
 }

@@ -187,6 +187,20 @@ fn slow_connects(count: u64, slow_ns: u64) -> RunRecord {
     record
 }
 
+#[test]
+fn connections_that_are_opened_again_all_the_time_are_named() {
+    let reopened = |reconnects| {
+        let mut record = good::closed();
+        record.blocks[0].connections.reconnects = reconnects;
+        codes(&record)
+    };
+    // There are 40 000 replies.
+    assert_eq!(reopened(0), [""; 0]);
+    assert_eq!(reopened(399), [""; 0]);
+    assert_eq!(reopened(400), ["reopened_connections"]);
+    assert_eq!(reopened(39_950), ["reopened_connections"]);
+}
+
 fn error(class: &str, count: u64, example: &str) -> ErrorCount {
     ErrorCount { class: class.to_owned(), count, example: example.to_owned() }
 }

@@ -600,7 +600,8 @@ fn a_difference_that_the_noise_would_hide_is_named() {
 #[test]
 fn an_open_loop_on_coarse_timers_is_below_the_floor() {
     let lag = |lag_ns: u64, floor_ns| {
-        let mut record = open(move |_, times_of| {
+        let mut record = open(move |block, times_of| {
+            block.cpu.machine_idle_fraction = Some(0.4);
             times_of.send_lag = times(20_000, |_| lag_ns);
             times_of.response = times(20_000, |index| 1_000_000 + lag_ns + index * 20);
         });
@@ -615,6 +616,38 @@ fn an_open_loop_on_coarse_timers_is_below_the_floor() {
     // Most of what is reported is our own lateness: no result, unless it is of the order of timers.
     assert_eq!(lag(1_600_000, 159_000), [("generator_bound", Level::Invalid)]);
     assert_eq!(lag(1_600_000, 161_000), [("generator_bound", Level::Degraded)]);
+}
+
+#[test]
+fn late_wake_ups_of_an_idle_machine_are_no_limit_of_the_generator() {
+    /// Service time and lag of a message.
+    type Message = fn(u64) -> (u64, u64);
+    let judged = |busiest: f64, idle: f64, message: Message| {
+        let mut record = open(move |block, times_of| {
+            block.cpu.busiest_worker_fraction = Some(busiest);
+            block.cpu.machine_idle_fraction = Some(idle);
+            times_of.service = times(20_000, |index| message(index).0);
+            times_of.send_lag = times(20_000, |index| message(index).1);
+            times_of.response = times(20_000, |index| message(index).0 + message(index).1);
+        });
+        record.environment.timer_floor.as_mut().unwrap().overshoot_p99_ns = 20_000;
+        let reasons = judge(&record).reasons;
+        reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()
+    };
+    // 4 % of a core, as an open loop of 500/s on an idle echo has it. Wake-ups are five timer floors late.
+    let late: Message = |index| (100_000 + index * 2, 100_000);
+    assert_eq!(judged(0.04, 0.95, late), ["below_the_floor"]);
+    // A generator or a machine that has something to do is late for another reason.
+    assert_eq!(judged(0.6, 0.95, late), ["generator_bound"]);
+    assert_eq!(judged(0.04, 0.4, late), ["generator_bound"]);
+    assert_eq!(judged(0.04, 0.95, |index| (100_000 + index * 2, 201_000)), ["generator_bound"]);
+    // The messages that were late are others than the slow ones: the p99 of the response is that of the service.
+    let others: Message = |index| match index {
+        ..400 => (1_000_000, 0),
+        400..800 => (100_000, 150_000),
+        _ => (100_000, 0),
+    };
+    assert_eq!(judged(0.04, 0.95, others), [""; 0]);
 }
 
 #[test]
@@ -696,7 +729,7 @@ fn every_reason_says_what_to_do() {
     );
     assert_eq!(
         reason.advice,
-        "run the generator on a machine of its own, with more cores; or ask for less: a lower --rate"
+        "run the generator on a machine of its own, with more cores; or lower the --rate"
     );
 }
 
@@ -741,6 +774,24 @@ fn what_changes_results_makes_records_incomparable() {
         assert_eq!(reasons[0].message, format!("the two differ in: {what}"));
         assert_eq!(reasons[0].level, Level::Invalid);
     }
+}
+
+#[test]
+fn differences_are_told_in_words() {
+    let mut other = good::ladder();
+    workload(&mut other).arrival =
+        Arrival::Open { messages_per_s: 2000.0, spacing: Spacing::Poisson };
+    other.environment.kernel = Some("6.5.0".to_owned());
+    other.plan.workloads[0].in_flight_max = Some(10_000);
+    let mut evidence: Vec<String> =
+        incomparable(&good::ladder(), &other).into_iter().map(|reason| reason.evidence).collect();
+    evidence.sort_unstable();
+    let expected = [
+        "6.1.0 against 6.5.0",
+        "closed against open, messages per s 2000.0, spacing poisson",
+        "none against 10000",
+    ];
+    assert_eq!(evidence, expected);
 }
 
 #[test]
@@ -841,7 +892,7 @@ fn another_version_of_the_program_is_told_and_workloads_without_a_partner_are_no
     assert_eq!(reasons.len(), 1);
     assert_eq!(
         (reasons[0].level, &reasons[0].evidence[..]),
-        (Level::Degraded, "\"0.1.0\" against \"0.2.0\"")
+        (Level::Degraded, "0.1.0 against 0.2.0")
     );
     other.plan.workloads.truncate(1);
     assert_eq!(incomparable(&good::ladder(), &other)[1].message, "the two differ in: workloads");

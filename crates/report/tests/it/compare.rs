@@ -68,27 +68,27 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         &other,
         true,
         &expect![[r#"
-        ws
-        round trip             base      record  ratio [95 % interval]
-        p50                  254 us      278 us  - incomparable
-        p99                  380 us      418 us  - incomparable
-        messages            190 k/s     190 k/s  - incomparable
-        generator CPU       5.10 us     5.10 us  - incomparable
-        server CPU          5.00 us     5.00 us  - incomparable
+            ws
+            round trip             base      record  ratio [95 % interval]
+            p50                  254 us      278 us  - incomparable
+            p99                  380 us      418 us  - incomparable
+            messages            190 k/s     190 k/s  - incomparable
+            generator CPU       5.10 us     5.10 us  - incomparable
+            server CPU          5.00 us     5.00 us  - incomparable
 
-        incomparable: the two differ in: kernel
-          shown by: "6.1.0" against "6.5.0 \u{1b}[31m"
-          next: measure both with the same settings on the same machine, one after the
-            other
+            incomparable: the two differ in: kernel
+              shown by: 6.1.0 against 6.5.0 \u{1b}[31m
+              next: measure both with the same settings on the same machine, one after the
+                other
 
-        base, 2026-01-01T00:00:00Z
+            base, 2026-01-01T00:00:00Z
 
-        verdict        trusted
+            verdict        trusted
 
-        record, 2026-01-01T00:00:00Z
+            record, 2026-01-01T00:00:00Z
 
-        verdict        trusted
-    "#]],
+            verdict        trusted
+        "#]],
     );
 
     let mut invalid = with_blocks(8, 275_000);

@@ -130,11 +130,11 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             checks: Little's law was not checked (an open loop); counts add up
 
             verdict        invalid: the numbers are no result
-            invalid: the load that was asked for did not come to be (400 bots)
+            invalid: only 75.0 % of the requested load was answered in time (400 bots)
               [asked_not_achieved]
               shown by: 1000 of 4000 messages were never sent (25.0 %), and no percentile
                 has them; 300.0 replies a second where 400.0 messages were due (75.0 %)
-              next: ask for fewer --bots, or a longer --every
+              next: use fewer --bots, or a longer --every
         "#]],
     );
 }
@@ -195,12 +195,12 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
             verdict        degraded: the numbers say less than they seem to
-            degraded: the generator itself stood still, which the server is not to blame for
-              [generator_stalled]
+            degraded: the generator itself stood still for a while: that time is not the
+              server's [generator_stalled]
               shown by: 2 gaps, the longest 20 ms, 31 ms in all; 62 messages were due or in
                 flight meanwhile (0.3 %)
-              next: run it again with less beside it on this machine; `wirebench doctor`
-                shows what is
+              next: end other programs on this machine and run it again; `wirebench doctor`
+                lists them
             degraded: replies were lost, repeated, out of order or altered
               [unreliable_replies]
               shown by: 1 lost, 2 duplicate, 3 reordered, 4 corrupted of 20000 messages

@@ -199,7 +199,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             warning: two of three messages failed (60 of 90); look at the errors above first
 
             verdict        degraded: the numbers say less than they seem to
-            degraded: the load that was asked for did not come to be [asked_not_achieved]
+            degraded: only 90.0 % of the requested load was sent [asked_not_achieved]
               shown by: 10 of 100 messages were never sent (10.0 %), and no percentile has
                 them
               next: look at the errors; `wirebench doctor` says which limit of this machine
