@@ -42,8 +42,8 @@ pub use errors::{ErrorClass, ErrorCount, Tally};
 pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};
 pub use lab::{
-    Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published, PublishedRow,
-    Subject, View, WarmUp,
+    Claim, ClaimMeasure, Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published,
+    PublishedRow, Subject, View, WarmUp,
 };
 pub use last_replies::{LastMean, LastReplies};
 pub use live::{Live, LiveOpenLoop};

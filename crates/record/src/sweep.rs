@@ -1,6 +1,6 @@
 //! A sweep: steps of load on one or several lines, and where each of them bends.
 
-use crate::{Estimate, Level, Summary};
+use crate::{Estimate, Level, Published, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub struct Sweep {
     pub of: SweepOf,
     /// The name of the published experiment, if it is one, e.g. `cubeia`.
     pub preset: Option<String>,
+    /// What others published of the same experiment; `null` where this repeats nobody's test.
+    #[serde(default)]
+    pub published: Option<Published>,
     /// The objective that the capacity is about, e.g. `p99 < 50ms`; `null` if none was given.
     pub slo: Option<String>,
     /// What is compared, e.g. one line for each transport.

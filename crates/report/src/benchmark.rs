@@ -1,12 +1,13 @@
-//! What google-benchmark would say of a block: mean wall and CPU time of an iteration, which is a round trip or the
-//! life of a client; and a record in its format, for whatever reads that.
+//! Blocks as google-benchmark has them: mean wall and CPU time of an iteration, which is a round trip or the life of a
+//! client; and a record in its format, for whatever reads that.
 
 use crate::escape::escape;
 use crate::export::ExportError;
-use crate::lab::rows::times;
+use crate::measured::Measured;
 use crate::number;
+use crate::row::{self, Row};
 use record::google_benchmark::{AggregateUnit, Context, Entry, File, RunType, TimeUnit};
-use record::{Block, Lifetime, RunRecord, Workload};
+use record::{Block, RunRecord};
 
 /// Mean times of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,26 +20,26 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// As google-benchmark itself found it, where that ran the block and an iteration was a round trip: with several in
-    /// flight it is not. Else as we did. `None` if no time was measured.
-    pub(crate) fn of(workload: &Workload, block: &Block) -> Option<Self> {
-        let is_alone = workload.connections.saturating_mul(u64::from(workload.in_flight)) == 1;
+    /// The means of all blocks that count.
+    pub(crate) fn all(it: &Measured<'_>) -> Vec<Self> {
+        it.blocks.iter().filter_map(|block| Self::of(it.row, block)).collect()
+    }
+
+    /// The means that google-benchmark itself found, where that ran the block and an iteration was a round trip: with
+    /// several in flight it is not. Else our own. `None` if no time was measured.
+    fn of(row: Row<'_>, block: &Block) -> Option<Self> {
         let reported = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref());
-        if let Some(found) = reported.filter(|_| is_alone) {
+        if let Some(found) = reported.filter(|_| row.is_one_by_one()) {
             let (wall_ns, cpu_ns) = (found.real_time_ns, Some(found.cpu_time_ns));
             return Some(Self { iterations: found.iterations, wall_ns, cpu_ns });
         }
-        let times = times(workload, block)?;
-        let each = match workload.lifetime {
-            Lifetime::Long => 1,
-            Lifetime::RoundTrips(each) => each,
-        };
-        let each = number::float(each);
+        let times = row.times(block)?;
+        let each = number::float(row.round_trips().unwrap_or(1));
         let cpu_ns = block.cpu.generator_us_per_message.map(|us| us * 1e3 * each);
         Some(Self { iterations: times.count, wall_ns: times.mean_ns, cpu_ns })
     }
 
-    /// Whether the client was busy for at least 80 % of the time in which it waited for a reply.
+    /// True if the client was busy for at least 80 % of the time in which it waited for a reply.
     pub(crate) fn spins(self) -> bool {
         self.cpu_ns.is_some_and(|cpu| cpu >= SPINS_MIN * self.wall_ns)
     }
@@ -78,8 +79,8 @@ impl Aggregates {
 /// [`ExportError::NoDistribution`] if nothing was measured.
 pub fn google_benchmark(record: &RunRecord) -> Result<String, ExportError> {
     let mut benchmarks = Vec::new();
-    for (index, workload) in record.plan.workloads.iter().enumerate() {
-        benchmarks.extend(entries(record, index, workload));
+    for row in row::all(record) {
+        benchmarks.extend(entries(record, row));
     }
     if benchmarks.iter().all(|entry| entry.error_occurred) {
         return Err(ExportError::NoDistribution);
@@ -93,18 +94,18 @@ pub fn google_benchmark(record: &RunRecord) -> Result<String, ExportError> {
     Ok(File { context, benchmarks }.to_json())
 }
 
-/// Of one workload: its blocks, and what comes of them.
-fn entries(record: &RunRecord, index: usize, workload: &Workload) -> Vec<Entry> {
+/// The blocks of one row, and their aggregates.
+fn entries(record: &RunRecord, row: Row<'_>) -> Vec<Entry> {
     let blocks: Vec<&Block> =
-        record.blocks.iter().filter(|block| block.workload == index).collect();
-    let name = escape(&workload.name);
+        record.blocks.iter().filter(|block| block.workload == row.index).collect();
+    let name = escape(row.name());
     let common = Entry {
         name: name.clone(),
-        family_index: Some(index as u64),
+        family_index: Some(row.index as u64),
         per_family_instance_index: Some(0),
         run_name: name,
         repetitions: blocks.len() as u64,
-        threads: u64::from(workload.threads.max(1)),
+        threads: u64::from(row.threads().max(1)),
         time_unit: TimeUnit::Ns,
         ..Entry::default()
     };
@@ -114,8 +115,7 @@ fn entries(record: &RunRecord, index: usize, workload: &Workload) -> Vec<Entry> 
         let repetition_index = Some(repetition);
         let failed =
             |reason: &str| (true, Some(escape(reason)), Mean { iterations: 0, ..Mean::NOTHING });
-        let (error_occurred, error_message, mean) = match (&block.failed, Mean::of(workload, block))
-        {
+        let (error_occurred, error_message, mean) = match (&block.failed, Mean::of(row, block)) {
             (Some(reason), _) => failed(reason),
             (None, None) => failed("no reply was measured"),
             (None, Some(mean)) => (false, None, mean),
@@ -139,7 +139,7 @@ fn entries(record: &RunRecord, index: usize, workload: &Workload) -> Vec<Entry> 
     all
 }
 
-/// Nothing of fewer than two, as with google-benchmark.
+/// Aggregates of two or more, as with google-benchmark; of fewer none.
 fn aggregates(means: &[Mean], common: &Entry) -> Vec<Entry> {
     let wall: Vec<f64> = means.iter().map(|mean| finite(mean.wall_ns)).collect();
     let cpu: Vec<f64> = means.iter().map(|mean| finite(mean.cpu_ns.unwrap_or(0.0))).collect();
@@ -167,10 +167,10 @@ impl Mean {
     const NOTHING: Self = Self { iterations: 0, wall_ns: 0.0, cpu_ns: None };
 }
 
-/// What JSON has no number for is 0.
+/// `value`, or 0 where JSON has no number for it.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// What of its waiting time a client that waits by looking again and again spends on its CPU at least.
+/// The least share of its waiting time that a client spends on its CPU if it looks for the reply again and again.
 const SPINS_MIN: f64 = 0.8;

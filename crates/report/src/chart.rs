@@ -1,12 +1,81 @@
-//! What a chart shows, before anybody draws it: the same for the SVG, the table behind it, and the front end.
+//! Drawings as data, before anybody draws them: the same for the SVG, the table behind it, and the front end.
 //!
 //! A chart has subjects (what is compared: each has a colour and dashes) and measures (what is shown of each subject:
-//! each has a width and a mark). All texts are escaped by whoever makes a chart.
+//! each has a width and a mark). All texts are escaped by whoever makes a drawing.
 //!
-//! Left out: where a point comes to lie ([`crate::svg`]).
+//! Left out: the places of points ([`crate::svg`]).
 
 use crate::number;
 use serde::Serialize;
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Figure {
+    Layers(Layers),
+    Lines(Chart),
+    Ratios(Ratios),
+}
+
+/// Bytes of an event by layer: a bar for each line of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layers {
+    /// The length of each layer, from the inside out.
+    pub(crate) bars: Vec<(String, [f64; LAYERS.len()])>,
+}
+
+/// Ratios to one baseline with their 95 % intervals, one below the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ratios {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) rows: Vec<(String, f64, Option<(f64, f64)>)>,
+}
+
+/// The layers of [`Layers`].
+pub(crate) const LAYERS: [&str; 4] =
+    ["payload", "encoding", "framing and TLS", "TCP/IP, estimated"];
+
+impl Figure {
+    /// Its file name without an ending, and its place on the page.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Layers(_) => "layers",
+            Self::Lines(chart) => chart.id,
+            Self::Ratios(ratios) => &ratios.id,
+        }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        match self {
+            Self::Layers(_) => "Bytes of an event by layer",
+            Self::Lines(chart) => &chart.title,
+            Self::Ratios(ratios) => &ratios.title,
+        }
+    }
+
+    /// What it shows, in a sentence.
+    pub(crate) fn caption(&self) -> &str {
+        match self {
+            Self::Layers(_) => {
+                "Both directions, at the last step below the knee of each line. What TCP and IP add is estimated from \
+                 the number of segments."
+            }
+            Self::Lines(chart) => &chart.caption,
+            Self::Ratios(_) => {
+                "Each row's ratio to the baseline with its 95 % interval. An interval that meets the line at 1 shows no \
+                 difference."
+            }
+        }
+    }
+
+    /// The chart that the front end draws, if it is one of those.
+    pub(crate) fn lines(&self) -> Option<&Chart> {
+        match self {
+            Self::Lines(chart) => Some(chart),
+            Self::Layers(_) | Self::Ratios(_) => None,
+        }
+    }
+}
 
 /// A chart with everything that is needed to draw it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,17 +93,17 @@ pub(crate) struct Chart {
     pub(crate) measures: Vec<String>,
     pub(crate) series: Vec<Series>,
     pub(crate) marks: Vec<Mark>,
-    /// Whether the line on which y is x is drawn.
+    /// True if the line on which y is x is drawn.
     pub(crate) ideal: bool,
-    /// Whether marks are named in the chart.
+    /// True if marks are named in the chart.
     pub(crate) names_marks: bool,
     /// Half as high: a strip under another chart.
     pub(crate) strip: bool,
-    /// What is not there, and why.
+    /// What is missing, with the reason.
     pub(crate) notes: Vec<String>,
 }
 
-/// What is told along one side.
+/// One side of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Axis {
     pub(crate) label: &'static str,
@@ -42,7 +111,7 @@ pub(crate) struct Axis {
     pub(crate) scale: Scale,
 }
 
-/// What numbers are, which says how they are written.
+/// The unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -70,9 +139,9 @@ pub(crate) enum Scale {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Series {
-    /// Whose it is, of [`Chart::subjects`].
+    /// Its index in [`Chart::subjects`].
     pub(crate) subject: usize,
-    /// Which of [`Chart::measures`].
+    /// Its index in [`Chart::measures`].
     pub(crate) measure: usize,
     /// By x.
     pub(crate) points: Vec<Point>,
@@ -106,26 +175,8 @@ pub(crate) struct Key {
     pub(crate) name: String,
 }
 
-/// Rows and columns of text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub(crate) caption: String,
-    pub(crate) head: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// Whether a column holds words, which stand at its left.
-    pub(crate) fn has_words(&self, column: &usize) -> bool {
-        let is_word = |row: &Vec<String>| {
-            row.get(*column).is_some_and(|cell| cell.starts_with(char::is_alphabetic))
-        };
-        self.rows.iter().any(is_word)
-    }
-}
-
 impl Chart {
-    /// Whether there is anything to draw.
+    /// True if there is nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.points.is_empty())
     }
@@ -168,12 +219,12 @@ impl Chart {
         self.series.iter().flat_map(|series| &series.points)
     }
 
-    /// What gives a line its colour and dashes: its subject or, of an only one, its measure.
+    /// The number that gives a line its colour and dashes: its subject or, of an only one, its measure.
     pub(crate) fn look(&self, subject: usize, measure: usize) -> usize {
         if self.subjects.len() > 1 { subject } else { measure }
     }
 
-    /// What a line is called.
+    /// The name of a line.
     pub(crate) fn name(&self, series: &Series) -> String {
         let of = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_default();
         let (subject, measure) =
@@ -185,7 +236,7 @@ impl Chart {
         }
     }
 
-    /// What a legend tells apart: subjects where there are several, then measures.
+    /// The lines of its legend: subjects where there are several, then measures.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let key = |subject, measure, look, name: &String| Key {
             subject,
@@ -208,26 +259,6 @@ impl Chart {
         }
         keys
     }
-
-    /// Every point as text: a row for each x, a column for each line.
-    pub(crate) fn table(&self) -> Table {
-        let mut all: Vec<f64> = self.points().map(|point| point.x).collect();
-        all.sort_by(f64::total_cmp);
-        all.dedup();
-        let mut head = vec![self.x.label.to_owned()];
-        head.extend(self.series.iter().map(|series| self.name(series)));
-        let row = |x: f64| {
-            let cell = |series: &Series| {
-                let point = series.points.iter().find(|point| point.x.total_cmp(&x).is_eq());
-                point.map_or_else(|| number::MISSING.to_owned(), |point| self.y.unit.cell(point))
-            };
-            let mut row = vec![self.x.unit.shown(x)];
-            row.extend(self.series.iter().map(cell));
-            row
-        };
-        let rows = all.into_iter().map(row).collect();
-        Table { caption: self.title.clone(), head, rows }
-    }
 }
 
 impl Unit {
@@ -244,7 +275,7 @@ impl Unit {
     }
 
     /// A value and its interval.
-    fn cell(self, point: &Point) -> String {
+    pub(crate) fn cell(self, point: &Point) -> String {
         match point.interval {
             Some((low, high)) => {
                 format!("{} [{}, {}]", self.shown(point.y), self.shown(low), self.shown(high))

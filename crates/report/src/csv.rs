@@ -1,94 +1,96 @@
-//! What a record came to as comma-separated values (RFC 4180, with plain line ends): a line for each workload, with its
-//! numbers in full.
+//! A record as comma-separated values (RFC 4180, with plain line ends): a line for each row, with its numbers in full.
 
+use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
-use crate::lab::rows::{Group, Row, message_ns, server_bytes};
-use crate::steps;
-use crate::verdict;
-use record::{Estimate, Kind, PerMetric, RunRecord, Verdict};
+use crate::measured::{Group, Measured, message_ns, server_bytes};
+use crate::number::{self, Unit};
+use crate::{rows, verdict};
+use record::{Estimate, Kind, PerMetric, RunRecord, Subject, Verdict};
 
-/// A line for each workload of `record`, after one with the names of the columns.
+/// A line for each row of `record`, after one with the names of the columns.
 ///
-/// Names have their units; numbers have all their digits and a point. What is missing is empty, and `failed` says why
-/// where a workload has no numbers. Intervals are of 95 %.
+/// Names have their units; numbers have all their digits and a point. What is missing is empty, and `failed` has the
+/// reason for a row without numbers. Intervals are of 95 %.
 pub fn csv(record: &RunRecord) -> String {
     let verdict = verdict::of(record);
     let groups = Group::all(record, &verdict);
-    let mut rows: Vec<(&Row<'_>, &Group<'_>)> =
-        groups.iter().flat_map(|group| group.rows.iter().map(move |row| (row, group))).collect();
-    rows.sort_by_key(|(row, _)| row.index);
-    let mut text = line(&names());
-    for (row, group) in rows {
-        text += &line(&cells(record, &verdict, row, group));
-    }
-    text
-}
-
-fn names() -> Vec<String> {
+    let mut all: Vec<(&Measured<'_>, &Group<'_>)> =
+        groups.iter().flat_map(|group| group.rows.iter().map(move |it| (it, group))).collect();
+    all.sort_by_key(|(it, _)| it.row.index);
     let mut names: Vec<String> = BEFORE.map(str::to_owned).into();
-    for metric in METRICS {
-        names.extend([metric.name.to_owned(), format!("{}_low", metric.name)]);
-        names.push(format!("{}_high", metric.name));
+    for (name, _) in METRICS {
+        names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
     }
     names.extend(AFTER.map(str::to_owned));
-    names
+    let columns = names.into_iter().map(|name| Column::new(name, Unit::Words));
+    let mut table = Table::new("", columns.collect());
+    for (it, group) in all {
+        table.row(cells(record, &verdict, it, group));
+    }
+    print(&table)
 }
 
-fn cells(record: &RunRecord, verdict: &Verdict, row: &Row<'_>, group: &Group<'_>) -> Vec<String> {
-    let workload = row.workload;
-    let subject = |subject: &Option<record::Subject>, ours: &str| {
-        text(subject.as_ref().map_or(ours, |subject| &subject.name))
+fn cells(record: &RunRecord, verdict: &Verdict, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> {
+    let row = it.row;
+    let subject = |subject: Option<&Subject>, ours: &str| {
+        Cell::words(subject.map_or(ours, |subject| &subject.name))
     };
+    let count = |count: u64| Cell::Number(number::float(count), None);
     let mut cells = vec![
-        text(&workload.name),
-        subject(&workload.server, ""),
-        subject(&workload.client, if record.kind == Kind::Imported { "" } else { "wirebench" }),
-        text(&workload.transport),
-        workload.connections.to_string(),
-        workload.message.size_bytes.to_string(),
-        row.blocks.len().to_string(),
-        row.failed.len().to_string(),
+        Cell::words(row.name()),
+        subject(row.server(), ""),
+        subject(row.client(), if record.kind == Kind::Imported { "" } else { "wirebench" }),
+        Cell::words(row.transport()),
+        count(row.connections()),
+        count(row.size_bytes()),
+        count(it.blocks.len() as u64),
+        count(it.failed.len() as u64),
     ];
-    for metric in METRICS {
-        let found = row.result.and_then(|result| (metric.of)(&result.medians));
-        cells.push(found.map_or_else(String::new, |found| number(found.value)));
-        for end in [found.and_then(|found| found.low), found.and_then(|found| found.high)] {
-            cells.push(end.map_or_else(String::new, number));
-        }
+    for (_, of) in METRICS {
+        let found = it.medians().and_then(of);
+        let ends = [found.and_then(|found| found.low), found.and_then(|found| found.high)];
+        cells.push(Cell::number(found.map(|found| found.value)));
+        cells.extend(ends.map(Cell::number));
     }
-    let zero = group.zero().filter(|zero| zero.index != row.index);
-    let ratio = zero.and_then(|zero| row.to(zero, message_ns));
+    let zero = group.zero().filter(|zero| zero.row.index != row.index);
+    let ratio = zero.and_then(|zero| it.to(zero, message_ns));
     let ends = ratio.and_then(|ratio| ratio.interval);
-    let optional = |value: Option<f64>| value.map_or_else(String::new, number);
     cells.extend([
-        zero.map_or_else(String::new, |zero| text(&zero.workload.name)),
-        optional(ratio.map(|ratio| ratio.value)),
-        optional(ends.map(|(low, _)| low)),
-        optional(ends.map(|(_, high)| high)),
-        optional(row.median(server_bytes)),
-        steps::name(steps::level(verdict, row.index)).to_owned(),
-        text(failed(record, row)),
+        Cell::words(zero.map_or("", |zero| zero.row.name())),
+        Cell::number(ratio.map(|ratio| ratio.value)),
+        Cell::number(ends.map(|(low, _)| low)),
+        Cell::number(ends.map(|(_, high)| high)),
+        Cell::number(it.median(server_bytes)),
+        Cell::words(verdict::name(verdict::level(verdict, row.index))),
+        Cell::words(match (it.result, it.failed.first()) {
+            (Some(_), _) => "",
+            (None, Some(reason)) => reason,
+            (None, None) => rows::not_reached(record),
+        }),
     ]);
     cells
 }
 
-/// Why a workload has no numbers; empty if it has.
-fn failed<'a>(record: &'a RunRecord, row: &Row<'a>) -> &'a str {
-    match (row.result, row.failed.first()) {
-        (Some(_), _) => "",
-        (None, Some(reason)) => reason,
-        (None, None) if record.ended == record::Ended::Completed => "no block counts",
-        (None, None) => "the run ended before its first block",
+/// `table` with all digits of its numbers.
+fn print(table: &Table) -> String {
+    let names = table.columns.iter().map(|column| column.head.clone()).collect::<Vec<String>>();
+    let mut text = line(&names);
+    for (_, row) in &table.rows {
+        let cell = |cell: &Cell| match cell {
+            Cell::Blank | Cell::Missing => String::new(),
+            Cell::Words(text) => words(text),
+            Cell::Number(value, _) | Cell::Difference(value, _) if value.is_finite() => {
+                value.to_string()
+            }
+            Cell::Number(..) | Cell::Difference(..) => String::new(),
+        };
+        text += &line(&row.iter().map(cell).collect::<Vec<String>>());
     }
-}
-
-/// All digits that tell it from any other.
-fn number(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+    text
 }
 
 /// Escaped; a text that a spreadsheet would take for a formula gets an apostrophe before it.
-fn text(text: &str) -> String {
+fn words(text: &str) -> String {
     let safe = escape(text);
     if safe.starts_with(['=', '+', '-', '@']) { format!("'{safe}") } else { safe }
 }
@@ -104,22 +106,18 @@ fn line(cells: &[String]) -> String {
     format!("{}\n", cells.join(","))
 }
 
-struct Metric {
-    name: &'static str,
-    of: fn(&PerMetric<Estimate>) -> Option<Estimate>,
-}
-
-const METRICS: [Metric; 10] = [
-    Metric { name: "messages_per_s", of: |all| all.messages_per_s },
-    Metric { name: "round_trip_p50_ns", of: |all| all.round_trip_p50_ns },
-    Metric { name: "round_trip_p90_ns", of: |all| all.round_trip_p90_ns },
-    Metric { name: "round_trip_p99_ns", of: |all| all.round_trip_p99_ns },
-    Metric { name: "response_p50_ns", of: |all| all.response_p50_ns },
-    Metric { name: "response_p90_ns", of: |all| all.response_p90_ns },
-    Metric { name: "response_p99_ns", of: |all| all.response_p99_ns },
-    Metric { name: "generator_cpu_us_per_message", of: |all| all.generator_cpu_us_per_message },
-    Metric { name: "server_cpu_us_per_message", of: |all| all.server_cpu_us_per_message },
-    Metric { name: "wire_bytes_per_message", of: |all| all.wire_bytes_per_message },
+type Metric = fn(&PerMetric<Estimate>) -> Option<Estimate>;
+const METRICS: [(&str, Metric); 10] = [
+    ("messages_per_s", |all| all.messages_per_s),
+    ("round_trip_p50_ns", |all| all.round_trip_p50_ns),
+    ("round_trip_p90_ns", |all| all.round_trip_p90_ns),
+    ("round_trip_p99_ns", |all| all.round_trip_p99_ns),
+    ("response_p50_ns", |all| all.response_p50_ns),
+    ("response_p90_ns", |all| all.response_p90_ns),
+    ("response_p99_ns", |all| all.response_p99_ns),
+    ("generator_cpu_us_per_message", |all| all.generator_cpu_us_per_message),
+    ("server_cpu_us_per_message", |all| all.server_cpu_us_per_message),
+    ("wire_bytes_per_message", |all| all.wire_bytes_per_message),
 ];
 
 const BEFORE: [&str; 8] = [

@@ -19,7 +19,16 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// Whether [`escape`] leaves it as it is.
+/// `text` in one line and escaped: line breaks, with the blanks around them, become one blank.
+pub(crate) fn flow(text: &str) -> String {
+    let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+    match text.contains(['\n', '\r']) {
+        true => escape(&lines.collect::<Vec<&str>>().join(" ")),
+        false => escape(text),
+    }
+}
+
+/// True if [`escape`] leaves the letter as it is.
 pub(crate) fn is_plain(letter: char) -> bool {
     // Control characters have no width, combining marks and all kinds of direction marks have none either.
     let visible = letter.width().is_some_and(|width| width > 0);
@@ -36,12 +45,12 @@ pub(crate) fn is_plain(letter: char) -> bool {
     visible && !separator && !leftward
 }
 
-/// How many columns escaped text takes.
+/// The number of columns that escaped text takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
 }
 
-/// How much of the front of `text` fits into `max` columns, in bytes.
+/// The length in bytes of the front of `text` that fits into `max` columns.
 pub(crate) fn fitting(text: &str, max: usize) -> usize {
     let mut taken = 0;
     let too_far = text.char_indices().find(|(_, letter)| {
@@ -86,6 +95,15 @@ mod tests {
             assert_eq!(escape(text), expected, "{text:?}");
             assert_eq!(escape(&escape(text)), expected, "{text:?} twice");
         }
+    }
+
+    #[test]
+    fn text_of_several_lines_flows() {
+        assert_eq!(
+            flow("TOML parse error\r\n  |\n\n1 | a\x1b\n"),
+            "TOML parse error | 1 | a\\u{1b}"
+        );
+        assert_eq!(flow(" as it is "), " as it is ");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use crate::date;
 use crate::escape::{escape, is_plain};
-use record::{Arrival, Block, Lifetime, RunRecord, Summary, Workload};
+use crate::row::{self, Row};
+use record::RunRecord;
 use stats::{DecodeError, Histogram, LogInterval, interval_log};
 use std::fmt::Write as _;
 use units::{Instant, Nanos};
@@ -43,13 +44,13 @@ pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
     let mut log = interval_log(began, []);
     let head_len = log.len();
     for (index, block) in record.blocks.iter().enumerate() {
-        let Some(workload) = record.plan.workloads.get(block.workload) else { continue };
-        let Some(times) = distribution(block, workload) else { continue };
+        let Some(row) = row::row(record, block.workload) else { continue };
+        let Some(times) = row.times(block).filter(|_| block.failed.is_none()) else { continue };
         let damaged = |error| ExportError::Damaged { whose: format!("block {index}"), error };
         let interval = LogInterval {
             start: Instant(block.started_at_ns),
             length: Nanos(block.measured_ns),
-            tag: &escape(&workload.name),
+            tag: &escape(row.name()),
             histogram: &times.histogram().map_err(damaged)?,
         };
         // A log of its own, without the head, so that there is one histogram at a time: each has 264 KiB.
@@ -68,16 +69,10 @@ pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
 /// [`ExportError::NoDistribution`] if nothing was measured of it, [`ExportError::Damaged`] for a record that was
 /// changed by hand.
 pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportError> {
-    let index = index_of(record, name)?;
-    let result = record.results.iter().find(|result| result.workload == index);
-    let times = result.and_then(|result| match record.plan.workloads[index].arrival {
-        Arrival::Closed | Arrival::ClosedBots { .. } => result.round_trip.as_ref(),
-        Arrival::Open { .. } | Arrival::Bots { .. } | Arrival::PartlyOpen { .. } => {
-            result.response.as_ref()
-        }
-    });
-    let times = times.ok_or(ExportError::NoDistribution)?;
-    let whose = || escape(&record.plan.workloads[index].name);
+    let row = row_of(record, name)?;
+    let result = record.results.iter().find(|result| result.workload == row.index);
+    let times = result.and_then(|result| row.merged(result)).ok_or(ExportError::NoDistribution)?;
+    let whose = || escape(row.name());
     let histogram: Histogram =
         times.histogram().map_err(|error| ExportError::Damaged { whose: whose(), error })?;
     if histogram.is_empty() { Err(ExportError::NoDistribution) } else { Ok(histogram.to_hgrm()) }
@@ -120,30 +115,18 @@ pub enum ExportError {
     },
 }
 
-/// The times that results are made of; `None` if the block does not count or has none.
-fn distribution<'a>(block: &'a Block, workload: &Workload) -> Option<&'a Summary> {
-    let times = match (&block.open_loop, workload.lifetime) {
-        (Some(times), _) => &times.response,
-        (None, Lifetime::Long) => &block.round_trip,
-        (None, Lifetime::RoundTrips(_)) => &block.phases.life,
-    };
-    times.as_ref().filter(|_| block.failed.is_none())
-}
-
-/// Which workload `name` means.
-fn index_of(record: &RunRecord, name: Option<&str>) -> Result<usize, ExportError> {
-    let workloads = &record.plan.workloads;
+/// The row that `name` means.
+fn row_of<'a>(record: &'a RunRecord, name: Option<&str>) -> Result<Row<'a>, ExportError> {
     let choices = || {
-        let names: Vec<String> = workloads.iter().map(|workload| escape(&workload.name)).collect();
+        let names: Vec<String> = row::all(record).map(|row| escape(row.name())).collect();
         names.join(", ")
     };
-    match (name, workloads.len()) {
+    match (name, row::count(record)) {
         (_, 0) => Err(ExportError::NoDistribution),
-        (None, 1) => Ok(0),
+        (None, 1) => row::row(record, 0).ok_or(ExportError::NoDistribution),
         (None, _) => Err(ExportError::ManyWorkloads { choices: choices() }),
-        (Some(name), _) => workloads
-            .iter()
-            .position(|workload| workload.name == name)
+        (Some(name), _) => row::all(record)
+            .find(|row| row.name() == name)
             .ok_or_else(|| ExportError::NoSuchWorkload { name: escape(name), choices: choices() }),
     }
 }

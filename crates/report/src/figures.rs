@@ -1,41 +1,114 @@
-//! Which charts a record has: of a sweep, of a run, of a ladder.
+//! The drawings of a record: of a sweep, of a run, of a ladder, of a lab.
 //!
-//! Left out: how charts are drawn ([`crate::svg`]), and the words around them ([`crate::html`]).
+//! Left out: how they are drawn ([`crate::svg`]).
 
-use crate::chart::{Axis, Chart, Mark, Point, Scale, Series, Unit};
+use crate::chart::{Axis, Chart, Figure, Layers, Mark, Point, Ratios, Scale, Series, Unit};
+use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
-use crate::lab::rows::{Group, message_ns};
-use crate::{number, verdict};
+use crate::measured::{Group, message_ns};
+use crate::number;
+use crate::row;
+use crate::steps::{EventBytes, event_bytes, last_carried, of_line};
 use record::{Block, Kind, Knee, RunRecord, Second, Summary, Sweep, SweepStep};
 use stats::Histogram;
 
-/// All charts of `record` that have something to show, in the order of the page.
-pub(crate) fn of(record: &RunRecord) -> Vec<Chart> {
+/// All drawings of `record` that have something to show, in the order of the page.
+pub(crate) fn all(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Figure> {
     let charts = match &record.sweep {
-        Some(sweep) => {
-            let mut charts = sweep_charts(record, sweep);
-            charts.push(sweep_spectrum(sweep));
-            charts
-        }
-        None if record.plan.rounds.len() > 1 && record.plan.workloads.len() > 1 => {
-            vec![if record.kind == Kind::Lab { lab_spectrum(record) } else { spectrum(record) }]
-        }
+        Some(sweep) => vec![
+            throughput(sweep),
+            cpu(record, sweep),
+            response(sweep),
+            bandwidth(sweep),
+            sweep_spectrum(sweep),
+        ],
+        None if row::rounds(record) > 1 && row::count(record) > 1 => match record.kind {
+            Kind::Lab => vec![lab_spectrum(record, groups)],
+            Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
+                vec![spectrum(record)]
+            }
+        },
         None => {
             let mut charts = over_time(record);
             charts.push(spectrum(record));
             charts
         }
     };
-    charts
-        .into_iter()
-        .map(Chart::without_the_undrawable)
-        .filter(|chart| !chart.is_empty())
-        .collect()
+    let drawable = charts.into_iter().map(Chart::without_the_undrawable);
+    let mut all: Vec<Figure> =
+        drawable.filter(|chart| !chart.is_empty()).map(Figure::Lines).collect();
+    all.extend(record.sweep.as_ref().and_then(|sweep| layers(record, sweep)).map(Figure::Layers));
+    all.extend(ratios(record, groups).into_iter().map(Figure::Ratios));
+    all
 }
 
-/// The four charts of the published test.
-fn sweep_charts(record: &RunRecord, sweep: &Sweep) -> Vec<Chart> {
-    vec![throughput(sweep), cpu(record, sweep), response(sweep), bandwidth(sweep)]
+/// Every point of a chart as text: a row for each x, a column for each line.
+pub(crate) fn table(chart: &Chart) -> Table {
+    let mut all: Vec<f64> = chart.points().map(|point| point.x).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let column = |head: String| Column::new(head, number::Unit::Words);
+    let mut columns = vec![column(chart.x.label.to_owned())];
+    columns.extend(chart.series.iter().map(|series| column(chart.name(series))));
+    let mut table = Table::new(chart.title.clone(), columns);
+    for x in all {
+        let cell = |series: &Series| {
+            let point = series.points.iter().find(|point| point.x.total_cmp(&x).is_eq());
+            point.map_or(Cell::Missing, |point| Cell::words(chart.y.unit.cell(point)))
+        };
+        let mut row = vec![Cell::words(chart.x.unit.shown(x))];
+        row.extend(chart.series.iter().map(cell));
+        table.row(row);
+    }
+    table
+}
+
+/// A bar for each line whose bytes are known by layer; `None` if there is none.
+fn layers(record: &RunRecord, sweep: &Sweep) -> Option<Layers> {
+    let bar = |(name, bytes): (String, EventBytes)| {
+        let EventBytes { payload, encoded, stream, with_tcp_ip, .. } = bytes;
+        let total = with_tcp_ip.unwrap_or(stream);
+        // What compression took away has no length.
+        let parts = [payload.min(encoded), encoded - payload, stream - encoded, total - stream];
+        (escape(&name), parts.map(|part| part.max(0.0)))
+    };
+    let bars: Vec<_> = event_bytes(record, sweep).into_iter().map(bar).collect();
+    bars.iter().any(|(_, parts)| parts.iter().sum::<f64>() > 0.0).then_some(Layers { bars })
+}
+
+/// Ratios to the baseline; of a lab a drawing for each load.
+fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
+    let mut all = Vec::new();
+    for group in groups {
+        let Some(zero) = group.zero().filter(|zero| zero.is_allowed) else { continue };
+        let is_lab = record.kind == Kind::Lab;
+        let what = if is_lab { zero.row.compared_time() } else { "p50 round trip" };
+        let rows: Vec<(String, f64, Option<(f64, f64)>)> = match is_lab {
+            true => {
+                let ranked = group.ranked(message_ns).into_iter();
+                let ratio = ranked.filter_map(|it| Some((it, it.to(zero, message_ns)?)));
+                ratio.map(|(it, ratio)| (escape(&it.name), ratio.value, ratio.interval)).collect()
+            }
+            false => {
+                let compared = group.rows.iter().filter_map(|it| {
+                    let to = it.result?.to_baseline.as_ref()?.round_trip_p50_ns.as_ref()?;
+                    Some((escape(&it.name), to.ratio, to.low.zip(to.high)))
+                });
+                compared.collect()
+            }
+        };
+        let rows: Vec<_> = rows.into_iter().filter(|(_, ratio, _)| ratio.is_finite()).collect();
+        if !rows.is_empty() {
+            let id = match all.len() {
+                0 => "ratios".to_owned(),
+                before => format!("ratios-{}", before + 1),
+            };
+            let (base, load) = (zero.base_name(), group.suffix());
+            let title = escape(&format!("{what} by that of {base}{load}"));
+            all.push(Ratios { id, title, rows });
+        }
+    }
+    all
 }
 
 fn throughput(sweep: &Sweep) -> Chart {
@@ -64,7 +137,7 @@ fn cpu(record: &RunRecord, sweep: &Sweep) -> Chart {
         [("machine idle", &idle), ("server", &server), ("generator", &generator)];
     let axis = Axis { label: "share of all CPUs", unit: Unit::Share, scale: Scale::Linear };
     let mut chart = Chart {
-        caption: "What of all CPUs nobody used, and what the server and the generator took."
+        caption: "The share of all CPUs that nobody used, and those that the server and the generator took."
             .to_owned(),
         ..stepped("cpu", "CPU", (axis, &measures), sweep)
     };
@@ -83,12 +156,16 @@ fn response(sweep: &Sweep) -> Chart {
     let last = |step: &SweepStep| Some((number::float(step.last_1000_mean_ms?) * 1e6, None));
     let measures: [Measure<'_>; 3] =
         [("p50", &p50), ("p99", &p99), ("mean of the last 1000", &last)];
+    let has_last = sweep.steps.iter().any(|step| step.last_1000_mean_ms.is_some());
+    let measures = if has_last { &measures[..] } else { &measures[..2] };
     let axis = Axis { label: "response time", unit: Unit::Time, scale: Scale::Logarithmic };
     let mut chart = Chart {
-        caption: "From due to received, and beside it what the published test showed: the mean of the last 1000 in whole \
-                  milliseconds."
-            .to_owned(),
-        ..stepped("response", "Response time", (axis, &measures), sweep)
+        caption: match has_last {
+            true => "From due to received, and beside it the mean of the last 1000 replies in whole milliseconds.",
+            false => "From due to received.",
+        }
+        .to_owned(),
+        ..stepped("response", "Response time", (axis, measures), sweep)
     };
     if sweep.steps.iter().any(|step| step.last_1000_mean_ms == Some(0)) {
         chart.notes.push(
@@ -97,10 +174,7 @@ fn response(sweep: &Sweep) -> Chart {
         );
     }
     for (index, line) in sweep.lines.iter().enumerate() {
-        let without: Vec<&Summary> = sweep
-            .steps
-            .iter()
-            .filter(|step| step.line == index)
+        let without: Vec<&Summary> = of_line(sweep, index)
             .filter_map(|step| step.response.as_ref().filter(|times| times.p99_ns.is_none()))
             .collect();
         if let Some(first) = without.first() {
@@ -131,7 +205,7 @@ fn bandwidth(sweep: &Sweep) -> Chart {
     }
 }
 
-/// What is shown of each step, and what it is called.
+/// A number of each step, and its name.
 type Measure<'a> = (&'static str, &'a dyn Fn(&SweepStep) -> Option<(f64, Option<(f64, f64)>)>);
 
 /// A chart over the theoretical maximum, with a line for each line of the sweep and each measure.
@@ -148,8 +222,7 @@ fn stepped(
                 let (y, interval) = value(step)?;
                 Some(Point { x: step.offered_per_s, y, interval })
             };
-            let steps = sweep.steps.iter().filter(|step| step.line == subject);
-            let mut points: Vec<Point> = steps.filter_map(point).collect();
+            let mut points: Vec<Point> = of_line(sweep, subject).filter_map(point).collect();
             points.sort_by(|one, other| one.x.total_cmp(&other.x));
             series.push(Series { subject, measure, points });
         }
@@ -221,7 +294,7 @@ fn sweep_spectrum(sweep: &Sweep) -> Chart {
     }
     Chart {
         title: "Percentile spectrum below the knee".to_owned(),
-        caption: "Which share of the replies stayed within which response time, at the last step that each line carried; \
+        caption: "The response time within which each share of the replies stayed, at the last step that each line carried; \
                   every line to the right is ten times rarer."
             .to_owned(),
         subjects,
@@ -230,24 +303,11 @@ fn sweep_spectrum(sweep: &Sweep) -> Chart {
     }
 }
 
-/// The step of a line with the largest load that it carried; without a knee its largest.
-pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
-    let bound = match sweep.lines.get(line)?.knee {
-        Knee::Found { low_per_s, .. } => low_per_s,
-        Knee::NotReached { offered_max_per_s, .. } => offered_max_per_s,
-    };
-    let steps = sweep.steps.iter().filter(|step| step.line == line);
-    steps
-        .filter(|step| step.offered_per_s <= bound * 1.000_001)
-        .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
-}
-
-/// Of a lab with many rows, under the first load: what all are compared with, and the fastest. More lines than these
-/// could not be told apart.
-fn lab_spectrum(record: &RunRecord) -> Chart {
+/// Of a lab with many rows, under the first load: the row that all are compared with, and the fastest. More lines could
+/// not be told apart.
+fn lab_spectrum(record: &RunRecord, groups: &[Group<'_>]) -> Chart {
     let all = spectrum(record);
-    let groups = Group::all(record, &verdict::of(record));
-    let rows = record.plan.workloads.len();
+    let rows = row::count(record);
     let Some(group) = groups.first().filter(|_| rows > SPECTRUM_LINES_MAX) else { return all };
     let fastest = group.ranked(message_ns);
     let shown: Vec<usize> = group
@@ -255,7 +315,7 @@ fn lab_spectrum(record: &RunRecord) -> Chart {
         .into_iter()
         .chain(fastest)
         .take(SPECTRUM_LINES_MAX)
-        .map(|row| row.index)
+        .map(|it| it.row.index)
         .collect();
     let load = if group.load.is_empty() { "" } else { &format!(" at {}", group.load) };
     let place = |series: Series| {
@@ -264,7 +324,7 @@ fn lab_spectrum(record: &RunRecord) -> Chart {
     };
     Chart {
         caption: format!(
-            "{} Here are {} of {rows} rows{}: what all are compared with, and the fastest.",
+            "{} Here are {} of {rows} rows{}: the one that all are compared with, and the fastest.",
             all.caption,
             shown.len(),
             escape(load)
@@ -279,7 +339,6 @@ fn lab_spectrum(record: &RunRecord) -> Chart {
 fn spectrum(record: &RunRecord) -> Chart {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
     let label = if is_open { "response time" } else { "round trip" };
-    let workloads = &record.plan.workloads;
     let mut series = Vec::new();
     for result in &record.results {
         let times = result.response.as_ref().or(result.round_trip.as_ref());
@@ -300,7 +359,7 @@ fn spectrum(record: &RunRecord) -> Chart {
         }
     }
     Chart {
-        subjects: workloads.iter().map(|workload| escape(&workload.name)).collect(),
+        subjects: row::all(record).map(|row| escape(row.name())).collect(),
         measures,
         series,
         ..empty_spectrum(label)
@@ -311,7 +370,7 @@ fn empty_spectrum(label: &'static str) -> Chart {
     Chart {
         id: "spectrum",
         title: "Percentile spectrum".to_owned(),
-        caption: "Which share of the messages stayed within which time; every line to the right is ten times rarer."
+        caption: "The time within which each share of the messages stayed; every line to the right is ten times rarer."
             .to_owned(),
         group: "spectrum",
         x: Axis { label: "share of messages", unit: Unit::Nines, scale: Scale::Linear },
@@ -338,7 +397,7 @@ fn quantiles(times: &Summary) -> Vec<Point> {
     .collect()
 }
 
-/// How the measured seconds went, one after the other.
+/// The measured seconds, one after the other.
 fn over_time(record: &RunRecord) -> Vec<Chart> {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
     let start = record.blocks.iter().map(|block| block.started_at_ns).min().unwrap_or(0);
@@ -373,7 +432,7 @@ fn over_time(record: &RunRecord) -> Vec<Chart> {
     let times = Axis { label, unit: Unit::Time, scale: Scale::Logarithmic };
     let mut charts = vec![
         Chart {
-            caption: "What was due and what was answered in each second of the measured time."
+            caption: "Messages that were due and messages that were answered in each second of the measured time."
                 .to_owned(),
             ..timed(
                 "rate",
@@ -408,7 +467,7 @@ fn over_time(record: &RunRecord) -> Vec<Chart> {
     charts
 }
 
-/// What is shown of each second, and what it is called.
+/// A number of each second, and its name.
 type OfSecond<'a> = (&'static str, &'a dyn Fn(&Second) -> Option<f64>);
 
 fn timed(
@@ -420,7 +479,7 @@ fn timed(
 ) -> Chart {
     let mut series = Vec::new();
     for (measure, (_, value)) in measures.iter().enumerate() {
-        for subject in 0..record.plan.workloads.len() {
+        for subject in 0..row::count(record) {
             let blocks = record.blocks.iter().filter(|block| block.workload == subject);
             let point = |block: &Block, second: &Second| {
                 let begin = block.started_at_ns.saturating_sub(start).saturating_add(second.at_ns);
@@ -442,7 +501,7 @@ fn timed(
         group: "time",
         x: Axis { label: "measured time", unit: Unit::Seconds, scale: Scale::Linear },
         y,
-        subjects: record.plan.workloads.iter().map(|workload| escape(&workload.name)).collect(),
+        subjects: row::all(record).map(|row| escape(row.name())).collect(),
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,
         marks: Vec::new(),
@@ -456,10 +515,10 @@ fn timed(
 const PER_SECOND: Axis =
     Axis { label: "messages a second", unit: Unit::PerSecond, scale: Scale::Linear };
 
-/// How far apart the points of a spectrum are.
+/// The distance between the points of a spectrum.
 const NINES_STEP: f64 = 0.1;
 /// A spectrum ends at a millionth.
 const NINES_MAX: f64 = 6.05;
 
-/// How many lines of a spectrum an eye tells apart.
+/// The number of lines of a spectrum that an eye tells apart.
 const SPECTRUM_LINES_MAX: usize = 8;

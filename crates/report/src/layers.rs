@@ -1,161 +1,106 @@
-//! What layers add to a message, and which of its bytes are whose: two tables under that of the ladder.
+//! What layers add to a message, and which of its bytes belong to which layer.
 
-use crate::escape::{columns, cut, escape};
-use crate::number::{self, MISSING};
-use crate::page::{Page, Tone};
-use crate::verdict;
+use crate::document::{Cell, Column, Table};
+use crate::number::{self, MISSING, Unit};
+use crate::{row, verdict};
 use record::{Added, Block, Estimate, RunRecord, Split, Verdict, Wire};
 
 /// A row for each layer: CPU time, round trip and bytes of a rung, less those of the rung that it is with a layer more.
-pub(crate) fn added(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
-    let rows: Vec<(String, &Added)> =
-        record.added.iter().filter_map(|added| Some((equation(record, added)?, added))).collect();
-    if rows.is_empty() {
-        return;
-    }
-    page.blank();
-    for (left, times, bytes) in [
-        ("what a layer adds", ["CPU, us/message", "round trip p50, us"], "bytes each"),
-        ("rung = base + layer", ["[95 % interval]"; 2], "out    in"),
-    ] {
-        let [cpu, round_trip] = times;
-        let line = format!("{left:EQUATION$}{cpu:>CELL$} {round_trip:>CELL$}{bytes:>13}");
-        page.line(Tone::Strong, &line);
-    }
-    for (equation, added) in rows {
-        let forbidden =
-            [added.workload, added.base].iter().any(|index| verdict::forbids(verdict, *index));
-        let cells = match forbidden {
-            true => format!("{:>CELL$}", "invalid"),
-            false => cells(added),
+pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
+    let mut table = Table::new(
+        "What a layer adds [95 % interval]",
+        vec![
+            Column::new("rung = base + layer", Unit::Words),
+            Column::new("CPU of both", Unit::Cpu),
+            Column::new("round trip p50", Unit::Time),
+            Column::new("bytes out", Unit::MessageBytes),
+            Column::new("bytes in", Unit::MessageBytes),
+        ],
+    );
+    for added in &record.added {
+        let Some(equation) = equation(record, added) else { continue };
+        let bytes =
+            |bytes: Option<f64>| bytes.map_or(Cell::Missing, |bytes| Cell::Difference(bytes, None));
+        let ends = [added.workload, added.base];
+        let cells = match ends.iter().any(|index| verdict::forbids(verdict, *index)) {
+            true => vec![Cell::words("invalid"), Cell::Blank, Cell::Blank, Cell::Blank],
+            false => vec![
+                difference(added.cpu_us_per_message),
+                difference(added.round_trip_p50_ns),
+                bytes(added.sent_bytes_per_message),
+                bytes(added.received_bytes_per_message),
+            ],
         };
-        if columns(&equation) > EQUATION {
-            page.line(Tone::Plain, &equation);
-            page.line(Tone::Plain, &format!("{:EQUATION$}{cells}", ""));
-        } else {
-            let gap = " ".repeat(EQUATION - columns(&equation));
-            page.line(Tone::Plain, &format!("{equation}{gap}{cells}"));
-        }
+        table.row([vec![Cell::words(equation)], cells].concat());
     }
+    table.noted([
+        "CPU of generator and server together is what a layer costs. The round trip is that of the closed loop: with \
+         many in flight, most of what it grows by is waiting for one another."
+            .to_owned(),
+    ])
 }
 
 /// `wss = ws + TLS`; `None` for what the plan does not have.
 fn equation(record: &RunRecord, added: &Added) -> Option<String> {
-    let name = |index: usize| Some(record.plan.workloads.get(index)?.name.as_str());
+    let name = |index: usize| Some(row::row(record, index)?.name());
     let (whole, base) = (name(added.workload)?, name(added.base)?);
     // What both names end in, a load, is said once.
     let load = whole.rsplit_once(" @ ").map(|(_, load)| format!(" @ {load}"));
     let base = load.and_then(|load| base.strip_suffix(&load)).unwrap_or(base);
-    Some(format!("{} = {} + {}", escape(whole), escape(base), escape(&added.layer)))
+    Some(format!("{whole} = {base} + {}", added.layer))
 }
 
-fn cells(added: &Added) -> String {
-    let time = |estimate: Option<Estimate>, unit_us: f64| {
-        estimate.map_or_else(|| MISSING.to_owned(), |estimate| difference(estimate, unit_us))
+fn difference(estimate: Option<Estimate>) -> Cell {
+    let Some(estimate) = estimate else { return Cell::Missing };
+    match estimate.low.zip(estimate.high) {
+        Some((low, high)) if low <= 0.0 && high >= 0.0 => Cell::words("no difference shown"),
+        interval => Cell::Difference(estimate.value, interval),
+    }
+}
+
+/// A row for each rung: bytes of a message in both directions by layer. A layer that adds nothing is left blank, and one
+/// that adds nothing anywhere has no column.
+pub(crate) fn bytes(record: &RunRecord) -> Table {
+    let mut columns = vec![Column::new("rung", Unit::Words)];
+    for layer in LAYERS {
+        let heads = [format!("{layer} out"), "in".to_owned()];
+        columns.extend(heads.map(|head| Column::new(head, Unit::MessageBytes)));
+    }
+    let mut table = Table::new("Bytes of a message by layer", columns);
+    let mut unknown: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in row::all(record) {
+        let good = |block: &&Block| block.workload == row.index && block.failed.is_none();
+        let blocks: Vec<&Block> = record.blocks.iter().filter(good).collect();
+        let Some([sent, received]) = directions(&blocks) else { continue };
+        let both = sent.into_iter().zip(received).flat_map(|(sent, received)| [sent, received]);
+        let cell = |bytes: Option<f64>| match bytes {
+            Some(bytes) if is_nothing(bytes) => Cell::Blank,
+            bytes => Cell::number(bytes),
+        };
+        table.row([Cell::words(row.name())].into_iter().chain(both.map(cell)).collect());
+        let reason = blocks.iter().find_map(|block| without_tcp_ip(&block.wire));
+        match reason.map(|reason| (unknown.iter_mut().find(|(known, _)| *known == reason), reason))
+        {
+            Some((Some((_, names)), _)) => names.push(row.name()),
+            Some((None, reason)) => unknown.push((reason, vec![row.name()])),
+            None => {}
+        }
+    }
+    let note = |(reason, names): (&str, Vec<&str>)| {
+        format!("{MISSING} TCP/IP: {reason} ({})", names.join(", "))
     };
-    let bytes = |bytes: Option<f64>| bytes.map_or_else(|| MISSING.to_owned(), number::more_bytes);
-    format!(
-        "{:>CELL$} {:>CELL$}{:>7}{:>6}",
-        time(added.cpu_us_per_message, 1.0),
-        time(added.round_trip_p50_ns, 1e-3),
-        bytes(added.sent_bytes_per_message),
-        bytes(added.received_bytes_per_message),
-    )
+    let notes: Vec<String> = unknown.into_iter().map(note).collect();
+    table.noted(notes)
 }
 
-/// `+1.90 [1.70, 2.10]`, in microseconds.
-fn difference(estimate: Estimate, unit_us: f64) -> String {
-    let interval = interval(estimate);
-    match interval {
-        Some((low, high)) if low <= 0.0 && high >= 0.0 => "no difference shown".to_owned(),
-        Some(_) | None => {
-            let interval = interval.map(|(low, high)| (low * unit_us, high * unit_us));
-            number::difference_cell(estimate.value * unit_us, interval)
-        }
-    }
-}
-
-pub(crate) fn interval(estimate: Estimate) -> Option<(f64, f64)> {
-    estimate.low.zip(estimate.high)
-}
-
-/// How wide the left sides of the rows of [`added`] are.
-const EQUATION: usize = 26;
-/// How wide the cells with an interval are: as no [`number::difference_cell`] is wider.
-const CELL: usize = number::DIFFERENCE_CELL_MAX;
-
-/// A row for each rung: bytes of a message in both directions by layer. What is nothing is left blank, and a layer that
-/// is nothing everywhere has no column.
-pub(crate) fn bytes(page: &mut Page, record: &RunRecord) {
-    let rows: Vec<(&str, [Parts; 2])> = record
-        .plan
-        .workloads
-        .iter()
-        .enumerate()
-        .filter_map(|(index, workload)| {
-            let good = |block: &&Block| block.workload == index && block.failed.is_none();
-            let blocks: Vec<&Block> = record.blocks.iter().filter(good).collect();
-            Some((workload.name.as_str(), directions(&blocks)?))
-        })
-        .collect();
-    let is_used = |column: &usize| {
-        let all = rows.iter().flat_map(|(_, parts)| parts);
-        all.filter_map(|parts| parts[*column]).any(|bytes| !is_nothing(bytes))
-    };
-    let used: Vec<usize> = (0..LAYERS.len()).filter(is_used).collect();
-    if used.is_empty() {
-        return;
-    }
-    page.blank();
-    let names = used.iter().map(|column| format!("{:>PAIR$}", LAYERS[*column]));
-    page.line(Tone::Strong, &format!("{:NAME$}{}", "bytes/message", names.collect::<String>()));
-    let sides = used.iter().map(|_| format!("{:>PAIR$}", "out    in"));
-    page.line(Tone::Strong, &format!("{:NAME$}{}", "rung", sides.collect::<String>()));
-    for (name, [sent, received]) in &rows {
-        let name = cut(&escape(name), NAME);
-        let mut row = format!("{name}{}", " ".repeat(NAME - columns(&name)));
-        for column in &used {
-            row += &format!("{:>7}{:>6}", part(sent[*column]), part(received[*column]));
-        }
-        page.line(Tone::Plain, &row);
-    }
-    unknown(page, record);
-}
-
-/// Why what TCP and IP add is not known; rungs with the same reason share a line.
-fn unknown(page: &mut Page, record: &RunRecord) {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (index, workload) in record.plan.workloads.iter().enumerate() {
-        let mut of_rung = record.blocks.iter().filter(|block| block.workload == index);
-        let Some(reason) = of_rung.find_map(|block| without_tcp_ip(&block.wire)) else { continue };
-        match all.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(&workload.name),
-            None => all.push((reason, vec![&workload.name])),
-        }
-    }
-    for (reason, names) in all {
-        let text = format!("{reason} ({})", names.join(", "));
-        page.remark(Tone::Plain, &format!("{MISSING} TCP/IP:"), &text);
-    }
-}
-
-/// Why what TCP and IP add is not known, where it is not.
+/// The reason for which the bytes that TCP and IP add are not known.
 pub(crate) fn without_tcp_ip(wire: &Wire) -> Option<&str> {
     wire.missing.get("tcp_ip_estimated_bytes").map(String::as_str)
 }
 
-/// Blank for nothing.
-fn part(bytes: Option<f64>) -> String {
-    match bytes {
-        None => MISSING.to_owned(),
-        Some(bytes) if is_nothing(bytes) => String::new(),
-        Some(bytes) => number::few_bytes(bytes),
-    }
-}
-
 /// Less than messages at the edges of the measurement make of nothing.
 fn is_nothing(bytes: f64) -> bool {
-    number::few_bytes(bytes) == "0"
+    number::message_bytes(bytes) == "0"
 }
 
 /// Bytes of a message by layer, in the order of [`LAYERS`]; `None`: not known.
@@ -188,12 +133,10 @@ fn parts(split: Split, bytes: u64, per_message: f64) -> Option<Parts> {
     let share = |part: f64| part / messages;
     let Split { payload_bytes, encoding_bytes, framing_bytes, tls_bytes, tcp_ip_estimated_bytes } =
         split;
-    let encoding = number::float(encoding_bytes.unsigned_abs());
-    let encoding = if encoding_bytes < 0 { -encoding } else { encoding };
     (bytes > 0 && messages.is_finite()).then(|| {
         [
             Some(share(number::float(payload_bytes))),
-            Some(share(encoding)),
+            Some(share(signed(encoding_bytes))),
             Some(share(number::float(framing_bytes))),
             Some(share(number::float(tls_bytes))),
             // An estimate has no tenths.
@@ -202,9 +145,15 @@ fn parts(split: Split, bytes: u64, per_message: f64) -> Option<Parts> {
     })
 }
 
+/// A signed count as a float.
+pub(crate) fn signed(count: i64) -> f64 {
+    let size = number::float(count.unsigned_abs());
+    if count < 0 { -size } else { size }
+}
+
 /// `92 B = payload 64 + framing 6 + TLS 22; TCP/IP about 52`: one direction in a sentence.
 pub(crate) fn sum(parts: &Parts, total: f64) -> String {
-    let mut text = format!("{} B =", number::exact_bytes(total));
+    let mut text = format!("{} B =", number::message_bytes(total));
     for (layer, bytes) in LAYERS.iter().zip(&parts[..4]) {
         let Some(bytes) = bytes.filter(|bytes| !is_nothing(*bytes)) else { continue };
         let sign = match (text.ends_with('='), bytes < 0.0) {
@@ -212,15 +161,10 @@ pub(crate) fn sum(parts: &Parts, total: f64) -> String {
             (true, false) => "",
             (false, false) => " +",
         };
-        text += &format!("{sign} {layer} {}", number::exact_bytes(bytes.abs()));
+        text += &format!("{sign} {layer} {}", number::message_bytes(bytes.abs()));
     }
     if let Some(bytes) = parts[4] {
-        text += &format!("; TCP/IP about {}", number::exact_bytes(bytes));
+        text += &format!("; TCP/IP about {}", number::message_bytes(bytes));
     }
     text
 }
-
-/// How wide the names of rungs are.
-const NAME: usize = 13;
-/// How wide the two numbers of a layer are.
-const PAIR: usize = 13;

@@ -1,61 +1,67 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
-//! For a terminal of 80 columns: [`ladder`] is the table of the ladder, [`run`] a single run, [`sweep`] steps of load,
-//! [`lab`] programs of others side by side, and [`terminal`] whichever of them belongs to a record; [`live_line`] is
-//! what moves while any goes on, [`compare`] two records side by side. For programs: [`json`], [`hlog`], [`hgrm`],
-//! [`google_benchmark`] and [`csv`]; for a text with tables: [`markdown`].
-//! For a browser: [`html`] is the whole page, [`figures`] its charts alone; `web` beside `src` is what makes them move.
+//! A record becomes one `Document` ([`page::document`]): sections, tables, drawings, notes, the verdict. Printers of it are
+//! [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with all
+//! digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For programs:
+//! [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]. `web` beside `src` makes the charts of the page move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
 //!
 //! Left out: where pages go, and whether a terminal wants colours.
 //!
-//! Start reading at [`ladder`].
+//! Start reading at [`page::document`]; `document` has its types, `number` the spelling of numbers, and `row` is the only
+//! module that knows how a record describes what was asked.
 
+mod answers;
 mod benchmark;
 mod chart;
 mod compare;
 mod csv;
 mod date;
+mod details;
+mod document;
 mod escape;
 mod export;
 mod figures;
-mod forest;
-mod grid;
 mod html;
-mod lab;
-mod ladder;
 mod layers;
 mod live;
 mod markdown;
+mod measured;
 mod notes;
 mod number;
-mod open_loop;
 mod page;
 mod published;
+mod row;
+mod rows;
 mod run;
-mod sheet;
-mod stack;
 mod steps;
 mod svg;
 mod sweep;
-mod terminal;
+mod text;
 mod verdict;
-mod words;
+mod views;
 
+pub use answers::conclusion;
 pub use benchmark::google_benchmark;
 pub use compare::{compare, compares_nothing};
 pub use csv::csv;
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
 pub use html::{HAS_FRONT_END, figures, html};
-pub use lab::{footprints, lab};
-pub use ladder::{conclusion, ladder};
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
-pub use page::Style;
-pub use run::run;
-pub use sheet::sheet;
-pub use sweep::sweep;
-pub use terminal::terminal;
+pub use text::{Style, sheet};
+
+use record::{Footprint, RunRecord};
+
+/// The page that a run ends with, for a terminal.
+pub fn terminal(record: &RunRecord, style: &Style) -> String {
+    text::print(&page::document(record), style)
+}
+
+/// The needs of subjects that are to be shipped, as a table.
+pub fn footprints(all: &[Footprint], style: &Style) -> String {
+    text::print(&page::footprints(all), style)
+}

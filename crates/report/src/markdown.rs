@@ -1,69 +1,66 @@
-//! What a record came to as Markdown, with tables as GitHub has them: for a README or an issue.
+//! A document as Markdown, with tables as GitHub has them: for a README or an issue.
 
-use crate::chart::Table;
-use crate::escape::escape;
-use crate::lab;
-use crate::lab::glance::{self, Answer};
-use crate::lab::rows::Group;
-use crate::{ladder, notes, steps, verdict};
-use record::{Kind, RunRecord};
+use crate::document::{Document, Part, Remark, Table};
+use crate::escape::flow;
+use crate::{page, verdict};
+use record::RunRecord;
 
 /// The answers of `record`, its tables and its verdict. Whatever a peer said stays text.
 ///
-/// Works for any record; workloads that are compared with the same one share a table.
+/// Works for any record; rows that are compared with the same one share a table.
 pub fn markdown(record: &RunRecord) -> String {
-    let verdict = verdict::of(record);
-    let groups = Group::all(record, &verdict);
-    let mut text = String::new();
-    let mut paragraph = |words: &str| {
-        if !words.is_empty() {
-            text.push_str(words);
-            text.push_str("\n\n");
-        }
-    };
-    if record.kind == Kind::Imported {
-        paragraph(&format!("**{}**", lab::NOT_OURS));
-    }
-    if let Some(words) = notes::ended_words(record) {
-        paragraph(&format!("**partial:** {}", plain(&words)));
-    }
-    if let Some(lab) = &record.lab {
-        paragraph(&sentence(&lab.question));
-    }
-    if record.kind == Kind::Lab {
-        groups.iter().flat_map(answers).for_each(|answer| paragraph(&answer));
-    } else {
-        let conclusion = record.conclusion.clone().or_else(|| ladder::conclusion(record));
-        paragraph(&conclusion.map_or_else(String::new, |words| sentence(&words)));
-    }
-    for section in lab::all_tables(record, &verdict) {
-        paragraph(&table(&section.table));
-        section.notes.iter().for_each(|note| paragraph(&sentence(note)));
-    }
-    for it in lab::unmeasured(record, &groups) {
-        paragraph(&format!("- **{}** {}", plain(&it.what), plain(&it.reason)));
-    }
-    paragraph(&format!("Verdict: **{}**", steps::name(verdict.level)));
-    for told in verdict::told(record, &verdict) {
-        let evidence = plain(&told.evidence);
-        paragraph(&format!("- {}; shown by: {evidence}", plain(&told.text)));
-    }
-    let RunRecord { tool, started_at, .. } = record;
-    paragraph(&sentence(&format!("{} {}, {started_at}", tool.name, tool.version)));
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    text
+    print(&page::document(record))
 }
 
-/// The answers of a load, a line each.
-fn answers(group: &Group<'_>) -> Vec<String> {
-    let load = if group.load.is_empty() { "" } else { &format!(", {}", group.load) };
-    let line = |Answer { label, name, found, next }| {
-        let next = next.map_or_else(String::new, |next| format!("; {next}"));
-        let label = plain(&format!("{label}{load}"));
-        format!("- **{label}** {}", plain(&format!("{name}: {found}{next}")))
-    };
-    glance::answers(group).into_iter().map(line).collect()
+fn print(document: &Document) -> String {
+    let mut paragraphs = vec![sentence(&document.title)];
+    let mut add = |text: String| paragraphs.extend((!text.is_empty()).then_some(text));
+    if let Some(words) = &document.partial {
+        add(format!("**partial:** {}", plain(words)));
+    }
+    for answer in &document.answers {
+        let notes: String = answer.notes.iter().map(|note| format!("; {note}")).collect();
+        let text = plain(&format!("{}{notes}", answer.value));
+        add(format!("- **{}** {text}", plain(&answer.label)));
+    }
+    if let Some(words) = document.conclusion.as_ref().filter(|_| document.answers.is_empty()) {
+        add(sentence(words));
+    }
+    for section in &document.results {
+        if !section.heading.is_empty() {
+            add(format!("**{}**", plain(&section.heading)));
+        }
+        section.parts.iter().for_each(|it| add(part(it)));
+    }
+    document.notes.iter().for_each(|it| add(part(it)));
+    if let Some(judgement) = &document.verdict {
+        add(format!("Verdict: **{}**", verdict::name(judgement.level)));
+        judgement.reasons.iter().for_each(|reason| add(remark(reason)));
+    }
+    add(sentence(&format!("{}, {}", document.tool, document.subtitle)));
+    let mut text = paragraphs.join("\n\n");
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+fn part(part: &Part) -> String {
+    match part {
+        Part::Facts(facts) => {
+            let lines = facts.iter().flat_map(|fact| {
+                fact.lines.iter().map(|line| format!("- {}: {}", plain(&fact.label), plain(line)))
+            });
+            lines.collect::<Vec<String>>().join("\n")
+        }
+        Part::Remark(it) => remark(it),
+        Part::Table(it) => table(it),
+        Part::Text(_, text) => sentence(text),
+    }
+}
+
+fn remark(remark: &Remark) -> String {
+    let Remark { label, text, shown_by, .. } = remark;
+    let shown = if shown_by.is_empty() { "" } else { "; shown by: " };
+    format!("- **{}** {}{shown}{}", plain(label), plain(text), plain(shown_by))
 }
 
 /// Numbers at the right, words at the left.
@@ -71,20 +68,22 @@ fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
+    let printed = table.printed(false);
     let row = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |", cells.join(" | "))
     };
-    let rule: Vec<&str> = (0..table.head.len())
-        .map(|column| if column == 0 || table.has_words(&column) { "---" } else { "---:" })
-        .collect();
-    let mut lines = vec![
-        format!("**{}**", plain(&table.caption)),
-        String::new(),
-        row(&table.head),
-        format!("| {} |", rule.join(" | ")),
-    ];
-    lines.extend(table.rows.iter().map(|cells| row(cells)));
+    let heads: Vec<String> = printed.heads.iter().map(|head| head.text()).collect();
+    let rule: Vec<&str> =
+        printed.heads.iter().map(|head| if head.is_left { "---" } else { "---:" }).collect();
+    let mut lines = Vec::new();
+    if !table.heading.is_empty() {
+        lines.extend([format!("**{}**", plain(&table.heading)), String::new()]);
+    }
+    lines.extend([row(&heads), format!("| {} |", rule.join(" | "))]);
+    lines.extend(printed.rows.iter().map(|(_, cells)| row(cells)));
+    let notes = table.notes.iter().map(|note| format!("\n{}", sentence(note)));
+    lines.extend(notes);
     lines.join("\n")
 }
 
@@ -102,7 +101,7 @@ fn sentence(text: &str) -> String {
 /// `text` with everything escaped that would be more than text: to a terminal, to Markdown, and to HTML within it.
 fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in escape(text).chars() {
+    for letter in flow(text).chars() {
         match letter {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),

@@ -1,18 +1,12 @@
-//! What stands under the numbers of every report: how the run ended, checks, warnings.
+//! Notes under the numbers of every report: how the run ended, checks, warnings.
 
+use crate::document::{Remark, Tone};
 use crate::number;
-use crate::page::{Page, Tone};
+use crate::row;
 use record::{Block, Ended, Little, RunRecord};
 
-/// Says if the run did not end as planned.
-pub(crate) fn ended(page: &mut Page, record: &RunRecord) {
-    if let Some(words) = ended_words(record) {
-        page.remark(Tone::Failed, "partial:", &words);
-    }
-}
-
-/// Why the run did not end as planned; `None` if it did.
-pub(crate) fn ended_words(record: &RunRecord) -> Option<String> {
+/// The reason for which the run did not end as planned; `None` if it did.
+pub(crate) fn partial(record: &RunRecord) -> Option<String> {
     match &record.ended {
         Ended::Completed => None,
         Ended::Interrupted { signal } => {
@@ -27,17 +21,16 @@ pub(crate) fn ended_words(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// One line on what was checked: Little's law on every block, and that counts add up.
-pub(crate) fn checks(page: &mut Page, record: &RunRecord) {
-    let little = little(record);
-    let counts = counts(record);
+/// One line on the checks: Little's law on every block, and that counts add up.
+pub(crate) fn checks(record: &RunRecord) -> Remark {
+    let (little, counts) = (little(record), counts(record));
     let tone = if little.is_ok() && counts.is_ok() { Tone::Plain } else { Tone::Failed };
     let (Ok(little) | Err(little)) = little;
     let (Ok(counts) | Err(counts)) = counts;
-    page.remark(tone, "checks:", &format!("{little}; {counts}"));
+    Remark::new(tone, "checks:", format!("{little}; {counts}"))
 }
 
-/// What the check of Little's law came to on the blocks that count; `Err` if it is broken somewhere.
+/// The result of Little's law on the blocks that count; `Err` if it is broken somewhere.
 fn little(record: &RunRecord) -> Result<String, String> {
     let mut held = 0;
     let mut broken = Vec::new();
@@ -72,7 +65,7 @@ fn little(record: &RunRecord) -> Result<String, String> {
     if broken.is_empty() { Ok(text) } else { Err(text) }
 }
 
-/// Whether the counts of every block add up; `Err` if not.
+/// `Err` if the counts of a block do not add up.
 fn counts(record: &RunRecord) -> Result<String, String> {
     for block in &record.blocks {
         if let Err(error) = block.counts.check() {
@@ -84,14 +77,12 @@ fn counts(record: &RunRecord) -> Result<String, String> {
 
 /// `ws, round 3`; rounds from 1, as people count.
 fn place(record: &RunRecord, block: &Block) -> String {
-    let name =
-        record.plan.workloads.get(block.workload).map_or("?", |workload| workload.name.as_str());
-    format!("{name}, round {}", block.round.saturating_add(1))
+    format!("{}, round {}", row::name(record, block.workload), block.round.saturating_add(1))
 }
 
-/// What makes the numbers doubtful, and what to do about it.
-pub(crate) fn warnings(page: &mut Page, record: &RunRecord) {
-    for warning in &record.warnings {
+/// Everything that makes the numbers doubtful, with the cure for it.
+pub(crate) fn warnings(record: &RunRecord) -> impl Iterator<Item = Remark> + '_ {
+    record.warnings.iter().map(|warning| {
         let mut text = warning.message.clone();
         if !warning.evidence.is_empty() {
             text += &format!(" ({})", warning.evidence);
@@ -99,6 +90,6 @@ pub(crate) fn warnings(page: &mut Page, record: &RunRecord) {
         if !warning.advice.is_empty() {
             text += &format!("; {}", warning.advice);
         }
-        page.remark(Tone::Doubtful, "warning:", &text);
-    }
+        Remark::new(Tone::Doubtful, "warning:", text)
+    })
 }

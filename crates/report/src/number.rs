@@ -1,18 +1,156 @@
-//! Every number that is shown is written here: three significant digits, and its unit.
+//! Numbers as text: three significant digits and a unit.
 //!
-//! Cells of a table, whose unit stands in the header, are the `*_cell` functions: short, with a unit of their own where
-//! the header's would need more room. What is not a number, or cannot be one of its kind (a negative time), is
-//! [`MISSING`].
+//! In a sentence a number has the unit that fits it ([`Unit::show`]). In a table all numbers of a kind have one unit,
+//! which stands in the head of their columns ([`Unit::scale`]). A number that is none, or that its kind cannot have (a
+//! negative time), is [`MISSING`].
 
 use units::{Bytes, Nanos};
 
-/// Stands where a number is missing.
+/// The text in place of a missing number.
 pub(crate) const MISSING: &str = "-";
 
-/// No [`micros_cell`] is wider.
-pub(crate) const MICROS_CELL_MAX: usize = 5;
-/// No [`per_second_cell`] or [`bytes_cell`] is wider.
-pub(crate) const CELL_MAX: usize = 6;
+/// A kind of number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A count, with all its digits.
+    Count,
+    /// CPU time of a message, in microseconds.
+    Cpu,
+    /// Bytes of one message.
+    MessageBytes,
+    /// A number without a unit.
+    Plain,
+    /// Events a second.
+    Rate,
+    /// A ratio to something of the same kind.
+    Ratio,
+    /// A share of one.
+    Share,
+    /// A size in bytes.
+    Size,
+    /// Bytes a second.
+    SizeRate,
+    /// A time in nanoseconds.
+    Time,
+    /// No number.
+    Words,
+}
+
+/// The unit of a column: a value is shown divided by `factor`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    unit: Unit,
+    factor: f64,
+    /// The unit's name; empty if it has none.
+    pub(crate) name: &'static str,
+}
+
+impl Unit {
+    /// A value with its own unit, for a sentence.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Self::Cpu => micros(value),
+            Self::Rate => per_second(value),
+            Self::Ratio => ratio(value, None),
+            Self::Share => percent(value),
+            Self::Size => bytes(value),
+            Self::SizeRate => format!("{}/s", bytes(value.round())),
+            Self::Time => time(value),
+            Self::Count | Self::MessageBytes | Self::Plain | Self::Words => {
+                let scale = self.scale([value]);
+                format!("{} {}", scale.number(value), scale.name).trim_end().to_owned()
+            }
+        }
+    }
+
+    /// The unit for a column with these values: that of their median, or a smaller one where that would leave too few
+    /// digits of the least of them.
+    pub(crate) fn scale(self, values: impl IntoIterator<Item = f64>) -> Scale {
+        let is_some = |value: &f64| value.is_finite() && *value > 0.0;
+        let mut sizes: Vec<f64> = values.into_iter().map(f64::abs).filter(is_some).collect();
+        sizes.sort_by(f64::total_cmp);
+        let median = sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+        let least = sizes.first().copied().unwrap_or(0.0);
+        let fits =
+            |(factor, _): &&(f64, &str)| round(median) >= *factor && least >= *factor * LEAST;
+        let (factor, name) = self.steps().iter().rev().find(fits).unwrap_or(&self.steps()[0]);
+        Scale { unit: self, factor: *factor, name }
+    }
+
+    /// Its units, the smallest first.
+    fn steps(self) -> &'static [(f64, &'static str)] {
+        match self {
+            Self::Count | Self::Plain | Self::Ratio | Self::Words => &[(1.0, "")],
+            Self::Cpu => &[(1.0, "us")],
+            Self::MessageBytes => &[(1.0, "B")],
+            Self::Rate => &RATES,
+            Self::Share => &[(0.01, "%")],
+            Self::Size => &SIZES,
+            Self::SizeRate => {
+                &[(1.0, "B/s"), (KIB, "KiB/s"), (KIB * KIB, "MiB/s"), (KIB * KIB * KIB, "GiB/s")]
+            }
+            Self::Time => &TIMES,
+        }
+    }
+}
+
+impl Scale {
+    /// A value in this unit, without its name.
+    pub(crate) fn number(&self, value: f64) -> String {
+        match self.unit {
+            _ if !value.is_finite() => MISSING.to_owned(),
+            Unit::Count if value.abs() < 1e15 => format!("{value:.0}"),
+            Unit::Count | Unit::Plain | Unit::Words => three(value),
+            Unit::MessageBytes => message_bytes(value),
+            Unit::Ratio => ratio(value, None),
+            Unit::Share => percent(value).trim_end_matches(" %").to_owned(),
+            Unit::Cpu | Unit::Rate | Unit::Size | Unit::SizeRate | Unit::Time if value < 0.0 => {
+                MISSING.to_owned()
+            }
+            Unit::Cpu | Unit::Rate | Unit::Size | Unit::SizeRate | Unit::Time => {
+                three(value / self.factor)
+            }
+        }
+    }
+
+    /// The same with its 95 % interval, if there is one: `24.0 [23.8, 24.2]`.
+    pub(crate) fn estimate(&self, value: f64, interval: Option<(f64, f64)>) -> String {
+        match (self.unit, interval) {
+            (Unit::Ratio, _) => ratio(value, interval),
+            (_, None) => self.number(value),
+            (_, Some((low, high))) => {
+                format!("{} [{}, {}]", self.number(value), self.number(low), self.number(high))
+            }
+        }
+    }
+
+    /// A difference with its sign: `+1.90 [1.70, 2.10]`; as many decimals as fit the largest of the three.
+    pub(crate) fn difference(&self, value: f64, interval: Option<(f64, f64)>) -> String {
+        if self.unit == Unit::MessageBytes {
+            let text = message_bytes(value);
+            return if value > 0.0 && text != "0" && text != MISSING {
+                format!("+{text}")
+            } else {
+                text
+            };
+        }
+        let (low, high) = interval.unwrap_or((value, value));
+        let all = [value, low, high].map(|value| value / self.factor);
+        let largest = all.into_iter().map(f64::abs).fold(0.0, f64::max);
+        let decimals = match largest {
+            _ if all.iter().any(|value| !value.is_finite()) => return MISSING.to_owned(),
+            ..9.995 => 2,
+            ..99.95 => 1,
+            ..1e15 => 0,
+            _ => return format!("{:+.2e}", all[0]),
+        };
+        let [value, low, high] = all.map(|value| without_minus_zero(value, decimals));
+        match interval {
+            Some(_) => format!("{value:+.decimals$} [{low:.decimals$}, {high:.decimals$}]"),
+            None => format!("{value:+.decimals$}"),
+        }
+    }
+}
 
 /// `191`, `12.3`, `1.05`, `0.012`, `41200`: three significant digits, at most three decimals; `0` for less.
 pub(crate) fn three(value: f64) -> String {
@@ -35,15 +173,11 @@ pub(crate) fn three(value: f64) -> String {
 
 /// `254 us`, `1.05 ms`, `1m30s`, from nanoseconds.
 pub(crate) fn time(ns: f64) -> String {
-    if !ns.is_finite() || ns < 0.0 {
-        return MISSING.to_owned();
-    }
     match round(ns) {
+        _ if !ns.is_finite() || ns < 0.0 => MISSING.to_owned(),
         ..1e3 => format!("{ns:.0} ns"),
-        us if us < 1e6 => format!("{} us", three(us / 1e3)),
-        ms if ms < 1e9 => format!("{} ms", three(ms / 1e6)),
-        s if s < 6e10 => format!("{} s", three(s / 1e9)),
-        long => Nanos(whole(long)).to_string(),
+        long if long >= 6e10 => Nanos(whole(long)).to_string(),
+        some => of_steps(some, &TIMES, " "),
     }
 }
 
@@ -52,25 +186,34 @@ pub(crate) fn nanos(ns: u64) -> String {
     time(float(ns))
 }
 
-/// `5.10 us`, from microseconds.
+/// The same from microseconds.
 pub(crate) fn micros(us: f64) -> String {
     time(us * 1e3)
 }
 
-/// `191 k/s`, `950/s`.
+/// `64.7 k/s`, `950/s`: the one spelling of a rate.
 pub(crate) fn per_second(rate: f64) -> String {
-    match magnitude(rate) {
-        (value, "") => format!("{value}/s"),
-        (value, prefix) => format!("{value} {prefix}/s"),
+    match rate {
+        _ if !rate.is_finite() || rate < 0.0 => format!("{MISSING}/s"),
+        _ if round(rate) < 1e3 => format!("{}/s", three(rate)),
+        _ => of_steps(round(rate), &RATES, " "),
+    }
+}
+
+/// `24.0 k/s [23.8 k/s, 24.2 k/s]`: a value with its interval, each with its unit.
+pub(crate) fn interval(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some((low, high)) => {
+            format!("{} [{}, {}]", unit.show(value), unit.show(low), unit.show(high))
+        }
+        None => unit.show(value),
     }
 }
 
 /// `70 B`, `70.5 B`, `1.5 KiB`.
 pub(crate) fn bytes(bytes: f64) -> String {
-    if !bytes.is_finite() || bytes < 0.0 {
-        return MISSING.to_owned();
-    }
     match round(bytes) {
+        _ if !bytes.is_finite() || bytes < 0.0 => MISSING.to_owned(),
         small if small < 1000.0 && bytes.fract() == 0.0 => format!("{bytes:.0} B"),
         small if small < 1000.0 => format!("{} B", three(small)),
         large => Bytes(whole(large)).to_string(),
@@ -106,95 +249,30 @@ pub(crate) fn ratio(value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// A time in microseconds, with a unit of its own from 0.1 s on: `254`, `99900`, `100ms`, `1m30s`.
-pub(crate) fn micros_cell(us: f64) -> String {
-    if !us.is_finite() || us < 0.0 {
-        return MISSING.to_owned();
-    }
-    match round(us) {
-        ..1e5 => three(us),
-        ..6e8 => time(us * 1e3).replace(' ', ""),
-        _ => ">=10m".to_owned(),
-    }
-}
-
-/// How often a second: `191 k`.
-pub(crate) fn per_second_cell(rate: f64) -> String {
-    match magnitude(rate) {
-        (value, "") => value,
-        (_, "T") => ">1 T".to_owned(),
-        (value, prefix) => format!("{value} {prefix}"),
-    }
-}
-
-/// How many bytes, with a unit of their own from 100 000 on.
-pub(crate) fn bytes_cell(bytes: f64) -> String {
-    if !bytes.is_finite() || bytes < 0.0 {
-        return MISSING.to_owned();
-    }
-    match round(bytes) {
-        ..1e3 if bytes.fract() == 0.0 => format!("{bytes:.0}"),
-        ..1e5 => three(bytes),
-        kilo if kilo < 1e6 => format!("{:.0} kB", kilo / 1e3),
-        mega if mega < 1e9 => format!("{:.0} MB", mega / 1e6),
-        _ => ">=1 GB".to_owned(),
-    }
-}
-
-/// How much longer or shorter, in microseconds, with a unit of its own from 10 ms on: `+1.90 [1.70, 2.10]`,
-/// `-123ms [-126, -120]`; as many decimals as fit the largest of the three.
-pub(crate) fn difference_cell(us: f64, interval: Option<(f64, f64)>) -> String {
-    let (low, high) = interval.unwrap_or((us, us));
-    let all = [us, low, high];
-    if all.iter().any(|value| !value.is_finite()) {
-        return MISSING.to_owned();
-    }
-    let (scale, unit, decimals) = match all.into_iter().map(f64::abs).fold(0.0, f64::max) {
-        ..9.995 => (1.0, "", 2),
-        ..99.95 => (1.0, "", 1),
-        ..9999.5 => (1.0, "", 0),
-        ..999_500.0 => (1e3, "ms", 0),
-        ..9.95e6 => (1e6, "s", 1),
-        ..999.5e6 => (1e6, "s", 0),
-        _ => return if us < 0.0 { "<-999s" } else { ">999s" }.to_owned(),
-    };
-    let [us, low, high] = all.map(|value| without_minus_zero(value / scale, decimals));
-    match interval {
-        Some(_) => format!("{us:+.decimals$}{unit} [{low:.decimals$}, {high:.decimals$}]"),
-        None => format!("{us:+.decimals$}{unit}"),
-    }
-}
-
-/// No [`difference_cell`] is wider.
-pub(crate) const DIFFERENCE_CELL_MAX: usize = 20;
-
-/// How many bytes in five columns: `64`, `70.5`, `-20`, `1234`, `12k`. What is within a twentieth of a whole number is
-/// one: messages at the edges of the measurement make that.
-pub(crate) fn few_bytes(bytes: f64) -> String {
+/// Bytes of a message: `64`, `70.5`, `-20`, `16412`. A number within a twentieth of a whole one is shown as that:
+/// messages at the edges of the measurement make the difference.
+pub(crate) fn message_bytes(bytes: f64) -> String {
     let size = bytes.abs();
     let digits = match size {
         _ if !bytes.is_finite() => return MISSING.to_owned(),
         ..99.95 if (size - size.round()).abs() >= 0.05 => format!("{size:.1}"),
-        ..9999.5 => format!("{size:.0}"),
-        ..999_500.0 => format!("{:.0}k", size / 1e3),
-        ..999.5e6 => format!("{:.0}M", size / 1e6),
-        _ => ">1G".to_owned(),
+        ..1e15 => format!("{size:.0}"),
+        _ => format!("{size:.2e}"),
     };
     if bytes < 0.0 && digits != "0" { format!("-{digits}") } else { digits }
 }
 
-/// The same in as many columns as it takes: `16412`.
-pub(crate) fn exact_bytes(bytes: f64) -> String {
-    match bytes.abs() {
-        9999.5..1e15 => format!("{bytes:.0}"),
-        _ => few_bytes(bytes),
-    }
+/// A count as a float, of which three digits are shown.
+#[expect(clippy::cast_precision_loss, reason = "three digits are left of it")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
 }
 
-/// [`few_bytes`] with its sign, as a difference: `+22`.
-pub(crate) fn more_bytes(bytes: f64) -> String {
-    let text = few_bytes(bytes);
-    if bytes > 0.0 && text != "0" && text != MISSING { format!("+{text}") } else { text }
+/// `value` in the largest unit that it reaches.
+fn of_steps(value: f64, steps: &[(f64, &str)], between: &str) -> String {
+    let reached = steps.iter().rev().find(|(factor, _)| value >= *factor);
+    let (factor, name) = reached.or(steps.first()).copied().unwrap_or((1.0, ""));
+    format!("{}{between}{name}", three(value / factor))
 }
 
 /// `value`, and 0 where so many decimals leave nothing of it.
@@ -203,29 +281,9 @@ fn without_minus_zero(value: f64, decimals: usize) -> f64 {
     if shown == 0.0 { 0.0 } else { value }
 }
 
-/// The value in the largest unit that leaves at least one digit before the point, and the unit's prefix.
-fn magnitude(value: f64) -> (String, &'static str) {
-    if !value.is_finite() || value < 0.0 {
-        return (MISSING.to_owned(), "");
-    }
-    match round(value) {
-        ..1e3 => (three(value), ""),
-        kilo if kilo < 1e6 => (three(kilo / 1e3), "k"),
-        mega if mega < 1e9 => (three(mega / 1e6), "M"),
-        giga if giga < 1e12 => (three(giga / 1e9), "G"),
-        tera => (three(tera / 1e12), "T"),
-    }
-}
-
 /// `value` with all but its first three digits rounded to zeros.
 fn round(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
-}
-
-/// Of a count, to say how large it is.
-#[expect(clippy::cast_precision_loss, reason = "three digits are left of it")]
-pub(crate) fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[expect(
@@ -236,6 +294,20 @@ pub(crate) fn float(count: u64) -> f64 {
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }
+
+const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+const RATES: [(f64, &str); 5] =
+    [(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s"), (1e12, "T/s")];
+const KIB: f64 = 1024.0;
+const SIZES: [(f64, &str); 5] = [
+    (1.0, "B"),
+    (KIB, "KiB"),
+    (KIB * KIB, "MiB"),
+    (KIB * KIB * KIB, "GiB"),
+    (KIB * KIB * KIB * KIB, "TiB"),
+];
+/// The least value of a column is at least so much of its unit: it has a digit within three decimals.
+const LEAST: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
@@ -271,36 +343,19 @@ mod tests {
 
     #[test]
     fn rates_sizes_and_shares_have_their_unit() {
-        check(
-            per_second,
-            &[
-                (191_234.0, "191 k/s"),
-                (950.0, "950/s"),
-                (999.6, "1.00 k/s"),
-                (0.5, "0.500/s"),
-                (2.5e6, "2.50 M/s"),
-            ],
-        );
-        check(
-            bytes,
-            &[
-                (70.0, "70 B"),
-                (70.5, "70.5 B"),
-                (1536.0, "1.5 KiB"),
-                (16_777_216.0, "16 MiB"),
-                (-1.0, "-"),
-            ],
-        );
-        check(
-            percent,
-            &[
-                (0.031, "3.1 %"),
-                (-0.002, "-0.2 %"),
-                (0.0005, "0.05 %"),
-                (0.0, "0 %"),
-                (12.0, "1200 %"),
-            ],
-        );
+        #[rustfmt::skip]
+        check(per_second, &[
+            (191_234.0, "191 k/s"), (64_700.0, "64.7 k/s"), (950.0, "950/s"), (999.6, "1.00 k/s"), (0.5, "0.500/s"),
+            (2.5e6, "2.50 M/s"), (1e300, "1.00e288 T/s"), (-1.0, "-/s"),
+        ]);
+        #[rustfmt::skip]
+        check(bytes, &[
+            (70.0, "70 B"), (70.5, "70.5 B"), (1536.0, "1.5 KiB"), (16_777_216.0, "16 MiB"), (-1.0, "-"),
+        ]);
+        #[rustfmt::skip]
+        check(percent, &[
+            (0.031, "3.1 %"), (-0.002, "-0.2 %"), (0.0005, "0.05 %"), (0.0, "0 %"), (12.0, "1200 %"),
+        ]);
     }
 
     #[test]
@@ -324,94 +379,61 @@ mod tests {
     }
 
     #[test]
-    fn differences_have_their_sign_and_their_interval() {
+    fn a_column_has_one_unit() {
+        #[rustfmt::skip]
+        let table: [(Unit, &[f64], &str, &str); 9] = [
+            (Unit::Time, &[254e3, 301e3, 412e3],             "us", "254 301 412"),
+            (Unit::Time, &[254e3, 301e3, 412e3, 123e6, 9e9], "us", "254 301 412 123000 9000000"),
+            (Unit::Time, &[12e6, 5e6, f64::NAN],             "ms", "12.0 5.00 -"),
+            // In ms nothing would be left of the first.
+            (Unit::Time, &[300.0, 5e6, 6e6],                 "us", "0.300 5000 6000"),
+            (Unit::Rate, &[64_700.0, 113_137.0, 950.0],      "k/s", "64.7 113 0.950"),
+            (Unit::Size, &[3.4e7, 4e7],                      "MiB", "32.4 38.1"),
+            (Unit::Share, &[0.999, 0.784, 1.0],              "%", "99.9 78.4 100"),
+            (Unit::Count, &[1_234_567.0],                    "", "1234567"),
+            (Unit::Time, &[],                                "ns", ""),
+        ];
+        for (unit, values, name, expected) in table {
+            let scale = unit.scale(values.iter().copied());
+            let shown: Vec<String> = values.iter().map(|value| scale.number(*value)).collect();
+            assert_eq!((scale.name, &shown.join(" ")[..]), (name, expected));
+        }
+        assert_eq!(
+            Unit::Rate.scale([24e3]).estimate(24e3, Some((23.8e3, 24.2e3))),
+            "24.0 [23.8, 24.2]"
+        );
+    }
+
+    #[test]
+    fn differences_have_their_sign_and_the_unit_of_their_column() {
+        let us = Unit::Time.scale([1e3]);
         #[rustfmt::skip]
         let table = [
             (1.9, Some((1.7, 2.1)), "+1.90 [1.70, 2.10]"),
             (-1.9, Some((-2.1, -1.7)), "-1.90 [-2.10, -1.70]"),
             (9.8, Some((9.1, 10.44)), "+9.8 [9.1, 10.4]"),
             (412.3, Some((401.0, 9999.4)), "+412 [401, 9999]"),
-            (12_345.0, Some((11_800.0, 13_400.0)), "+12ms [12, 13]"),
-            (-2e6, Some((-2.5e6, -1e6)), "-2.0s [-2.5, -1.0]"),
+            (12_345.0, Some((11_800.0, 13_400.0)), "+12345 [11800, 13400]"),
             (1.9, None, "+1.90"),
             (-0.001, None, "+0.00"),
-            (1e11, None, ">999s"),
             (f64::NAN, None, "-"),
         ];
         for row @ (value, interval, expected) in table {
-            assert_eq!(difference_cell(value, interval), expected, "{row:?}");
-        }
-        for exponent in -5..12 {
-            let value = -9.994 * 10_f64.powi(exponent);
-            let cell = difference_cell(value, Some((value, value)));
-            assert!(cell.len() <= DIFFERENCE_CELL_MAX, "{cell}");
+            let interval = interval.map(|(low, high)| (low * 1e3, high * 1e3));
+            assert_eq!(us.difference(value * 1e3, interval), expected, "{row:?}");
         }
     }
 
     #[test]
-    fn few_bytes_take_five_columns_and_edges_of_the_measurement_none() {
-        check(
-            few_bytes,
-            &[
-                (64.0, "64"),
-                (64.04, "64"),
-                (-64.04, "-64"),
-                (70.5, "70.5"),
-                (-0.01, "0"),
-                (123.4, "123"),
-                (12_345.0, "12k"),
-                (f64::INFINITY, "-"),
-            ],
-        );
-        check(exact_bytes, &[(64.04, "64"), (16_412.2, "16412"), (1e300, ">1G")]);
-        check(more_bytes, &[(22.0, "+22"), (-20.0, "-20"), (0.01, "0"), (f64::NAN, "-")]);
-        for exponent in -5..300 {
-            for value in [9.94, -9.94] {
-                let text = few_bytes(value * 10_f64.powi(exponent));
-                assert!(text.len() <= 5, "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn cells_never_outgrow_their_column() {
+    fn edges_of_the_measurement_make_no_byte_of_a_message() {
         #[rustfmt::skip]
-        check(micros_cell, &[
-            (5.1, "5.10"), (0.0123, "0.012"), (254.3, "254"), (99_940.0, "99900"), (99_960.0, "100ms"),
-            (1.234e6, "1.23s"), (59.99e6, "1m"), (90e6, "1m30s"), (599.4e6, "9m59s"), (599.6e6, ">=10m"),
-            (-5.0, "-"), (f64::NAN, "-"), (f64::INFINITY, "-"),
+        check(message_bytes, &[
+            (64.0, "64"), (64.04, "64"), (-64.04, "-64"), (70.5, "70.5"), (-0.01, "0"), (123.4, "123"),
+            (16_412.2, "16412"), (f64::INFINITY, "-"),
         ]);
-        check(
-            per_second_cell,
-            &[
-                (191_234.0, "191 k"),
-                (950.0, "950"),
-                (12_345.0, "12.3 k"),
-                (1e15, ">1 T"),
-                (f64::NAN, "-"),
-            ],
-        );
-        check(
-            bytes_cell,
-            &[
-                (128.0, "128"),
-                (133.25, "133"),
-                (13.25, "13.2"),
-                (32_768.0, "32800"),
-                (131_072.0, "131 kB"),
-                (999_600.0, "1 MB"),
-                (3.4e7, "34 MB"),
-                (1e9, ">=1 GB"),
-                (f64::NAN, "-"),
-            ],
-        );
-        for exponent in -40..400 {
-            let value = 1.2345 * 10_f64.powi(exponent);
-            for value in [value, -value] {
-                assert!(micros_cell(value).len() <= MICROS_CELL_MAX, "{value}");
-                assert!(per_second_cell(value).len() <= CELL_MAX, "{value}");
-                assert!(bytes_cell(value).len() <= CELL_MAX, "{value}");
-            }
+        let more = |value| Unit::MessageBytes.scale([]).difference(value, None);
+        for (value, expected) in [(22.0, "+22"), (-20.0, "-20"), (0.01, "0"), (f64::NAN, "-")] {
+            assert_eq!(more(value), expected);
         }
     }
 }

@@ -1,218 +1,147 @@
-//! A page of text under construction: lines of a bounded width, escaped, coloured if wanted.
+//! The document of a record: which parts it has, by what was asked.
+//!
+//! Start reading at [`document`].
 
-use crate::escape::{columns, cut, escape, fitting};
+use crate::document::{Document, Part, Section, Table, Tone};
+use crate::figures;
+use crate::measured::Group;
+use crate::row;
+use crate::{answers, details, layers, notes, published, rows, run, sweep, verdict, views};
+use record::{Footprint, Kind, RunRecord, Verdict};
 
-/// How a page is to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// How many columns there are. Prose is wrapped to it, within 40 and 80; the table of the ladder always takes 80.
-    pub width: usize,
-    /// Whether to colour. Colours repeat what the words say.
-    pub color: bool,
-}
-
-impl Default for Style {
-    fn default() -> Self {
-        Self { width: WIDTH_MAX, color: false }
-    }
-}
-
-/// Lines that were added so far. Whatever is added is escaped here, so nothing that a peer said gets past it.
-pub(crate) struct Page {
-    text: String,
-    width: usize,
-    color: bool,
-}
-
-/// What a piece of text is, for its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
-    Plain,
-    /// A heading, or the answer.
-    Strong,
-    /// Makes numbers doubtful.
-    Doubtful,
-    /// Did not work.
-    Failed,
-}
-
-impl Page {
-    pub(crate) fn new(style: &Style) -> Self {
-        let width = style.width.clamp(WIDTH_MIN, WIDTH_MAX);
-        Self { text: String::new(), width, color: style.color }
-    }
-
-    /// An empty line, unless there is one already or nothing above it.
-    pub(crate) fn blank(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
-            self.text.push('\n');
+/// Everything that a report says of `record`.
+pub(crate) fn document(record: &RunRecord) -> Document {
+    let verdict = verdict::of(record);
+    let groups = Group::all(record, &verdict);
+    let results = match (&record.sweep, record.kind) {
+        (Some(sweep), _) => {
+            let mut results = vec![sweep::section(record, sweep)];
+            results.extend(published::section(record, &groups));
+            results
         }
-    }
-
-    /// A line as it is, cut at 80 columns.
-    pub(crate) fn line(&mut self, tone: Tone, text: &str) {
-        let line = cut(&escape(text), WIDTH_MAX);
-        self.toned(tone, line.trim_end());
-        self.text.push('\n');
-    }
-
-    /// A paragraph.
-    pub(crate) fn prose(&mut self, tone: Tone, text: &str) {
-        self.put((Tone::Plain, ""), 0, 0, (tone, text));
-    }
-
-    /// A paragraph that a word of some colour begins, e.g. `warning:`.
-    pub(crate) fn remark(&mut self, tone: Tone, label: &str, text: &str) {
-        self.put((tone, label), 0, 2, (Tone::Plain, text));
-    }
-
-    /// A paragraph with a label before it, from this column on.
-    pub(crate) fn pair_at(&mut self, column: usize, label: &str, text: &str) {
-        self.put((Tone::Plain, label), column, column, (Tone::Plain, text));
-    }
-
-    /// A paragraph with a label before it, in a column of its own.
-    pub(crate) fn pair(&mut self, label: &str, text: &str) {
-        self.labelled(label, (Tone::Plain, text));
-    }
-
-    /// The same with a colour for the text.
-    pub(crate) fn labelled(&mut self, label: &str, text: (Tone, &str)) {
-        self.put((Tone::Plain, label), LABEL_COLUMNS, LABEL_COLUMNS, text);
-    }
-
-    /// A paragraph that belongs to the remark above it; nothing if it is empty.
-    pub(crate) fn under(&mut self, label: &str, text: &str) {
-        if !text.is_empty() {
-            self.put((Tone::Plain, &format!("  {label}:")), 2, 4, (Tone::Plain, text));
+        (None, Kind::Sweep) => {
+            let text = "This record has no sweep in it.".to_owned();
+            vec![Section::new("", vec![Part::Text(Tone::Failed, text)])]
         }
-    }
-
-    /// A row of cells to the right of a label, each in a column of the same width.
-    pub(crate) fn row(
-        &mut self,
-        label: &str,
-        width: usize,
-        cells: impl Iterator<Item = (Tone, String)>,
-    ) {
-        let label = cut(&escape(label), LABEL_COLUMNS - 1);
-        let mut gap = LABEL_COLUMNS - 2 - columns(&label);
-        self.text.push_str(&label);
-        for (tone, cell) in cells {
-            let cell = cut(&escape(&cell), width);
-            self.spaces(gap + width - columns(&cell));
-            self.toned(tone, &cell);
-            gap = 0;
-        }
-        self.text.push('\n');
-    }
-
-    /// The text, which ends with one newline.
-    pub(crate) fn finish(mut self) -> String {
-        self.text.truncate(self.text.trim_end_matches('\n').len());
-        self.text.push('\n');
-        self.text
-    }
-
-    /// A label, then text, wrapped: on the first line behind the label and not before column `start`, on the others
-    /// from column `indent` on.
-    fn put(&mut self, label: (Tone, &str), start: usize, indent: usize, text: (Tone, &str)) {
-        let (label_tone, label) = (label.0, cut(&escape(label.1), self.width / 2));
-        let (tone, text) = (text.0, cut(&escape(text.1), PARAGRAPH_COLUMNS_MAX));
-        self.toned(label_tone, &label);
-        let label_columns = columns(&label);
-        let mut begins = if label.is_empty() { start } else { start.max(label_columns + 1) };
-        self.spaces(begins - label_columns);
-        let mut rest = text.trim_end_matches(' ');
-        loop {
-            let (line, after) = split(rest, self.width - begins);
-            self.toned(tone, line);
-            self.text.truncate(self.text.trim_end_matches(' ').len());
-            self.text.push('\n');
-            if after.is_empty() {
-                return;
-            }
-            self.spaces(indent);
-            begins = indent;
-            rest = after;
-        }
-    }
-
-    fn spaces(&mut self, count: usize) {
-        self.text.extend(std::iter::repeat_n(' ', count));
-    }
-
-    fn toned(&mut self, tone: Tone, text: &str) {
-        let code = match tone {
-            Tone::Plain => None,
-            Tone::Strong => Some("1"),
-            Tone::Doubtful => Some("33"),
-            Tone::Failed => Some("31"),
-        };
-        match code.filter(|_| self.color && !text.is_empty()) {
-            Some(code) => self.text.extend(["\u{1b}[", code, "m", text, "\u{1b}[0m"]),
-            None => self.text.push_str(text),
-        }
-    }
-}
-
-/// What of `text` goes on a line of `width` columns, and what is left: broken at a space, or within a word that is
-/// longer than a line.
-fn split(text: &str, width: usize) -> (&str, &str) {
-    let fits = fitting(text, width);
-    if fits == text.len() {
-        return (text, "");
-    }
-    let break_at = match text[..fits].rfind(' ') {
-        _ if text[fits..].starts_with(' ') => fits,
-        Some(space) if space > 0 => space,
-        Some(_) | None => fits,
+        (None, Kind::Ladder) => ladder(record, &verdict, &groups),
+        (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
+        (None, Kind::Run | Kind::Other) => runs(record, &verdict, &groups),
     };
-    (text[..break_at].trim_end_matches(' '), text[break_at..].trim_start_matches(' '))
+    let conclusion = record.conclusion.clone().or_else(|| answers::conclusion(record));
+    let missing = "No conclusion: ".to_owned()
+        + match verdict.level {
+            record::Level::Invalid => "the measurement is invalid, see the verdict.",
+            record::Level::Trusted | record::Level::Degraded => {
+                "no rung can be compared with the baseline."
+            }
+        };
+    Document {
+        title: title(record),
+        subtitle: details::subtitle(record),
+        partial: notes::partial(record),
+        conclusion: conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing)),
+        answers: answers::all(record, &groups),
+        figures: figures::all(record, &groups),
+        results,
+        notes: notes(record, &groups),
+        details: details::all(record),
+        verdict: Some(verdict::judgement(record, &verdict)),
+        command: details::command(record),
+        tool: format!("{} {}", record.tool.name, record.tool.version),
+    }
 }
 
-/// No line is wider.
-pub(crate) const WIDTH_MAX: usize = 80;
-/// In less, prose could not be read.
-const WIDTH_MIN: usize = 40;
-/// How wide labels of pairs are, space behind included.
-pub(crate) const LABEL_COLUMNS: usize = 15;
-/// What is longer was not written to be read.
-const PARAGRAPH_COLUMNS_MAX: usize = 800;
+/// The needs of subjects that are to be shipped.
+pub(crate) fn footprints(all: &[Footprint]) -> Document {
+    let results = Section::of_tables("", [views::footprints(all)]);
+    Document { results: results.into_iter().collect(), ..Document::default() }
+}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn page(add: impl FnOnce(&mut Page)) -> String {
-        let mut page = Page::new(&Style { width: 40, color: false });
-        add(&mut page);
-        page.finish()
+/// The subject of the measurement.
+fn title(record: &RunRecord) -> String {
+    let lab = record.lab.as_ref().map(|lab| lab.question.clone());
+    match (&record.sweep, record.kind, row::all(record).next()) {
+        (Some(sweep), ..) => sweep::title(record, sweep),
+        (None, Kind::Ladder, _) => "The ladder".to_owned(),
+        (None, Kind::Imported, _) => {
+            "Not measured by wirebench: read from what another program printed.".to_owned()
+        }
+        (None, Kind::Lab, _) => {
+            lab.filter(|question| !question.is_empty()).unwrap_or_else(|| "A lab".to_owned())
+        }
+        (None, _, None) => "A run without a measurement".to_owned(),
+        (None, _, Some(only)) if row::count(record) == 1 => only.target().to_owned(),
+        (None, _, Some(first)) => format!("{}: {} rows", first.target(), row::count(record)),
     }
+}
 
-    #[test]
-    fn paragraphs_are_wrapped_at_spaces_and_indented_behind_their_label() {
-        let text = "one two three four five six seven eight nine ten eleven";
-        assert_eq!(
-            page(|page| page.pair("label", text)),
-            "label          one two three four five\n               six seven eight nine ten\n               eleven\n"
-        );
-        assert_eq!(
-            page(|page| page.remark(Tone::Doubtful, "warning:", text)),
-            "warning: one two three four five six\n  seven eight nine ten eleven\n"
-        );
-    }
+fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
+    let mut tables: Vec<Table> =
+        groups.iter().map(|group| rows::table(record, verdict, group)).collect();
+    tables.extend([layers::added(record, verdict), layers::bytes(record)]);
+    let mut section = Section::of_tables("", tables).unwrap_or_default();
+    section.parts.splice(1..1, rows::unmeasured(record, groups));
+    vec![section]
+}
 
-    #[test]
-    fn a_word_longer_than_a_line_is_broken() {
-        let lines = page(|page| page.prose(Tone::Plain, &"漢".repeat(45)));
-        assert_eq!(lines.lines().map(columns).collect::<Vec<_>>(), [40, 40, 10]);
-    }
+fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
+    let tables = groups.iter().map(|group| rows::table(record, verdict, group));
+    let is_ours = record.kind == Kind::Lab;
+    let mut section = Section::of_tables("", tables.filter(|_| is_ours)).unwrap_or_default();
+    section.parts.extend(rows::unmeasured(record, groups));
+    let views = views::all(record, groups);
+    let views = [layers::added(record, verdict)].into_iter().chain(views);
+    section.parts.extend(views.filter(|table| !table.rows.is_empty()).map(Part::Table));
+    [section].into_iter().chain(published::section(record, groups)).collect()
+}
 
-    #[test]
-    fn colours_are_ours_alone() {
-        let mut page = Page::new(&Style { width: 80, color: true });
-        page.remark(Tone::Doubtful, "warning:", "\x1b[31mred");
-        assert_eq!(page.finish(), "\x1b[33mwarning:\x1b[0m \\u{1b}[31mred\n");
+/// A table of all rows where there are several, and each of them in full.
+fn runs(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
+    let several = row::count(record) > 1;
+    let tables = groups.iter().map(|group| rows::table(record, verdict, group));
+    let mut all: Vec<Section> =
+        Section::of_tables("", tables.filter(|_| several)).into_iter().collect();
+    for it in groups.iter().flat_map(|group| &group.rows) {
+        let heading = match (several, it.row.name() == it.row.target()) {
+            (false, _) => String::new(),
+            (true, true) => it.row.target().to_owned(),
+            (true, false) => format!("{}, {}", it.row.name(), it.row.target()),
+        };
+        all.push(run::section(&heading, it));
     }
+    all
+}
+
+/// What is needed to read the tables, and doubts about them.
+fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let text = |text: &str| Part::Text(Tone::Plain, text.to_owned());
+    match record.kind {
+        Kind::Ladder => parts.push(text(
+            "Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole process, for each message. \
+             Bytes: both directions of the stream, without TCP and IP; what these add is estimated from the number of \
+             segments.",
+        )),
+        Kind::Lab => {
+            let seed = row::seed(record);
+            parts.push(text(&format!(
+                "Medians of blocks, in random order (seed {seed}); intervals are of 95 %. CPU: user and system time of \
+                 all its processes, for each message. Memory: of the server, at the end of a block."
+            )));
+            let subjects = views::subjects(record, groups);
+            parts.extend(subjects.into_iter().map(|it| Part::Text(Tone::Plain, it)));
+        }
+        Kind::Imported | Kind::Other | Kind::Run | Kind::Sweep => {}
+    }
+    if record.kind == Kind::Ladder {
+        parts.extend(rows::footnotes(groups));
+    }
+    let is_checked = match record.kind {
+        Kind::Imported | Kind::Sweep => false,
+        Kind::Ladder | Kind::Lab => true,
+        Kind::Run | Kind::Other => record.blocks.len() > 1,
+    };
+    parts.extend(is_checked.then(|| Part::Remark(notes::checks(record))));
+    parts.extend(notes::warnings(record).map(Part::Remark));
+    parts
 }

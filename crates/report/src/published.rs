@@ -1,23 +1,178 @@
-//! What others published, beside what a record found: what holds, what does not, and what it would take to tell.
+//! What others published beside what was found here: rows of numbers, and statements about the lines of a sweep.
 //!
-//! Absolute numbers are of other machines and years; shapes and ratios compare. All that is said of ours is worked out
-//! from the record.
+//! The numbers and statements are data of the record, which has them from the file of the experiment. Absolute numbers
+//! are of other machines and years; shapes and ratios compare. Everything said of ours is worked out from the record.
 
-use crate::figures::last_carried;
-use crate::number;
-use record::{Block, Knee, RunRecord, Split, Sweep, SweepStep};
+use crate::benchmark::{Aggregates, Mean};
+use crate::document::{Cell, Column, Fact, Part, Section, Table, Tone};
+use crate::measured::{Group, Measured, Spread, message_ns, wall_per_message_us};
+use crate::number::{self, MISSING, Unit};
+use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
+use record::{Claim, ClaimMeasure, Knee, Published, PublishedRow, RunRecord, Sweep, SweepStep};
 
-/// A published statement, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) about: &'static str,
-    pub(crate) published: &'static str,
-    pub(crate) here: String,
-    pub(crate) holds: Holds,
+/// Everything that was published; `None` if nothing was.
+pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Section> {
+    let of_lab = record.lab.as_ref().and_then(|lab| lab.published.as_ref());
+    let of_sweep = record.sweep.as_ref().and_then(|sweep| sweep.published.as_ref());
+    let published = of_lab.or(of_sweep)?;
+    let Published { source, rows, notes, claims } = published;
+    let mut parts = vec![Part::Text(Tone::Plain, format!("{source}."))];
+    let tables = KINDS.iter().map(|fields| table(groups, rows, fields));
+    parts.extend(tables.filter(|table| !table.rows.is_empty()).map(Part::Table));
+    let unmatched = rows.iter().filter(|row| here(groups, row).is_none());
+    let unmatched: Vec<&str> = unmatched.map(|row| row.name.as_str()).collect();
+    if !unmatched.is_empty() {
+        let text =
+            format!("Without a counterpart that was measured here: {}.", unmatched.join(", "));
+        parts.push(Part::Text(Tone::Plain, text));
+    }
+    if let Some(sweep) = record.sweep.as_ref().filter(|_| !claims.is_empty()) {
+        parts.push(Part::Facts(claims.iter().map(|claim| fact(record, sweep, claim)).collect()));
+    }
+    let years = "These are other machines and years: what compares is the shape and the ratios.";
+    parts.push(Part::Text(Tone::Plain, years.to_owned()));
+    parts.extend(notes.iter().map(|note| Part::Text(Tone::Plain, note.clone())));
+    Some(Section::new("Against what was published", parts))
+}
+
+/// The fields of a kind that were published, and the rows that have the first of them.
+fn table(groups: &[Group<'_>], all: &[PublishedRow], fields: &[Field]) -> Table {
+    let has = |field: &Field, row: &PublishedRow| (field.there)(row).is_some();
+    let first = fields.first();
+    let fields: Vec<&Field> =
+        fields.iter().filter(|field| all.iter().any(|row| has(field, row))).collect();
+    let mut columns = vec![Column::new("published row", Unit::Words)];
+    for field in &fields {
+        let head = |side| Column::new(format!("{} {side}", field.name), Unit::Plain);
+        columns.extend(["there", "here"].map(head));
+    }
+    let mut table = Table::new("", columns);
+    for row in all.iter().filter(|row| first.is_some_and(|first| has(first, row))) {
+        let mut cells = vec![Cell::words(row.name.clone())];
+        for field in &fields {
+            let there = (field.there)(row).map_or(Cell::Missing, as_published);
+            let found = here(groups, row);
+            let ours = found.and_then(|found| match field.here {
+                Here::Of(of) => of(found),
+                Here::ToBase => {
+                    row.ratio?;
+                    let base = here(groups, base(all, row)?)?;
+                    Some(found.median(message_ns)? / base.median(message_ns)?)
+                }
+            });
+            cells.extend([there, Cell::number(ours)]);
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// To the digit: a difference in the fourth one may have been published as one.
+fn as_published(value: f64) -> Cell {
+    let text = value.to_string();
+    if text.len() > PUBLISHED_MAX { Cell::Number(value, None) } else { Cell::words(text) }
+}
+
+/// The row that is the counterpart of a published one, if it was measured.
+fn here<'a>(groups: &'a [Group<'a>], row: &PublishedRow) -> Option<&'a Measured<'a>> {
+    let name = row.here.as_deref()?;
+    let mut all = groups.iter().flat_map(|group| &group.rows);
+    all.find(|it| it.row.name() == name).filter(|it| it.result.is_some())
+}
+
+/// The row that a published ratio is to: the last row before it whose own is 1.
+fn base<'a>(all: &'a [PublishedRow], row: &PublishedRow) -> Option<&'a PublishedRow> {
+    let at = all.iter().position(|other| std::ptr::eq(other, row))?;
+    let is_base = |row: &&PublishedRow| row.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < 1e-9);
+    all[..=at].iter().rev().find(is_base)
+}
+
+/// A number that was published, and the same one here.
+struct Field {
+    name: &'static str,
+    there: fn(&PublishedRow) -> Option<f64>,
+    here: Here,
+}
+
+enum Here {
+    Of(fn(&Measured<'_>) -> Option<f64>),
+    /// The time of a message by that of the published base.
+    ToBase,
+}
+
+const fn field(
+    name: &'static str,
+    there: fn(&PublishedRow) -> Option<f64>,
+    here: fn(&Measured<'_>) -> Option<f64>,
+) -> Field {
+    Field { name, there, here: Here::Of(here) }
+}
+
+/// By how much a row is more than the base.
+const RATIO: Field = Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase };
+
+/// Numbers that were published together are one table.
+const KINDS: [&[Field]; 3] = [
+    &[
+        field(
+            "wall by messages, us",
+            |row| row.wall_per_message_us,
+            |it| it.median(wall_per_message_us),
+        ),
+        RATIO,
+    ],
+    &[
+        field("Min, ms", |row| row.life_min_ms, |it| Some(life(it)?.min_ns / 1e6)),
+        field("Mean, ms", |row| row.life_mean_ms, |it| Some(life(it)?.mean_ns / 1e6)),
+        field("Max, ms", |row| row.life_max_ms, |it| Some(life(it)?.max_ns / 1e6)),
+    ],
+    &[
+        field("wall, us", |row| row.wall_us, |it| Some(Aggregates::of(&walls(it))?.mean)),
+        field(
+            "stddev, us",
+            |row| row.wall_stddev_us,
+            |it| Some(Aggregates::of(&walls(it))?.stddev),
+        ),
+        field("CPU, us", |row| row.cpu_us, cpu_us),
+        RATIO,
+    ],
+];
+
+fn life(it: &Measured<'_>) -> Option<Spread> {
+    Spread::of(it.blocks.iter().filter_map(|block| block.phases.life.as_ref()))
+}
+
+fn walls(it: &Measured<'_>) -> Vec<f64> {
+    Mean::all(it).iter().map(|mean| mean.wall_ns / 1e3).collect()
+}
+
+fn cpu_us(it: &Measured<'_>) -> Option<f64> {
+    let cpu: Option<Vec<f64>> = Mean::all(it).iter().map(|mean| Some(mean.cpu_ns? / 1e3)).collect();
+    Some(Aggregates::of(&cpu?)?.mean)
+}
+
+/// A published statement and its fate.
+fn fact(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Fact {
+    let Found { text, holds } = found(record, sweep, claim)
+        .unwrap_or_else(|missing| Found { text: missing, holds: Holds::NotShown });
+    let note = claim.note.as_ref().map_or_else(String::new, |note| format!(" {note}"));
+    Fact {
+        label: claim.about.clone(),
+        lines: vec![
+            format!("published: {}", claim.published),
+            format!("here: {}: {text}.{note}", holds.words()),
+        ],
+    }
+}
+
+/// What a record says of a statement.
+struct Found {
+    text: String,
+    holds: Holds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+enum Holds {
     Yes,
     No,
     Partly,
@@ -27,8 +182,7 @@ pub(crate) enum Holds {
 }
 
 impl Holds {
-    /// In a word or two.
-    pub(crate) fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             Self::Yes => "holds",
             Self::No => "does not hold",
@@ -37,340 +191,232 @@ impl Holds {
             Self::ByArithmetic => "by arithmetic",
         }
     }
+
+    /// It holds if a number that it is about is within the bounds, and in part if another one is.
+    fn of(claim: &Claim, main: &[f64], others: &[f64]) -> Self {
+        let is_within = |value: &f64| within(claim, *value);
+        match (main.iter().any(is_within), others.iter().any(is_within)) {
+            _ if main.is_empty() => Self::NotShown,
+            (true, _) => Self::Yes,
+            (false, true) => Self::Partly,
+            (false, false) => Self::No,
+        }
+    }
 }
 
-/// Bytes of an event on a line, both directions, by how much of the way is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct EventBytes {
-    pub(crate) payload: f64,
-    pub(crate) encoded: f64,
-    pub(crate) stream: f64,
-    pub(crate) with_tcp_ip: Option<f64>,
-    pub(crate) interface: Option<f64>,
+fn within(claim: &Claim, value: f64) -> bool {
+    claim.min.is_none_or(|min| value >= min) && claim.max.is_none_or(|max| value <= max)
 }
 
-/// The binary socket and WebSocket of the cubeia test (Firebase 1.7, 2010 to 2012); `None` without both.
-pub(crate) fn cubeia(record: &RunRecord, sweep: &Sweep) -> Option<Vec<Finding>> {
-    let pair = Pair::of(record, sweep)?;
-    Some(vec![
-        pair.knee(),
-        pair.together(),
-        pair.response(),
-        pair.bandwidth(),
-        pair.idle(),
-        pair.closed_loop(),
-    ])
-}
-
-/// What an event costs on each line at the last step that it carried.
-pub(crate) fn event_bytes(record: &RunRecord, sweep: &Sweep) -> Vec<(String, EventBytes)> {
-    let of = |(index, line): (usize, &record::SweepLine)| {
-        Some((line.name.clone(), bytes(record, last_carried(sweep, index)?)?))
+/// `Err` says what is missing.
+fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, String> {
+    let line = |name: &str| {
+        let found = sweep.lines.iter().position(|line| line.name == name);
+        found.ok_or_else(|| format!("there is no line `{name}`"))
     };
-    sweep.lines.iter().enumerate().filter_map(of).collect()
-}
-
-/// The two lines that the test compared.
-struct Pair<'a> {
-    record: &'a RunRecord,
-    sweep: &'a Sweep,
-    binary: usize,
-    websocket: usize,
-}
-
-impl<'a> Pair<'a> {
-    fn of(record: &'a RunRecord, sweep: &'a Sweep) -> Option<Self> {
-        let line = |transports: [&str; 2]| {
-            let step = sweep.steps.iter().find(|step| {
-                let workload = record.plan.workloads.get(step.workload);
-                workload.is_some_and(|workload| transports.contains(&workload.transport.as_str()))
-            });
-            step.map(|step| step.line).filter(|line| *line < sweep.lines.len())
-        };
-        let (binary, websocket) = (line(["game", "game-tls"])?, line(["game-ws", "game-wss"])?);
-        Some(Self { record, sweep, binary, websocket })
-    }
-
-    fn knee(&self) -> Finding {
-        let ends = |line: usize| match self.sweep.lines[line].knee {
-            Knee::Found { low_per_s, high_per_s, .. } => (low_per_s, high_per_s),
-            Knee::NotReached { offered_max_per_s, .. } => (offered_max_per_s, f64::INFINITY),
-        };
-        let (binary, websocket) = (ends(self.binary), ends(self.websocket));
-        let (holds, order) = if websocket.1.min(binary.1).is_infinite() {
-            (Holds::NotShown, "neither was reached")
-        } else if websocket.1 < binary.0 {
-            (Holds::Yes, "WebSocket gives way first")
-        } else if websocket.0 > binary.1 {
-            (Holds::No, "the binary socket gives way first")
-        } else {
-            (Holds::NotShown, "which of the two gives way first is not shown: the intervals meet")
-        };
-        let told = |line: usize| knee_words(&self.sweep.lines[line].knee);
-        Finding {
-            about: "The knee",
-            published: "about 1500 events/s, where WebSocket begins to trail off",
-            here: format!(
-                "binary {}, WebSocket {}: {order}. How many events that is depends on the machine; the order does not.",
-                told(self.binary),
-                told(self.websocket)
-            ),
-            holds,
-        }
-    }
-
-    fn together(&self) -> Finding {
-        let difference = |(binary, websocket): &(&SweepStep, &SweepStep)| {
-            (websocket.achieved_per_s.value / binary.achieved_per_s.value - 1.0).abs()
-        };
-        let pairs = self.carried_by_both();
-        let worst = pairs.iter().map(difference).fold(0.0, f64::max);
-        let (here, holds) = match pairs.len() {
-            0 => ("no load was offered to both and carried by both".to_owned(), Holds::NotShown),
-            count => (
-                format!(
-                    "at {count} loads that both carried they differ by {} at most. By the rule itself it cannot be \
-                     much more: whoever carries a load misses less than 1 % of it.",
-                    number::percent(worst)
-                ),
-                if worst <= 0.01 { Holds::Yes } else { Holds::No },
-            ),
-        };
-        Finding {
-            about: "Throughput below the knee",
-            published: "within 1 % of each other",
-            here,
-            holds,
-        }
-    }
-
-    fn response(&self) -> Finding {
-        // More load does not make it shorter.
-        let at_2000 = |line: usize| {
-            let steps = self.sweep.steps.iter().filter(|step| step.line == line);
-            steps
-                .filter(|step| step.offered_per_s >= 1800.0)
-                .min_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
-        };
-        let mut told = Vec::new();
-        let mut longest: Option<u64> = None;
-        for line in [self.binary, self.websocket] {
-            let times = at_2000(line).and_then(|step| Some((step, step.response.as_ref()?)));
-            let Some((step, times)) = times else { continue };
-            let time =
-                |ns: Option<u64>| ns.map_or_else(|| number::MISSING.to_owned(), number::nanos);
-            told.push(format!(
-                "{} at {}: p50 {}, p99 {}, mean {}",
-                self.sweep.lines[line].name,
-                number::per_second(step.offered_per_s),
-                time(times.p50_ns),
-                time(times.p99_ns),
-                number::time(times.mean_ns)
-            ));
-            longest = longest.max(times.p99_ns.or(Some(times.max_ns)));
-        }
-        let (here, holds) = match (longest, told.len()) {
-            (Some(longest), 2) => (
-                format!(
-                    "{}. Ours count from when an event was due, and the percentile is beside the mean that hides it.",
-                    told.join("; ")
-                ),
-                if longest < 60_000_000 { Holds::Yes } else { Holds::Partly },
-            ),
-            _ => ("no step of 2000 events/s or more on both lines".to_owned(), Holds::NotShown),
-        };
-        Finding {
-            about: "Response time",
-            published: "well under 60 ms at 2000 events/s",
-            here,
-            holds,
-        }
-    }
-
-    fn bandwidth(&self) -> Finding {
-        let published = "WebSocket takes about 20 % more";
-        let about = "Bandwidth";
-        let pairs = self.carried_by_both();
-        let known = |(binary, websocket): &(&SweepStep, &SweepStep)| {
-            let rate = binary.offered_per_s;
-            Some((bytes(self.record, binary)?, bytes(self.record, websocket)?, rate))
-        };
-        // At loads such as theirs: the more load, the more events share a segment.
-        let distance =
-            |pair: &&(&SweepStep, &SweepStep)| (pair.0.offered_per_s / 1500.0).ln().abs();
-        let near = pairs.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
-        let Some((binary, websocket, rate)) = near.and_then(known) else {
-            let here = "bytes by layer are not known at a load that both carried".to_owned();
-            return Finding { about, published, here, holds: Holds::NotShown };
-        };
-        let most = pairs.last().and_then(known).filter(|(_, _, most)| *most > rate * 1.001);
-        let at_most = most.and_then(|(binary, websocket, rate)| {
-            let more = websocket.with_tcp_ip? / binary.with_tcp_ip? - 1.0;
-            Some(format!(
-                " At {}, where more events share a segment, the stream with TCP and IP is {}.",
-                number::per_second(rate),
-                signed(more)
-            ))
-        });
-        let more = |of: fn(&EventBytes) -> Option<f64>| Some(of(&websocket)? / of(&binary)? - 1.0);
-        let all = [
-            ("payload", more(|bytes| Some(bytes.payload))),
-            ("encoded messages (packets or JSON)", more(|bytes| Some(bytes.encoded))),
-            ("the stream, framing included", more(|bytes| Some(bytes.stream))),
-            ("the stream with TCP and IP as estimated", more(|bytes| bytes.with_tcp_ip)),
-            ("what the interface counted", more(|bytes| bytes.interface)),
-        ];
-        let known = || all.iter().filter_map(|(name, more)| Some((*name, (*more)?)));
-        let told: Vec<String> =
-            known().map(|(name, more)| format!("{name} {}", signed(more))).collect();
-        let near: Vec<&str> =
-            known().filter(|(_, more)| (0.1..=0.3).contains(more)).map(|(name, _)| name).collect();
-        let verdict = match near.as_slice() {
-            [] => "About 20 % is none of them.".to_owned(),
-            names => {
-                format!("About 20 % is true of {}, and of nothing else.", names.join(" and of "))
-            }
-        };
-        let wire = |name: &&str| name.contains("TCP") || name.contains("interface");
-        let holds = match near.as_slice() {
-            [] => Holds::No,
-            names if names.iter().any(wire) => Holds::Yes,
-            _ => Holds::Partly,
-        };
-        Finding {
-            about,
-            published,
-            here: format!(
-                "an event at {} costs WebSocket more by: {}. {verdict}{}",
-                number::per_second(rate),
-                told.join(", "),
-                at_most.unwrap_or_default()
-            ),
-            holds,
-        }
-    }
-
-    fn idle(&self) -> Finding {
-        let published = "falls in parallel for both";
-        let about = "CPU idle";
-        let pairs = self.carried_by_both();
-        let slope_of = |pick: fn(&(&'a SweepStep, &'a SweepStep)) -> &'a SweepStep| {
-            let steps = pairs.iter().map(pick);
-            slope(
-                steps
-                    .filter_map(|step| Some((step.offered_per_s, step.machine_idle_fraction?)))
-                    .collect(),
-            )
-        };
-        let slopes = slope_of(|pair| pair.0)
-            .zip(slope_of(|pair| pair.1))
-            .filter(|(binary, _)| *binary < 0.0);
-        let Some((binary, websocket)) = slopes else {
-            let here = "too few loads that both carried, or CPU idle is not known".to_owned();
-            return Finding { about, published, here, holds: Holds::NotShown };
-        };
-        let (ratio, points) =
-            (websocket / binary, |slope: f64| number::three(-slope * 1000.0 * 100.0));
-        Finding {
-            about,
-            published,
-            here: format!(
-                "for each 1000 events/s it falls by {} points on the binary socket and by {} on WebSocket: {} as fast. \
-                 Generator and server share this machine, and both are in it.",
-                points(binary),
-                points(websocket),
-                number::ratio(ratio, None)
-            ),
-            holds: if (0.9..=1.1).contains(&ratio) { Holds::Yes } else { Holds::No },
-        }
-    }
-
-    fn closed_loop(&self) -> Finding {
-        let off = |ns: f64| ns / (1e9 + ns);
-        let step = last_carried(self.sweep, self.websocket);
-        let mean = step.and_then(|step| Some((step, step.response.as_ref()?.mean_ns)));
-        let ours = mean.map_or_else(String::new, |(step, mean)| {
-            format!(
-                " Here, WebSocket at {}, its last step below the knee, a mean of {} would take off {}.",
-                number::per_second(step.offered_per_s),
-                number::time(mean),
-                number::percent(off(mean))
-            )
-        });
-        Finding {
-            about: "What the closed loop takes off by itself",
-            published: "1 % missing is the knee; each bot waits 1000 ms after a reply",
-            here: format!(
-                "a bot that waits for its reply sends each R + 1000 ms, so a response time R alone takes R / (1000 ms + R) \
-                 off the theoretical maximum: 1 % at 10.1 ms, {} at the published 60 ms, with no server overloaded.{ours}",
-                number::percent(off(60e6))
-            ),
-            holds: Holds::ByArithmetic,
-        }
-    }
-
-    /// Steps of both lines at the same load, below both knees, by load.
-    fn carried_by_both(&self) -> Vec<(&'a SweepStep, &'a SweepStep)> {
-        let bound = |line| last_carried(self.sweep, line).map_or(0.0, |step| step.offered_per_s);
-        let bound = bound(self.binary).min(bound(self.websocket)) * 1.000_001;
-        let of = |line: usize| self.sweep.steps.iter().filter(move |step| step.line == line);
-        let same = |one: &SweepStep, other: &SweepStep| {
-            (one.offered_per_s / other.offered_per_s - 1.0).abs() < 0.001
-        };
-        let mut pairs: Vec<_> = of(self.binary)
-            .filter(|step| step.offered_per_s <= bound)
-            .filter_map(|step| Some((step, of(self.websocket).find(|other| same(step, other))?)))
-            .collect();
-        pairs.sort_by(|(one, _), (other, _)| one.offered_per_s.total_cmp(&other.offered_per_s));
-        pairs
+    let one = line(&claim.line)?;
+    let other = claim.to.as_deref().map_or(Ok(one), line)?;
+    let both = [one, other];
+    match claim.measure {
+        ClaimMeasure::Bytes => bytes(record, sweep, claim, both),
+        ClaimMeasure::ClosedLoop => Ok(closed_loop(sweep, claim, one)),
+        ClaimMeasure::Idle => idle(sweep, claim, both),
+        ClaimMeasure::Knee => Ok(knee(sweep, claim, both)),
+        ClaimMeasure::Response => response(sweep, claim, both),
+        ClaimMeasure::Throughput => throughput(sweep, claim, both),
+        ClaimMeasure::Other => Err("this version does not know how it is measured".to_owned()),
     }
 }
 
-/// `2.10 k/s [2.08 k/s, 2.12 k/s]`, or that there was none.
-pub(crate) fn knee_words(knee: &Knee) -> String {
-    match knee {
-        Knee::Found { offered_per_s, low_per_s, high_per_s } => {
-            let [at, low, high] = [*offered_per_s, *low_per_s, *high_per_s].map(number::per_second);
-            format!("{at} [{low}, {high}]")
-        }
-        Knee::NotReached { offered_max_per_s, .. } => {
-            format!("above {}", number::per_second(*offered_max_per_s))
-        }
-    }
+/// The knee of one line by that of the other, with the interval that both leave.
+fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Found {
+    let told = lines.map(|line| {
+        let line = &sweep.lines[line];
+        format!("{} {}", line.name, steps::knee_words(&line.knee))
+    });
+    let [one, other] = lines.map(|line| match sweep.lines[line].knee {
+        Knee::Found { low_per_s, high_per_s, .. } => (low_per_s, high_per_s),
+        Knee::NotReached { offered_max_per_s, .. } => (offered_max_per_s, f64::INFINITY),
+    });
+    let [name, to] = lines.map(|line| &sweep.lines[line].name);
+    let (low, high) = (one.0 / other.1, one.1 / other.0);
+    let (holds, words) = if one.1.is_infinite() && other.1.is_infinite() {
+        (Holds::NotShown, "neither was reached".to_owned())
+    } else if high < 1.0 {
+        let holds = if within(claim, low) && within(claim, high) { Holds::Yes } else { Holds::No };
+        (holds, format!("{name} gives way first"))
+    } else if low > 1.0 {
+        let holds = if within(claim, low) && within(claim, high) { Holds::Yes } else { Holds::No };
+        (holds, format!("{to} gives way first"))
+    } else {
+        (
+            Holds::NotShown,
+            "which of the two gives way first is not shown: the intervals meet".to_owned(),
+        )
+    };
+    Found { text: format!("{}: {words}", told.join(", ")), holds }
 }
 
-/// What an event costs at `step`: bytes of its blocks by their replies.
-fn bytes(record: &RunRecord, step: &SweepStep) -> Option<EventBytes> {
-    let blocks: Vec<&Block> =
-        step.blocks.iter().filter_map(|index| record.blocks.get(*index)).collect();
-    let seconds = |block: &Block| number::float(block.measured_ns) / 1e9;
-    let replies: f64 = blocks.iter().map(|block| block.messages_per_s * seconds(block)).sum();
-    let splits: Option<Vec<[Split; 2]>> =
-        blocks.iter().map(|block| Some([block.wire.sent?, block.wire.received?])).collect();
-    let splits = splits.filter(|all| !all.is_empty() && replies > 0.0)?.concat();
-    let sum = |of: fn(&Split) -> f64| splits.iter().map(of).sum::<f64>() / replies;
-    let payload = sum(|split| number::float(split.payload_bytes));
-    let encoded = payload + sum(|split| signed_float(split.encoding_bytes));
-    let stream =
-        encoded + sum(|split| number::float(split.framing_bytes.saturating_add(split.tls_bytes)));
-    let is_known = splits.iter().all(|split| split.tcp_ip_estimated_bytes.is_some());
-    let tcp_ip = sum(|split| number::float(split.tcp_ip_estimated_bytes.unwrap_or(0)));
-    Some(EventBytes {
-        payload,
-        encoded,
-        stream,
-        with_tcp_ip: is_known.then_some(stream + tcp_ip),
-        interface: step.interface_bytes_per_s.map(|rate| rate / step.achieved_per_s.value),
+/// The largest difference between the two lines at loads that both carried.
+fn throughput(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
+    let pairs = carried_by_both(sweep, lines);
+    let difference = |[one, other]: &[&SweepStep; 2]| {
+        (one.achieved_per_s.value / other.achieved_per_s.value - 1.0).abs()
+    };
+    let worst = pairs.iter().map(difference).reduce(f64::max);
+    let worst = worst.ok_or("no load was offered to both and carried by both")?;
+    let (count, difference) = (pairs.len(), number::percent(worst));
+    Ok(Found {
+        text: format!(
+            "at {count} loads that both carried they differ by {difference} at most. By the rule itself it cannot be \
+             much more: whoever carries a load misses less than 1 % of it"
+        ),
+        holds: Holds::of(claim, &[worst], &[]),
     })
 }
 
-fn signed_float(value: i64) -> f64 {
-    let size = number::float(value.unsigned_abs());
-    if value < 0 { -size } else { size }
+/// The response times of both lines in ms at the load that was published, or the next one above.
+fn response(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
+    let at = claim.at_per_s.unwrap_or(0.0);
+    // More load does not make it shorter.
+    let step = |line: usize| {
+        of_line(sweep, line)
+            .filter(|step| step.offered_per_s >= 0.9 * at && step.response.is_some())
+            .min_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
+    };
+    let (mut told, mut tail, mut mean) = (Vec::new(), 0.0_f64, 0.0_f64);
+    for line in lines {
+        let name = &sweep.lines[line].name;
+        let of_step = step(line).and_then(|step| Some((step, step.response.as_ref()?)));
+        let (step, times) = of_step
+            .ok_or_else(|| format!("{name} has no step of {} or more", number::per_second(at)))?;
+        let time = |ns: Option<u64>| ns.map_or_else(|| MISSING.to_owned(), number::nanos);
+        told.push(format!(
+            "{name} at {}: p50 {}, p99 {}, mean {}",
+            number::per_second(step.offered_per_s),
+            time(times.p50_ns),
+            time(times.p99_ns),
+            number::time(times.mean_ns)
+        ));
+        tail = tail.max(number::float(times.p99_ns.unwrap_or(times.max_ns)) / 1e6);
+        mean = mean.max(times.mean_ns / 1e6);
+    }
+    told.dedup();
+    Ok(Found {
+        text: format!(
+            "{}. Ours count from when an event was due, and the percentile is beside the mean that hides it",
+            told.join("; ")
+        ),
+        holds: Holds::of(claim, &[tail], &[mean]),
+    })
 }
 
-/// `+19.7 %`, `0 %`.
-fn signed(fraction: f64) -> String {
+/// The bytes of an event on one line by those on the other, by how much of the way is counted.
+fn bytes(
+    record: &RunRecord,
+    sweep: &Sweep,
+    claim: &Claim,
+    lines: [usize; 2],
+) -> Result<Found, String> {
+    let pairs = carried_by_both(sweep, lines);
+    let known = |[one, other]: &[&SweepStep; 2]| {
+        Some((one.offered_per_s, steps::bytes(record, one)?, steps::bytes(record, other)?))
+    };
+    // The more load, the more events share a segment.
+    let at = claim.at_per_s.unwrap_or(1.0);
+    let distance = |pair: &&[&SweepStep; 2]| (pair[0].offered_per_s / at).ln().abs();
+    let near = pairs.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
+    let (rate, one, other) =
+        near.and_then(known).ok_or("bytes by layer are not known at a load that both carried")?;
+    let ratio = |of: fn(&EventBytes) -> Option<f64>| Some(of(&one)? / of(&other)?);
+    let inner = [
+        ("payload", ratio(|bytes| Some(bytes.payload))),
+        ("encoded messages (packets or JSON)", ratio(|bytes| Some(bytes.encoded))),
+        ("the stream, framing included", ratio(|bytes| Some(bytes.stream))),
+    ];
+    let wire = [
+        ("the stream with TCP and IP as estimated", ratio(|bytes| bytes.with_tcp_ip)),
+        ("what the interface counted", ratio(|bytes| bytes.interface)),
+    ];
+    let all = || inner.iter().chain(&wire).filter_map(|(name, ratio)| Some((*name, (*ratio)?)));
+    let told: Vec<String> = all().map(|(name, ratio)| format!("{name} {}", more(ratio))).collect();
+    let true_of: Vec<&str> =
+        all().filter(|(_, ratio)| within(claim, *ratio)).map(|(name, _)| name).collect();
+    let true_of = match &true_of[..] {
+        [] => "It is true of none of them".to_owned(),
+        names => format!("It is true of {}, and of nothing else", names.join(" and of ")),
+    };
+    let most = pairs.last().and_then(known).filter(|(most, ..)| *most > rate * 1.001);
+    let at_most = most.and_then(|(rate, one, other)| {
+        let (more, rate) = (more(one.with_tcp_ip? / other.with_tcp_ip?), number::per_second(rate));
+        Some(format!(
+            ". At {rate}, where more events share a segment, the stream with TCP and IP is {more}"
+        ))
+    });
+    let values =
+        |all: &[(&str, Option<f64>)]| all.iter().filter_map(|it| it.1).collect::<Vec<f64>>();
+    Ok(Found {
+        text: format!(
+            "an event at {} costs {} more by: {}. {true_of}{}",
+            number::per_second(rate),
+            claim.line,
+            told.join(", "),
+            at_most.unwrap_or_default()
+        ),
+        holds: Holds::of(claim, &values(&wire), &values(&inner)),
+    })
+}
+
+/// The slope at which CPU idle falls on one line by that on the other.
+fn idle(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
+    let pairs = carried_by_both(sweep, lines);
+    let slope_of = |side: usize| {
+        let steps = pairs.iter().map(|pair| pair[side]);
+        slope(
+            &steps
+                .filter_map(|step| Some((step.offered_per_s, step.machine_idle_fraction?)))
+                .collect::<Vec<(f64, f64)>>(),
+        )
+    };
+    let slopes = slope_of(0).zip(slope_of(1)).filter(|(_, other)| *other < 0.0);
+    let (one, other) = slopes.ok_or("too few loads that both carried, or CPU idle is not known")?;
+    let points = |slope: f64| number::three(-slope * 1000.0 * 100.0);
+    let [name, to] = lines.map(|line| &sweep.lines[line].name);
+    Ok(Found {
+        text: format!(
+            "for each 1000 events/s it falls by {} points on {to} and by {} on {name}: {} as fast. Generator and server \
+             share this machine, and both are in it",
+            points(other),
+            points(one),
+            number::ratio(one / other, None)
+        ),
+        holds: Holds::of(claim, &[one / other], &[]),
+    })
+}
+
+/// The share of its load that a bot takes off by waiting for its reply before it pauses.
+fn closed_loop(sweep: &Sweep, claim: &Claim, line: usize) -> Found {
+    let pause_ns = claim.pause_ms.unwrap_or(0.0) * 1e6;
+    let step = last_carried(sweep, line);
+    let mean = step.and_then(|step| Some((step, step.response.as_ref()?.mean_ns)));
+    let text = mean.map_or_else(
+        || "no step was carried".to_owned(),
+        |(step, mean_ns)| {
+            format!(
+                "{} at {}, its last step below the knee: a mean of {} would take off {}",
+                claim.line,
+                number::per_second(step.offered_per_s),
+                number::time(mean_ns),
+                number::percent(mean_ns / (pause_ns + mean_ns))
+            )
+        },
+    );
+    Found { text, holds: Holds::ByArithmetic }
+}
+
+/// `+19.7 %`, `0 %`: a ratio as a difference.
+fn more(ratio: f64) -> String {
+    let fraction = ratio - 1.0;
     if fraction.abs() < 0.000_5 {
         return "0 %".to_owned();
     }
@@ -379,14 +425,17 @@ fn signed(fraction: f64) -> String {
 }
 
 /// By least squares; `None` of fewer than three points, or of one x.
-fn slope(points: Vec<(f64, f64)>) -> Option<f64> {
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = number::float(u64::try_from(points.len()).ok()?);
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
     let (x_mean, y_mean) = (mean(|point| point.0), mean(|point| point.1));
     let (mut both, mut square) = (0.0, 0.0);
-    for (x, y) in &points {
+    for (x, y) in points {
         both += (x - x_mean) * (y - y_mean);
         square += (x - x_mean).powi(2);
     }
     (points.len() >= 3 && square > 0.0).then(|| both / square)
 }
+
+/// A longer number was not published so.
+const PUBLISHED_MAX: usize = 9;

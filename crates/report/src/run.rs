@@ -1,261 +1,293 @@
-//! A single run: everything that was measured of one target, in one measurement or in several.
+//! A single row in full: everything that was measured of one target.
 
-use crate::number::{self, MISSING};
-use crate::page::{Page, Style, Tone};
-use crate::{layers, notes, open_loop, steps, verdict, words};
+use crate::document::{Cell, Column, Fact, Part, Remark, Section, Table, Tone};
+use crate::layers;
+use crate::measured::{Measured, Spread};
+use crate::number::{self, MISSING, Unit};
+use crate::row;
 use record::{
-    Arrival, Block, Connections, Counts, ErrorCount, Estimate, Fairness, Lifetime, Little, Phases,
-    Pushed, RunRecord, Stalls, Summary, Workload, WorkloadResult,
+    Block, ErrorCount, Estimate, Fairness, Identity, Little, OpenLoop, PerMetric, Phases, Sessions,
+    Stalls, Summary,
 };
+use stats::Histogram;
 
-/// What a single run came to: response times or round trips, rates, counts, connections and their phases, cost, errors,
-/// checks, and whether all that may be believed.
-///
-/// Works for any record; one with several workloads has a table of them, and a section for each.
-pub fn run(record: &RunRecord, style: &Style) -> String {
-    let verdict = verdict::of(record);
-    let mut page = Page::new(style);
-    notes::ended(&mut page, record);
-    if record.plan.workloads.len() > 1 {
-        page.blank();
-        steps::table(&mut page, record, &verdict);
-    }
-    for (index, workload) in record.plan.workloads.iter().enumerate() {
-        page.blank();
-        section(&mut page, &Measured::of(record, index, workload));
-    }
-    page.blank();
-    if record.blocks.len() > 1 {
-        notes::checks(&mut page, record);
-    }
-    notes::warnings(&mut page, record);
-    verdict::show(&mut page, record, &verdict);
-    page.finish()
-}
-
-/// A workload with all that was measured of it.
-struct Measured<'a> {
-    workload: &'a Workload,
-    blocks: Vec<&'a Block>,
-    result: Option<&'a WorkloadResult>,
-}
-
-impl<'a> Measured<'a> {
-    fn of(record: &'a RunRecord, index: usize, workload: &'a Workload) -> Self {
-        Self {
-            workload,
-            blocks: record.blocks.iter().filter(|block| block.workload == index).collect(),
-            result: record.results.iter().find(|result| result.workload == index),
-        }
-    }
-
-    /// Its only block, if it has no other.
-    fn only_block(&self) -> Option<&'a Block> {
-        match self.blocks[..] {
-            [block] => Some(block),
-            _ => None,
-        }
-    }
-
-    /// What the result merges of all blocks: round trips, or the lives of short-lived clients.
-    fn merged(&self) -> Option<&'a Summary> {
-        self.result?.round_trip.as_ref()
-    }
-
-    /// Whether messages are due by a schedule.
-    fn is_open(&self) -> bool {
-        !self.workload.arrival.is_closed()
-    }
-
-    /// Whether it is about clients that come and go. Sessions do so too, but what is measured of them are messages.
-    fn is_short_lived(&self) -> bool {
-        !self.is_open() && matches!(self.workload.lifetime, Lifetime::RoundTrips(_))
-    }
-
-    /// How long was measured in all.
-    fn measured_ns(&self) -> u64 {
-        self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.measured_ns))
-    }
-}
-
-fn section(page: &mut Page, measured: &Measured<'_>) {
-    let workload = measured.workload;
-    page.line(Tone::Strong, &workload.target);
-    let threads = match workload.threads {
+/// Times, rates, counts, connections and their phases, cost, errors and checks. `heading` names the row where there are
+/// several.
+pub(crate) fn section(heading: &str, it: &Measured<'_>) -> Section {
+    let threads = match it.row.threads() {
         1 => "1 thread".to_owned(),
         count => format!("{count} threads"),
     };
-    page.prose(
-        Tone::Plain,
-        &format!(
-            "{}, {}, {threads}, {} measured",
-            words::message(workload),
-            words::load(workload),
-            number::nanos(measured.measured_ns())
-        ),
+    let (message, load) = (it.row.message(), it.row.load());
+    let about =
+        format!("{message}, {load}, {threads}, {} measured", number::nanos(it.measured_ns()));
+    let mut parts = vec![Part::Text(Tone::Plain, about)];
+    parts.extend(
+        it.failed.iter().map(|why| Part::Remark(Remark::new(Tone::Failed, "failed:", *why))),
     );
-    for block in &measured.blocks {
-        if let Some(reason) = &block.failed {
-            page.remark(Tone::Failed, "failed:", reason);
-        }
-    }
-    page.blank();
-    if measured.is_open() {
-        let response = measured.result.and_then(|result| result.response.as_ref());
-        open_loop::times(page, &measured.blocks, response);
-        open_loop::rate(page, workload, &measured.blocks);
+    parts.push(Part::Table(times(it)));
+    let mut facts = Facts(Vec::new());
+    if it.row.is_closed() {
+        throughput(&mut facts, it);
     } else {
-        headline(page, measured);
-        throughput(page, measured);
+        rate(&mut facts, it);
     }
-    counts(page, measured);
-    pushed(page, measured);
-    if measured.is_open() {
-        open_loop::outcomes(page, workload, &measured.blocks);
+    counts(&mut facts, it);
+    pushed(&mut facts, it);
+    if !it.row.is_closed() {
+        outcomes(&mut facts, it);
     }
-    stalls(page, measured);
-    fairness(page, measured);
-    connections(page, measured);
-    encryption(page, measured);
-    phases(page, measured);
-    cost(page, measured);
-    errors(page, measured);
-    if let Some(block) = measured.only_block().filter(|_| !measured.is_open()) {
-        little(page, block);
+    stalls(&mut facts, it);
+    fairness(&mut facts, it);
+    connections(&mut facts, it);
+    encryption(&mut facts, it);
+    cost(&mut facts, it);
+    bytes(&mut facts, it);
+    errors(&mut facts, it);
+    if let Some(block) = it.only_block().filter(|_| it.row.is_closed()) {
+        little(&mut facts, block);
     }
+    parts.push(Part::Facts(facts.0));
+    parts.push(Part::Table(phases(it)));
+    Section::new(heading, parts)
 }
 
-/// Round trips; for short-lived clients their lives too.
-fn headline(page: &mut Page, measured: &Measured<'_>) {
-    let of_block = measured.only_block().and_then(|block| block.round_trip.as_ref());
-    if measured.is_short_lived() {
-        percentiles(page, "life", measured.merged());
-        percentiles(page, "round trip", of_block);
-    } else {
-        percentiles(page, "round trip", measured.merged().or(of_block));
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, label: &str, line: impl Into<String>) {
+        self.0.push(Fact::new(label, line));
     }
-    match measured.workload.arrival {
-        Arrival::ClosedBots { think_ns } => left_out(page, measured, think_ns),
-        Arrival::Closed
-        | Arrival::Open { .. }
-        | Arrival::Bots { .. }
-        | Arrival::PartlyOpen { .. } => {
-            page.pair("response", "none: a closed loop has no schedule; --rate has one");
+
+    /// Several lines under one label; nothing if there are none.
+    fn lines(&mut self, label: &str, lines: Vec<String>) {
+        if !lines.is_empty() {
+            self.0.push(Fact { label: label.to_owned(), lines });
         }
     }
 }
 
-/// What bots that wait for their replies did not send: how far the loop has given way to the server.
-fn left_out(page: &mut Page, measured: &Measured<'_>, think_ns: u64) {
-    let bots = number::float(measured.workload.connections);
-    let regular = bots * number::float(measured.measured_ns()) / number::float(think_ns.max(1));
-    let sent = measured.blocks.iter().map(|block| number::float(block.counts.sent)).sum::<f64>();
-    let share = number::percent((1.0 - sent / regular).max(0.0));
-    page.pair("response", "none: these bots have no schedule; without --closed they have one");
-    page.pair(
-        "left out",
-        &format!(
-            "{share} of the {} messages that as many bots on a schedule send",
-            number::three(regular)
-        ),
-    );
+/// A row for each percentile: of an open loop response times first and beside them what they are made of, of a closed
+/// one round trips, of short-lived clients their lives too.
+fn times(it: &Measured<'_>) -> Table {
+    let known: Vec<(&str, Summary)> = match it.row.is_closed() {
+        true => {
+            let of_block = it.only_block().and_then(|block| block.round_trip.clone());
+            let merged = it.result.and_then(|result| result.round_trip.clone());
+            let all = match it.row.round_trips() {
+                Some(_) => vec![("life", merged), ("round trip", of_block)],
+                None => vec![("round trip", merged.or(of_block))],
+            };
+            all.into_iter().filter_map(|(name, times)| Some((name, times?))).collect()
+        }
+        false => {
+            let response = it.result.and_then(|result| result.response.clone());
+            let column = |(name, of): (&'static str, Times)| {
+                let known = response.clone().filter(|_| name == RESPONSE);
+                Some((name, known.or_else(|| merged(&it.all, of))?))
+            };
+            OPEN_TIMES.into_iter().filter_map(column).collect()
+        }
+    };
+    let mut columns = vec![Column::new("", Unit::Words)];
+    columns.extend(known.iter().map(|(name, _)| Column::new(*name, Unit::Time)));
+    let mut table = Table::new("", columns);
+    let mut notes: Vec<String> = Vec::new();
+    for (row, field, of) in PERCENTILES {
+        let mut cells = vec![Cell::words(row)];
+        for (name, times) in &known {
+            let value = of(times);
+            cells.push(Cell::number(value.map(number::float)));
+            let reason = times.missing.get(field).map_or("too few messages", String::as_str);
+            if value.is_none() && !notes.iter().any(|note| note.ends_with(reason)) {
+                notes.push(format!("{MISSING} {name} {row}: {reason}"));
+            }
+        }
+        table.row(cells);
+    }
+    for (name, times) in known.iter().filter(|(_, times)| times.saturated > 0) {
+        notes.push(format!("{name}: {} above one hour, shown as that", times.saturated));
+    }
+    if known.is_empty() {
+        table.rows.clear();
+    }
+    table.noted(notes)
 }
 
-/// What came unasked, and what the published test shows of times.
-fn pushed(page: &mut Page, measured: &Measured<'_>) {
-    let all = || measured.blocks.iter().filter_map(|block| block.pushed);
-    if all().next().is_none() {
-        return;
-    }
-    let sum = |of: fn(Pushed) -> u64| all().fold(0_u64, |sum, it| sum.saturating_add(of(it)));
-    let deliveries = sum(|pushed| pushed.deliveries);
-    let seconds = number::float(measured.measured_ns()) / 1e9;
-    let rate = number::per_second(number::float(deliveries) / seconds);
-    let notices = sum(|pushed| pushed.notices);
-    page.pair(
-        "deliveries",
-        &format!("{deliveries} to others at the table ({rate}), {notices} notices"),
-    );
-    if let Some((whole, exact)) =
-        measured.only_block().and_then(|block| block.last_1000_mean_ms.zip(block.last_1000_mean_ns))
-    {
-        let exact = number::nanos(exact);
-        page.pair("last 1000", &format!("mean {whole} ms as published, {exact} without rounding"));
+/// The times of all blocks together; `None` if there are none, or if they cannot be read.
+fn merged(blocks: &[&Block], of: Times) -> Option<Summary> {
+    let mut all = blocks.iter().filter_map(|block| of(block.open_loop.as_ref()?));
+    match (all.next()?, all.next()) {
+        (only, None) => Some(only.clone()),
+        (first, Some(second)) => {
+            let mut merged = Histogram::new();
+            for summary in [first, second].into_iter().chain(all) {
+                merged.add(&summary.histogram().ok()?);
+            }
+            Summary::of(&merged)
+        }
     }
 }
 
-/// Percentiles, each with the reason if it is missing.
-fn percentiles(page: &mut Page, mut label: &str, summary: Option<&Summary>) {
-    let Some(summary) = summary else { return page.pair(label, "no reply was measured") };
-    let percentiles = [
-        ("p50", "p50_ns", summary.p50_ns),
-        ("p90", "p90_ns", summary.p90_ns),
-        ("p99", "p99_ns", summary.p99_ns),
-        ("p99.9", "p99_9_ns", summary.p99_9_ns),
-    ];
-    for (name, field, value) in percentiles {
-        let value = match (value, summary.missing.get(field)) {
-            (Some(value), _) => number::nanos(value),
-            (None, Some(reason)) => format!("{MISSING}  {reason}"),
-            (None, None) => format!("{MISSING}  too few messages"),
-        };
-        page.pair(label, &format!("{name:<6} {value}"));
-        label = "";
-    }
-    page.pair("", &format!("{:<6} {}", "max", number::nanos(summary.max_ns)));
-    if summary.saturated > 0 {
-        page.pair("", &format!("{} of them above one hour, shown as that", summary.saturated));
-    }
-}
+/// The time that a user waits: the headline of an open loop.
+const RESPONSE: &str = "response";
 
-fn throughput(page: &mut Page, measured: &Measured<'_>) {
-    let median = measured.result.and_then(|result| result.medians.messages_per_s);
-    let only = || measured.only_block().map(|block| number::per_second(block.messages_per_s));
-    if let Some(rate) = median.map(|estimate| shown(estimate, number::per_second)).or_else(only) {
-        page.pair("throughput", &rate);
+type Times = fn(&OpenLoop) -> Option<&Summary>;
+const OPEN_TIMES: [(&str, Times); 5] = [
+    (RESPONSE, |times| times.response.as_ref()),
+    ("service", |times| times.service.as_ref()),
+    ("send lag", |times| times.send_lag.as_ref()),
+    ("own share", |times| times.own_share.as_ref()),
+    ("true delay", |times| times.true_delay.as_ref()),
+];
+
+type Percentile = fn(&Summary) -> Option<u64>;
+const PERCENTILES: [(&str, &str, Percentile); 5] = [
+    ("p50", "p50_ns", |summary| summary.p50_ns),
+    ("p90", "p90_ns", |summary| summary.p90_ns),
+    ("p99", "p99_ns", |summary| summary.p99_ns),
+    ("p99.9", "p99_9_ns", |summary| summary.p99_9_ns),
+    ("max", "max_ns", |summary| Some(summary.max_ns)),
+];
+
+/// Replies a second of a closed loop, and what it says of response times.
+fn throughput(facts: &mut Facts, it: &Measured<'_>) {
+    if it.times().is_none() && it.blocks.iter().all(|block| block.round_trip.is_none()) {
+        facts.add(it.row.time_word(), "no reply was measured");
     }
-    if measured.is_short_lived() {
-        let lives = measured.blocks.iter().filter_map(|block| block.phases.life.as_ref());
+    match it.row.think_ns() {
+        None => facts.add("response", "none: a closed loop has no schedule; --rate has one"),
+        // What bots that wait for their replies did not send: how far the loop has given way to the server.
+        Some(think_ns) => {
+            let regular = it.row.regular_per_s(think_ns.max(1)) * it.seconds();
+            let sent = number::float(it.sum(|block| block.counts.sent));
+            let share = number::percent((1.0 - sent / regular).max(0.0));
+            facts.add(
+                "response",
+                "none: these bots have no schedule; without --closed they have one",
+            );
+            facts.add(
+                "left out",
+                format!(
+                    "{share} of the {} messages that as many bots on a schedule send",
+                    number::three(regular)
+                ),
+            );
+        }
+    }
+    let only = || it.only_block().map(|block| number::per_second(block.messages_per_s));
+    let median = it.medians().and_then(|medians| medians.messages_per_s);
+    let rate = median.map(|rate| shown(Unit::Rate, rate)).or_else(only);
+    facts.lines("throughput", rate.into_iter().collect());
+    if it.row.is_of_lives() {
+        let lives = it.all.iter().filter_map(|block| block.phases.life.as_ref());
         let clients = lives.fold(0_u64, |sum, life| sum.saturating_add(life.count));
-        let rate = number::float(clients) * 1e9 / number::float(measured.measured_ns());
-        page.pair("clients", &format!("{} ({clients} served)", number::per_second(rate)));
+        let rate = number::float(clients) / it.seconds();
+        facts.add("clients", format!("{} ({clients} served)", number::per_second(rate)));
     }
+}
+
+/// Messages a second of an open loop: asked, offered, sent, and achieved.
+fn rate(facts: &mut Facts, it: &Measured<'_>) {
+    if it.all.iter().all(|block| block.open_loop.as_ref().is_none_or(|it| it.response.is_none())) {
+        facts.add(RESPONSE, "no message came to its end");
+    }
+    let each = |count: f64| number::per_second(count / it.seconds());
+    let offered = number::float(it.sum(|block| block.counts.planned));
+    let sent = number::float(it.sum(|block| block.counts.sent));
+    let replies = |block: &&Block| block.messages_per_s * number::float(block.measured_ns) / 1e9;
+    let replies: f64 = it.all.iter().map(replies).sum();
+    let share = number::percent(if offered > 0.0 { replies / offered } else { f64::NAN });
+    let (asked, offered, sent) = (it.row.asked(), each(offered), each(sent));
+    facts.lines(
+        "rate",
+        vec![
+            format!("asked {asked}, offered {offered}, sent {sent}"),
+            format!("achieved {} ({share} of offered)", each(replies)),
+        ],
+    );
 }
 
 /// Two sums that add up, or that they do not.
-fn counts(page: &mut Page, measured: &Measured<'_>) {
-    let mut sum = Counts::default();
-    for Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end } in
-        measured.blocks.iter().map(|block| block.counts)
-    {
-        for (total, part) in [
-            (&mut sum.planned, planned),
-            (&mut sum.sent, sent),
-            (&mut sum.unsent, unsent),
-            (&mut sum.ok, ok),
-            (&mut sum.error, error),
-            (&mut sum.timed_out, timed_out),
-            (&mut sum.in_flight_at_end, in_flight_at_end),
-        ] {
-            *total = total.saturating_add(part);
-        }
+fn counts(facts: &mut Facts, it: &Measured<'_>) {
+    let [planned, sent, unsent] = [
+        it.sum(|block| block.counts.planned),
+        it.sum(|block| block.counts.sent),
+        it.sum(|block| block.counts.unsent),
+    ];
+    let [ok, error, timed_out, in_flight] = [
+        it.sum(|block| block.counts.ok),
+        it.sum(|block| block.counts.error),
+        it.sum(|block| block.counts.timed_out),
+        it.sum(|block| block.counts.in_flight_at_end),
+    ];
+    let mut lines = vec![
+        format!("planned {planned} = sent {sent} + unsent {unsent}"),
+        format!(
+            "sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight}"
+        ),
+    ];
+    let broken = it.all.iter().find_map(|block| block.counts.check().err());
+    lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));
+    facts.lines("messages", lines);
+}
+
+/// Messages that came unasked, and the times as the published test of bots shows them.
+fn pushed(facts: &mut Facts, it: &Measured<'_>) {
+    if it.all.iter().all(|block| block.pushed.is_none()) {
+        return;
     }
-    let Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end } = sum;
-    page.pair("messages", &format!("planned {planned} = sent {sent} + unsent {unsent}"));
-    page.pair(
-        "",
-        &format!("sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight_at_end}"),
+    let deliveries = it.sum(|block| block.pushed.map_or(0, |pushed| pushed.deliveries));
+    let notices = it.sum(|block| block.pushed.map_or(0, |pushed| pushed.notices));
+    let rate = number::per_second(number::float(deliveries) / it.seconds());
+    facts.add(
+        "deliveries",
+        format!("{deliveries} to others at the table ({rate}), {notices} notices"),
     );
-    if let Some(error) = measured.blocks.iter().find_map(|block| block.counts.check().err()) {
-        page.remark(Tone::Failed, "error:", &format!("the counts do not add up: {error}"));
+    let last =
+        it.only_block().and_then(|block| block.last_1000_mean_ms.zip(block.last_1000_mean_ns));
+    if let Some((whole, exact)) = last {
+        let exact = number::nanos(exact);
+        facts.add("last 1000", format!("mean {whole} ms as published, {exact} without rounding"));
     }
 }
 
+/// The fate of sessions, and of replies that can be told apart.
+fn outcomes(facts: &mut Facts, it: &Measured<'_>) {
+    let of_sessions = it.all.iter().filter_map(|block| block.open_loop.as_ref()?.sessions);
+    let sessions = of_sessions.reduce(|one, other| Sessions {
+        planned: one.planned.saturating_add(other.planned),
+        started: one.started.saturating_add(other.started),
+        completed: one.completed.saturating_add(other.completed),
+    });
+    if let Some(Sessions { planned, started, completed }) = sessions {
+        facts.add("sessions", format!("planned {planned}, began {started}, completed {completed}"));
+    }
+    let identities = it.all.iter().filter_map(|block| block.identity);
+    let identity = identities.reduce(|one, other| Identity {
+        lost: one.lost.saturating_add(other.lost),
+        duplicate: one.duplicate.saturating_add(other.duplicate),
+        reordered: one.reordered.saturating_add(other.reordered),
+        corrupted: one.corrupted.saturating_add(other.corrupted),
+    });
+    let text = match identity {
+        Some(Identity { lost, duplicate, reordered, corrupted }) => format!(
+            "lost {lost}, duplicate {duplicate}, reordered {reordered}, corrupted {corrupted}"
+        ),
+        None if it.row.is_in_sequence() => {
+            "in the order of their events: one out of its turn ends its bot".to_owned()
+        }
+        None => "not told apart: messages carry no header".to_owned(),
+    };
+    facts.add("replies", text);
+}
+
 /// Gaps in the workers' own loops; in an open loop also that there were none.
-fn stalls(page: &mut Page, measured: &Measured<'_>) {
-    let all = measured.blocks.iter().map(|block| &block.stalls);
+fn stalls(facts: &mut Facts, it: &Measured<'_>) {
     let (mut count, mut longest, mut total, mut touched) = (0_u64, 0, 0_u64, 0_u64);
-    for Stalls { count: more, longest_ns, total_ns, affected, .. } in all {
+    for Stalls { count: more, longest_ns, total_ns, affected, .. } in
+        it.all.iter().map(|block| &block.stalls)
+    {
         count = count.saturating_add(*more);
         longest = longest.max(*longest_ns);
         total = total.saturating_add(*total_ns);
@@ -263,174 +295,144 @@ fn stalls(page: &mut Page, measured: &Measured<'_>) {
     }
     if count > 0 {
         let (longest, total) = (number::nanos(longest), number::nanos(total));
-        page.pair(
+        facts.add(
             "stalls",
-            &format!("{count}, the longest {longest}, {total} in all; {touched} messages affected"),
+            format!("{count}, the longest {longest}, {total} in all; {touched} messages affected"),
         );
-    } else if measured.is_open() {
-        page.pair("stalls", "none: the generator never stood still");
+    } else if !it.row.is_closed() {
+        facts.add("stalls", "none: the generator never stood still");
     }
 }
 
 /// The block in which connections were served least evenly.
-fn fairness(page: &mut Page, measured: &Measured<'_>) {
-    let all = measured.blocks.iter().filter_map(|block| block.fairness);
+fn fairness(facts: &mut Facts, it: &Measured<'_>) {
+    let all = it.all.iter().filter_map(|block| block.fairness);
     let share =
         |it: &Fairness| number::float(it.replies_min) / number::float(it.replies_median.max(1));
     let worst = all.min_by(|one, other| share(one).total_cmp(&share(other)));
     if let Some(Fairness { connections, replies_min, replies_median }) = worst {
-        page.pair(
+        facts.add(
             "fairness",
-            &format!("{replies_min} replies at least, median {replies_median}, of {connections} connections"),
+            format!(
+                "{replies_min} replies at least, median {replies_median}, of {connections} connections"
+            ),
         );
     }
 }
 
-fn connections(page: &mut Page, measured: &Measured<'_>) {
-    let mut sum = Connections::default();
-    for Connections { asked, opened, failed, lost, reconnects, .. } in
-        measured.blocks.iter().map(|block| block.connections)
-    {
-        for (total, part) in [
-            (&mut sum.asked, asked),
-            (&mut sum.opened, opened),
-            (&mut sum.failed, failed),
-            (&mut sum.lost, lost),
-            (&mut sum.reconnects, reconnects),
-        ] {
-            *total = total.saturating_add(part);
-        }
-    }
-    let Connections { asked, opened, failed, lost, reconnects, .. } = sum;
-    let text = format!(
-        "asked {asked}, opened {opened}, failed {failed}, lost {lost}, opened again {reconnects}"
+fn connections(facts: &mut Facts, it: &Measured<'_>) {
+    let [asked, opened] =
+        [it.sum(|block| block.connections.asked), it.sum(|block| block.connections.opened)];
+    let [failed, lost, again] = [
+        it.sum(|block| block.connections.failed),
+        it.sum(|block| block.connections.lost),
+        it.sum(|block| block.connections.reconnects),
+    ];
+    facts.add(
+        "connections",
+        format!(
+            "asked {asked}, opened {opened}, failed {failed}, lost {lost}, opened again {again}"
+        ),
     );
-    page.pair("connections", &text);
 }
 
-/// What TLS handshakes agreed on, and how many there were.
-fn encryption(page: &mut Page, measured: &Measured<'_>) {
-    if measured.workload.tls.is_none() {
-        return;
-    }
-    match words::tls(measured.workload, &measured.blocks) {
-        Some((facts, full, resumed)) => {
-            page.pair("TLS", &format!("{facts}; {full} full, {resumed} resumed handshakes"));
+/// The agreement of TLS handshakes, and their number.
+fn encryption(facts: &mut Facts, it: &Measured<'_>) {
+    match it.row.tls(&it.all) {
+        Some((agreed, full, resumed)) => {
+            facts.add("TLS", format!("{agreed}; {full} full, {resumed} resumed handshakes"));
         }
-        None => page.pair("TLS", "no handshake was completed"),
+        None if it.row.is_encrypted() => facts.add("TLS", "no handshake was completed"),
+        None => {}
     }
 }
 
 /// The phases of connections that were measured, over all blocks.
-fn phases(page: &mut Page, measured: &Measured<'_>) {
-    let mut label = "phases";
-    for (index, name) in PHASES.into_iter().enumerate() {
-        let of_blocks = measured.blocks.iter().filter_map(|block| in_order(&block.phases)[index]);
-        let summaries: Vec<&Summary> = of_blocks.collect();
-        let Some(whole) = Spread::of(&summaries) else { continue };
-        if !label.is_empty() {
-            page.pair(
-                label,
-                &format!("{:<11} {:>9} {:>9} {:>9}  {:>8}", "", "min", "mean", "max", "count"),
-            );
-            label = "";
-        }
-        let times =
-            [number::nanos(whole.min_ns), number::time(whole.mean_ns), number::nanos(whole.max_ns)];
-        let [min, mean, max] = times;
-        page.pair("", &format!("{name:<11} {min:>9} {mean:>9} {max:>9}  {:>8}", whole.count));
+fn phases(it: &Measured<'_>) -> Table {
+    let columns = vec![
+        Column::new("phase", Unit::Words),
+        Column::new("min", Unit::Time),
+        Column::new("mean", Unit::Time),
+        Column::new("max", Unit::Time),
+        Column::new("count", Unit::Count),
+    ];
+    let mut table = Table::new("", columns);
+    for (name, of) in PHASES {
+        let found = it.all.iter().filter_map(|block| of(&block.phases));
+        let Some(Spread { count, min_ns, mean_ns, max_ns }) = Spread::of(found) else { continue };
+        let mut cells = vec![Cell::words(name)];
+        cells.extend([min_ns, mean_ns, max_ns].map(|ns| Cell::Number(ns, None)));
+        cells.push(Cell::Number(number::float(count), None));
+        table.row(cells);
     }
+    table
 }
 
-const PHASES: [&str; 8] =
-    ["resolve", "connect", "tls full", "tls resumed", "handshake", "first reply", "close", "life"];
+/// A phase of a connection.
+pub(crate) type Phase = fn(&Phases) -> Option<&Summary>;
 
-fn in_order(phases: &Phases) -> [Option<&Summary>; PHASES.len()] {
-    let Phases { resolve, connect, tls_full, tls_resumed, handshake, first_reply, close, life } =
-        phases;
-    [resolve, connect, tls_full, tls_resumed, handshake, first_reply, close, life]
-        .map(Option::as_ref)
-}
+/// The phases of a connection in their order, and last its whole life.
+pub(crate) const PHASES: [(&str, Phase); 8] = [
+    ("resolve", |phases| phases.resolve.as_ref()),
+    ("connect", |phases| phases.connect.as_ref()),
+    ("TLS full", |phases| phases.tls_full.as_ref()),
+    ("TLS resumed", |phases| phases.tls_resumed.as_ref()),
+    ("handshake", |phases| phases.handshake.as_ref()),
+    ("first reply", |phases| phases.first_reply.as_ref()),
+    ("close", |phases| phases.close.as_ref()),
+    ("life", |phases| phases.life.as_ref()),
+];
 
-/// What can be said of several distributions together without merging them.
-struct Spread {
-    count: u64,
-    min_ns: u64,
-    mean_ns: f64,
-    max_ns: u64,
-}
-
-impl Spread {
-    /// `None` if there is no sample.
-    fn of(summaries: &[&Summary]) -> Option<Self> {
-        let count = summaries.iter().fold(0_u64, |sum, summary| sum.saturating_add(summary.count));
-        let weighted = |summary: &&Summary| summary.mean_ns * number::float(summary.count);
-        let total: f64 = summaries.iter().map(weighted).sum();
-        Some(Self {
-            count,
-            min_ns: summaries.iter().map(|summary| summary.min_ns).min()?,
-            mean_ns: total / number::float(count),
-            max_ns: summaries.iter().map(|summary| summary.max_ns).max()?,
-        })
-    }
-}
-
-/// CPU time and bytes for each message.
-fn cost(page: &mut Page, measured: &Measured<'_>) {
-    let medians = measured.result.map(|result| &result.medians);
-    let missing = |field: &str| {
-        let reason = measured.blocks.iter().find_map(|block| block.cpu.missing.get(field));
-        reason.map_or_else(|| MISSING.to_owned(), |reason| format!("{MISSING} ({reason})"))
+/// CPU time of a message.
+fn cost(facts: &mut Facts, it: &Measured<'_>) {
+    let cpu = |of: fn(&PerMetric<Estimate>) -> Option<Estimate>, field: &str| {
+        let reason = || it.without_cpu(field).map(|reason| format!("{MISSING} ({reason})"));
+        let known = it.medians().and_then(of).map(|cpu| shown(Unit::Cpu, cpu));
+        known.or_else(reason).unwrap_or_else(|| MISSING.to_owned())
     };
-    let generator = medians.and_then(|medians| medians.generator_cpu_us_per_message);
-    let server = medians.and_then(|medians| medians.server_cpu_us_per_message);
-    let generator = generator
-        .map_or_else(|| missing("generator_us_per_message"), |cpu| shown(cpu, number::micros));
-    let server =
-        server.map_or_else(|| missing("server_us_per_message"), |cpu| shown(cpu, number::micros));
-    page.pair("CPU/message", &format!("generator {generator}, server {server}"));
-
-    bytes(page, measured);
+    let generator = cpu(|all| all.generator_cpu_us_per_message, "generator_us_per_message");
+    let server = cpu(|all| all.server_cpu_us_per_message, "server_us_per_message");
+    facts.lines("CPU/message", vec![format!("generator {generator}"), format!("server {server}")]);
 }
 
-/// Bytes of a message, by layer where that is known, and what compression made of them.
-fn bytes(page: &mut Page, measured: &Measured<'_>) {
-    let label = "bytes/message";
-    let both = measured.result.and_then(|result| result.medians.wire_bytes_per_message);
-    let wire = measured.only_block().map(|block| &block.wire);
+/// Bytes of a message, by layer where that is known, and the effect of compression.
+fn bytes(facts: &mut Facts, it: &Measured<'_>) {
+    let both = it.medians().and_then(|medians| medians.wire_bytes_per_message);
+    let wire = it.only_block().map(|block| &block.wire);
     let each =
         wire.and_then(|wire| wire.sent_bytes_per_message.zip(wire.received_bytes_per_message));
-    let split = measured.only_block().and_then(|block| layers::directions(&[block]));
-    match (each, split, both) {
+    let split = it.only_block().and_then(|block| layers::directions(&[block]));
+    let lines = match (each, split, both) {
         (Some((sent, received)), Some([of_sent, of_received]), _) => {
-            page.pair(label, &format!("sent {}", layers::sum(&of_sent, sent)));
-            page.pair("", &format!("received {}", layers::sum(&of_received, received)));
-            if let Some(reason) = wire.and_then(layers::without_tcp_ip) {
-                page.pair("", &format!("TCP/IP {MISSING} ({reason})"));
-            }
+            let mut lines = vec![
+                format!("sent {}", layers::sum(&of_sent, sent)),
+                format!("received {}", layers::sum(&of_received, received)),
+            ];
+            let reason = wire.and_then(layers::without_tcp_ip);
+            lines.extend(reason.map(|reason| format!("TCP/IP {MISSING} ({reason})")));
+            lines
         }
         (Some((sent, received)), None, _) => {
             let (sent, received) = (number::bytes(sent), number::bytes(received));
-            page.pair(label, &format!("sent {sent}, received {received}; without TCP and IP"));
+            vec![format!("sent {sent}, received {received}; without TCP and IP")]
         }
-        (None, _, Some(both)) => {
-            page.pair(label, &format!("{}; without TCP and IP", shown(both, number::bytes)));
-        }
-        (None, _, None) => page.pair(label, &format!("{MISSING} (no reply was measured)")),
-    }
-    if let Some(offered) = &measured.workload.deflate {
-        let ratios = measured.blocks.iter().filter_map(|block| block.wire.compression_ratio);
+        (None, _, Some(both)) => vec![format!("{}; without TCP and IP", shown(Unit::Size, both))],
+        (None, _, None) => vec![format!("{MISSING} (no reply was measured)")],
+    };
+    facts.lines("bytes/message", lines);
+    if let Some(offered) = it.row.deflate() {
+        let ratios = it.all.iter().filter_map(|block| block.wire.compression_ratio);
         let ratio = stats::median(&ratios.collect::<Vec<f64>>());
-        let ratio = ratio.map_or_else(|_| MISSING.to_owned(), words::compression);
+        let ratio = ratio.map_or_else(|_| MISSING.to_owned(), row::compression);
         let offered = if offered.is_empty() { "default parameters" } else { offered };
-        page.pair("deflate", &format!("{ratio} ({offered})"));
+        facts.add("deflate", format!("{ratio} ({offered})"));
     }
 }
 
 /// Errors by class, the most frequent first.
-fn errors(page: &mut Page, measured: &Measured<'_>) {
+fn errors(facts: &mut Facts, it: &Measured<'_>) {
     let mut classes: Vec<ErrorCount> = Vec::new();
-    for error in measured.blocks.iter().flat_map(|block| &block.errors) {
+    for error in it.all.iter().flat_map(|block| &block.errors) {
         match classes.iter_mut().find(|class| class.class == error.class) {
             Some(class) => class.count = class.count.saturating_add(error.count),
             None => classes.push(error.clone()),
@@ -439,35 +441,27 @@ fn errors(page: &mut Page, measured: &Measured<'_>) {
     classes.sort_by(|one, other| {
         other.count.cmp(&one.count).then_with(|| one.class.cmp(&other.class))
     });
-    let mut label = "errors";
-    for ErrorCount { class, count, example } in &classes {
-        page.pair(label, &format!("{count} x {}, first: {example}", class.replace('_', " ")));
-        label = "";
-    }
+    let line = |ErrorCount { class, count, example }: &ErrorCount| {
+        format!("{count} x {}, first: {example}", class.replace('_', " "))
+    };
+    facts.lines("errors", classes.iter().map(line).collect());
 }
 
-fn little(page: &mut Page, block: &Block) {
-    match &block.little {
+fn little(facts: &mut Facts, block: &Block) {
+    let text = match &block.little {
         Little::Checked { expected_in_flight, measured_in_flight, deviation_fraction, holds } => {
             let holds = if *holds { "holds" } else { "BROKEN" };
             let expected = number::three(*expected_in_flight);
             let measured = number::three(*measured_in_flight);
             let off = number::percent(*deviation_fraction);
-            let text =
-                format!("{holds}: {expected} in flight expected, {measured} measured ({off})");
-            page.pair("Little's law", &text);
+            format!("{holds}: {expected} in flight expected, {measured} measured ({off})")
         }
-        Little::NotChecked { reason } => {
-            page.pair("Little's law", &format!("not checked: {reason}"));
-        }
-    }
+        Little::NotChecked { reason } => format!("not checked: {reason}"),
+    };
+    facts.add("Little's law", text);
 }
 
 /// `191 k/s [189 k/s, 193 k/s]`: a median, with its 95 % interval if it has one.
-fn shown(estimate: Estimate, show: fn(f64) -> String) -> String {
-    let value = show(estimate.value);
-    match estimate.low.zip(estimate.high) {
-        Some((low, high)) => format!("{value} [{}, {}]", show(low), show(high)),
-        None => value,
-    }
+fn shown(unit: Unit, estimate: Estimate) -> String {
+    number::interval(unit, estimate.value, estimate.low.zip(estimate.high))
 }

@@ -1,106 +1,91 @@
-//! Several measurements of one run side by side: bots or rates that rise.
+//! Steps of a sweep: which of them a line carried, and the bytes of an event at one.
 
-use crate::escape::{columns, cut, escape};
-use crate::number::{self, MISSING};
-use crate::page::{Page, Tone};
-use record::{Arrival, Level, Lifetime, RunRecord, Summary, Verdict};
+use crate::layers::signed;
+use crate::number::{self, Unit};
+use record::{Block, Knee, RunRecord, Split, Sweep, SweepStep};
 
-/// A row for each workload of the plan, in its order. Takes 80 columns.
-pub(crate) fn table(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
-    let is_open = |arrival: Arrival| !arrival.is_closed();
-    let workloads = &record.plan.workloads;
-    let times = match workloads.iter().filter(|workload| is_open(workload.arrival)).count() {
-        0 => "round trip",
-        count if count == workloads.len() => "response time",
-        _ => "response time, or round trip of closed loops",
+/// Bytes of an event, both directions, by how much of the way is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct EventBytes {
+    pub(crate) payload: f64,
+    pub(crate) encoded: f64,
+    pub(crate) stream: f64,
+    pub(crate) with_tcp_ip: Option<f64>,
+    pub(crate) interface: Option<f64>,
+}
+
+/// The steps of one line.
+pub(crate) fn of_line(sweep: &Sweep, line: usize) -> impl Iterator<Item = &SweepStep> {
+    sweep.steps.iter().filter(move |step| step.line == line)
+}
+
+/// The step of a line with the largest load that it carried; without a knee its largest.
+pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
+    let bound = match sweep.lines.get(line)?.knee {
+        Knee::Found { low_per_s, .. } => low_per_s,
+        Knee::NotReached { offered_max_per_s, .. } => offered_max_per_s,
     };
-    page.line(Tone::Strong, &format!("{:NAME_COLUMNS$}  {times}", ""));
-    page.line(
-        Tone::Strong,
-        &row("step", ["p50", "p99", "p99.9", "max"], ["offered", "achieved"], "verdict"),
-    );
-    for (index, workload) in workloads.iter().enumerate() {
-        let blocks = || record.blocks.iter().filter(move |block| block.workload == index);
-        let result = record.results.iter().find(|result| result.workload == index);
-        let of_block = || {
-            let block = blocks().find(|block| block.failed.is_none())?;
-            match (&block.open_loop, workload.lifetime) {
-                (Some(times), _) => times.response.as_ref(),
-                (None, Lifetime::Long) => block.round_trip.as_ref(),
-                (None, Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
-            }
-        };
-        let merged = result.and_then(|result| match workload.arrival {
-            Arrival::Closed | Arrival::ClosedBots { .. } => result.round_trip.as_ref(),
-            Arrival::Open { .. } | Arrival::Bots { .. } | Arrival::PartlyOpen { .. } => {
-                result.response.as_ref()
-            }
-        });
-        let times = merged.or_else(of_block);
-        let measured: f64 =
-            blocks().map(|block| number::float(block.measured_ns)).sum::<f64>() / 1e9;
-        let planned: f64 = blocks().map(|block| number::float(block.counts.planned)).sum();
-        let replies: f64 = blocks()
-            .map(|block| block.messages_per_s * number::float(block.measured_ns) / 1e9)
-            .sum();
-        let rate = |count: f64| number::per_second(count / measured);
-        let offered = if is_open(workload.arrival) { rate(planned) } else { MISSING.to_owned() };
-        let cell = |of: fn(&Summary) -> Option<u64>| {
-            times.and_then(of).map_or_else(|| MISSING.to_owned(), number::nanos)
-        };
-        let cells = [
-            cell(|times| times.p50_ns),
-            cell(|times| times.p99_ns),
-            cell(|times| times.p99_9_ns),
-            cell(|times| Some(times.max_ns)),
-        ];
-        let level = level(verdict, index);
-        let (tone, level) = match blocks().next() {
-            None => (Tone::Failed, "not reached"),
-            Some(_) => (tone(level), name(level)),
-        };
-        let [p50, p99, p99_9, max] = &cells;
-        page.line(
-            tone,
-            &row(&workload.name, [p50, p99, p99_9, max], [&offered, &rate(replies)], level),
-        );
+    of_line(sweep, line)
+        .filter(|step| step.offered_per_s <= bound * 1.000_001)
+        .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
+}
+
+/// Steps of two lines at the same load, below both knees, by load.
+pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepStep; 2]> {
+    let bounds = lines.map(|line| last_carried(sweep, line).map_or(0.0, |it| it.offered_per_s));
+    let bound = bounds[0].min(bounds[1]) * 1.000_001;
+    let is_same = |one: &SweepStep, other: &SweepStep| {
+        (one.offered_per_s / other.offered_per_s - 1.0).abs() < 0.001
+    };
+    let mut pairs: Vec<[&SweepStep; 2]> = of_line(sweep, lines[0])
+        .filter(|step| step.offered_per_s <= bound)
+        .filter_map(|one| Some([one, of_line(sweep, lines[1]).find(|other| is_same(one, other))?]))
+        .collect();
+    pairs.sort_by(|one, other| one[0].offered_per_s.total_cmp(&other[0].offered_per_s));
+    pairs
+}
+
+/// `2.10 k/s [2.08 k/s, 2.12 k/s]`, or that there was none.
+pub(crate) fn knee_words(knee: &Knee) -> String {
+    match *knee {
+        Knee::Found { offered_per_s, low_per_s, high_per_s } => {
+            number::interval(Unit::Rate, offered_per_s, Some((low_per_s, high_per_s)))
+        }
+        Knee::NotReached { offered_max_per_s, .. } => {
+            format!("above {}", number::per_second(offered_max_per_s))
+        }
     }
 }
 
-/// The worst of what was found about this workload.
-pub(crate) fn level(verdict: &Verdict, index: usize) -> Level {
-    let reasons = verdict.reasons.iter();
-    let of_this = reasons.filter(|reason| reason.workload.is_none_or(|workload| workload == index));
-    of_this.map(|reason| reason.level).max().unwrap_or(Level::Trusted)
+/// The bytes of an event of each line at the last step that it carried.
+pub(crate) fn event_bytes(record: &RunRecord, sweep: &Sweep) -> Vec<(String, EventBytes)> {
+    let of = |(index, line): (usize, &record::SweepLine)| {
+        Some((line.name.clone(), bytes(record, last_carried(sweep, index)?)?))
+    };
+    sweep.lines.iter().enumerate().filter_map(of).collect()
 }
 
-/// What a level is called.
-pub(crate) fn name(level: Level) -> &'static str {
-    match level {
-        Level::Trusted => "trusted",
-        Level::Degraded => "degraded",
-        Level::Invalid => "invalid",
-    }
+/// The bytes of an event at `step`: those of its blocks by their replies.
+pub(crate) fn bytes(record: &RunRecord, step: &SweepStep) -> Option<EventBytes> {
+    let blocks: Vec<&Block> =
+        step.blocks.iter().filter_map(|index| record.blocks.get(*index)).collect();
+    let seconds = |block: &Block| number::float(block.measured_ns) / 1e9;
+    let replies: f64 = blocks.iter().map(|block| block.messages_per_s * seconds(block)).sum();
+    let splits: Option<Vec<[Split; 2]>> =
+        blocks.iter().map(|block| Some([block.wire.sent?, block.wire.received?])).collect();
+    let splits = splits.filter(|all| !all.is_empty() && replies > 0.0)?.concat();
+    let sum = |of: fn(&Split) -> f64| splits.iter().map(of).sum::<f64>() / replies;
+    let payload = sum(|split| number::float(split.payload_bytes));
+    let encoded = payload + sum(|split| signed(split.encoding_bytes));
+    let stream =
+        encoded + sum(|split| number::float(split.framing_bytes.saturating_add(split.tls_bytes)));
+    let is_known = splits.iter().all(|split| split.tcp_ip_estimated_bytes.is_some());
+    let tcp_ip = sum(|split| number::float(split.tcp_ip_estimated_bytes.unwrap_or(0)));
+    Some(EventBytes {
+        payload,
+        encoded,
+        stream,
+        with_tcp_ip: is_known.then_some(stream + tcp_ip),
+        interface: step.interface_bytes_per_s.map(|rate| rate / step.achieved_per_s.value),
+    })
 }
-
-/// The colour that says the same.
-pub(crate) fn tone(level: Level) -> Tone {
-    match level {
-        Level::Trusted => Tone::Plain,
-        Level::Degraded => Tone::Doubtful,
-        Level::Invalid => Tone::Failed,
-    }
-}
-
-fn row(name: &str, times: [&str; 4], rates: [&str; 2], verdict: &str) -> String {
-    let name = cut(&escape(name), NAME_COLUMNS);
-    let padding = " ".repeat(NAME_COLUMNS - columns(&name));
-    let [p50, p99, p99_9, max] = times;
-    let [offered, achieved] = rates;
-    format!(
-        "{name}{padding} {p50:>8} {p99:>8} {p99_9:>8} {max:>8} {offered:>9} {achieved:>9}  {verdict}"
-    )
-}
-
-/// How wide the names of steps are.
-const NAME_COLUMNS: usize = 12;

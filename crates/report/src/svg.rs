@@ -1,14 +1,18 @@
-//! Charts as SVG: axes with ticks, lines, intervals, marks with their bands, and where it stands alone a legend.
+//! Drawings as SVG: charts with axes, lines, intervals, marks and their bands; ratios one below the other; bars of layers.
 //!
-//! What is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within a page it
+//! Everything that is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within a page it
 //! is among the page's style sheets, so that its Content-Security-Policy can do without inline styles.
 //!
 //! Start reading at [`draw`].
 
-use crate::chart::{Axis, Chart, Key, Mark, Point, Scale, Series, Unit};
+use crate::chart::{
+    Axis, Chart, Figure, Key, LAYERS, Layers, Mark, Point, Ratios, Scale, Series, Unit,
+};
+use crate::escape::{columns, cut};
+use crate::number;
 use std::fmt::Write as _;
 
-/// Where a drawing is to stand.
+/// The place of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In a file of its own: with title, legend, style and background.
@@ -17,42 +21,13 @@ pub(crate) enum Place {
     Page,
 }
 
-/// `chart` as an `svg` element.
-pub(crate) fn draw(chart: &Chart, place: Place) -> String {
-    let frame = Frame::of(chart, place);
+/// `figure` as an `svg` element.
+pub(crate) fn draw(figure: &Figure, place: Place) -> String {
     let mut svg = Writer { text: String::new() };
-    let (width, height) = (WIDTH, frame.height);
-    let namespace = match place {
-        Place::Alone => " xmlns=\"http://www.w3.org/2000/svg\"",
-        Place::Page => "",
-    };
-    let (title, caption) = (xml(&chart.title), xml(&chart.caption));
-    let id = chart.id;
-    svg.line(&format!(
-        "<svg{namespace} class=\"chart\" role=\"img\" viewBox=\"0 0 {width} {height}\" \
-         aria-labelledby=\"{id}-title {id}-text\">"
-    ));
-    svg.line(&format!("<title id=\"{id}-title\">{title}</title>"));
-    svg.line(&format!("<desc id=\"{id}-text\">{caption}</desc>"));
-    if place == Place::Alone {
-        svg.line(&format!("<style>{STYLE}</style>"));
-        svg.line(&format!("<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>"));
-        svg.line(&format!("<text class=\"heading\" x=\"{MARGIN}\" y=\"20\">{title}</text>"));
-    }
-    svg.axes(chart, &frame);
-    svg.marks(chart, &frame);
-    if chart.ideal {
-        let end = frame.x.max.min(frame.y.max);
-        let start = frame.x.min.max(frame.y.min);
-        let [x1, y1] = frame.place(start, start);
-        let [x2, y2] = frame.place(end, end);
-        svg.line(&format!("<path class=\"ideal\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"));
-    }
-    for series in &chart.series {
-        svg.series(series, chart.look(series.subject, series.measure), &frame);
-    }
-    if place == Place::Alone {
-        svg.legend(chart, &frame);
+    match figure {
+        Figure::Layers(layers) => svg.layers(figure, layers, place),
+        Figure::Lines(chart) => svg.chart(figure, chart, place),
+        Figure::Ratios(ratios) => svg.ratios(figure, ratios, place),
     }
     svg.text.push_str("</svg>\n");
     svg.text
@@ -74,7 +49,7 @@ fn piece(key: &Key) -> String {
     format!("<g class=\"{classes} m{measure}\"><path class=\"line\" d=\"M1 6L27 6\"/>{dot}</g>")
 }
 
-/// Where data lie on the drawing.
+/// The places of data on the drawing.
 struct Frame {
     x: Range,
     y: Range,
@@ -124,7 +99,7 @@ impl Frame {
         }
     }
 
-    /// Where a point of the data lies.
+    /// The place of a point of the data.
     fn place(&self, x: f64, y: f64) -> [f64; 2] {
         let across = self.left + self.x.share(x) * (self.right - self.left);
         let down = self.bottom - self.y.share(y) * (self.bottom - self.top);
@@ -132,7 +107,7 @@ impl Frame {
     }
 }
 
-/// From where to where an axis goes.
+/// The ends of an axis.
 struct Range {
     min: f64,
     max: f64,
@@ -170,7 +145,7 @@ impl Range {
         }
     }
 
-    /// How far along the axis: 0 to 1.
+    /// The share of the axis before a value: 0 to 1.
     fn share(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),
@@ -179,7 +154,7 @@ impl Range {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Where its ticks are.
+    /// The values of its ticks.
     fn ticks(&self, unit: Unit) -> Vec<f64> {
         match (self.scale, unit) {
             (_, Unit::Nines) => {
@@ -229,16 +204,138 @@ impl Writer {
         self.text.push('\n');
     }
 
+    /// Everything before what is drawn.
+    fn open(&mut self, figure: &Figure, class: &str, height: f64, place: Place) {
+        let namespace = match place {
+            Place::Alone => " xmlns=\"http://www.w3.org/2000/svg\"",
+            Place::Page => "",
+        };
+        let (id, title, caption) = (figure.id(), xml(figure.title()), xml(figure.caption()));
+        self.line(&format!(
+            "<svg{namespace} class=\"{class}\" role=\"img\" viewBox=\"0 0 {WIDTH} {height}\" \
+             aria-labelledby=\"{id}-title {id}-text\">"
+        ));
+        self.line(&format!("<title id=\"{id}-title\">{title}</title>"));
+        self.line(&format!("<desc id=\"{id}-text\">{caption}</desc>"));
+        if place == Place::Alone {
+            self.line(&format!("<style>{STYLE}</style>"));
+            self.line(&format!("<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>"));
+            self.line(&format!("<text class=\"heading\" x=\"{MARGIN}\" y=\"20\">{title}</text>"));
+        }
+    }
+
+    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let text = xml(text);
+        self.line(&format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"));
+    }
+
+    fn chart(&mut self, figure: &Figure, chart: &Chart, place: Place) {
+        let frame = Frame::of(chart, place);
+        self.open(figure, "chart", frame.height, place);
+        self.axes(chart, &frame);
+        self.marks(chart, &frame);
+        if chart.ideal {
+            let end = frame.x.max.min(frame.y.max);
+            let start = frame.x.min.max(frame.y.min);
+            let [x1, y1] = frame.place(start, start);
+            let [x2, y2] = frame.place(end, end);
+            self.line(&format!("<path class=\"ideal\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"));
+        }
+        for series in &chart.series {
+            self.series(series, chart.look(series.subject, series.measure), &frame);
+        }
+        if place == Place::Alone {
+            self.legend(chart, &frame);
+        }
+    }
+
+    /// A row for each ratio: its name, its dot on a logarithmic axis, its interval, its numbers.
+    fn ratios(&mut self, figure: &Figure, ratios: &Ratios, place: Place) {
+        let long = ratios.rows.iter().any(|(name, ..)| columns(name) > SHORT_NAME);
+        let (name_max, left) = if long { (24, 176.0) } else { (SHORT_NAME, 116.0) };
+        let right = 338.0;
+        let ends = |(_, value, interval): &(String, f64, Option<(f64, f64)>)| {
+            let (low, high) = interval.unwrap_or((*value, *value));
+            [low, high, 1.0]
+        };
+        let all = || ratios.rows.iter().flat_map(ends).filter(|end| end.is_finite() && *end > 0.0);
+        let (low, high) =
+            all().fold((1.0_f64, 1.0_f64), |(low, high), it| (low.min(it), high.max(it)));
+        let scale = Range { min: low / 1.1, max: high * 1.1, scale: Scale::Logarithmic };
+        let place_of = |value: f64| left + scale.share(value) * (right - left);
+        let top = if place == Place::Alone { 36.0 } else { 12.0 };
+        let bottom = ratios.rows.iter().fold(top, |bottom, _| bottom + 22.0);
+        self.open(figure, "chart rows", bottom + 40.0, place);
+        let ticks: &[f64] = if scale.max / scale.min < 2.2 {
+            &[0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0]
+        } else {
+            &[0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0]
+        };
+        for tick in ticks.iter().copied().filter(|it| (scale.min..=scale.max).contains(it)) {
+            let (x, class) = (place_of(tick), if tick == 1.0 { "axis" } else { "grid" });
+            let label = number::three(tick);
+            let label = label.trim_end_matches('0').trim_end_matches('.');
+            self.line(&format!(
+                "<path class=\"{class}\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"
+            ));
+            self.text("tick middle", x, bottom + 17.0, &format!("{label}x"));
+        }
+        let mut y = top + 11.0;
+        for (name, value, interval) in &ratios.rows {
+            let x = place_of(*value);
+            let whisker = interval.map_or_else(String::new, |(low, high)| {
+                let (from, to) = (place_of(low), place_of(high));
+                format!("<path class=\"line\" d=\"M{from:.1} {y:.1}L{to:.1} {y:.1}\"/>")
+            });
+            self.line(&format!(
+                "<g class=\"c0 d0 m0\">{whisker}<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/></g>"
+            ));
+            self.text("tick", MARGIN, y + 4.0, &cut(name, name_max));
+            self.text("tick end", WIDTH - MARGIN, y + 4.0, &number::ratio(*value, *interval));
+            y += 22.0;
+        }
+    }
+
+    /// A bar for each line, one layer behind the other.
+    fn layers(&mut self, figure: &Figure, layers: &Layers, place: Place) {
+        let (left, right) = (104.0, 408.0);
+        let total = |parts: &[f64]| parts.iter().sum::<f64>();
+        let max = layers.bars.iter().map(|(_, parts)| total(parts)).fold(0.0, f64::max);
+        let top = if place == Place::Alone { 84.0 } else { 58.0 };
+        let height = layers.bars.iter().fold(top + 8.0, |height, _| height + 32.0);
+        self.open(figure, "chart", height, place);
+        let places = [(12.0, 42.0), (232.0, 42.0), (12.0, 20.0), (232.0, 20.0)];
+        for (index, (name, (x, above))) in LAYERS.iter().zip(places).enumerate() {
+            let y = top - above;
+            self.bar(index, [x, y - 10.0, 11.0, 11.0]);
+            self.text("label", x + 16.0, y, name);
+        }
+        let mut y = top;
+        for (name, parts) in &layers.bars {
+            self.text("tick", MARGIN, y + 16.0, &cut(name, SHORT_NAME));
+            let mut x = left;
+            for (index, part) in parts.iter().enumerate() {
+                let width = part * (right - left) / max;
+                self.bar(index, [x, y, width, 22.0]);
+                x += width;
+            }
+            self.text("tick", x + 6.0, y + 16.0, &number::bytes(total(parts).round()));
+            y += 32.0;
+        }
+    }
+
+    fn bar(&mut self, layer: usize, [x, y, width, height]: [f64; 4]) {
+        self.line(&format!(
+            "<rect class=\"l{layer}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        ));
+    }
+
     fn axes(&mut self, chart: &Chart, frame: &Frame) {
         let Frame { left, top, right, bottom, .. } = *frame;
         for tick in frame.y.ticks(chart.y.unit) {
             let [_, y] = frame.place(frame.x.min, tick);
-            let label = xml(&chart.y.unit.tick(tick));
             self.line(&format!("<path class=\"grid\" d=\"M{left:.1} {y:.1}L{right:.1} {y:.1}\"/>"));
-            let (x, below) = (left - 6.0, y + 4.0);
-            self.line(&format!(
-                "<text class=\"tick end\" x=\"{x:.1}\" y=\"{below:.1}\">{label}</text>"
-            ));
+            self.text("tick end", left - 6.0, y + 4.0, &chart.y.unit.tick(tick));
         }
         let mut free_from = 0.0;
         for tick in frame.x.ticks(chart.x.unit) {
@@ -246,25 +343,16 @@ impl Writer {
             let label = chart.x.unit.tick(tick);
             self.line(&format!("<path class=\"grid\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"));
             let half = width_of(&label) / 2.0 + 3.0;
-            // What would lie over its neighbour goes without a label.
+            // A tick whose label would lie over its neighbour's goes without.
             if x - half >= free_from {
-                let (label, y) = (xml(&label), bottom + 17.0);
-                self.line(&format!(
-                    "<text class=\"tick middle\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>"
-                ));
+                self.text("tick middle", x, bottom + 17.0, &label);
                 free_from = x + half;
             }
         }
         let base = format!("M{left:.1} {top:.1}L{left:.1} {bottom:.1}L{right:.1} {bottom:.1}");
         self.line(&format!("<path class=\"axis\" d=\"{base}\"/>"));
-        let (x_label, y_label) = (xml(chart.x.label), xml(chart.y.label));
-        let (above, below) = (top - 12.0, bottom + 36.0);
-        self.line(&format!(
-            "<text class=\"label\" x=\"{MARGIN}\" y=\"{above:.1}\">{y_label}</text>"
-        ));
-        self.line(&format!(
-            "<text class=\"label end\" x=\"{right:.1}\" y=\"{below:.1}\">{x_label}</text>"
-        ));
+        self.text("label", MARGIN, top - 12.0, chart.y.label);
+        self.text("label end", right, bottom + 36.0, chart.x.label);
     }
 
     fn marks(&mut self, chart: &Chart, frame: &Frame) {
@@ -284,10 +372,7 @@ impl Writer {
                 let right_most = frame.right - width_of(label) - 2.0;
                 let (side, at) =
                     if left { ("end", x - 5.0) } else { ("start", (x + 5.0).min(right_most)) };
-                let label = xml(label);
-                self.line(&format!(
-                    "<text class=\"name {side}\" x=\"{at:.1}\" y=\"{y:.1}\">{label}</text>"
-                ));
+                self.text(&format!("name {side}"), at, y, label);
                 y += 16.0;
             }
             self.line("</g>");
@@ -334,20 +419,15 @@ impl Writer {
             if x + width > WIDTH && x > MARGIN {
                 (x, y) = (MARGIN, y + 20.0);
             }
-            let (after, key_top, name) = (x + 32.0, y - 10.0, xml(&key.name));
-            self.line(&format!(
-                "<g transform=\"translate({x:.1} {key_top:.1})\">{}</g>",
-                piece(&key)
-            ));
-            self.line(&format!(
-                "<text class=\"label\" x=\"{after:.1}\" y=\"{y:.1}\">{name}</text>"
-            ));
+            let (top, piece) = (y - 10.0, piece(&key));
+            self.line(&format!("<g transform=\"translate({x:.1} {top:.1})\">{piece}</g>"));
+            self.text("label", x + 32.0, y, &key.name);
             x += width;
         }
     }
 }
 
-/// How many rows the legend takes.
+/// The number of rows that the legend takes.
 fn rows(chart: &Chart) -> f64 {
     let (mut rows, mut x) = (1.0, MARGIN);
     for Key { name, .. } in chart.keys() {
@@ -369,7 +449,7 @@ pub(crate) fn subject_classes(subject: usize) -> String {
     format!("c{} d{}", subject % COLOURS, (subject % COLOURS + subject / COLOURS) % DASHES)
 }
 
-/// What stands on a point: a disc, a triangle, a ring.
+/// The mark on a point: a disc, a triangle, a ring.
 fn mark(measure: usize, x: f64, y: f64) -> String {
     match measure {
         0 => format!("<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT}\"/>"),
@@ -383,7 +463,7 @@ fn mark(measure: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// About how wide a text is.
+/// About the width of a text.
 fn width_of(text: &str) -> f64 {
     text.chars().fold(0.0, |width, _| width + 6.7)
 }
@@ -417,6 +497,8 @@ const MARGIN: f64 = 12.0;
 const DOT: f64 = 3.0;
 /// With more points than this a line goes without marks.
 const DOTS_MAX: usize = 60;
+/// The length of a name beside a row, if no other is longer.
+const SHORT_NAME: usize = 14;
 const COLOURS: usize = 7;
 const DASHES: usize = 6;
 

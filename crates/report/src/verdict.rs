@@ -1,8 +1,7 @@
-//! Whether the numbers may be believed: the last block of every page.
+//! The verdict in words, and how far it lets a row be a result.
 
-use crate::escape::escape;
-use crate::page::{Page, Tone};
-use crate::steps;
+use crate::document::{Judgement, Remark, Tone};
+use crate::row;
 use record::{Level, Reason, RunRecord, Verdict};
 use std::borrow::Cow;
 
@@ -14,89 +13,91 @@ pub(crate) fn of(record: &RunRecord) -> Cow<'_, Verdict> {
     }
 }
 
-/// Whether `verdict` says of this workload, or of the whole run, that there is no result.
-pub(crate) fn forbids(verdict: &Verdict, workload: usize) -> bool {
-    verdict.reasons.iter().any(|reason| {
-        reason.level == Level::Invalid && reason.workload.is_none_or(|about| about == workload)
-    })
+/// True if `verdict` says of this row, or of the whole run, that there is no result.
+pub(crate) fn forbids(verdict: &Verdict, index: usize) -> bool {
+    level(verdict, index) == Level::Invalid
 }
 
-/// One line if all is well; each reason, what shows it and what to do about it if not.
-pub(crate) fn show(page: &mut Page, record: &RunRecord, verdict: &Verdict) {
-    page.blank();
-    if let Some(certificate) = &record.environment.selftest {
-        let passed = certificate.checks.iter().filter(|check| check.passed).count();
-        let all = certificate.checks.len();
-        let word = if certificate.passed { "passed" } else { "FAILED" };
-        let text = format!(
-            "{word} on this machine at {} ({passed} of {all} checks, version {})",
-            certificate.at, certificate.version
-        );
-        page.pair("self-test", &text);
-    }
-    let meaning = match verdict.level {
-        Level::Trusted => "",
-        Level::Degraded => ": the numbers say less than they seem to",
-        Level::Invalid => ": the numbers are no result",
-    };
-    let tone = match verdict.level {
-        Level::Trusted => Tone::Strong,
-        level @ (Level::Degraded | Level::Invalid) => steps::tone(level),
-    };
-    page.labelled("verdict", (tone, &format!("{}{meaning}", steps::name(verdict.level))));
-    for told in told(record, verdict) {
-        let label = format!("{}:", steps::name(told.level));
-        page.remark(steps::tone(told.level), &label, &told.text);
-        page.under("shown by", &told.evidence);
-        page.under("next", &told.advice);
+/// The worst level of all that was found about this row.
+pub(crate) fn level(verdict: &Verdict, index: usize) -> Level {
+    let about = |reason: &&Reason| reason.workload.is_none_or(|about| about == index);
+    let levels = verdict.reasons.iter().filter(about).map(|reason| reason.level);
+    levels.max().unwrap_or(Level::Trusted)
+}
+
+/// The name of a level.
+pub(crate) fn name(level: Level) -> &'static str {
+    match level {
+        Level::Trusted => "trusted",
+        Level::Degraded => "degraded",
+        Level::Invalid => "invalid",
     }
 }
 
-/// A reason as it is told; escaped.
-pub(crate) struct Told {
-    pub(crate) level: Level,
-    pub(crate) text: String,
-    pub(crate) evidence: String,
-    pub(crate) advice: String,
+/// The colour of a level.
+pub(crate) fn tone(level: Level) -> Tone {
+    match level {
+        Level::Trusted => Tone::Plain,
+        Level::Degraded => Tone::Doubtful,
+        Level::Invalid => Tone::Failed,
+    }
 }
 
-/// Every reason of `verdict`; those that differ in their workload alone are told together.
-pub(crate) fn told(record: &RunRecord, verdict: &Verdict) -> Vec<Told> {
+impl Judgement {
+    pub(crate) fn name(&self) -> &'static str {
+        name(self.level)
+    }
+
+    /// The level and its meaning.
+    pub(crate) fn sentence(&self) -> String {
+        let meaning = match self.level {
+            Level::Trusted => return self.name().to_owned(),
+            Level::Degraded => "the numbers say less than they seem to",
+            Level::Invalid => "the numbers are no result",
+        };
+        format!("{}: {meaning}", self.name())
+    }
+}
+
+/// The verdict with every reason; reasons that differ in their row alone are told together.
+pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
+    let self_test = record.environment.selftest.as_ref().map(|found| {
+        let passed = found.checks.iter().filter(|check| check.passed).count();
+        let word = if found.passed { "passed" } else { "FAILED" };
+        let (at, all, version) = (&found.at, found.checks.len(), &found.version);
+        format!("{word} on this machine at {at} ({passed} of {all} checks, version {version})")
+    });
     let mut shown: Vec<&Reason> = Vec::new();
-    let mut all = Vec::new();
+    let mut reasons = Vec::new();
     for reason in &verdict.reasons {
         if !shown.iter().any(|before| is_same(before, reason)) {
             let same: Vec<&Reason> =
                 verdict.reasons.iter().filter(|other| is_same(reason, other)).collect();
-            all.push(together(record, reason, &same));
+            reasons.push(remark(record, reason, &same));
             shown.push(reason);
         }
     }
-    all
+    Judgement { level: verdict.level, self_test, reasons }
 }
 
-/// Whether only the workload and its numbers differ.
+/// True if only the row and its numbers differ.
 fn is_same(one: &Reason, other: &Reason) -> bool {
     (one.level, &one.code, &one.message) == (other.level, &other.code, &other.message)
 }
 
-/// A reason that may be about several workloads; the numbers are those of the first.
-fn together(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Told {
-    let workloads = &record.plan.workloads;
+/// A reason that may be about several rows; the numbers are those of the first.
+fn remark(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Remark {
     let names: Vec<&str> = all
         .iter()
-        .filter_map(|reason| workloads.get(reason.workload?).map(|workload| workload.name.as_str()))
-        .filter(|_| workloads.len() > 1)
+        .filter_map(|reason| Some(row::row(record, reason.workload?)?.name()))
+        .filter(|_| row::count(record) > 1)
         .collect();
     let about = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-    let evidence = match (names.first(), all.len()) {
+    let shown_by = match (names.first(), all.len()) {
         (Some(name), 2..) => format!("{name}: {}", first.evidence),
         _ => first.evidence.clone(),
     };
-    Told {
-        level: first.level,
-        text: escape(&format!("{}{about} [{}]", first.message, first.code)),
-        evidence: escape(&evidence),
-        advice: escape(&first.advice),
-    }
+    let text = format!("{}{about} [{}]", first.message, first.code);
+    let label = format!("{}:", name(first.level));
+    Remark { shown_by, next: first.advice.clone(), ..Remark::new(tone(first.level), label, text) }
 }

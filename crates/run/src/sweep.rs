@@ -32,6 +32,8 @@ pub struct Sweep {
     pub of: SweepOf,
     /// The name of the published experiment, if it is one.
     pub preset: Option<String>,
+    /// What others published of it.
+    pub published: Option<record::Published>,
     /// The names of the lines, one at least.
     pub lines: Vec<String>,
     /// Between which loads, and how fast to go up: in bots, connections or messages a second.

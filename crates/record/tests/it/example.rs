@@ -1,14 +1,14 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, Arrival, Block, Capacity, Certificate, Check, Class, ClientReport, Comparison,
-    Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment, ErrorCount, Estimate,
-    Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee, Lab, Layer, LeftOut,
-    Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
-    PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed, Reason, Resumption,
-    RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall,
-    Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts, TimerFloor,
-    Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning, Whole, Wire, Workload,
+    Added, Arrival, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class, ClientReport,
+    Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
+    ErrorCount, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee,
+    Lab, Layer, LeftOut, Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing,
+    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed,
+    Reason, Resumption, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing,
+    Split, Stall, Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts,
+    TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning, Whole, Wire, Workload,
     WorkloadResult,
 };
 use stats::Histogram;
@@ -209,11 +209,11 @@ fn block(workload: usize) -> Block {
         },
         connections: Connections {
             asked: 50,
+            started: 51,
             opened: 49,
             failed: 1,
             lost: 1,
             reconnects: 1,
-            started: 51,
         },
         tls: Some(tls_seen()),
         errors: vec![ErrorCount {
@@ -357,6 +357,7 @@ fn sweep() -> Sweep {
     Sweep {
         of: SweepOf::Bots,
         preset: Some("cubeia".into()),
+        published: None,
         slo: Some("p99 < 50ms".into()),
         lines: vec![
             line(
@@ -500,6 +501,18 @@ fn lab() -> Lab {
                 ..PublishedRow::default()
             }],
             notes: vec!["it is not latency".to_owned()],
+            claims: vec![Claim {
+                about: "The knee".to_owned(),
+                published: "about 1500/s".to_owned(),
+                measure: ClaimMeasure::Knee,
+                line: "a".to_owned(),
+                to: Some("b".to_owned()),
+                at_per_s: Some(1500.0),
+                pause_ms: Some(1000.0),
+                min: Some(0.5),
+                max: Some(1.0),
+                note: Some("of another machine".to_owned()),
+            }],
         }),
         left_out: vec![LeftOut { name: "ratchet".to_owned(), reason: "not installed".to_owned() }],
         footprints: vec![Footprint {

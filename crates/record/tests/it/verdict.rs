@@ -94,6 +94,7 @@ fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
     record.sweep = Some(Sweep {
         of: SweepOf::Rate,
         preset: None,
+        published: None,
         slo: None,
         lines: vec![SweepLine {
             name: "ws".to_owned(),

@@ -1,10 +1,10 @@
-//! What the front end draws, as JSON inside a page.
+//! The data of the front end: charts as JSON inside a page.
 
 use crate::chart::Chart;
 
 /// `charts` as JSON in which nothing can end the element that it stands in: `<`, `>`, `&` and the two separators that
 /// are line ends to a script are written as `\u…`, which means the same to a program.
-pub(super) fn of(charts: &[Chart]) -> String {
+pub(super) fn of(charts: &[&Chart]) -> String {
     let json = serde_json::to_string(charts).expect("all keys are texts");
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

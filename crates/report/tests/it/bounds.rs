@@ -19,7 +19,7 @@ proptest! {
     fn pages_stay_within_80_columns_and_plain_text(seed: u64, width in 0..200_usize) {
         let mut random = Random::new(seed);
         let mut all = pages(&any_record(&mut random), &Style { width, color: false }).to_vec();
-        all.push(report::lab(&any_lab(&mut random), &Style { width, color: false }));
+        all.push(report::terminal(&any_lab(&mut random), &Style { width, color: false }));
         for page in all {
             for line in page.lines() {
                 prop_assert!(line.width() <= 80, "{} columns: {line}", line.width());
@@ -85,10 +85,11 @@ fn same_each_time() -> ProptestConfig {
 
 fn pages(record: &RunRecord, style: &Style) -> [String; 4] {
     let other = records::ladder(&["tcp", "ws", "http-new"]);
+    let of_kind = |kind| report::terminal(&RunRecord { kind, ..record.clone() }, style);
     [
-        report::ladder(record, style),
-        report::run(record, style),
-        report::lab(record, style),
+        of_kind(Kind::Ladder),
+        of_kind(Kind::Run),
+        of_kind(Kind::Lab),
         report::compare(&other, record, style),
     ]
 }

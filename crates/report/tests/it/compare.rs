@@ -12,22 +12,20 @@ fn enough_blocks_have_a_ratio_with_its_interval() {
         &with_blocks(8, 275_000),
         false,
         &expect![[r#"
-        ws
-        round trip             base      record  ratio [95 % interval]
-        p50                  254 us      278 us  1.10x [1.09, 1.11]
-        p99                  380 us      418 us  1.10x [1.09, 1.11]
-        messages            190 k/s     190 k/s  1.00x [1.00, 1.00]
-        generator CPU       5.10 us     5.10 us  1.00x [1.00, 1.00]
-        server CPU          5.00 us     5.00 us  1.00x [1.00, 1.00]
+            ws
+            round trip    base    record  ratio [95 %]
+            p50           254 us  278 us  1.10x [1.09, 1.11]
+            p99           380 us  418 us  1.10x [1.09, 1.11]
+            messages      190 k/s 190 k/s 1.00x [1.00, 1.00]
+            generator CPU 5.10 us 5.10 us 1.00x [1.00, 1.00]
+            server CPU    5.00 us 5.00 us 1.00x [1.00, 1.00]
 
-        base, 2026-01-01T00:00:00Z
+            base, 2026-01-01T00:00:00Z
+            verdict: trusted
 
-        verdict        trusted
-
-        record, 2026-01-01T00:00:00Z
-
-        verdict        trusted
-    "#]],
+            record, 2026-01-01T00:00:00Z
+            verdict: trusted
+        "#]],
     );
 }
 
@@ -38,22 +36,20 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         &records::open(),
         false,
         &expect![[r#"
-        ws
-        response               base      record  ratio [95 % interval]
-        p50                 1.25 ms     1.25 ms  - one block each: no interval
-        p99                 1.88 ms     1.88 ms  - one block each: no interval
-        messages           2.00 k/s    2.00 k/s  - one block each: no interval
-        generator CPU       5.10 us     5.10 us  - one block each: no interval
-        server CPU          5.00 us     5.00 us  - one block each: no interval
+            ws
+            response time base     record                    ratio [95 %]
+            p50           1.25 ms  1.25 ms  - one block each: no interval
+            p99           1.88 ms  1.88 ms  - one block each: no interval
+            messages      2.00 k/s 2.00 k/s - one block each: no interval
+            generator CPU 5.10 us  5.10 us  - one block each: no interval
+            server CPU    5.00 us  5.00 us  - one block each: no interval
 
-        base, 2026-01-01T00:00:00Z
+            base, 2026-01-01T00:00:00Z
+            verdict: trusted
 
-        verdict        trusted
-
-        record, 2026-01-01T00:00:00Z
-
-        verdict        trusted
-    "#]],
+            record, 2026-01-01T00:00:00Z
+            verdict: trusted
+        "#]],
     );
 }
 
@@ -69,12 +65,12 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         true,
         &expect![[r#"
             ws
-            round trip             base      record  ratio [95 % interval]
-            p50                  254 us      278 us  - incomparable
-            p99                  380 us      418 us  - incomparable
-            messages            190 k/s     190 k/s  - incomparable
-            generator CPU       5.10 us     5.10 us  - incomparable
-            server CPU          5.00 us     5.00 us  - incomparable
+            round trip    base    record    ratio [95 %]
+            p50           254 us  278 us  - incomparable
+            p99           380 us  418 us  - incomparable
+            messages      190 k/s 190 k/s - incomparable
+            generator CPU 5.10 us 5.10 us - incomparable
+            server CPU    5.00 us 5.00 us - incomparable
 
             incomparable: the two differ in: kernel
               shown by: 6.1.0 against 6.5.0 \u{1b}[31m
@@ -82,12 +78,10 @@ fn what_is_invalid_or_differs_has_no_ratio() {
                 other
 
             base, 2026-01-01T00:00:00Z
-
-            verdict        trusted
+            verdict: trusted
 
             record, 2026-01-01T00:00:00Z
-
-            verdict        trusted
+            verdict: trusted
         "#]],
     );
 

@@ -46,6 +46,12 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     }
     if let Some(sweep) = &mut record.sweep {
         sweep.slo = Some(text());
+        if let Some(published) = &mut sweep.published {
+            published.source = text();
+            for claim in &mut published.claims {
+                (claim.about, claim.published, claim.note) = (text(), text(), Some(text()));
+            }
+        }
         for line in &mut sweep.lines {
             line.name += &text();
             line.ran_out = text();

@@ -2,7 +2,7 @@
 
 use crate::records;
 use expect_test::{Expect, expect};
-use record::{Estimate, Level, Phases, Reason, RunRecord, Verdict};
+use record::{Estimate, Kind, Level, Phases, Reason, RunRecord, Verdict};
 use report::Style;
 
 const RUNGS: [&str; 14] = [
@@ -25,85 +25,89 @@ const RUNGS: [&str; 14] = [
 #[test]
 fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
     expect![[r#"
-        Echo of 64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms
-        for each rung, in random order (seed 7).
+        The ladder
 
-                       round trip, us  messages  CPU, us/message  bytes p50 to tcp
-        rung           p50   p90   p99     /s generator server   each [95 % interval]
-        tcp            254   301   412  191 k      5.10   5.00    128 baseline
-        tcp-framed     270   319   437  180 k      5.41   5.30    136 1.06x [1.04, 1.08]
-        unix           285   337   461  171 k      5.71   5.60    144 1.12x [1.10, 1.14]
-        ws             300   355   486  162 k      6.02   5.90    152 1.18x [1.16, 1.20]
-        ws-text        315   373   511  154 k      6.32   6.20    160 1.24x [1.22, 1.26]
-        http           331   391   536  147 k      6.63   6.50    168 1.30x [1.28, 1.32]
-        http-new       346   409   560  141 k      6.94   6.80    176 1.36x [1.34, 1.38]
-        tls            361   427   585  135 k      7.24   7.10    184 1.42x [1.40, 1.44]
-        wss            376   445   610  129 k      7.55   7.40    192 1.48x [1.46, 1.50]
-        ws-json        392   464   634  124 k      7.85   7.70    200 1.54x [1.52, 1.56]
-        ws-deflate     407   482   659  120 k      8.16   8.00    208 1.60x [1.58, 1.62]
-        https          422   500   684  115 k      8.47   8.30    216 1.66x [1.64, 1.68]
-        https-new      437   518   709  111 k      8.77   8.60    224 1.72x [1.70, 1.74]
-        https-resume   453   536   733  107 k      9.08   8.90    232 1.78x [1.76, 1.80]
+        64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in
+        random order (seed 7); round trips
+                                                CPU    CPU bytes
+                     p50 p90 p99 messages generator server  each p50 to tcp
+        rung          us  us  us      k/s        us     us     B [interval]
+        tcp          254 301 412      191      5.10   5.00   128 baseline
+        tcp-framed   270 319 437      180      5.41   5.30   136 1.06x [1.04, 1.08]
+        unix         285 337 461      171      5.71   5.60   144 1.12x [1.10, 1.14]
+        ws           300 355 486      162      6.02   5.90   152 1.18x [1.16, 1.20]
+        ws-text      315 373 511      154      6.32   6.20   160 1.24x [1.22, 1.26]
+        http         331 391 536      147      6.63   6.50   168 1.30x [1.28, 1.32]
+        http-new     346 409 560      141      6.94   6.80   176 1.36x [1.34, 1.38]
+        tls          361 427 585      135      7.24   7.10   184 1.42x [1.40, 1.44]
+        wss          376 445 610      129      7.55   7.40   192 1.48x [1.46, 1.50]
+        ws-json      392 464 634      124      7.85   7.70   200 1.54x [1.52, 1.56]
+        ws-deflate   407 482 659      120      8.16   8.00   208 1.60x [1.58, 1.62]
+        https        422 500 684      115      8.47   8.30   216 1.66x [1.64, 1.68]
+        https-new    437 518 709      111      8.77   8.60   224 1.72x [1.70, 1.74]
+        https-resume 453 536 733      107      9.08   8.90   232 1.78x [1.76, 1.80]
 
-        what a layer adds              CPU, us/message   round trip p50, us   bytes each
-        rung = base + layer            [95 % interval]      [95 % interval]    out    in
-        tcp-framed = tcp + length   +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +4    +4
-        ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
-        http = tcp + HTTP/1.1       +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]   +112   +82
-        http-new = http + connect   +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]      0     0
-        tls = tcp + TLS             +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
-        wss = ws + TLS              +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
-        ws-deflate = ws-json + deflate
-                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    -20   -20
-        https = http + TLS          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]    +22   +22
+        What a layer adds [95 % interval]
+                                                                             bytes bytes
+                                       CPU of both        round trip p50       out    in
+        rung = base + layer            us                 us                     B     B
+        tcp-framed = tcp + length      +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]    +4    +4
+        ws = tcp + framing             +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]    +6    +2
+        http = tcp + HTTP/1.1          +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]  +112   +82
+        http-new = http + connect      +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]     0     0
+        tls = tcp + TLS                +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]   +22   +22
+        wss = ws + TLS                 +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]   +22   +22
+        ws-deflate = ws-json + deflate +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]   -20   -20
+        https = http + TLS             +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]   +22   +22
         https-new = http-new + full handshake
-                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]  +1650 +2212
+                                       +2.00 [1.80, 2.20] +12.0 [10.8, 13.2] +1650 +2212
         https-resume = http-new + resumed handshake
-                                    +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]  +1650 +2212
+                                       +2.00 [1.80, 2.20] +12.0 [10.8, 13.2] +1650 +2212
+        CPU of generator and server together is what a layer costs. The round trip is
+        that of the closed loop: with many in flight, most of what it grows by is
+        waiting for one another.
 
-        bytes/message      payload     encoding      framing          TLS       TCP/IP
-        rung             out    in    out    in    out    in    out    in    out    in
-        tcp               64    64                                            52    52
-        tcp-framed        64    64                   4     4                  52    52
-        unix              64    64                                             -     -
-        ws                64    64                   6     2                  52    52
-        ws-text           64    64                   6     2                  52    52
-        http              64    64                 112    82                  52    52
-        http-new          64    64                 112    82                  52    52
-        tls               64    64                               22    22     52    52
-        wss               64    64                   6     2     22    22     52    52
-        ws-json           64    64                   6     2                  52    52
-        ws-deflate        64    64    -20   -20      6     2                  52    52
-        https             64    64                 112    82     22    22     52    52
-        https-new         64    64                 112    82   1650  2212     52    52
-        https-resume      64    64                 112    82   1650  2212     52    52
+        Bytes of a message by layer
+                     payload    encoding     framing     TLS      TCP/IP
+                         out in      out  in     out in  out   in    out in
+        rung               B  B        B   B       B  B    B    B      B  B
+        tcp               64 64                                       52 52
+        tcp-framed        64 64                    4  4               52 52
+        unix              64 64                                        -  -
+        ws                64 64                    6  2               52 52
+        ws-text           64 64                    6  2               52 52
+        http              64 64                  112 82               52 52
+        http-new          64 64                  112 82               52 52
+        tls               64 64                           22   22     52 52
+        wss               64 64                    6  2   22   22     52 52
+        ws-json           64 64                    6  2               52 52
+        ws-deflate        64 64      -20 -20       6  2               52 52
+        https             64 64                  112 82   22   22     52 52
+        https-new         64 64                  112 82 1650 2212     52 52
+        https-resume      64 64                  112 82 1650 2212     52 52
         - TCP/IP: a Unix socket has neither (unix)
 
         On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
         trip p50, 50 connections, one message in flight), and TLS adds 2.00 us [1.80 us,
         2.20 us] of CPU to each of its messages.
 
+        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
+        process, for each message. Bytes: both directions of the stream, without TCP and
+        IP; what these add is estimated from the number of segments.
+        http-new       its round trip includes the connect
+        ws-json        its payload is JSON
+        ws-deflate     its payload is JSON; deflate 1.45 : 1
+        https-new      its round trip includes the connect and a TLS handshake (5000
+                       full, 0 resumed)
+        https-resume   its round trip includes the connect and a TLS handshake (100
+                       full, 4900 resumed)
+        TLS            1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified (tls,
+                       wss, https, https-new, https-resume)
         checks: Little's law held on 28 of 28 blocks; counts add up
-
-        Medians of blocks. CPU: user and system time of the whole process. Bytes: both
-        directions of the stream, without TCP and IP; what these add is estimated from
-        the number of segments.
-        What a layer adds: CPU of generator and server together is what it costs. The
-        round trip is that of the closed loop: with many in flight, most of what it
-        grows by is waiting for one another.
-        http-new: its round trip includes the connect.
-        ws-json: its payload is JSON.
-        ws-deflate: its payload is JSON; deflate 1.45 : 1.
-        https-new: its round trip includes the connect and a TLS handshake (5000 full, 0
-        resumed).
-        https-resume: its round trip includes the connect and a TLS handshake (100 full,
-        4900 resumed).
-        TLS 1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified (tls, wss, https,
-        https-new, https-resume).
 
         verdict        trusted
     "#]]
-    .assert_eq(&report::ladder(&records::layered(&RUNGS), &Style::default()));
+    .assert_eq(&report::terminal(&records::layered(&RUNGS), &Style::default()));
 }
 
 #[test]
@@ -111,15 +115,20 @@ fn a_ladder_without_tls_has_no_columns_for_it() {
     check(
         &records::layered(&["tcp", "unix", "ws"]),
         &expect![[r#"
-            what a layer adds              CPU, us/message   round trip p50, us   bytes each
-            rung = base + layer            [95 % interval]      [95 % interval]    out    in
-            ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
+            What a layer adds [95 % interval]
+                                CPU of both        round trip p50     bytes out bytes in
+            rung = base + layer us                 us                         B        B
+            ws = tcp + framing  +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
+            CPU of generator and server together is what a layer costs. The round trip is
+            that of the closed loop: with many in flight, most of what it grows by is
+            waiting for one another.
 
-            bytes/message      payload      framing       TCP/IP
-            rung             out    in    out    in    out    in
-            tcp               64    64                  52    52
-            unix              64    64                   -     -
-            ws                64    64      6     2     52    52
+            Bytes of a message by layer
+                 payload out in framing out in TCP/IP out in
+            rung           B  B           B  B          B  B
+            tcp           64 64                        52 52
+            unix          64 64                         -  -
+            ws            64 64           6  2         52 52
             - TCP/IP: a Unix socket has neither (unix)
 
         "#]],
@@ -137,16 +146,21 @@ fn a_difference_that_is_not_shown_is_not_claimed() {
     check(
         &record,
         &expect![[r#"
-            what a layer adds              CPU, us/message   round trip p50, us   bytes each
-            rung = base + layer            [95 % interval]      [95 % interval]    out    in
-            ws = tcp + framing                           -   +12.0 [10.8, 13.2]     +6     -
-            wss = ws + TLS             no difference shown                -3.10    +22   +22
+            What a layer adds [95 % interval]
+                                        CPU of both round trip p50     bytes out bytes in
+            rung = base + layer                  us us                         B        B
+            ws = tcp + framing                    - +12.0 [10.8, 13.2]        +6        -
+            wss = ws + TLS      no difference shown -3.10                    +22      +22
+            CPU of generator and server together is what a layer costs. The round trip is
+            that of the closed loop: with many in flight, most of what it grows by is
+            waiting for one another.
 
-            bytes/message      payload      framing          TLS       TCP/IP
-            rung             out    in    out    in    out    in    out    in
-            tcp               64    64                               52    52
-            ws                64    64      6     2                  52    52
-            wss               64    64      6     2     22    22     52    52
+            Bytes of a message by layer
+                 payload out in framing out in TLS out in TCP/IP out in
+            rung           B  B           B  B       B  B          B  B
+            tcp           64 64                                   52 52
+            ws            64 64           6  2                    52 52
+            wss           64 64           6  2      22 22         52 52
 
         "#]],
     );
@@ -170,16 +184,21 @@ fn what_an_invalid_rung_adds_is_not_said() {
     check(
         &record,
         &expect![[r#"
-            what a layer adds              CPU, us/message   round trip p50, us   bytes each
-            rung = base + layer            [95 % interval]      [95 % interval]    out    in
-            ws = tcp + framing          +2.00 [1.80, 2.20]   +12.0 [10.8, 13.2]     +6    +2
-            wss = ws + TLS                         invalid
+            What a layer adds [95 % interval]
+                                CPU of both        round trip p50     bytes out bytes in
+            rung = base + layer us                 us                         B        B
+            ws = tcp + framing  +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
+            wss = ws + TLS      invalid
+            CPU of generator and server together is what a layer costs. The round trip is
+            that of the closed loop: with many in flight, most of what it grows by is
+            waiting for one another.
 
-            bytes/message      payload      framing          TLS       TCP/IP
-            rung             out    in    out    in    out    in    out    in
-            tcp               64    64                               52    52
-            ws                64    64      6     2                  52    52
-            wss               64    64      6     2     22    22     52    52
+            Bytes of a message by layer
+                 payload out in framing out in TLS out in TCP/IP out in
+            rung           B  B           B  B       B  B          B  B
+            tcp           64 64                                   52 52
+            ws            64 64           6  2                    52 52
+            wss           64 64           6  2      22 22         52 52
 
         "#]],
     );
@@ -197,13 +216,14 @@ fn the_conclusion_says_what_tls_adds_to_websocket() {
 
 #[test]
 fn a_record_from_before_bytes_were_told_apart_has_no_tables() {
-    let page = report::ladder(&records::ladder(&["tcp", "ws"]), &Style::default());
+    let page = report::terminal(&records::ladder(&["tcp", "ws"]), &Style::default());
     assert!(!page.contains("bytes/message") && !page.contains("what a layer adds"), "{page}");
 }
 
 #[test]
 fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
     let mut record = records::layered(&["wss"]);
+    record.kind = Kind::Run;
     record.blocks.truncate(1);
     let block = &mut record.blocks[0];
     block.phases = Phases {
@@ -218,31 +238,36 @@ fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
         connections    asked 50, opened 50, failed 0, lost 0, opened again 0
         TLS            1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, ALPN http/1.1,
                        verified; 40 full, 10 resumed handshakes
-        phases                           min      mean       max     count
-                       connect       20.0 us   63.0 us    480 us        50
-                       tls full       300 us    945 us   7.20 ms        40
-                       tls resumed    133 us    420 us   3.20 ms        10
-        CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                       5.05 us]
+        CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                       server 5.00 us [4.95 us, 5.05 us]
         bytes/message  sent 92 B = payload 64 + framing 6 + TLS 22; TCP/IP about 52
                        received 88 B = payload 64 + framing 2 + TLS 22; TCP/IP about 52
+        Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+                     min mean  max
+        phase         us   us   us count
+        connect     20.0 63.0  480    50
+        TLS full     300  945 7200    40
+        TLS resumed  133  420 3200    10
+
     "#]]
-    .assert_eq(&between(&report::run(&record, &Style::default()), "connections ", "Little"));
+    .assert_eq(&between(&report::terminal(&record, &Style::default()), "connections ", "verdict "));
     record.plan.workloads[0].tls.as_mut().unwrap().verified = false;
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.windows(2).any(|pair| pair == ["NOT", "verified;"]), "{page}");
     record.blocks[0].tls = None;
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     assert!(page.contains("TLS            no handshake was completed\n"), "{page}");
 }
 
 #[test]
 fn a_single_run_shows_what_compression_made_of_its_payload() {
     let mut record = records::layered(&["ws-deflate"]);
+    record.kind = Kind::Run;
     record.blocks.truncate(1);
     record.plan.workloads[0].message.size_bytes = 1024;
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     assert!(page.contains("1 KiB binary (JSON), 50 connections"), "{page}");
     expect![[r#"
         bytes/message  sent 50 B = payload 64 - encoding 20 + framing 6; TCP/IP about 52
@@ -250,10 +275,10 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
                        about 52
         deflate        1.45 : 1 (client_max_window_bits, level=6)
     "#]]
-    .assert_eq(&between(&page, "bytes/message", "Little"));
+    .assert_eq(&between(&page, "bytes/message", "Little's law   "));
     // On a Unix socket.
     record.blocks[0].wire = records::wire("unix");
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     expect![[r#"
         bytes/message  sent 64 B = payload 64
                        received 64 B = payload 64
@@ -263,18 +288,18 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     // Nothing was sent.
     record.blocks[0].wire = record::Wire::default();
     record.results.clear();
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     expect![[r#"
         bytes/message  - (no reply was measured)
         deflate        - (client_max_window_bits, level=6)
     "#]]
-    .assert_eq(&between(&page, "bytes/message", "Little"));
+    .assert_eq(&between(&page, "bytes/message", "Little's law   "));
 }
 
 /// The tables below that of the ladder.
 fn check(record: &RunRecord, expected: &Expect) {
-    let page = report::ladder(record, &Style::default());
-    expected.assert_eq(&between(&page, "what a layer adds", "On this machine"));
+    let page = report::terminal(record, &Style::default());
+    expected.assert_eq(&between(&page, "What a layer adds", "On this machine"));
 }
 
 fn between(page: &str, from: &str, until: &str) -> String {

@@ -13,15 +13,18 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
         &records::open(),
         &expect![[r#"
             ws://127.0.0.1:8080/
+
             64 B binary, 2.00 k/s due at equal distances over 50 connections, 10000
             outstanding at most, 1 thread, 10.0 s measured
 
-                             response     service    send lag   own share
-            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
-            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
-            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
-            p99.9             2.50 ms     2.40 ms      100 us     24.0 us
-            max               10.0 ms     9.60 ms      400 us     96.0 us
+                  response service send lag own share
+                        us      us       us        us
+            p50       1250    1200     50.0      12.0
+            p90       1500    1440     60.0      14.4
+            p99       1880    1800     75.0      18.0
+            p99.9     2500    2400      100      24.0
+            max      10000    9600      400      96.0
+
             rate           asked 2.00 k/s, offered 2.00 k/s, sent 2.00 k/s
                            achieved 2.00 k/s (100 % of offered)
             messages       planned 20000 = sent 20000 + unsent 0
@@ -30,11 +33,13 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                           5.05 us]
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server 5.00 us [4.95 us, 5.05 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
 
             verdict        trusted
         "#]],
@@ -46,23 +51,28 @@ fn bots_that_rise_have_a_table_of_their_steps() {
     check(
         &records::bots(),
         &expect![[r#"
-                          response time
-            step              p50      p99    p99.9      max   offered  achieved  verdict
-            100 bots      1.25 ms  1.88 ms        -  10.0 ms     100/s     100/s  trusted
-            200 bots      1.25 ms  1.88 ms        -  10.0 ms     200/s     200/s  trusted
-            400 bots      1.25 ms  1.88 ms        -  10.0 ms     400/s     300/s  invalid
+            ws://127.0.0.1:8080/: 3 rows
 
-            ws://127.0.0.1:8080/
+            64 B binary; 1 block of 500 ms; response times
+                      p50  p99  max offered achieved
+            step       ms   ms   ms      /s       /s verdict
+            100 bots 1.25 1.88 10.0     100      100 trusted
+            200 bots 1.25 1.88 10.0     200      200 trusted
+            400 bots 1.25 1.88 10.0     400      300 invalid
+
+            100 bots, ws://127.0.0.1:8080/
             64 B binary, 100 bots, each a message every 1.00 s at equal distances, 1 thread,
             10.0 s measured
 
-                             response     service    send lag   own share
-            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
-            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
-            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
-            p99.9                   -           -           -           -
-            max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - response p99.9: 1000 samples, at least 10000 are needed
+                  response service send lag own share
+                        us      us       us        us
+            p50       1250    1200     50.0      12.0
+            p90       1500    1440     60.0      14.4
+            p99       1880    1800     75.0      18.0
+            p99.9        -       -        -         -
+            max      10000    9600      400      96.0
+            - response p99.9: 1000 samples, at least 10000 are needed
+
             rate           asked 100/s, offered 100/s, sent 100/s
                            achieved 100/s (100 % of offered)
             messages       planned 1000 = sent 1000 + unsent 0
@@ -71,23 +81,27 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                           5.05 us]
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server 5.00 us [4.95 us, 5.05 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
-            ws://127.0.0.1:8080/
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
+
+            200 bots, ws://127.0.0.1:8080/
             64 B binary, 200 bots, each a message every 1.00 s at equal distances, 1 thread,
             10.0 s measured
 
-                             response     service    send lag   own share
-            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
-            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
-            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
-            p99.9                   -           -           -           -
-            max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - response p99.9: 2000 samples, at least 10000 are needed
+                  response service send lag own share
+                        us      us       us        us
+            p50       1250    1200     50.0      12.0
+            p90       1500    1440     60.0      14.4
+            p99       1880    1800     75.0      18.0
+            p99.9        -       -        -         -
+            max      10000    9600      400      96.0
+            - response p99.9: 2000 samples, at least 10000 are needed
+
             rate           asked 200/s, offered 200/s, sent 200/s
                            achieved 200/s (100 % of offered)
             messages       planned 2000 = sent 2000 + unsent 0
@@ -96,23 +110,27 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.41 us [5.35 us, 5.46 us], server 5.30 us [5.25 us,
-                           5.35 us]
+            CPU/message    generator 5.41 us [5.35 us, 5.46 us]
+                           server 5.30 us [5.25 us, 5.35 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
-            ws://127.0.0.1:8080/
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
+
+            400 bots, ws://127.0.0.1:8080/
             64 B binary, 400 bots, each a message every 1.00 s at equal distances, 1 thread,
             10.0 s measured
 
-                             response     service    send lag   own share
-            p50               1.25 ms     1.20 ms     50.0 us     12.0 us
-            p90               1.50 ms     1.44 ms     60.0 us     14.4 us
-            p99               1.88 ms     1.80 ms     75.0 us     18.0 us
-            p99.9                   -           -           -           -
-            max               10.0 ms     9.60 ms      400 us     96.0 us
-                           - response p99.9: 3000 samples, at least 10000 are needed
+                  response service send lag own share
+                        us      us       us        us
+            p50       1250    1200     50.0      12.0
+            p90       1500    1440     60.0      14.4
+            p99       1880    1800     75.0      18.0
+            p99.9        -       -        -         -
+            max      10000    9600      400      96.0
+            - response p99.9: 3000 samples, at least 10000 are needed
+
             rate           asked 400/s, offered 400/s, sent 300/s
                            achieved 300/s (75.0 % of offered)
             messages       planned 4000 = sent 3000 + unsent 1000
@@ -121,11 +139,13 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.71 us [5.65 us, 5.77 us], server 5.60 us [5.54 us,
-                           5.66 us]
+            CPU/message    generator 5.71 us [5.65 us, 5.77 us]
+                           server 5.60 us [5.54 us, 5.66 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
 
             checks: Little's law was not checked (an open loop); counts add up
 
@@ -170,15 +190,18 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
         &record,
         &expect![[r#"
             ws://127.0.0.1:8080/
+
             64 B binary, partly open: 100/s sessions of 20 messages due at random (Poisson),
             think time 1.00 s, 50 at a time at most, 1 thread, 10.0 s measured
 
-                             response     service    send lag   own share  true delay
-            p50               1.25 ms     1.20 ms     50.0 us     12.0 us     12.0 us
-            p90               1.50 ms     1.44 ms     60.0 us     14.4 us     14.4 us
-            p99               1.88 ms     1.80 ms     75.0 us     18.0 us     18.0 us
-            p99.9             2.50 ms     2.40 ms      100 us     24.0 us     24.0 us
-            max               10.0 ms     9.60 ms      400 us     96.0 us     96.0 us
+                  response service send lag own share true delay
+                        us      us       us        us         us
+            p50       1250    1200     50.0      12.0       12.0
+            p90       1500    1440     60.0      14.4       14.4
+            p99       1880    1800     75.0      18.0       18.0
+            p99.9     2500    2400      100      24.0       24.0
+            max      10000    9600      400      96.0       96.0
+
             rate           asked 100/s sessions, offered 2.01 k/s, sent 2.00 k/s
                            achieved 2.00 k/s (99.5 % of offered)
             messages       planned 20100 = sent 20000 + unsent 100
@@ -188,11 +211,13 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             stalls         2, the longest 20.0 ms, 31.0 ms in all; 62 messages affected
             fairness       100 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                           5.05 us]
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server 5.00 us [4.95 us, 5.05 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
 
             verdict        degraded: the numbers say less than they seem to
             degraded: the generator itself stood still for a while: that time is not the
@@ -228,7 +253,7 @@ fn an_open_loop_in_which_nothing_ended_says_so() {
     block.messages_per_s = 0.0;
     block.identity = None;
     block.open_loop = Some(record::OpenLoop::default());
-    let page = report::run(&record, &Style::default());
+    let page = report::terminal(&record, &Style::default());
     assert!(page.contains("response       no message came to its end\n"), "{page}");
     assert!(page.contains("replies        not told apart: messages carry no header\n"), "{page}");
     assert!(page.contains("verdict        invalid: the numbers are no result\n"), "{page}");
@@ -254,5 +279,5 @@ fn programs_get_the_response_of_an_open_loop() {
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::run(record, &Style::default()));
+    expected.assert_eq(&report::terminal(record, &Style::default()));
 }

@@ -658,6 +658,7 @@ fn lab_facts() -> Lab {
                 },
             ],
             notes: vec!["20 us is no round trip: 50 were in flight.".to_owned()],
+            claims: Vec::new(),
         }),
         left_out: vec![
             LeftOut {

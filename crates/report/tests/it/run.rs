@@ -14,25 +14,32 @@ fn all_that_was_measured_of_one_target_is_shown() {
         &records::run(),
         &expect![[r#"
             ws://127.0.0.1:8080/
+
             64 B binary, 50 connections, one message in flight on each, 1 thread, 500 ms
             measured
 
-            round trip     p50    254 us
-                           p90    305 us
-                           p99    381 us
-                           p99.9  -  too few messages: 95000, at least 100000 needed
-                           max    2.03 ms
+                  round trip
+                          us
+            p50          254
+            p90          305
+            p99          381
+            p99.9          -
+            max         2030
+            - round trip p99.9: too few messages: 95000, at least 100000 needed
+
             response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                           5.05 us]
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server 5.00 us [4.95 us, 5.05 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
 
             verdict        trusted
         "#]],
@@ -94,35 +101,37 @@ fn clients_that_live_shortly_have_their_phases_apart() {
         &record,
         &expect![[r#"
             ws://127.0.0.1:8080/
+
             64 B binary, 10 clients at a time, 5 round trips each, 1 thread, 1.26 s measured
 
-            life           p50    254 us
-                           p90    305 us
-                           p99    381 us
-                           p99.9  -  too few messages: 95000, at least 100000 needed
-                           max    2.03 ms
-            round trip     p50    254 us
-                           p90    305 us
-                           p99    381 us
-                           p99.9  -  too few messages: 95000, at least 100000 needed
-                           max    2.03 ms
+                  life round trip
+                    us         us
+            p50    254        254
+            p90    305        305
+            p99    381        381
+            p99.9    -          -
+            max   2030       2030
+            - life p99.9: too few messages: 95000, at least 100000 needed
+
             response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             clients        15.9 k/s (20000 served)
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           resolve        333 ns   1.05 us   8.00 us         1
-                           connect       20.0 us   63.0 us    480 us     20000
-                           handshake     36.7 us    116 us    880 us     20000
-                           first reply   23.3 us   73.5 us    560 us     20000
-                           close         30.0 us   94.5 us    720 us     20000
-                           life           200 us    630 us   4.80 ms     20000
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server 5.00 us [4.95 us,
-                           5.05 us]
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server 5.00 us [4.95 us, 5.05 us]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   not checked: connections are short-lived
+
+                          min mean  max
+            phase          us   us   us count
+            resolve     0.333 1.05 8.00     1
+            connect      20.0 63.0  480 20000
+            handshake    36.7  116  880 20000
+            first reply  23.3 73.5  560 20000
+            close        30.0 94.5  720 20000
+            life          200  630 4800 20000
 
             verdict        trusted
         "#]],
@@ -173,28 +182,35 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             partial: the server ended in the middle
 
             ws://127.0.0.1:8080/
+
             64 B text, 50 connections, 4 messages in flight on each, 1 thread, 500 ms
             measured
 
-            round trip     p50    254 us
-                           p90    305 us
-                           p99    381 us
-                           p99.9  -  too few messages: 95000, at least 100000 needed
-                           max    2.03 ms
+                  round trip
+                          us
+            p50          254
+            p90          305
+            p99          381
+            p99.9          -
+            max         2030
+            - round trip p99.9: too few messages: 95000, at least 100000 needed
+
             response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189 k/s, 193 k/s]
             messages       planned 100 = sent 90 + unsent 10
                            sent 90 = ok 30 + error 47 + timed out 13 + in flight 0
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            phases                           min      mean       max     count
-                           connect       26.7 us   84.0 us    640 us        50
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us], server - (the server is not
-                           ours)
+            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+                           server - (the server is not ours)
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             errors         47 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
                            "\u{1b}]0;owned\u{7}"
                            13 x reply timed out, first: no whole reply within 1 s
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
 
             warning: two of three messages failed (60 of 90); look at the errors above first
 
@@ -231,17 +247,18 @@ fn a_target_that_was_never_reached_says_so() {
         &record,
         &expect![[r#"
             ws://127.0.0.1:8080/
+
             64 B binary, 50 connections, one message in flight on each, 1 thread, 0 ns
             measured
             failed: connection refused
-
             round trip     no reply was measured
             response       none: a closed loop has no schedule; --rate has one
             throughput     0/s
             messages       planned 0 = sent 0 + unsent 0
                            sent 0 = ok 0 + error 0 + timed out 0 + in flight 0
             connections    asked 50, opened 0, failed 50, lost 0, opened again 0
-            CPU/message    generator -, server -
+            CPU/message    generator -
+                           server -
             bytes/message  - (no reply was measured)
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
@@ -256,12 +273,12 @@ fn a_target_that_was_never_reached_says_so() {
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::run(record, &Style::default()));
+    expected.assert_eq(&report::terminal(record, &Style::default()));
 }
 
 /// The lines that have one of `words` in them.
 fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
-    let page = report::run(record, &Style::default());
+    let page = report::terminal(record, &Style::default());
     let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = page.lines().filter(is_wanted).collect();
     expected.assert_eq(&format!("{}\n", lines.join("\n")));

@@ -2,9 +2,9 @@
 
 use crate::records;
 use record::{
-    Arrival, Block, Capacity, Cpu, Environment, Estimate, Kind, Knee, Level, OpenLoop, Reason,
-    RunRecord, Spacing, Split, Summary, Sweep, SweepLine, SweepOf, SweepStep, Verdict, Wire,
-    Workload,
+    Arrival, Block, Capacity, Claim, ClaimMeasure, Cpu, Environment, Estimate, Kind, Knee, Level,
+    OpenLoop, Published, Reason, RunRecord, Spacing, Split, Summary, Sweep, SweepLine, SweepOf,
+    SweepStep, Verdict, Wire, Workload,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -25,6 +25,7 @@ pub(crate) fn cubeia() -> RunRecord {
     record.sweep = Some(Sweep {
         of: SweepOf::Bots,
         preset: Some("cubeia".to_owned()),
+        published: Some(published()),
         slo: Some("p99 < 50ms".to_owned()),
         lines: LINES.iter().map(line).collect(),
         steps,
@@ -53,6 +54,55 @@ pub(crate) fn cubeia() -> RunRecord {
             .to_owned(),
     );
     record
+}
+
+/// The statements of the cubeia test, as its experiment has them.
+fn published() -> Published {
+    let claim = |about: &str, published: &str, measure| Claim {
+        about: about.to_owned(),
+        published: published.to_owned(),
+        measure,
+        line: "WebSocket".to_owned(),
+        to: Some("binary".to_owned()),
+        ..Claim::default()
+    };
+    let claims = vec![
+        Claim {
+            max: Some(1.0),
+            note: Some("How many events that is depends on the machine.".to_owned()),
+            ..claim("The knee", "about 1500 events/s", ClaimMeasure::Knee)
+        },
+        Claim {
+            max: Some(0.01),
+            ..claim("Throughput", "within 1 % of each other", ClaimMeasure::Throughput)
+        },
+        Claim {
+            at_per_s: Some(2000.0),
+            max: Some(60.0),
+            ..claim("Response time", "well under 60 ms at 2000 events/s", ClaimMeasure::Response)
+        },
+        Claim {
+            at_per_s: Some(1500.0),
+            min: Some(1.1),
+            max: Some(1.3),
+            ..claim("Bandwidth", "WebSocket takes about 20 % more", ClaimMeasure::Bytes)
+        },
+        Claim {
+            min: Some(0.9),
+            max: Some(1.1),
+            ..claim("CPU idle", "falls in parallel for both", ClaimMeasure::Idle)
+        },
+        Claim {
+            to: None,
+            pause_ms: Some(1000.0),
+            ..claim("The closed loop", "1 % missing is the knee", ClaimMeasure::ClosedLoop)
+        },
+        Claim {
+            line: "carrier pigeon".to_owned(),
+            ..claim("Pigeons", "are slower", ClaimMeasure::Knee)
+        },
+    ];
+    Published { source: "Cubeia, made up".to_owned(), claims, ..Published::default() }
 }
 
 /// How a line behaves.

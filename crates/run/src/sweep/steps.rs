@@ -25,6 +25,7 @@ pub(super) fn sweep(
     record::Sweep {
         of: sweep.of,
         preset: sweep.preset.clone(),
+        published: sweep.published.clone(),
         slo: sweep.objective.as_ref().map(|objective| objective.text.clone()),
         lines: found,
         steps,

@@ -17,6 +17,7 @@ mod man;
 mod open_loop;
 mod outcome;
 mod places;
+mod published;
 mod report;
 mod run;
 mod selftest;

@@ -126,6 +126,7 @@ impl Sweep {
 /// What is to be swept, every default resolved.
 struct Plan {
     preset: Option<String>,
+    published: Option<record::Published>,
     of: Of,
     lines: Vec<Line>,
     range: stats::knee::Range,
@@ -144,7 +145,7 @@ struct Plan {
 impl Plan {
     /// From the flags, over what the file says for --quick, over what it says, over defaults.
     fn new(sweep: &Sweep, words: Vec<String>, seed: u64) -> Result<Self, String> {
-        let Definition { lines, all, quick } = match (&sweep.what, &sweep.preset) {
+        let Definition { lines, all, quick, published } = match (&sweep.what, &sweep.preset) {
             (None, Some(_)) => definition::read("cubeia", CUBEIA)?,
             (Some(what), None) if what.contains("://") || what.starts_with("unix:") => {
                 Definition::of_url(what)
@@ -170,6 +171,7 @@ impl Plan {
         let bots_max = sweep.bots_max.or(quick.bots_max).or(all.bots_max);
         let plan = Self {
             preset: sweep.preset.clone(),
+            published,
             of,
             lines,
             range,
@@ -215,6 +217,7 @@ impl Plan {
         run::Sweep {
             of: self.of.into(),
             preset: self.preset.clone(),
+            published: self.published.clone(),
             lines: self.lines.iter().map(|line| line.name.clone()).collect(),
             range: self.range,
             repeats: self.repeats,

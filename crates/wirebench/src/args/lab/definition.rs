@@ -3,8 +3,9 @@
 //! Every problem is told with its line and column. What the rows come to, with the subjects that are there, is worked
 //! out by `matrix`.
 
+use crate::args::published::PublishedTable;
 use crate::args::values;
-use record::{Published, PublishedRow, View};
+use record::{Published, View};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -106,16 +107,6 @@ pub(super) struct Layer {
     pub(super) adds: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct PublishedTable {
-    source: String,
-    #[serde(default)]
-    notes: Vec<String>,
-    #[serde(default, rename = "row")]
-    rows: Vec<PublishedRow>,
-}
-
 /// One text or several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Words(pub(super) Vec<String>);
@@ -215,11 +206,7 @@ impl Definition {
 
     /// What others published.
     pub(super) fn published(&self) -> Option<Published> {
-        self.published.clone().map(|PublishedTable { source, notes, rows }| Published {
-            source,
-            rows,
-            notes,
-        })
+        self.published.clone().map(Published::from)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::objective::objective;
 use super::{factor, load, repeats};
+use crate::args::published::PublishedTable;
 use crate::args::values;
-use record::SweepOf;
+use record::{Published, SweepOf};
 use run::{Embedded, Objective};
 use spec::{Protocol, Scheme};
 use std::fs::File;
@@ -19,6 +20,8 @@ pub(super) struct Definition {
     pub(super) all: Knobs,
     /// What is different with --quick.
     pub(super) quick: Option<Knobs>,
+    /// Statements of others about the same experiment.
+    pub(super) published: Option<Published>,
 }
 
 /// One of the things compared.
@@ -87,7 +90,7 @@ impl Definition {
     pub(super) fn of_url(url: &str) -> Self {
         let (name, url) = (url.to_owned(), url.to_owned());
         let line = Line { name, url, embedded: None, run: Vec::new() };
-        Self { lines: vec![line], all: Knobs::default(), quick: None }
+        Self { lines: vec![line], all: Knobs::default(), quick: None, published: None }
     }
 }
 
@@ -117,6 +120,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Definition, String> {
         }
         Some(_) => return Err(problem("`quick` is a table".to_owned())),
     };
+    let published = table.remove("published").map(Value::try_into::<PublishedTable>).transpose();
+    let published =
+        published.map_err(|error| problem(format!("published: {}", error.message())))?;
     drop(table.remove("question"));
     let all = knobs(table).map_err(problem)?;
     let lines: Vec<Line> =
@@ -128,7 +134,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Definition, String> {
     if let Some((_, line)) = twice {
         return Err(problem(format!("two lines are called `{}`", line.name)));
     }
-    Ok(Definition { lines, all, quick })
+    Ok(Definition { lines, all, quick, published: published.map(Published::from) })
 }
 
 fn line(value: Value) -> Result<Line, String> {
@@ -209,7 +215,7 @@ fn words(key: &str, value: &Value) -> Result<Vec<String>, String> {
 }
 
 const KEYS: &str = "question, of, from, to, factor, repeats, duration, settle, every, bots-max, slo, budget, run, \
-                    [quick] and [[line]]";
+                    [quick], [published] and [[line]]";
 /// A definition is much shorter.
 const FILE_MAX: u64 = 1 << 20;
 
@@ -222,7 +228,8 @@ mod tests {
         let text = "question = 'which?'\nof = 'bots'\nfrom = 200\nfactor = 1.5\nevery = '2s'\nslo = 'p99<50ms'\n\
             run = ['--lobby', '10%']\n[quick]\nrepeats = 1\n[[line]]\nname = 'a'\nserve = 'ws'\nserve-options = ['--threads', 2]\n\
             [[line]]\nname = 'b'\nurl = 'tcp://127.0.0.1:9'\nrun = ['--size', '32B']\n";
-        let Definition { lines, all, quick } = read("x.toml", text).unwrap();
+        let Definition { lines, all, quick, published } = read("x.toml", text).unwrap();
+        assert_eq!(published, None);
         assert_eq!(
             (all.of, all.from, all.factor, all.every),
             (Some(Of::Bots), Some(200), Some(1.5), Some(Nanos::from_secs(2)))
@@ -249,6 +256,7 @@ mod tests {
             ("speed = 3\n", "there is no `speed`; there are question, of,"),
             ("from = 0\n", "x: from: must be at least 1"),
             ("of = 'cats'\n", "x: of: invalid variant: cats"),
+            ("[published]\nsource = 'them'\nrows = 3\n", "x: published: unknown field `rows`"),
             ("settle = [1]\n", "x: settle: neither a text nor a number"),
             ("factor = 1\n", "x: factor: 1 is not between 1.05 and 10"),
             ("repeats = 101\n", "x: repeats: 101 is too many"),

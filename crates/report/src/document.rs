@@ -1,0 +1,300 @@
+//! A document: what a report says, before anybody prints it.
+//!
+//! It is built once from a record ([`crate::page`]) and printed by [`crate::text`], [`crate::markdown`] and
+//! [`crate::html`]. Its texts are as the record has them: printers escape. Numbers of a table are values with a
+//! [`Unit`], and become text in [`Table::printed`] alone.
+
+use crate::chart::Figure;
+use crate::escape::flow;
+use crate::number::{MISSING, Scale, Unit};
+use record::Level;
+
+/// All that a report says.
+#[derive(Default)]
+pub(crate) struct Document {
+    /// What was measured.
+    pub(crate) title: String,
+    /// When, how long, on what machine.
+    pub(crate) subtitle: String,
+    /// Why the run did not end as planned.
+    pub(crate) partial: Option<String>,
+    /// The answer in one sentence.
+    pub(crate) conclusion: Option<String>,
+    /// The answers in numbers.
+    pub(crate) answers: Vec<Answer>,
+    /// Drawings, which text leaves out.
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) results: Vec<Section>,
+    /// What is needed to read the results, and doubts about them.
+    pub(crate) notes: Vec<Part>,
+    /// What few readers look for; left out of text.
+    pub(crate) details: Vec<Section>,
+    pub(crate) verdict: Option<Judgement>,
+    /// The command that measures it again.
+    pub(crate) command: String,
+    /// The program that measured.
+    pub(crate) tool: String,
+}
+
+/// A number that a report begins with.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    pub(crate) notes: Vec<String>,
+    /// True if the results say the same again, which text needs only once.
+    pub(crate) is_repeated: bool,
+}
+
+/// Parts under one heading.
+#[derive(Default)]
+pub(crate) struct Section {
+    /// Empty for parts that need none.
+    pub(crate) heading: String,
+    pub(crate) parts: Vec<Part>,
+}
+
+pub(crate) enum Part {
+    Facts(Vec<Fact>),
+    Remark(Remark),
+    Table(Table),
+    Text(Tone, String),
+}
+
+/// Lines with a label.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact {
+    pub(crate) label: String,
+    pub(crate) lines: Vec<String>,
+}
+
+/// Something to heed: a failure, a warning, a reason of the verdict.
+pub(crate) struct Remark {
+    pub(crate) tone: Tone,
+    pub(crate) label: String,
+    pub(crate) text: String,
+    /// The evidence for it.
+    pub(crate) shown_by: String,
+    /// What to do next.
+    pub(crate) next: String,
+}
+
+/// How far the numbers may be believed.
+pub(crate) struct Judgement {
+    pub(crate) level: Level,
+    pub(crate) self_test: Option<String>,
+    pub(crate) reasons: Vec<Remark>,
+}
+
+/// The meaning of a piece of text, for its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    /// A heading, or the answer.
+    Strong,
+    /// It makes numbers doubtful.
+    Doubtful,
+    /// It did not work.
+    Failed,
+}
+
+impl Tone {
+    /// The class of HTML that has its colour.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "plain-text",
+            Self::Strong => "strong",
+            Self::Doubtful => "doubtful",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) heading: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<(Tone, Vec<Cell>)>,
+    pub(crate) notes: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) head: String,
+    pub(crate) unit: Unit,
+    /// True if text leaves it out.
+    pub(crate) is_detail: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    /// Nothing, and none is missing.
+    Blank,
+    Missing,
+    Words(String),
+    /// A value with its 95 % interval, if it has one.
+    Number(f64, Option<(f64, f64)>),
+    /// The same, with its sign.
+    Difference(f64, Option<(f64, f64)>),
+}
+
+/// A table as text, escaped.
+pub(crate) struct Printed {
+    pub(crate) heads: Vec<Head>,
+    pub(crate) rows: Vec<(Tone, Vec<String>)>,
+}
+
+pub(crate) struct Head {
+    pub(crate) name: String,
+    /// The unit of all numbers in the column; empty if they have none.
+    pub(crate) unit: &'static str,
+    /// True for words, and for numbers with an interval.
+    pub(crate) is_left: bool,
+}
+
+impl Head {
+    /// `p50, us`.
+    pub(crate) fn text(&self) -> String {
+        if self.unit.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{}, {}", self.name, self.unit)
+        }
+    }
+}
+
+impl Section {
+    pub(crate) fn new(heading: &str, parts: Vec<Part>) -> Self {
+        Self { heading: heading.to_owned(), parts }
+    }
+
+    /// A section with these tables, without those that have no rows; `None` if none has.
+    pub(crate) fn of_tables(
+        heading: &str,
+        tables: impl IntoIterator<Item = Table>,
+    ) -> Option<Self> {
+        let filled = tables.into_iter().filter(|table| !table.rows.is_empty());
+        let parts: Vec<Part> = filled.map(Part::Table).collect();
+        (!parts.is_empty()).then(|| Self::new(heading, parts))
+    }
+}
+
+impl Fact {
+    pub(crate) fn new(label: &str, line: impl Into<String>) -> Self {
+        Self { label: label.to_owned(), lines: vec![line.into()] }
+    }
+}
+
+impl Remark {
+    pub(crate) fn new(tone: Tone, label: impl Into<String>, text: impl Into<String>) -> Self {
+        let (label, text) = (label.into(), text.into());
+        Self { tone, label, text, shown_by: String::new(), next: String::new() }
+    }
+}
+
+impl Column {
+    pub(crate) fn new(head: impl Into<String>, unit: Unit) -> Self {
+        Self { head: head.into(), unit, is_detail: false }
+    }
+
+    /// The same column, left out of text if `is_detail`.
+    pub(crate) fn detail(self, is_detail: bool) -> Self {
+        Self { is_detail, ..self }
+    }
+}
+
+impl Cell {
+    pub(crate) fn words(text: impl Into<String>) -> Self {
+        Self::Words(text.into())
+    }
+
+    pub(crate) fn number(value: Option<f64>) -> Self {
+        value.map_or(Self::Missing, |value| Self::Number(value, None))
+    }
+
+    pub(crate) fn estimate(value: Option<record::Estimate>) -> Self {
+        value.map_or(Self::Missing, |it| Self::Number(it.value, it.low.zip(it.high)))
+    }
+
+    fn value(&self) -> Option<f64> {
+        match self {
+            Self::Number(value, _) | Self::Difference(value, _) => Some(*value),
+            Self::Blank | Self::Missing | Self::Words(_) => None,
+        }
+    }
+
+    /// An interval is shown if it is wanted, and wherever a ratio or a difference has one.
+    fn text(&self, scale: &Scale, intervals: bool) -> String {
+        match self {
+            Self::Blank => String::new(),
+            Self::Missing => MISSING.to_owned(),
+            Self::Words(text) => flow(text),
+            Self::Number(value, interval) => {
+                scale.estimate(*value, interval.filter(|_| intervals || scale.name.is_empty()))
+            }
+            Self::Difference(value, interval) => scale.difference(*value, *interval),
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(heading: impl Into<String>, columns: Vec<Column>) -> Self {
+        Self { heading: heading.into(), columns, ..Self::default() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push((Tone::Plain, cells));
+    }
+
+    /// The same with notes under it.
+    pub(crate) fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    /// The table as text, without columns in which no row has anything. Columns of one unit have one scale. With
+    /// `details`, columns and intervals that text leaves out.
+    pub(crate) fn printed(&self, details: bool) -> Printed {
+        let cells = |column: usize| self.rows.iter().filter_map(move |(_, row)| row.get(column));
+        let is_filled = |column: usize| {
+            column == 0 || cells(column).any(|cell| !matches!(cell, Cell::Blank | Cell::Missing))
+        };
+        let shown: Vec<usize> = (0..self.columns.len())
+            .filter(|column| (details || !self.columns[*column].is_detail) && is_filled(*column))
+            .collect();
+        let scale = |unit: Unit| {
+            let same = shown.iter().filter(|column| self.columns[**column].unit == unit);
+            unit.scale(same.flat_map(|column| cells(*column)).filter_map(Cell::value))
+        };
+        let scales: Vec<Scale> =
+            shown.iter().map(|column| scale(self.columns[*column].unit)).collect();
+        let head = |(column, scale): (&usize, &Scale)| {
+            let Column { head, unit, .. } = &self.columns[*column];
+            let has_interval = |cell: &Cell| match cell {
+                Cell::Number(_, interval) => {
+                    interval.is_some() && (details || scale.name.is_empty())
+                }
+                Cell::Difference(_, interval) => interval.is_some(),
+                Cell::Blank | Cell::Missing | Cell::Words(_) => false,
+            };
+            Head {
+                name: flow(head),
+                unit: scale.name,
+                is_left: *unit == Unit::Words || cells(*column).any(has_interval),
+            }
+        };
+        let text = |row: &Vec<Cell>| {
+            let all = shown.iter().zip(&scales);
+            let text = |(column, scale): (&usize, &Scale)| {
+                row.get(*column).map_or_else(String::new, |cell| cell.text(scale, details))
+            };
+            all.map(text).collect()
+        };
+        Printed {
+            heads: shown.iter().zip(&scales).map(head).collect(),
+            rows: self.rows.iter().map(|(tone, row)| (*tone, text(row))).collect(),
+        }
+    }
+}

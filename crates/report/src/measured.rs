@@ -1,0 +1,277 @@
+//! Rows with what was measured of them, in groups of those that belong beside each other, and how two of them compare.
+
+use crate::number;
+use crate::row::{self, Row};
+use crate::verdict;
+use record::{Block, Cpu, Estimate, PerMetric, RunRecord, Summary, Verdict, WorkloadResult};
+use stats::{Bootstrap, Pair};
+
+/// All rows under one load, and the one that they are compared with.
+pub(crate) struct Group<'a> {
+    /// The name of the load, where names of rows end in it; else empty.
+    pub(crate) load: String,
+    /// The index of the row that all are compared with: a bare TCP socket, or the baseline of the plan.
+    pub(crate) zero: Option<usize>,
+    /// In the order of the plan.
+    pub(crate) rows: Vec<Measured<'a>>,
+}
+
+/// A row with its blocks.
+pub(crate) struct Measured<'a> {
+    pub(crate) row: Row<'a>,
+    /// Its name, without that of its load.
+    pub(crate) name: String,
+    /// All its blocks.
+    pub(crate) all: Vec<&'a Block>,
+    /// Those that count.
+    pub(crate) blocks: Vec<&'a Block>,
+    /// The reasons for which others do not.
+    pub(crate) failed: Vec<&'a str>,
+    /// `None` if no block counts.
+    pub(crate) result: Option<&'a WorkloadResult>,
+    /// True if the verdict leaves its numbers as a result.
+    pub(crate) is_allowed: bool,
+    seed: u64,
+}
+
+/// The median of one row by that of another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    /// Of 95 %; `None` in too few blocks.
+    pub(crate) interval: Option<(f64, f64)>,
+    /// The smallest difference that blocks this noisy would have shown.
+    pub(crate) smallest: Option<f64>,
+}
+
+/// A number that blocks have.
+pub(crate) type Metric = fn(Row<'_>, &Block) -> Option<f64>;
+
+/// The time of a message, by which rows of a lab are ranked and compared: of an open loop the median response time, of
+/// short-lived clients their median life, and of a closed loop the mean round trip by Little's law: messages in flight
+/// by the throughput. A median would favour a server that answers some connections at once and lets others wait.
+pub(crate) fn message_ns(row: Row<'_>, block: &Block) -> Option<f64> {
+    if block.open_loop.is_some() || row.round_trips().is_some() {
+        return Some(number::float(row.times(block)?.p50_ns?));
+    }
+    let in_flight = number::float(row.in_flight());
+    (block.messages_per_s > 0.0).then(|| in_flight * 1e9 / block.messages_per_s)
+}
+
+/// The mean time of a message.
+pub(crate) fn mean_ns(row: Row<'_>, block: &Block) -> Option<f64> {
+    Some(row.times(block)?.mean_ns)
+}
+
+/// CPU time of both sides for a message.
+pub(crate) fn cpu_us(_: Row<'_>, block: &Block) -> Option<f64> {
+    Some(block.cpu.generator_us_per_message? + block.cpu.server_us_per_message?)
+}
+
+/// Wall time by messages: the inverse of throughput.
+pub(crate) fn wall_per_message_us(_: Row<'_>, block: &Block) -> Option<f64> {
+    (block.messages_per_s > 0.0).then(|| 1e6 / block.messages_per_s)
+}
+
+/// Memory of the server at the end of a block.
+pub(crate) fn server_bytes(_: Row<'_>, block: &Block) -> Option<f64> {
+    let memory = block.memory.as_ref()?;
+    memory.server_pss_bytes.or(memory.server_rss_bytes).map(number::float)
+}
+
+/// Shortest, mean and longest of several distributions together, in nanoseconds, and the number of samples.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) count: u64,
+    pub(crate) min_ns: f64,
+    pub(crate) mean_ns: f64,
+    pub(crate) max_ns: f64,
+}
+
+impl Spread {
+    /// `None` if there is no sample.
+    pub(crate) fn of<'a>(all: impl IntoIterator<Item = &'a Summary>) -> Option<Self> {
+        let all: Vec<&Summary> = all.into_iter().collect();
+        let count = all.iter().fold(0_u64, |sum, summary| sum.saturating_add(summary.count));
+        let weighted = |summary: &&Summary| summary.mean_ns * number::float(summary.count);
+        let total: f64 = all.iter().map(weighted).sum();
+        Some(Self {
+            count,
+            min_ns: number::float(all.iter().map(|summary| summary.min_ns).min()?),
+            mean_ns: total / number::float(count),
+            max_ns: number::float(all.iter().map(|summary| summary.max_ns).max()?),
+        })
+    }
+}
+
+impl Ratio {
+    /// True if the interval leaves out 1; `None` without one.
+    pub(crate) fn is_shown(self) -> Option<bool> {
+        self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
+    }
+
+    /// `1.06x [1.04, 1.08]`.
+    pub(crate) fn text(self) -> String {
+        number::ratio(self.value, self.interval)
+    }
+
+    /// `3.1 % would have shown`: the reason for more blocks, or a quieter machine.
+    pub(crate) fn could_see(self) -> String {
+        match self.smallest.filter(|smallest| smallest.is_finite()) {
+            Some(smallest) => format!("{} would have shown", number::percent(smallest)),
+            None => "what would have shown is not known".to_owned(),
+        }
+    }
+}
+
+impl<'a> Group<'a> {
+    /// All groups of `record`, in the order of their first rows.
+    pub(crate) fn all(record: &'a RunRecord, verdict: &Verdict) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for row in row::all(record) {
+            let zero = row::zero(record, row.index);
+            let measured = Measured::of(record, verdict, row);
+            match groups.iter_mut().find(|group| group.zero == zero) {
+                Some(group) => group.rows.push(measured),
+                None => groups.push(Self { load: String::new(), zero, rows: vec![measured] }),
+            }
+        }
+        if groups.len() > 1 {
+            groups.iter_mut().for_each(Self::name_apart);
+        }
+        groups
+    }
+
+    /// The row that all are compared with.
+    pub(crate) fn zero(&self) -> Option<&Measured<'a>> {
+        self.rows.iter().find(|it| Some(it.row.index) == self.zero)
+    }
+
+    /// The rows that were measured and stay a result, without the one that all are compared with; by `metric`, the least
+    /// first.
+    pub(crate) fn ranked(&self, metric: Metric) -> Vec<&Measured<'a>> {
+        let is_one = |it: &&Measured<'_>| it.is_allowed && Some(it.row.index) != self.zero;
+        let all = self.rows.iter().filter(is_one);
+        let mut ranked: Vec<(f64, &Measured<'a>)> =
+            all.filter_map(|it| Some((it.median(metric)?, it))).collect();
+        ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        ranked.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// `, 50 connections`: the load as the end of a name; empty where there is no other.
+    pub(crate) fn suffix(&self) -> String {
+        if self.load.is_empty() { String::new() } else { format!(", {}", self.load) }
+    }
+
+    /// Takes what all names end in, from a separator on, as the name of the load.
+    fn name_apart(&mut self) {
+        let Some(first) = self.rows.first().map(|it| it.name.clone()) else { return };
+        let ends = |suffix: &&str| {
+            self.rows.iter().all(|it| it.name.len() > suffix.len() && it.name.ends_with(suffix))
+        };
+        let suffixes = first.char_indices().filter(|(_, letter)| SEPARATORS.contains(letter));
+        let Some(common) = suffixes.map(|(at, _)| &first[at..]).find(ends) else { return };
+        let is_separator = |letter: char| SEPARATORS.contains(&letter);
+        for row in &mut self.rows {
+            let len = row.name.len() - common.len();
+            row.name.truncate(len);
+            row.name.truncate(row.name.trim_end_matches(is_separator).len());
+        }
+        self.load = common.trim_matches(is_separator).to_owned();
+    }
+}
+
+impl<'a> Measured<'a> {
+    pub(crate) fn of(record: &'a RunRecord, verdict: &Verdict, row: Row<'a>) -> Self {
+        let all: Vec<&Block> =
+            record.blocks.iter().filter(|block| block.workload == row.index).collect();
+        let mut results = record.results.iter();
+        Self {
+            row,
+            name: row.name().to_owned(),
+            blocks: all.iter().copied().filter(|block| block.failed.is_none()).collect(),
+            failed: all.iter().filter_map(|block| block.failed.as_deref()).collect(),
+            all,
+            result: results.find(|result| result.workload == row.index && result.blocks > 0),
+            is_allowed: !verdict::forbids(verdict, row.index),
+            seed: row::seed(record),
+        }
+    }
+
+    /// The only block, if there is no other.
+    pub(crate) fn only_block(&self) -> Option<&'a Block> {
+        match self.all[..] {
+            [block] => Some(block),
+            _ => None,
+        }
+    }
+
+    /// The times of all blocks together, or of the only block.
+    pub(crate) fn times(&self) -> Option<&'a Summary> {
+        let merged = self.result.and_then(|result| self.row.merged(result));
+        merged.or_else(|| {
+            self.blocks
+                .first()
+                .filter(|_| self.blocks.len() == 1)
+                .and_then(|block| self.row.times(block))
+        })
+    }
+
+    pub(crate) fn medians(&self) -> Option<&'a PerMetric<Estimate>> {
+        self.result.map(|result| &result.medians)
+    }
+
+    /// The measured time of all blocks, in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        number::float(self.measured_ns()) / 1e9
+    }
+
+    pub(crate) fn measured_ns(&self) -> u64 {
+        self.all.iter().fold(0, |sum, block| sum.saturating_add(block.measured_ns))
+    }
+
+    /// The sum of a count over all blocks.
+    pub(crate) fn sum(&self, of: fn(&Block) -> u64) -> u64 {
+        self.all.iter().fold(0, |sum, block| sum.saturating_add(of(block)))
+    }
+
+    /// The reason for which a number of [`Cpu`] is missing.
+    pub(crate) fn without_cpu(&self, field: &str) -> Option<&'a str> {
+        let missing = |cpu: &'a Cpu| cpu.missing.get(field).map(String::as_str);
+        self.all.iter().find_map(|block| missing(&block.cpu))
+    }
+
+    /// Its name as the one that others are compared with.
+    pub(crate) fn base_name(&self) -> &str {
+        let is_ours = self.row.server().is_none() && self.row.client().is_none();
+        if is_ours && self.row.transport() == "tcp" { "raw TCP" } else { &self.name }
+    }
+
+    /// The median of `metric` over the blocks that count.
+    pub(crate) fn median(&self, metric: Metric) -> Option<f64> {
+        stats::median(&self.values(metric)).ok()
+    }
+
+    /// `metric` on each of the blocks that count.
+    pub(crate) fn values(&self, metric: Metric) -> Vec<f64> {
+        self.blocks.iter().filter_map(|block| metric(self.row, block)).collect()
+    }
+
+    /// Its `metric` by that of `base`, in the rounds that both have.
+    pub(crate) fn to(&self, base: &Self, metric: Metric) -> Option<Ratio> {
+        let pair = |block: &&Block| {
+            let other = base.blocks.iter().find(|other| other.round == block.round)?;
+            Some(Pair { subject: metric(self.row, block)?, baseline: metric(base.row, other)? })
+        };
+        let pairs: Vec<Pair> = self.blocks.iter().filter_map(pair).collect();
+        let smallest = stats::smallest_detectable(&pairs).ok();
+        if let Ok(stats::Ratio { value, low, high }) = Bootstrap::new(self.seed).ratio(&pairs) {
+            return Some(Ratio { value, interval: Some((low, high)), smallest });
+        }
+        let value = self.median(metric)? / base.median(metric)?;
+        value.is_finite().then_some(Ratio { value, interval: None, smallest })
+    }
+}
+
+/// Letters that may stand between the name of a row and that of its load.
+const SEPARATORS: [char; 5] = [' ', ',', '/', '@', ':'];

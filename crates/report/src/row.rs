@@ -1,0 +1,369 @@
+//! The description of a row: what was asked of it. The only module that knows how a record says that.
+
+use crate::number::{self, MISSING};
+use record::{
+    Arrival, Block, Lifetime, MessageKind, PayloadKind, RunRecord, Spacing, Stop, Subject, Summary,
+    Verify, Workload, WorkloadResult,
+};
+use units::Bytes;
+
+/// A row of a record's plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) index: usize,
+    workload: &'a Workload,
+}
+
+/// All rows, in the order of the plan.
+pub(crate) fn all(record: &RunRecord) -> impl Iterator<Item = Row<'_>> {
+    record.plan.workloads.iter().enumerate().map(|(index, workload)| Row { index, workload })
+}
+
+/// The number of rows.
+pub(crate) fn count(record: &RunRecord) -> usize {
+    record.plan.workloads.len()
+}
+
+/// Row number `index`.
+pub(crate) fn row(record: &RunRecord, index: usize) -> Option<Row<'_>> {
+    record.plan.workloads.get(index).map(|workload| Row { index, workload })
+}
+
+/// The name of row number `index`; `?` for a row that the plan does not have.
+pub(crate) fn name(record: &RunRecord, index: usize) -> &str {
+    row(record, index).map_or("?", Row::name)
+}
+
+/// The row that others are compared with.
+pub(crate) fn baseline(record: &RunRecord) -> Option<Row<'_>> {
+    row(record, record.plan.baseline?)
+}
+
+/// The number of rounds: how often each row has its turn.
+pub(crate) fn rounds(record: &RunRecord) -> usize {
+    record.plan.rounds.len()
+}
+
+/// The number that all random choices follow from.
+pub(crate) fn seed(record: &RunRecord) -> u64 {
+    record.plan.seed
+}
+
+/// The row that row number `index` is compared with in the end: the baseline of its baseline, and so on. A row that is
+/// compared with nothing is its own, unless the plan has a baseline.
+pub(crate) fn zero(record: &RunRecord, index: usize) -> Option<usize> {
+    let workloads = &record.plan.workloads;
+    let is_base = |index: usize| workloads.iter().any(|other| other.baseline == Some(index));
+    let mut at = index;
+    // No chain is longer, unless it is a circle.
+    for _ in 0..workloads.len() {
+        match workloads.get(at).and_then(|workload| workload.baseline) {
+            Some(base) if base < workloads.len() && base != at => at = base,
+            Some(_) | None => break,
+        }
+    }
+    if at == index && !is_base(index) { record.plan.baseline } else { Some(at) }
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn name(self) -> &'a str {
+        &self.workload.name
+    }
+
+    /// Its name in a sentence: rungs of the ladder have one for people, others their own.
+    pub(crate) fn title(self) -> &'a str {
+        match self.name() {
+            "tcp" => "bare TCP",
+            "tcp-framed" => "length-framed TCP",
+            "unix" => "a Unix socket",
+            "ws" => "WebSocket",
+            "ws-text" => "WebSocket text",
+            "http" => "HTTP",
+            "http-new" => "HTTP with a connection for each request",
+            "tls" => "TCP inside TLS",
+            "tls-framed" => "length-framed TCP inside TLS",
+            "wss" => "WebSocket inside TLS",
+            "ws-json" => "WebSocket with JSON",
+            "ws-deflate" => "WebSocket with compression",
+            "https" => "HTTPS",
+            "https-new" => "HTTPS with a full handshake for each request",
+            "https-resume" => "HTTPS with a resumed handshake for each request",
+            own => own,
+        }
+    }
+
+    /// The URL of its server.
+    pub(crate) fn target(self) -> &'a str {
+        &self.workload.target
+    }
+
+    pub(crate) fn transport(self) -> &'a str {
+        &self.workload.transport
+    }
+
+    pub(crate) fn server(self) -> Option<&'a Subject> {
+        self.workload.server.as_ref()
+    }
+
+    /// `None`: this program.
+    pub(crate) fn client(self) -> Option<&'a Subject> {
+        self.workload.client.as_ref()
+    }
+
+    /// The row that this one alone is compared with.
+    pub(crate) fn base(self) -> Option<usize> {
+        self.workload.baseline
+    }
+
+    pub(crate) fn connections(self) -> u64 {
+        self.workload.connections
+    }
+
+    pub(crate) fn threads(self) -> u32 {
+        self.workload.threads
+    }
+
+    /// True for a closed loop: messages wait for the replies to those before them.
+    pub(crate) fn is_closed(self) -> bool {
+        self.workload.arrival.is_closed()
+    }
+
+    /// The round trips of a short-lived client; `None` for connections that live as long as the block.
+    pub(crate) fn round_trips(self) -> Option<u64> {
+        match self.workload.lifetime {
+            Lifetime::Long => None,
+            Lifetime::RoundTrips(each) => Some(each),
+        }
+    }
+
+    /// True for clients that come and go. Sessions do so too, but their messages are what is measured of them.
+    pub(crate) fn is_of_lives(self) -> bool {
+        self.is_closed() && self.round_trips().is_some()
+    }
+
+    /// Messages in flight on all connections together.
+    pub(crate) fn in_flight(self) -> u64 {
+        let all = self.workload.connections.saturating_mul(self.workload.in_flight.into());
+        self.workload.in_flight_max.map_or(all, |max| all.min(max.into()))
+    }
+
+    /// True for a single connection with one message in flight.
+    pub(crate) fn is_one_by_one(self) -> bool {
+        self.workload.connections.saturating_mul(self.workload.in_flight.into()) == 1
+    }
+
+    /// The pause of a bot between a reply and its next message, where there is one and no schedule.
+    pub(crate) fn think_ns(self) -> Option<u64> {
+        match self.workload.arrival {
+            Arrival::ClosedBots { think_ns } => Some(think_ns),
+            Arrival::Closed
+            | Arrival::Open { .. }
+            | Arrival::Bots { .. }
+            | Arrival::PartlyOpen { .. } => None,
+        }
+    }
+
+    /// True if replies are checked against the order of their events alone.
+    pub(crate) fn is_in_sequence(self) -> bool {
+        self.workload.verify == Verify::Sequence
+    }
+
+    /// The permessage-deflate that was offered; empty for its defaults.
+    pub(crate) fn deflate(self) -> Option<&'a str> {
+        self.workload.deflate.as_deref()
+    }
+
+    pub(crate) fn size_bytes(self) -> u64 {
+        self.workload.message.size_bytes
+    }
+
+    /// `64 B`, `1 KiB`: as it was asked for, to the last byte.
+    pub(crate) fn size(self) -> String {
+        Bytes(self.size_bytes()).to_string()
+    }
+
+    /// `64 B binary`, `1.0 KiB text (JSON)`.
+    pub(crate) fn message(self) -> String {
+        let kind = match self.workload.message.kind {
+            MessageKind::Binary => "binary",
+            MessageKind::Text => "text",
+        };
+        let holds = self.payload().map_or_else(String::new, |payload| format!(" ({payload})"));
+        format!("{} {kind}{holds}", self.size())
+    }
+
+    /// The content of a payload that is not random.
+    pub(crate) fn payload(self) -> Option<&'static str> {
+        match self.workload.message.payload_kind? {
+            PayloadKind::Zero => Some("zeros"),
+            PayloadKind::Json => Some("JSON"),
+            PayloadKind::Text => Some("words"),
+            PayloadKind::Random => None,
+        }
+    }
+
+    /// `1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified`, and how many handshakes were full and resumed; `None`
+    /// without any.
+    pub(crate) fn tls(self, blocks: &[&Block]) -> Option<(String, u64, u64)> {
+        let asked = self.workload.tls.as_ref()?;
+        let all = || blocks.iter().filter_map(|block| block.tls.as_ref());
+        let first = all().next()?;
+        let verified = if asked.verified { "verified" } else { "NOT verified" };
+        let alpn = first.alpn.as_ref().map(|alpn| format!("ALPN {alpn}"));
+        let parts = [Some(&first.version), Some(&first.suite), first.group.as_ref(), alpn.as_ref()];
+        let facts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        let full = all().fold(0, |sum: u64, seen| sum.saturating_add(seen.full));
+        let resumed = all().fold(0, |sum: u64, seen| sum.saturating_add(seen.resumed));
+        Some((format!("{}, {verified}", facts.join(", ")), full, resumed))
+    }
+
+    pub(crate) fn is_encrypted(self) -> bool {
+        self.workload.tls.is_some()
+    }
+
+    pub(crate) fn warm_up(self) -> String {
+        number::nanos(self.workload.warm_up_ns)
+    }
+
+    /// `of 500 ms`, `of 1000 clients`: the length of a block.
+    pub(crate) fn length(self) -> String {
+        match self.workload.stop {
+            Stop::DurationNs(ns) => format!("of {}", number::nanos(ns)),
+            Stop::Messages(count) => format!("of {count} messages"),
+            Stop::Clients(count) => format!("of {count} clients"),
+        }
+    }
+
+    /// `50 connections, one message in flight on each`; `2.00 k/s due at equal distances over 50 connections`.
+    pub(crate) fn load(self) -> String {
+        let outstanding = self
+            .workload
+            .in_flight_max
+            .map_or_else(String::new, |max| format!(", {max} outstanding at most"));
+        let connections = self.connections();
+        let schedule = match self.workload.arrival {
+            Arrival::Closed => return self.closed_load(),
+            Arrival::Open { messages_per_s, spacing } => {
+                let (rate, spacing) = (number::per_second(messages_per_s), spaced(spacing));
+                format!("{rate} due {spacing} over {connections} connections")
+            }
+            Arrival::Bots { every_ns, spacing } => {
+                let (every, spacing) = (number::nanos(every_ns), spaced(spacing));
+                format!("{connections} bots, each a message every {every} {spacing}")
+            }
+            Arrival::ClosedBots { think_ns } => {
+                let think = number::nanos(think_ns);
+                format!("{connections} bots, each a message {think} after the reply to its last")
+            }
+            Arrival::PartlyOpen { sessions_per_s, spacing, think_ns } => {
+                let (rate, spacing) = (number::per_second(sessions_per_s), spaced(spacing));
+                let each = self.round_trips();
+                let each = each.map_or_else(String::new, |each| format!(" of {each} messages"));
+                let think = number::nanos(think_ns);
+                format!(
+                    "partly open: {rate} sessions{each} due {spacing}, think time {think}, {connections} at a time \
+                     at most"
+                )
+            }
+        };
+        format!("{schedule}{outstanding}")
+    }
+
+    fn closed_load(self) -> String {
+        let flight = match self.workload.in_flight {
+            1 => "one message in flight".to_owned(),
+            count => format!("{count} messages in flight"),
+        };
+        let bound = self
+            .workload
+            .in_flight_max
+            .map_or_else(String::new, |max| format!(", {max} on all at most"));
+        match (self.round_trips(), self.connections()) {
+            (None, 1) => format!("1 connection, {flight}{bound}"),
+            (None, connections) => format!("{connections} connections, {flight} on each{bound}"),
+            (Some(1), connections) => {
+                format!("{connections} clients at a time, 1 round trip each")
+            }
+            (Some(each), connections) => {
+                format!("{connections} clients at a time, {each} round trips each")
+            }
+        }
+    }
+
+    /// `50 connections, one message in flight`: the load that numbers of a comparison hold for.
+    pub(crate) fn condition(self) -> String {
+        self.load().replacen(" on each", "", 1)
+    }
+
+    /// The rate that was asked for; of sessions, theirs.
+    pub(crate) fn asked(self) -> String {
+        match self.workload.arrival {
+            Arrival::Open { messages_per_s, .. } => number::per_second(messages_per_s),
+            Arrival::Bots { every_ns, .. } => number::per_second(self.regular_per_s(every_ns)),
+            Arrival::PartlyOpen { sessions_per_s, .. } => {
+                format!("{} sessions", number::per_second(sessions_per_s))
+            }
+            Arrival::Closed | Arrival::ClosedBots { .. } => MISSING.to_owned(),
+        }
+    }
+
+    /// Messages a second of as many bots that send one every `every_ns`.
+    pub(crate) fn regular_per_s(self, every_ns: u64) -> f64 {
+        number::float(self.connections()) * 1e9 / number::float(every_ns)
+    }
+
+    /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of
+    /// short-lived clients.
+    pub(crate) fn times(self, block: &Block) -> Option<&Summary> {
+        match (&block.open_loop, self.round_trips()) {
+            (Some(times), _) => times.response.as_ref(),
+            (None, None) => block.round_trip.as_ref(),
+            (None, Some(_)) => block.phases.life.as_ref().or(block.round_trip.as_ref()),
+        }
+    }
+
+    /// The same times of all blocks together.
+    pub(crate) fn merged(self, result: &WorkloadResult) -> Option<&Summary> {
+        if self.is_closed() { result.round_trip.as_ref() } else { result.response.as_ref() }
+    }
+
+    /// The name of those times, of many.
+    pub(crate) fn time_words(self) -> &'static str {
+        match self.round_trips() {
+            _ if !self.is_closed() => "response times",
+            None => "round trips",
+            Some(_) => "times are whole lives of clients",
+        }
+    }
+
+    /// `Round trip`: the name of one of those times.
+    pub(crate) fn time_word(self) -> &'static str {
+        match self.round_trips() {
+            _ if !self.is_closed() => "response time",
+            None => "round trip",
+            Some(_) => "life",
+        }
+    }
+
+    /// The name of the time by which rows of a lab are compared ([`crate::measured::message_ns`]).
+    pub(crate) fn compared_time(self) -> &'static str {
+        match self.round_trips() {
+            _ if !self.is_closed() => "p50 response time",
+            None => "mean round trip",
+            Some(_) => "p50 life",
+        }
+    }
+}
+
+fn spaced(spacing: Spacing) -> &'static str {
+    match spacing {
+        Spacing::Uniform => "at equal distances",
+        Spacing::Phases => "from a random phase on",
+        Spacing::Poisson => "at random (Poisson)",
+    }
+}
+
+/// `3.40 : 1`.
+pub(crate) fn compression(ratio: f64) -> String {
+    format!("{} : 1", number::three(ratio))
+}

@@ -1,0 +1,363 @@
+//! The table of rows: what was measured of each, beside each other; and the reasons for what is missing from it.
+
+use crate::document::{Cell, Column, Fact, Part, Remark, Table, Tone};
+use crate::measured::{Group, Measured, message_ns, server_bytes};
+use crate::number::{self, MISSING, Unit};
+use crate::{row, verdict};
+use record::{Comparison, Ended, Estimate, Kind, PerMetric, RunRecord, Summary, Verdict};
+
+/// All rows of a group: of a lab in the order of their times, the one that all are compared with first.
+pub(crate) fn table(record: &RunRecord, verdict: &Verdict, group: &Group<'_>) -> Table {
+    let mut rows: Vec<&Measured<'_>> = group.rows.iter().collect();
+    if record.kind == Kind::Lab {
+        rows.sort_by(|one, other| rank(group, one).total_cmp(&rank(group, other)));
+    }
+    let mut table = Table::new(heading(record, group), columns(record, group));
+    for it in &rows {
+        let cells = cells(record, verdict, group, it);
+        let level = verdict::level(verdict, it.row.index);
+        let tone = match it.result {
+            Some(_) => verdict::tone(level),
+            None => Tone::Failed,
+        };
+        table.rows.push((tone, cells));
+    }
+    let mut notes = gaps(&rows);
+    if record.kind == Kind::Lab {
+        notes.extend(without_difference(group));
+    }
+    table.noted(notes)
+}
+
+/// The load of a group, and what is asked of each row.
+fn heading(record: &RunRecord, group: &Group<'_>) -> String {
+    let Some(first) = group.zero().or_else(|| group.rows.first()) else { return String::new() };
+    let row = first.row;
+    let name = if group.load.is_empty() { String::new() } else { format!("{}: ", group.load) };
+    let rows = || group.rows.iter().map(|it| it.row);
+    let message = match rows().all(|other| other.message() == row.message()) {
+        true => row.message(),
+        false => row.size(),
+    };
+    // Of steps, each row has a load of its own, and says it in its name.
+    let load = match is_steps(record) && rows().any(|other| other.load() != row.load()) {
+        true => String::new(),
+        false => format!(", {}", row.load()),
+    };
+    let blocks = match row::rounds(record) {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    };
+    let each = if row::rounds(record) == 1 { "" } else { " each" };
+    let (length, seed, times) = (row.length(), row::seed(record), row.time_words());
+    let order = match record.kind {
+        Kind::Ladder => format!(", in random order (seed {seed})"),
+        Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => String::new(),
+    };
+    format!("{name}{message}{load}; {blocks} {length}{each}{order}; {times}")
+}
+
+fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
+    let is_steps = is_steps(record);
+    let name = if record.kind == Kind::Ladder { "rung" } else { "row" };
+    let time = |head: &str| Column::new(head, Unit::Time);
+    let cpu = |head: &str| Column::new(head, Unit::Cpu).detail(is_steps);
+    let (client, of) = match record.kind {
+        Kind::Lab => ("CPU client", group.rows.first().map_or("", |it| it.row.compared_time())),
+        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
+            ("CPU generator", "p50")
+        }
+    };
+    let to = group.zero().map_or("baseline", |zero| match record.kind {
+        Kind::Ladder => &zero.name,
+        Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => zero.base_name(),
+    });
+    let ratio = format!("{} to {to} [interval]", of.split(' ').next().unwrap_or_default());
+    vec![
+        Column::new(if is_steps { "step" } else { name }, Unit::Words),
+        time("p50"),
+        time("p90").detail(is_steps),
+        time("p99"),
+        time("p99.9").detail(!is_steps),
+        time("max").detail(!is_steps),
+        Column::new("offered", Unit::Rate).detail(!is_steps),
+        Column::new(if is_steps { "achieved" } else { "messages" }, Unit::Rate),
+        cpu(client),
+        cpu("CPU server"),
+        Column::new("bytes each", Unit::MessageBytes).detail(is_steps),
+        Column::new("memory server", Unit::Size).detail(is_steps),
+        Column::new(ratio, Unit::Ratio),
+        Column::new("verdict", Unit::Words).detail(!is_steps),
+    ]
+}
+
+/// True for a run of several workloads: loads that rise, with nothing to compare them with.
+fn is_steps(record: &RunRecord) -> bool {
+    matches!(record.kind, Kind::Run | Kind::Other)
+}
+
+fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> {
+    let medians = it.medians();
+    let merged = it.times();
+    let time = |time: &Time| {
+        let median = medians.and_then(|all| (time.median)(all, it.row.is_closed()));
+        let whole = || (time.whole)(merged?).map(|ns| Cell::Number(number::float(ns), None));
+        median.map_or_else(|| whole().unwrap_or(Cell::Missing), |it| Cell::estimate(Some(it)))
+    };
+    let [p50, p90, p99, p99_9, max] = TIMES.each_ref().map(time);
+    let seconds = it.seconds();
+    let offered = number::float(it.sum(|block| block.counts.planned)) / seconds;
+    let replies: f64 = it
+        .all
+        .iter()
+        .map(|block| block.messages_per_s * number::float(block.measured_ns) / 1e9)
+        .sum();
+    let achieved = medians.filter(|_| !is_steps(record)).and_then(|all| all.messages_per_s);
+    let of_blocks = (is_steps(record) && seconds > 0.0).then(|| Estimate {
+        value: replies / seconds,
+        low: None,
+        high: None,
+    });
+    let level = verdict::level(verdict, it.row.index);
+    let estimate =
+        |of: fn(&PerMetric<Estimate>) -> Option<Estimate>| Cell::estimate(medians.and_then(of));
+    vec![
+        Cell::words(it.name.clone()),
+        p50,
+        p90,
+        p99,
+        p99_9,
+        max,
+        Cell::number((!it.row.is_closed() && seconds > 0.0).then_some(offered)),
+        Cell::estimate(achieved.or(of_blocks)),
+        estimate(|all| all.generator_cpu_us_per_message),
+        estimate(|all| all.server_cpu_us_per_message),
+        estimate(|all| all.wire_bytes_per_message),
+        Cell::number(it.median(server_bytes)),
+        ratio(record, group, it),
+        Cell::words(match it.all.first() {
+            None => "not reached",
+            Some(_) => verdict::name(level),
+        }),
+    ]
+}
+
+/// A time that every row has: its median over blocks, and of all blocks together.
+struct Time {
+    name: &'static str,
+    field: &'static str,
+    median: fn(&PerMetric<Estimate>, closed: bool) -> Option<Estimate>,
+    whole: fn(&Summary) -> Option<u64>,
+}
+
+const TIMES: [Time; 5] = [
+    Time {
+        name: "p50",
+        field: "p50_ns",
+        median: |all, closed| if closed { all.round_trip_p50_ns } else { all.response_p50_ns },
+        whole: |times| times.p50_ns,
+    },
+    Time {
+        name: "p90",
+        field: "p90_ns",
+        median: |all, closed| if closed { all.round_trip_p90_ns } else { all.response_p90_ns },
+        whole: |times| times.p90_ns,
+    },
+    Time {
+        name: "p99",
+        field: "p99_ns",
+        median: |all, closed| if closed { all.round_trip_p99_ns } else { all.response_p99_ns },
+        whole: |times| times.p99_ns,
+    },
+    Time { name: "p99.9", field: "p99_9_ns", median: |_, _| None, whole: |times| times.p99_9_ns },
+    Time { name: "max", field: "max_ns", median: |_, _| None, whole: |times| Some(times.max_ns) },
+];
+
+/// The place of a row in the order of a lab.
+fn rank(group: &Group<'_>, it: &Measured<'_>) -> f64 {
+    match it.result {
+        _ if Some(it.row.index) == group.zero => -1.0,
+        Some(_) if it.is_allowed => it.median(message_ns).unwrap_or(f64::MAX),
+        Some(_) | None => f64::INFINITY,
+    }
+}
+
+/// A row by the one that all are compared with: of a lab its mean time, else its median.
+fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
+    let words = match group.zero() {
+        None => return Cell::Missing,
+        _ if it.result.is_none() && it.failed.is_empty() => "not reached",
+        _ if it.result.is_none() => "failed, see below",
+        Some(zero) if zero.row.index == it.row.index => "baseline",
+        _ if !it.is_allowed => "invalid",
+        Some(zero) if record.kind == Kind::Lab => {
+            let ratio = it.to(zero, message_ns).filter(|_| zero.is_allowed);
+            return ratio.map_or(Cell::Missing, |it| Cell::Number(it.value, it.interval));
+        }
+        Some(_) => {
+            let to = it.result.and_then(|result| result.to_baseline.as_ref());
+            let to = to.and_then(|all| all.round_trip_p50_ns.as_ref());
+            return to.map_or(Cell::Missing, |Comparison { ratio, low, high, .. }| {
+                Cell::Number(*ratio, low.zip(*high))
+            });
+        }
+    };
+    Cell::words(words)
+}
+
+/// The reasons for numbers that are missing from rows that were measured; rows with the same gap share a line.
+fn gaps(rows: &[&Measured<'_>]) -> Vec<String> {
+    let mut gaps: Vec<(String, &str, Vec<&str>)> = Vec::new();
+    let mut put = |what: String, reason, name| match gaps
+        .iter_mut()
+        .find(|(other, why, _)| (other, *why) == (&what, reason))
+    {
+        Some((_, _, names)) => names.push(name),
+        None => gaps.push((what, reason, vec![name])),
+    };
+    for it in rows {
+        let Some(medians) = it.medians() else { continue };
+        for time in &TIMES[..3] {
+            let known = (time.median)(medians, it.row.is_closed()).is_some();
+            if !known && it.times().and_then(time.whole).is_none() {
+                let mut all = it.all.iter().filter_map(|block| it.row.times(block));
+                let reason = all.find_map(|times| times.missing.get(time.field));
+                let reason = reason.map_or("no reply was measured", String::as_str);
+                let word = it.row.time_word();
+                put(format!("{word} {}", time.name), reason, &it.name);
+            }
+        }
+        for (what, value, field) in [
+            ("generator", medians.generator_cpu_us_per_message, "generator_us_per_message"),
+            ("server", medians.server_cpu_us_per_message, "server_us_per_message"),
+        ] {
+            if let Some(reason) = it.without_cpu(field).filter(|_| value.is_none()) {
+                put(format!("CPU of the {what}"), reason, &it.name);
+            }
+        }
+    }
+    let line = |(what, reason, names): (String, &str, Vec<&str>)| {
+        format!("{MISSING} {what}: {reason} ({})", names.join(", "))
+    };
+    gaps.into_iter().map(line).collect()
+}
+
+/// Rows that do not differ from the one that all are compared with, and those that are compared with another one.
+fn without_difference(group: &Group<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut add = |it: &Measured<'_>, base: &Measured<'_>, says_more: bool| {
+        let ratio = it.to(base, message_ns).filter(|_| it.is_allowed && base.is_allowed);
+        let Some(ratio) = ratio else { return };
+        let (name, base, text) = (&it.name, base.base_name(), ratio.text());
+        if ratio.is_shown() == Some(false) {
+            let could_see = ratio.could_see();
+            notes.push(format!(
+                "No difference is shown between {name} and {base}: {text}; {could_see}."
+            ));
+        } else if says_more {
+            notes.push(format!("{name} takes {text} of {base}."));
+        }
+    };
+    for it in group.rows.iter().filter(|it| Some(it.row.index) != group.zero) {
+        if let Some(zero) = group.zero() {
+            add(it, zero, false);
+        }
+        let own = it.row.base().filter(|base| Some(*base) != group.zero);
+        if let Some(base) = group.rows.iter().find(|base| Some(base.row.index) == own) {
+            add(it, base, true);
+        }
+    }
+    notes
+}
+
+/// All that failed, in whole or in part, was not reached, or was left out; reasons are said once for names that share
+/// them.
+pub(crate) fn unmeasured(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
+    let mut all: Vec<(Tone, Vec<&str>, &str, String)> = Vec::new();
+    let mut put = |tone, name, state, reason: String| {
+        let same = |it: &&mut (Tone, Vec<&str>, &str, String)| it.2 == state && it.3 == reason;
+        match all.iter_mut().find(same) {
+            Some((_, names, ..)) => names.push(name),
+            None => all.push((tone, vec![name], state, reason)),
+        }
+    };
+    for it in groups.iter().flat_map(|group| &group.rows) {
+        let name = it.row.name();
+        match (it.result, it.failed.first()) {
+            (Some(_), None) => {}
+            (Some(_), Some(reason)) => {
+                let (count, all) = (it.failed.len(), it.all.len());
+                let reason = format!("{count} of {all} blocks do not count: {reason}");
+                put(Tone::Doubtful, name, "failed in part", reason);
+            }
+            (None, Some(reason)) => put(Tone::Failed, name, "failed", (*reason).to_owned()),
+            (None, None) => {
+                put(Tone::Failed, name, "not reached", not_reached(record).to_owned());
+            }
+        }
+    }
+    for left_out in record.lab.iter().flat_map(|lab| &lab.left_out) {
+        put(Tone::Doubtful, &left_out.name, "left out", left_out.reason.clone());
+    }
+    let remark = |(tone, names, state, reason): (Tone, Vec<&str>, &str, String)| {
+        Part::Remark(Remark::new(tone, format!("{} {state}:", names.join(", ")), reason))
+    };
+    all.into_iter().map(remark).collect()
+}
+
+/// The reason for which a row without a failed block has no numbers.
+pub(crate) fn not_reached(record: &RunRecord) -> &'static str {
+    match &record.ended {
+        Ended::Completed => "it has no block that counts",
+        Ended::Interrupted { .. } | Ended::Partial { .. } => "the run ended before its first block",
+    }
+}
+
+/// What times of short-lived clients include, what is sent where it is not random, and what handshakes agreed on.
+pub(crate) fn footnotes(groups: &[Group<'_>]) -> Vec<Part> {
+    let mut facts = Vec::new();
+    let mut encryptions: Vec<(String, Vec<&str>)> = Vec::new();
+    for it in groups.iter().flat_map(|group| &group.rows) {
+        let tls = it.row.tls(&it.all);
+        let handshake = tls
+            .as_ref()
+            .map(|(_, full, resumed)| format!("a TLS handshake ({full} full, {resumed} resumed)"));
+        let lives = it.row.round_trips().filter(|_| it.row.is_closed()).map(|each| {
+            match (each, handshake) {
+                (1, None) => "its round trip includes the connect".to_owned(),
+                (1, Some(handshake)) => {
+                    format!("its round trip includes the connect and {handshake}")
+                }
+                (each, handshake) => {
+                    let tls = handshake.map_or_else(String::new, |it| format!(", {it}"));
+                    format!(
+                        "its times are those of a client's life, the connect{tls} and {each} round trips"
+                    )
+                }
+            }
+        });
+        let ratios: Vec<f64> =
+            it.all.iter().filter_map(|block| block.wire.compression_ratio).collect();
+        let ratio = stats::median(&ratios).ok().map(row::compression);
+        let parts = [
+            lives,
+            it.row.payload().map(|payload| format!("its payload is {payload}")),
+            ratio.map(|ratio| format!("deflate {ratio}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            facts.push(Fact::new(it.row.name(), parts.join("; ")));
+        }
+        if let Some((agreed, ..)) = tls {
+            match encryptions.iter_mut().find(|(known, _)| *known == agreed) {
+                Some((_, names)) => names.push(it.row.name()),
+                None => encryptions.push((agreed, vec![it.row.name()])),
+            }
+        }
+    }
+    let agreed = encryptions
+        .into_iter()
+        .map(|(facts, names)| Fact::new("TLS", format!("{facts} ({})", names.join(", "))));
+    facts.extend(agreed);
+    if facts.is_empty() { Vec::new() } else { vec![Part::Facts(facts)] }
+}

@@ -1,0 +1,449 @@
+//! A document for a terminal: lines of at most 80 columns, coloured if that is wanted.
+//!
+//! Everything is escaped where it is added, so nothing that a peer said reaches a terminal as it came. Figures and
+//! details are left out.
+//!
+//! Start reading at [`print`]; tables are laid out by `Grid`.
+
+use crate::document::{
+    Answer, Document, Fact, Head, Judgement, Part, Printed, Remark, Table, Tone,
+};
+use crate::escape::{columns, cut, fitting, flow};
+use crate::verdict;
+
+/// The look of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// The number of columns. Prose is wrapped to it, within 40 and 80; tables take up to 80.
+    pub width: usize,
+    /// True for colours, which repeat what the words say.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { width: WIDTH_MAX, color: false }
+    }
+}
+
+/// A heading, then a paragraph for each line of each row, with the row's label before the first of them.
+pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.prose(Tone::Strong, heading);
+    page.blank();
+    let fact = |(label, lines): &(&str, Vec<String>)| Fact {
+        label: (*label).to_owned(),
+        lines: lines.clone(),
+    };
+    page.facts(&rows.iter().map(fact).collect::<Vec<Fact>>());
+    page.finish()
+}
+
+/// The page of `document`: what it is about, the results, the answer, doubts, and last the verdict.
+pub(crate) fn print(document: &Document, style: &Style) -> String {
+    let mut page = Page::new(style);
+    if let Some(reason) = &document.partial {
+        page.remark(&Remark::new(Tone::Failed, "partial:", reason.clone()));
+        page.blank();
+    }
+    if !document.title.is_empty() {
+        page.prose(Tone::Strong, &document.title);
+    }
+    for section in &document.results {
+        page.blank();
+        if !section.heading.is_empty() {
+            page.prose(Tone::Strong, &section.heading);
+        }
+        section.parts.iter().for_each(|part| page.part(part));
+    }
+    page.blank();
+    let answers: Vec<&Answer> = document.answers.iter().filter(|it| !it.is_repeated).collect();
+    page.answers(&answers);
+    if let Some(conclusion) = document.conclusion.as_ref().filter(|_| answers.is_empty()) {
+        page.prose(Tone::Strong, conclusion);
+    }
+    page.blank();
+    document.notes.iter().for_each(|part| page.part(part));
+    if let Some(judgement) = &document.verdict {
+        page.blank();
+        page.judgement(judgement);
+    }
+    page.finish()
+}
+
+/// Lines that were added so far.
+struct Page {
+    text: String,
+    width: usize,
+    color: bool,
+}
+
+impl Page {
+    fn new(style: &Style) -> Self {
+        let width = style.width.clamp(WIDTH_MIN, WIDTH_MAX);
+        Self { text: String::new(), width, color: style.color }
+    }
+
+    fn part(&mut self, part: &Part) {
+        match part {
+            Part::Facts(facts) => self.facts(facts),
+            Part::Remark(remark) => self.remark(remark),
+            Part::Table(table) => self.table(table),
+            Part::Text(tone, text) => self.prose(*tone, text),
+        }
+    }
+
+    /// An empty line, unless there is one already or nothing above it.
+    fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A paragraph.
+    fn prose(&mut self, tone: Tone, text: &str) {
+        self.put((Tone::Plain, ""), 0, 0, (tone, text));
+    }
+
+    fn facts(&mut self, facts: &[Fact]) {
+        let longest = facts.iter().map(|fact| columns(&flow(&fact.label)) + 1).max();
+        let column = longest.unwrap_or(0).clamp(LABEL_COLUMNS, LABEL_COLUMNS_MAX);
+        for fact in facts {
+            let mut label = &fact.label[..];
+            for line in &fact.lines {
+                self.put((Tone::Plain, label), column, column, (Tone::Plain, line));
+                label = "";
+            }
+        }
+    }
+
+    fn answers(&mut self, answers: &[&Answer]) {
+        let longest = answers.iter().map(|it| columns(&flow(&it.label)) + 1).max();
+        let column = longest.unwrap_or(0).clamp(LABEL_COLUMNS, LABEL_COLUMNS_MAX);
+        for Answer { label, value, notes, .. } in answers {
+            self.put((Tone::Plain, label), column, column, (Tone::Strong, value));
+            for note in notes {
+                self.put((Tone::Plain, ""), column, column, (Tone::Plain, note));
+            }
+        }
+    }
+
+    fn remark(&mut self, remark: &Remark) {
+        let Remark { tone, label, text, shown_by, next } = remark;
+        self.put((*tone, label), 0, 2, (Tone::Plain, text));
+        for (label, text) in [("  shown by:", shown_by), ("  next:", next)] {
+            if !text.is_empty() {
+                self.put((Tone::Plain, label), 2, 4, (Tone::Plain, text));
+            }
+        }
+    }
+
+    fn judgement(&mut self, judgement: &Judgement) {
+        if let Some(words) = &judgement.self_test {
+            self.facts(&[Fact::new("self-test", words.clone())]);
+        }
+        let (tone, words) = (verdict::tone(judgement.level), judgement.sentence());
+        let tone = if tone == Tone::Plain { Tone::Strong } else { tone };
+        self.put((Tone::Plain, "verdict"), LABEL_COLUMNS, LABEL_COLUMNS, (tone, &words));
+        judgement.reasons.iter().for_each(|reason| self.remark(reason));
+    }
+
+    /// A table under its heading; nothing if it has no rows.
+    fn table(&mut self, table: &Table) {
+        if table.rows.is_empty() {
+            return;
+        }
+        self.blank();
+        if !table.heading.is_empty() {
+            self.prose(Tone::Strong, &table.heading);
+        }
+        let printed = table.printed(false);
+        for grid in Grid::all(&printed) {
+            grid.head().iter().for_each(|line| self.line(Tone::Strong, line));
+            for (tone, row) in &printed.rows {
+                grid.row(row).iter().for_each(|line| self.line(*tone, line));
+            }
+        }
+        table.notes.iter().for_each(|note| self.prose(Tone::Plain, note));
+        self.blank();
+    }
+
+    /// An escaped line, cut at 80 columns.
+    fn line(&mut self, tone: Tone, text: &str) {
+        let line = cut(text, WIDTH_MAX);
+        self.toned(tone, line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// The text, which ends with one newline.
+    fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.text.push('\n');
+        self.text
+    }
+
+    /// A label, then text, wrapped: on the first line behind the label and not before column `start`, on the others
+    /// from column `indent` on.
+    fn put(&mut self, label: (Tone, &str), start: usize, indent: usize, text: (Tone, &str)) {
+        let (label_tone, label) = (label.0, cut(&flow(label.1), self.width / 2));
+        let (tone, text) = (text.0, cut(&flow(text.1), PARAGRAPH_COLUMNS_MAX));
+        self.toned(label_tone, &label);
+        let label_columns = columns(&label);
+        let mut begins = if label.is_empty() { start } else { start.max(label_columns + 1) };
+        self.spaces(begins - label_columns);
+        let mut rest = text.trim_end_matches(' ');
+        loop {
+            let (line, after) = split(rest, self.width - begins);
+            self.toned(tone, line);
+            self.text.truncate(self.text.trim_end_matches(' ').len());
+            self.text.push('\n');
+            if after.is_empty() {
+                return;
+            }
+            self.spaces(indent);
+            begins = indent;
+            rest = after;
+        }
+    }
+
+    fn spaces(&mut self, count: usize) {
+        self.text.extend(std::iter::repeat_n(' ', count));
+    }
+
+    fn toned(&mut self, tone: Tone, text: &str) {
+        let code = match tone {
+            Tone::Plain => None,
+            Tone::Strong => Some("1"),
+            Tone::Doubtful => Some("33"),
+            Tone::Failed => Some("31"),
+        };
+        match code.filter(|_| self.color && !text.is_empty()) {
+            Some(code) => self.text.extend(["\u{1b}[", code, "m", text, "\u{1b}[0m"]),
+            None => self.text.push_str(text),
+        }
+    }
+}
+
+/// The front of `text` that goes on a line of `width` columns, and the rest: broken at a space, or within a word that is
+/// longer than a line.
+fn split(text: &str, width: usize) -> (&str, &str) {
+    let fits = fitting(text, width);
+    if fits == text.len() {
+        return (text, "");
+    }
+    let break_at = match text[..fits].rfind(' ') {
+        _ if text[fits..].starts_with(' ') => fits,
+        Some(space) if space > 0 => space,
+        Some(_) | None => fits,
+    };
+    (text[..break_at].trim_end_matches(' '), text[break_at..].trim_start_matches(' '))
+}
+
+/// Columns of a table that fit beside each other, the first one always among them.
+struct Grid<'a> {
+    /// Columns of the table, each with its width; without the first.
+    columns: Vec<(usize, usize)>,
+    heads: &'a [Head],
+    /// The width of the first column.
+    name: usize,
+}
+
+impl<'a> Grid<'a> {
+    /// One grid, or several below each other for a table that is wider than a page.
+    fn all(table: &'a Printed) -> Vec<Self> {
+        let widest = |column: usize| {
+            let cells = table.rows.iter().filter_map(|(_, row)| row.get(column));
+            cells.map(|cell| columns(cell)).max().unwrap_or(0)
+        };
+        let first = table.heads.first().map_or(0, |head| columns(&head.text()));
+        let name = widest(0).max(first);
+        let least = |(column, head): (usize, &Head)| {
+            widest(column).max(longest_word(&head.name)).max(columns(head.unit)).min(CELL_MAX)
+        };
+        let others = || table.heads.iter().enumerate().skip(1);
+        let taken = |widths: &[usize]| widths.iter().map(|width| width + 1).sum::<usize>();
+        let in_lines = |lines: usize| -> Vec<usize> {
+            let width = |(column, head): (usize, &Head)| {
+                let fits = |width: &usize| broken(&head.name, *width).len() <= lines;
+                (least((column, head))..CELL_MAX).find(fits).unwrap_or(CELL_MAX)
+            };
+            others().map(width).collect()
+        };
+        let roomy = [1, 2].map(in_lines).into_iter().find(|it| name + taken(it) <= WIDTH_MAX);
+        let widths = roomy.unwrap_or_else(|| others().map(least).collect());
+        let name = match WIDTH_MAX.checked_sub(taken(&widths)) {
+            Some(room) if room >= NAME_MIN => name.min(room),
+            Some(_) | None => name.min(NAME_MAX),
+        };
+        let mut grids = vec![Self { columns: Vec::new(), heads: &table.heads, name }];
+        let mut used = name;
+        for (column, width) in (1..).zip(widths) {
+            if used + 1 + width > WIDTH_MAX {
+                grids.push(Self { columns: Vec::new(), heads: &table.heads, name });
+                used = name;
+            }
+            used += 1 + width;
+            if let Some(grid) = grids.last_mut() {
+                grid.columns.push((column, width));
+            }
+        }
+        grids
+    }
+
+    /// The names of columns, broken at blanks, and below them their units.
+    fn head(&self) -> Vec<String> {
+        let lines = |(column, width): &(usize, usize)| {
+            let head = &self.heads[*column];
+            let mut lines = broken(&head.name, *width);
+            lines.extend((!head.unit.is_empty()).then(|| head.unit.to_owned()));
+            lines
+        };
+        let first = self.heads.first().map(Head::text).into_iter().collect();
+        let mut heads: Vec<Vec<String>> = vec![first];
+        heads.extend(self.columns.iter().map(lines));
+        let height = heads.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |at: usize| {
+            let cell = |lines: &Vec<String>| {
+                let above = height - lines.len();
+                at.checked_sub(above).and_then(|at| lines.get(at)).cloned().unwrap_or_default()
+            };
+            self.line(&heads.iter().map(cell).collect::<Vec<String>>())
+        };
+        (0..height).map(line).collect()
+    }
+
+    /// A row; a name that leaves no room for the others has a line of its own.
+    fn row(&self, row: &[String]) -> Vec<String> {
+        let cell = |column: usize| row.get(column).cloned().unwrap_or_default();
+        let mut cells = vec![cell(0)];
+        cells.extend(self.columns.iter().map(|(column, _)| cell(*column)));
+        if columns(&cells[0]) <= self.name {
+            return vec![self.line(&cells)];
+        }
+        let name = std::mem::take(&mut cells[0]);
+        vec![name, self.line(&cells)]
+    }
+
+    fn line(&self, cells: &[String]) -> String {
+        let widths = std::iter::once((0, self.name)).chain(self.columns.iter().copied());
+        let mut line = String::new();
+        for (cell, (column, width)) in cells.iter().zip(widths) {
+            let cell = cut(cell, width);
+            let gap = " ".repeat(width - columns(&cell));
+            let between = if column == 0 { "" } else { " " };
+            line += &match self.heads[column].is_left {
+                true => format!("{between}{cell}{gap}"),
+                false => format!("{between}{gap}{cell}"),
+            };
+        }
+        line
+    }
+}
+
+fn longest_word(head: &str) -> usize {
+    head.split(' ').map(columns).max().unwrap_or(0)
+}
+
+/// `head` in lines of at most `width` columns, broken at blanks.
+fn broken(head: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in head.split(' ') {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// No line is wider.
+const WIDTH_MAX: usize = 80;
+/// In less, prose could not be read.
+const WIDTH_MIN: usize = 40;
+/// The least and the largest width of a column of labels, space behind included.
+const LABEL_COLUMNS: usize = 15;
+const LABEL_COLUMNS_MAX: usize = 32;
+/// A longer paragraph was not written to be read.
+const PARAGRAPH_COLUMNS_MAX: usize = 1200;
+/// The least width of the first column, and the largest in a table that is wider than a page.
+const NAME_MIN: usize = 8;
+const NAME_MAX: usize = 24;
+/// No cell but a name is wider.
+const CELL_MAX: usize = 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Cell, Column};
+    use crate::number::Unit;
+
+    fn page(add: impl FnOnce(&mut Page)) -> String {
+        let mut page = Page::new(&Style { width: 40, color: false });
+        add(&mut page);
+        page.finish()
+    }
+
+    #[test]
+    fn paragraphs_are_wrapped_at_spaces_and_indented_behind_their_label() {
+        let text = "one two three four five six seven eight nine ten eleven";
+        assert_eq!(
+            page(|page| page.facts(&[Fact::new("label", text)])),
+            "label          one two three four five\n               six seven eight nine ten\n               eleven\n"
+        );
+        assert_eq!(
+            page(|page| page.remark(&Remark::new(Tone::Doubtful, "warning:", text))),
+            "warning: one two three four five six\n  seven eight nine ten eleven\n"
+        );
+    }
+
+    #[test]
+    fn a_word_longer_than_a_line_is_broken() {
+        let lines = page(|page| page.prose(Tone::Plain, &"漢".repeat(45)));
+        assert_eq!(lines.lines().map(columns).collect::<Vec<_>>(), [40, 40, 10]);
+    }
+
+    #[test]
+    fn colours_are_ours_alone() {
+        let mut page = Page::new(&Style { width: 80, color: true });
+        page.remark(&Remark::new(Tone::Doubtful, "warning:", "\x1b[31mred"));
+        assert_eq!(page.finish(), "\x1b[33mwarning:\x1b[0m \\u{1b}[31mred\n");
+    }
+
+    #[test]
+    fn a_table_wider_than_a_page_goes_on_below() {
+        let columns = (0..12).map(|at| Column::new(format!("column {at:02}"), Unit::Count));
+        let mut table =
+            Table::new("", [Column::new("row", Unit::Words)].into_iter().chain(columns).collect());
+        let numbers = (0..12).map(|at| Cell::Number(f64::from(at) + 1e9, None));
+        table.row([Cell::words("a")].into_iter().chain(numbers).collect());
+        let text = page(|page| page.table(&table));
+        assert_eq!(text.lines().filter(|line| line.starts_with("a ")).count(), 2, "{text}");
+        assert!(text.contains("1000000000") && text.contains("1000000011"), "{text}");
+    }
+
+    #[test]
+    fn a_long_label_moves_the_column_for_all() {
+        let rows =
+            [("a label of thirty columns here", vec!["a".to_owned()]), ("b", vec!["b".to_owned()])];
+        let text = sheet("It", &rows, &Style { width: 80, color: false });
+        assert_eq!(text, format!("It\n\na label of thirty columns here a\nb{}b\n", " ".repeat(30)));
+    }
+
+    #[test]
+    fn rows_have_their_label_once_and_lines_fit() {
+        let rows = [
+            ("open files", vec!["binds at 19968 connections".to_owned(), "word ".repeat(10)]),
+            ("ports", vec!["fine\u{1b}[2J".to_owned()]),
+        ];
+        let text = sheet("What binds first", &rows, &Style { width: 50, color: false });
+        let expected = "What binds first\n\n\
+            open files     binds at 19968 connections\n\
+            \u{20}              word word word word word word word\n\
+            \u{20}              word word word\n\
+            ports          fine\\u{1b}[2J\n";
+        assert_eq!(text, expected);
+    }
+}
