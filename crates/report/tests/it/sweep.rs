@@ -110,18 +110,18 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
                             here: not shown: there is no line `carrier pigeon`.
             These are other machines and years: what compares is the shape and the ratios.
 
-            binary         bends at 24.0 k/s [23.8 k/s, 24.2 k/s]: from there on less than
-                           99 % of what is offered is achieved.
+            binary         bends at 24.0 k/s [23.8 k/s, 24.2 k/s]
+                           From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            23.0 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
                            23.8 k/s did not.
-            WebSocket      bends at 15.2 k/s [15.0 k/s, 15.4 k/s]: from there on less than
-                           99 % of what is offered is achieved.
+            WebSocket      bends at 15.2 k/s [15.0 k/s, 15.4 k/s]
+                           From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            14.6 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
                            15.0 k/s did not.
-            Comet          bends at 5.10 k/s [5.05 k/s, 5.15 k/s]: from there on less than
-                           99 % of what is offered is achieved.
+            Comet          bends at 5.10 k/s [5.05 k/s, 5.15 k/s]
+                           From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            4.90 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
                            5.05 k/s did not.
@@ -200,9 +200,9 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
                             here: not shown: there is no line `carrier pigeon`.
             These are other machines and years: what compares is the shape and the ratios.
 
-            binary         does not bend up to 400/s.
-                           What ran out: nothing up to 400/s; the time of 10m was over.
+            binary         does not bend up to 400/s
                            the time was over
+                           What ran out: nothing up to 400/s; the time of 10m was over.
                            200/s kept p99 < 5ms with less than 1 % missing (not confirmed);
                            nothing more was asked for.
 
