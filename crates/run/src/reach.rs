@@ -288,7 +288,16 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
         return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
             .to_owned();
     }
-    "A fixed reply is told by --expect, a page of HTTP by --method GET".to_owned()
+    if measurement.peer.scheme().facts().carries == Carries::Requests
+        && !matches!(measurement.speech.method.as_str(), "GET" | "HEAD")
+    {
+        return format!(
+            "It was sent a {}, whose body should have come back; ask for a page with --method GET, or name a fixed \
+             reply with --expect",
+            measurement.speech.method
+        );
+    }
+    "If it answers with a fixed reply, name that with --expect".to_owned()
 }
 
 /// True if the server completes a handshake of TLS, with any certificate, on one more connection.

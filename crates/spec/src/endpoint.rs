@@ -495,13 +495,13 @@ mod tests {
         let table = [
             ("",                   "is empty; try `ws://127.0.0.1:8080`"),
             (" ",                  "is empty; try `ws://127.0.0.1:8080`"),
-            ("htps://h",           "unknown scheme `htps`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls; did you mean `https`?"),
-            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls; did you mean `tls-framed`?"),
+            ("htps://h",           "unknown scheme `htps`; known are KNOWN; did you mean `https`?"),
+            ("tls-frame://h:1",    "unknown scheme `tls-frame`; known are KNOWN; did you mean `tls-framed`?"),
             ("tls://h",            "has no port, and tls has no usual one; add it, as in `tls://h:9000`"),
-            ("tpc://h:1",          "unknown scheme `tpc`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls; did you mean `tcp`?"),
-            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls; did you mean `tcp-framed`?"),
-            ("x://h",              "unknown scheme `x`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls"),
-            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http, https, styx, styx-tls, sockjs, sockjss, socketio, socketios, game, game-tls, game-ws, game-wss, game-comet, game-comet-tls"),
+            ("tpc://h:1",          "unknown scheme `tpc`; known are KNOWN; did you mean `tcp`?"),
+            ("tcp_framed://h:1",   "unknown scheme `tcp_framed`; known are KNOWN; did you mean `tcp-framed`?"),
+            ("x://h",              "unknown scheme `x`; known are KNOWN"),
+            ("carrier-pigeon://h", "unknown scheme `carrier-pigeon`; known are KNOWN"),
             ("localhost:8080/a",   "does not say what the server speaks; did you mean `ws://localhost:8080/a`?"),
             ("//localhost:8080",   "does not say what the server speaks; did you mean `ws://localhost:8080`?"),
             ("://h",               "does not say what the server speaks; did you mean `ws://h`?"),
@@ -534,7 +534,9 @@ mod tests {
             ("unix://run/x.sock",  "has a host, and a Unix socket is on none; did you mean `unix:///run/x.sock` or `unix:run/x.sock`?"),
             ("unix:a\nb",          "has the control character `\\n`"),
         ];
+        let known = Scheme::list(Scheme::all());
         for (text, expected) in table {
+            let expected = expected.replace("KNOWN", &known);
             assert_eq!(text.parse::<Endpoint>().unwrap_err().to_string(), expected, "{text}");
         }
     }

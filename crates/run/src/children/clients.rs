@@ -8,7 +8,7 @@ use crate::reach::Ready;
 use lab::{Client, ClientSettings, Launch, Limits, Method};
 use load::{Arrival, Expect, Lifetime};
 use record::MessageKind;
-use spec::{Address, Endpoint, Protocol};
+use spec::{Address, Carries, Endpoint};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -172,8 +172,8 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
 pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<String> {
     let load = &measurement.workload;
     let (connections, size) = (load.connections.get(), load.content.payload().len() as u64);
-    let is_binary =
-        !load.content.is_text() && measurement.peer.scheme().protocol == Protocol::WebSocket;
+    let is_binary = !load.content.is_text()
+        && measurement.peer.scheme().facts().carries == Carries::BinaryOrText;
     let beyond =
         if let Some(max) = limits.connections_max.filter(|max| u64::from(connections) > *max) {
             format!("it takes {max} connections at most, {connections} were asked for")

@@ -9,7 +9,7 @@ use lab::{
 };
 use record::MessageKind;
 use serve::{Behaviour, Delay};
-use spec::{Protocol, Scheme};
+use spec::{Carries, Protocol, Scheme};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
@@ -131,8 +131,8 @@ impl Asking {
         start: &mut Start<'_>,
         interrupt: &AtomicUsize,
     ) -> Vec<Check> {
-        let is_text = self.scheme.protocol == Protocol::WebSocket;
-        let usual = if is_text { Kind::Text } else { Kind::Binary };
+        let carries = self.scheme.facts().carries;
+        let usual = if carries.has_text() { Kind::Text } else { Kind::Binary };
         let mut checks = Vec::new();
         let mut ask = |what: &str, asked: &mut dyn FnMut(&mut Start<'_>) -> Result<(), Failure>| {
             let check = match interrupt.load(Ordering::Relaxed) {
@@ -154,7 +154,7 @@ impl Asking {
         ask("round trips of 65536 bytes", &mut |start| {
             self.counted(Task::new(usual, 65_536), start)
         });
-        if is_text && !text_only {
+        if carries == Carries::BinaryOrText && !text_only {
             ask("round trips of binary messages", &mut |start| {
                 self.counted(Task::new(Kind::Binary, 64), start)
             });

@@ -8,7 +8,7 @@ use crate::{Speech, Tls};
 use drive::Target;
 use engine::Address;
 use engine::clock::Clock;
-use spec::{Carries, Endpoint, Protocol};
+use spec::{Carries, Endpoint, Facts, Protocol};
 use std::sync::atomic::AtomicUsize;
 use units::Nanos;
 use wire::Kind;
@@ -71,7 +71,7 @@ impl<'a> Asking<'a> {
 
     /// True if nothing says where a message ends.
     fn is_stream(&self) -> bool {
-        matches!(self.questions.url.protocol, Protocol::Tcp | Protocol::Unix)
+        self.questions.url.facts().carries == Carries::Bytes
     }
 
     /// The word for an answer.
@@ -87,7 +87,7 @@ impl<'a> Asking<'a> {
     /// The reason for which a message of that kind and length is not sent.
     fn why_not(&self, kind: Kind, len: usize) -> Option<String> {
         let (limits, scheme) = (self.questions.limits, self.questions.url.protocol);
-        let is_binary = kind == Kind::Binary && scheme == Protocol::WebSocket;
+        let is_binary = kind == Kind::Binary && scheme.facts().carries.has_text();
         let is_long = limits.message_max.is_some_and(|max| len as u64 > max);
         if limits.text_only && is_binary || is_long {
             return Some(limits.why.clone());
@@ -100,18 +100,17 @@ impl<'a> Asking<'a> {
 /// Messages on a connection.
 impl<'a> Asking<'a> {
     fn messages(&self, plain: Protocol) -> Vec<Check> {
-        let is_websocket = plain == Protocol::WebSocket;
-        let is_text = plain.facts().carries == Carries::Text;
-        let kinds = match (is_websocket, is_text) {
-            (true, _) => &[Kind::Text, Kind::Binary][..],
-            (false, true) => &[Kind::Text],
+        let Facts { carries, over_websocket, .. } = *plain.facts();
+        let kinds = match (carries.has_text(), carries.is_text()) {
+            (_, true) => &[Kind::Text][..],
+            (true, false) => &[Kind::Text, Kind::Binary],
             (false, false) => &[Kind::Binary],
         };
         let mut checks = self.echoes(kinds);
-        if is_websocket && self.questions.extent == Extent::Full {
+        if plain == Protocol::WebSocket && self.questions.extent == Extent::Full {
             checks.push(Check::new("ping", self.pong()));
         }
-        if (is_websocket || is_text) && self.questions.extent == Extent::Full {
+        if over_websocket && self.questions.extent == Extent::Full {
             checks.push(Check::new("close", self.end()));
         }
         checks

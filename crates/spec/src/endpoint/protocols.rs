@@ -191,7 +191,12 @@ impl fmt::Display for Protocol {
 impl Carries {
     /// True if messages of text can be sent.
     pub const fn has_text(self) -> bool {
-        matches!(self, Self::BinaryOrText | Self::Text)
+        self.is_text() || matches!(self, Self::BinaryOrText)
+    }
+
+    /// True if every message is text.
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Text)
     }
 }
 
@@ -224,6 +229,15 @@ impl Scheme {
     /// True if `name` is a scheme inside TLS.
     pub fn is_secured(name: &str) -> bool {
         Self::named(name).is_some_and(|scheme| scheme.tls)
+    }
+
+    /// A line of help for each protocol: the names of its schemes, and what it carries.
+    pub fn help() -> String {
+        let line = |row: &Facts| match row.secured {
+            Some(secured) => format!("  {}://, {secured}:// - {}\n", row.name, row.about),
+            None => format!("  {}:// - {}\n", row.name, row.about),
+        };
+        PROTOCOLS.iter().map(line).collect()
     }
 
     /// The names of `schemes`, with commas between them.

@@ -47,7 +47,7 @@ impl Options {
             let content = Content::GameEvent { delay_ms: self.event_delay_ms()? };
             return Ok((Message { text: false, content }, Expect::InSequence));
         }
-        if carries == Carries::Text && self.binary {
+        if carries.is_text() && self.binary {
             return Err(Problem::new(
                 "binary",
                 format!(
@@ -80,7 +80,7 @@ impl Options {
         let scheme = server.scheme();
         let facts = scheme.facts();
         let has_text = facts.carries.has_text();
-        let is_text_only = facts.carries == Carries::Text;
+        let is_text_only = facts.carries.is_text();
         let message = if let Some(typed) = &self.payload {
             let bytes = bytes("payload", typed, context)?;
             let is_file = typed.starts_with('@') && !typed.starts_with("@@");

@@ -16,7 +16,7 @@ use load::{
     Workload,
 };
 use run::{Measurement, Order, Peer, Plan, Speech};
-use spec::{Carries, Endpoint, Protocol};
+use spec::{Carries, Endpoint, Protocol, Scheme};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
@@ -41,11 +41,7 @@ pub(crate) const NAME: &str = "run";
 )]
 pub(crate) struct Run {
     /// The server, as in wss://127.0.0.1:8443/echo
-    ///
-    /// tcp://, tcp-framed://, unix://, ws://, http:// and styx:// are spoken, and inside TLS tls://, tls-framed://,
-    /// wss://, https:// and styx-tls://. At game://, game-ws:// and game-comet:// (game-tls://, game-wss://,
-    /// game-comet-tls://) each connection is a bot that logs in, sits down at a table and plays.
-    #[arg(value_name = "URL")]
+    #[arg(value_name = "URL", long_help = url_help())]
     url: Endpoint,
     /// How many connections are held
     #[arg(short, long, value_name = "COUNT", default_value = "50", value_parser = values::count)]
@@ -347,7 +343,7 @@ impl Run {
             ("--text",        websocket, !speaks_text && self.text),
             ("--method",      "http:// and https://", !is_http && self.method.is_some()),
         ];
-        if scheme.facts().carries == Carries::Text && self.binary {
+        if scheme.facts().carries.is_text() && self.binary {
             return Err(format!(
                 "--binary is not possible over {scheme}://, where messages are text; leave it out, or use ws://"
             ));
@@ -432,10 +428,10 @@ impl Run {
                 let bytes =
                     values::bytes(typed).map_err(|problem| format!("--payload: {problem}"))?;
                 let is_file = typed.starts_with('@') && !typed.starts_with("@@");
-                let as_text = scheme.facts().carries == Carries::Text
+                let as_text = scheme.facts().carries.is_text()
                     || scheme.facts().carries.has_text() && !self.binary && (self.text || !is_file);
                 if as_text && std::str::from_utf8(&bytes).is_err() {
-                    let cure = match scheme.facts().carries == Carries::Text {
+                    let cure = match scheme.facts().carries.is_text() {
                         true => format!("over {scheme}:// messages are text"),
                         false => "use --binary".to_owned(),
                     };
@@ -480,7 +476,7 @@ impl Run {
         };
         let scheme = self.url.scheme();
         let as_text = self.text
-            || scheme.facts().carries == Carries::Text
+            || scheme.facts().carries.is_text()
             || (kind.is_text() && scheme.facts().carries.has_text() && !self.binary);
         let content = if as_text { content.as_text() } else { content.as_binary() };
         let what = match kind {
@@ -535,6 +531,15 @@ impl Run {
         }
         Ok(sources)
     }
+}
+
+/// The long help of URL, with every scheme.
+fn url_help() -> String {
+    format!(
+        "The server, as in wss://127.0.0.1:8443/echo\n\nThe protocols, without TLS and inside TLS:\n{}\
+         A connection to a game server is a bot that logs in, sits down at a table and plays.",
+        Scheme::help()
+    )
 }
 
 /// The one measurement of `wirebench run` with these words as its arguments.

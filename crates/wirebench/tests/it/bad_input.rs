@@ -170,6 +170,22 @@ fn who_talks_without_end_and_unasked_is_not_listened_to() {
 }
 
 #[test]
+fn a_web_server_that_does_not_echo_is_asked_for_a_page_next() {
+    for answer in ["200 OK\r\nContent-Length: 4\r\n\r\npage", "405 No\r\nContent-Length: 0\r\n\r\n"]
+    {
+        let peer = Peer::start(move |stream, _| {
+            http_echo_some(stream, 0)?;
+            write!(stream, "HTTP/1.1 {answer}")?;
+            silence(stream)
+        });
+        let (ended, records) = run(&peer.url("http"));
+        let next = "ask for a page with --method GET";
+        ended.check(15, &["does not answer as expected", "It was sent a POST", next]);
+        assert_eq!(records, []);
+    }
+}
+
+#[test]
 fn each_phase_has_its_time_out() {
     let (_full, full) = full_backlog();
     let says = |bytes: &'static [u8]| {

@@ -145,7 +145,7 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
     let table: [(&str, &[&str]); 24] = [
-        ("oracle",                                &["needs a transport", "tcp, tcp-framed, unix, ws, http, styx, tls"]),
+        ("oracle",                                &["needs a transport", "tcp, tls, tcp-framed, tls-framed, unix, ws, wss, http"]),
         ("oracle htpp",                           &["'htpp'", "'http'"]),
         ("orcale ws",                             &["'orcale'", "'oracle'"]),
         ("oracle oracle",                         &["'oracle'", "tcp-framed"]),

@@ -1,6 +1,7 @@
 //! Help, typos, and arguments that make no sense.
 
 use crate::harness::Sandbox;
+use spec::Scheme;
 
 const COMMANDS: [&str; 12] = [
     "",
@@ -48,6 +49,12 @@ fn long_help_is_complete_and_has_its_examples_first() {
         assert!(options(&short).iter().all(|option| all.contains(option)), "{help}");
     }
     let run = sandbox.run("run --help").stdout;
+    for scheme in Scheme::all() {
+        assert!(
+            run.contains(&format!("{scheme}:// ")) || run.contains(&format!("{scheme}://,")),
+            "{scheme}: {run}"
+        );
+    }
     for option in [
         "connections",
         "duration",
