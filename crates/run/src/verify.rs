@@ -14,11 +14,13 @@ mod content;
 mod conversation;
 mod known;
 mod server;
+mod subject;
 #[cfg(test)]
 mod tests;
 
-pub use client::{ClientQuestions, verify_client};
-pub use server::verify_server;
+pub use subject::{SubjectQuestions, verify_subject};
+
+pub(crate) use server::verify_server;
 
 use crate::reach::Context;
 use conversation::Conversation;
@@ -81,22 +83,22 @@ impl Check {
 
 /// The questions to a server.
 #[derive(Clone, Copy, Debug)]
-pub struct ServerQuestions<'a> {
+pub(crate) struct ServerQuestions<'a> {
     /// Its URL.
-    pub url: &'a Endpoint,
+    pub(crate) url: &'a Endpoint,
     /// The authority that signed its certificate, where it speaks TLS.
-    pub authority_pem: Option<&'a [u8]>,
+    pub(crate) authority_pem: Option<&'a [u8]>,
     /// Its limits, from its manifest; the default for a server that can do everything.
-    pub limits: &'a lab::Limits,
+    pub(crate) limits: &'a lab::Limits,
     /// Its answer to every message; `None` for an echo.
-    pub reply: Option<&'a [u8]>,
+    pub(crate) reply: Option<&'a [u8]>,
     /// The extent of the check.
-    pub extent: Extent,
+    pub(crate) extent: Extent,
 }
 
 /// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum Extent {
     /// Everything.
     Full,
     /// Questions that take no time to speak of, for a subject that is about to be timed.

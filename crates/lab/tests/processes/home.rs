@@ -21,6 +21,7 @@ crate::tests![
     only_packages_of_programs_that_are_missing_are_installed,
     package_lists_are_fetched_once_before_the_first_package,
     what_a_command_leaves_behind_is_ended,
+    a_build_that_fails_is_weighed_by_its_last_words,
 ];
 
 const MANIFEST: &str = "\
@@ -311,4 +312,16 @@ fn what_a_command_leaves_behind_is_ended() {
     assert!(matches!(error, InstallError::Command { .. }), "{error}");
     let pid = std::fs::read_to_string(place.folder.path().join("home/pid")).unwrap();
     assert!(!crate::scripts::runs(pid.trim().parse().unwrap()), "{pid}");
+}
+
+fn a_build_that_fails_is_weighed_by_its_last_words() {
+    let place = Place::new(
+        "build = [[\"sh\", \"-c\", \"[ -e ../echo ] && exit 0; echo first >&2; echo why >&2; exit 3\"]]\n",
+    );
+    place.install().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (subject, tools) = (place.subject(), Tools::new(launch(), false));
+    let installed = place.home().folder_of(&subject);
+    let footprint = lab::footprint(&subject, &installed, scratch.path(), &tools);
+    assert_eq!(footprint.missing["build_ns"], "env failed (exit code 3): why");
 }

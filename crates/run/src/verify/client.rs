@@ -17,26 +17,29 @@ use wire::Kind;
 
 /// The questions to a client.
 #[derive(Clone, Copy, Debug)]
-pub struct ClientQuestions<'a> {
+pub(super) struct ClientQuestions<'a> {
     /// The client.
-    pub subject: &'a Subject,
+    pub(super) subject: &'a Subject,
     /// The folder that it is installed in.
-    pub installed: &'a Path,
+    pub(super) installed: &'a Path,
     /// The scheme that it is to speak.
-    pub scheme: Scheme,
+    pub(super) scheme: Scheme,
     /// The way in which it is started.
-    pub launch: &'a Launch,
+    pub(super) launch: &'a Launch,
     /// A folder for its files.
-    pub scratch: &'a Path,
+    pub(super) scratch: &'a Path,
     /// The extent of the check.
-    pub extent: Extent,
+    pub(super) extent: Extent,
 }
 
 /// Lets a client work against servers that know better, and says what came of each question, in their order: it has
 /// done exactly as much as it says; a delay that is known is in its times; wrong replies are errors to it.
 ///
 /// `interrupt` holds the number of the signal that asks to stop; what is asked after that fails.
-pub fn verify_client(questions: &ClientQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
+pub(super) fn verify_client(
+    questions: &ClientQuestions<'_>,
+    interrupt: &AtomicUsize,
+) -> Vec<Check> {
     let mut start = |settings: &ClientSettings, run: &Run| {
         let ClientQuestions { subject, installed, launch, .. } = *questions;
         let failure = |is_unsupported: bool, words: String| match is_unsupported {

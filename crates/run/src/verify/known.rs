@@ -1,9 +1,9 @@
 //! Servers of our own on a thread of ours, which say afterwards what was really done to them.
 
+use crate::children::certificates::server_identity;
 use engine::clock::{Clock, sharpen_timers, unix_seconds};
 use engine::epoll::Epoll;
 use engine::{Address, Engine, run};
-use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use serve::{Behaviour, Oracle, Server, Totals};
 use spec::{Endpoint, Protocol, Scheme};
 use std::net::SocketAddr;
@@ -46,13 +46,8 @@ impl Secrets {
     ///
     /// The system gives no randomness.
     pub(super) fn new(scheme: Scheme) -> Result<Self, String> {
+        let (identity, authority_pem) = server_identity()?;
         let now_unix_s = unix_seconds().unwrap_or(0);
-        let validity = Validity::days(now_unix_s, 2);
-        let words = |error: serve::certificates::CertificateError| error.to_string();
-        let authority = Authority::new(KeyType::default(), validity).map_err(words)?;
-        let names = local_names();
-        let leaf = Leaf { names: &names, usage: Usage::Server, validity };
-        let identity = authority.issue(&leaf).map_err(words)?;
         let alpn = scheme.alpn();
         let server = tls::Server::new(&tls::ServerOptions {
             versions: Vec::new(),
@@ -63,7 +58,6 @@ impl Secrets {
             resumption: true,
             now_unix_s,
         });
-        let authority_pem = authority.certificate_pem().to_owned();
         Ok(Self { authority_pem, server: server.map_err(|error| error.to_string())? })
     }
 }

@@ -18,7 +18,10 @@ use wire::tls::Client;
 /// One that does not even take a connection has one check, which failed.
 ///
 /// `interrupt` holds the number of the signal that asks to stop; what is asked then fails.
-pub fn verify_server(questions: &ServerQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
+pub(crate) fn verify_server(
+    questions: &ServerQuestions<'_>,
+    interrupt: &AtomicUsize,
+) -> Vec<Check> {
     let context = Context { clock: Clock::start(), interrupt };
     let asking = Asking::new(questions, context)
         .and_then(|asking| asking.connect(1, &questions.url.path).map(|_| asking));

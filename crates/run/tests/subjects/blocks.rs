@@ -1,9 +1,9 @@
 //! Blocks of subjects.
 
-use crate::plans::{MESSAGES, execute, failures, measurement, plan};
+use crate::plans::{MESSAGES, execute, execute_and_listen, failures, measurement, plan};
 use crate::scripts::{Script, state};
 use load::Expect;
-use run::Measurement;
+use run::{Event, Measurement};
 
 crate::tests![
     a_server_and_a_client_of_others_are_measured_and_ended,
@@ -14,6 +14,7 @@ crate::tests![
     a_server_that_answers_wrongly_is_not_timed_and_the_others_are,
     what_a_manifest_rules_out_is_not_timed,
     what_compiles_while_it_runs_is_warmed_up_before_its_first_block,
+    a_version_that_is_not_confirmed_is_waited_for_briefly_and_told,
 ];
 
 fn a_server_and_a_client_of_others_are_measured_and_ended() {
@@ -182,4 +183,23 @@ fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
         assert!(of_client.is_none_or(|of_client| of_client == Some(warm_up)));
     }
     assert!(record.blocks.iter().all(|block| block.counts.ok == MESSAGES));
+}
+
+fn a_version_that_is_not_confirmed_is_waited_for_briefly_and_told() {
+    let server = Script::server(&[]).asked_in_vain();
+    let began = engine::clock::Clock::start();
+    let (record, events) =
+        execute_and_listen(&plan(vec![measurement("ours", server.as_peer())], 1));
+    assert!(began.now().0 < units::Nanos::from_secs(40).0, "it took {}", began.now().0);
+    let waiting = events.iter().find_map(|event| match event {
+        Event::Waiting(what) => Some(&**what),
+        _ => None,
+    });
+    let waiting = waiting.expect("it is told while it is waited for");
+    assert!(waiting.contains("for its version: `sleep 60`, at most 10 s"), "{waiting}");
+    let found = &record.plan.workloads[0].server.as_ref().unwrap().version_found;
+    assert_eq!((found, &record.blocks[0].failed), (&None, &None));
+    let warning = record.warnings.iter().find(|warning| warning.code == "version_not_confirmed");
+    let message = &warning.expect("it is warned about").message;
+    assert!(message.ends_with("script 1.0 is declared, not confirmed"), "{message}");
 }

@@ -3,7 +3,8 @@
 use load::{Arrival, Closing, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
 use record::{Kind, RunRecord, Tool};
 use run::{
-    Commands, Feed, Host, Journal, Measurement, NoJournal, Order, Peer, Plan, RunError, Speech,
+    Commands, Event, Feed, Host, Journal, Measurement, NoJournal, Order, Peer, Plan, RunError,
+    Speech,
 };
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::atomic::AtomicUsize;
@@ -66,9 +67,27 @@ pub(crate) fn execute(plan: &Plan) -> RunRecord {
     execute_with(plan, &mut NoJournal, &AtomicUsize::new(0)).unwrap()
 }
 
-/// The same, with a journal, and a number that asks to stop.
+/// The same, and all events of the run.
+pub(crate) fn execute_and_listen(plan: &Plan) -> (RunRecord, Vec<Event>) {
+    let feed = Feed::default();
+    let listener = feed.listen();
+    let record = execute_telling(plan, &feed, &mut NoJournal, &AtomicUsize::new(0)).unwrap();
+    drop(feed);
+    (record, listener.collect())
+}
+
+/// The same as [`execute`], with a journal, and a number that asks to stop.
 pub(crate) fn execute_with(
     plan: &Plan,
+    journal: &mut dyn Journal,
+    interrupt: &AtomicUsize,
+) -> Result<RunRecord, RunError> {
+    execute_telling(plan, &Feed::default(), journal, interrupt)
+}
+
+fn execute_telling(
+    plan: &Plan,
+    feed: &Feed,
     journal: &mut dyn Journal,
     interrupt: &AtomicUsize,
 ) -> Result<RunRecord, RunError> {
@@ -82,13 +101,13 @@ pub(crate) fn execute_with(
         kind: Kind::Lab,
         selftest: None,
     };
-    let record = run::execute(plan, &host, &Feed::default(), journal, Commands::new(interrupt));
+    let record = run::execute(plan, &host, feed, journal, Commands::new(interrupt));
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().flatten().collect();
     assert!(left.is_empty(), "left behind: {left:?}");
     record
 }
 
-/// Why blocks of a measurement failed, in their order; empty for those that did not.
+/// The reasons for which blocks of a measurement failed, in their order; empty for those that did not.
 pub(crate) fn failures(record: &RunRecord, workload: usize) -> Vec<String> {
     let blocks = record.blocks.iter().filter(|block| block.workload == workload);
     blocks.map(|block| block.failed.clone().unwrap_or_default()).collect()

@@ -48,6 +48,12 @@ impl Script {
         self
     }
 
+    /// The same that does not answer when it is asked for its version.
+    pub(crate) fn asked_in_vain(mut self) -> Self {
+        self.subject.manifest.ask_version = vec!["sleep".to_owned(), "60".to_owned()];
+        self
+    }
+
     pub(crate) fn as_peer(&self) -> Peer {
         Peer::Subject(SubjectServer {
             subject: Arc::new(self.subject.clone()),

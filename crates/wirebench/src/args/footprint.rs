@@ -107,10 +107,10 @@ pub(super) fn keep(
 }
 
 /// A folder that is gone afterwards.
-pub(super) struct Scratch(pub(super) PathBuf);
+struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(super) fn make(name: &str) -> anyhow::Result<Self> {
+    fn make(name: &str) -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("wirebench-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self(folder))

@@ -1,6 +1,5 @@
 //! `wirebench subjects`: servers and client libraries that others wrote, as programs that can be measured.
 
-mod check;
 mod template;
 
 use super::places::{self, Found, Places};
@@ -8,8 +7,8 @@ use super::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::{Label, Talk, Terminal};
-use lab::{InstallError, Role, State, Subject, Tools};
-use run::verify::{Check, Outcome};
+use lab::{InstallError, Launch, Role, State, Subject, Tools};
+use run::verify::{Check, Outcome, SubjectQuestions, verify_subject};
 use std::sync::atomic::Ordering;
 use template::{Language, Side};
 use units::Nanos;
@@ -184,10 +183,12 @@ fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, F
 /// Asks each whether it does what it is to be timed at.
 fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
+    let launch = Launch { ready_timeout, ..places::launch()? };
+    let scratch = std::env::temp_dir();
     let wish = signals::listen()?;
     let mut failed = broken(named, &found, terminal);
     for subject in subjects(named, &found)? {
-        let State::Installed(folder) = found.home.state(subject) else {
+        let State::Installed(installed) = found.home.state(subject) else {
             if !named.all {
                 failed += 1;
             }
@@ -198,7 +199,9 @@ fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exi
             terminal.say_labelled(Label::Warning, &why);
             continue;
         };
-        let checks = check::subject(subject, &folder, ready_timeout, &wish.signal);
+        let (installed, launch, scratch) = (&*installed, &launch, &*scratch);
+        let questions = SubjectQuestions { subject, installed, launch, scratch };
+        let checks = verify_subject(&questions, &wish.signal);
         let failures = checks.iter().filter(|check| check.failure().is_some()).count();
         terminal.result(&page(&subject.name, &checks, terminal.talk == Talk::Verbose))?;
         failed += usize::from(failures > 0);

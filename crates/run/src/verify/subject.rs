@@ -1,0 +1,153 @@
+//! The check of a subject: it is started as a lab starts it, asked in all that it speaks, and ended.
+
+use super::client::{ClientQuestions, verify_client};
+use super::server::verify_server;
+use super::{Check, Extent, Outcome, ServerQuestions};
+use crate::children::certificates::Certificates;
+use lab::{Launch, Role, Server, ServerSettings, Subject};
+use spec::{Endpoint, Scheme};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A subject to check.
+#[derive(Clone, Copy, Debug)]
+pub struct SubjectQuestions<'a> {
+    /// The subject.
+    pub subject: &'a Subject,
+    /// The folder that it is installed in.
+    pub installed: &'a Path,
+    /// The way in which it is started.
+    pub launch: &'a Launch,
+    /// A folder for files.
+    pub scratch: &'a Path,
+}
+
+/// Asks a subject all that there is to ask: its version, and everything that it is to be timed at.
+///
+/// `interrupt` holds the number of the signal that asks to stop; questions after that fail, or are left out.
+pub fn verify_subject(questions: &SubjectQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
+    let asking = Asking { questions, interrupt };
+    let mut checks = vec![asking.version()];
+    match questions.subject.manifest.role {
+        Role::Client => checks.extend(asking.client()),
+        Role::Server => {
+            let echoes = asking.server(None);
+            // A subject that cannot be started needs no second try.
+            let is_up = echoes.iter().any(|check| check.outcome == Outcome::Passed);
+            checks.extend(echoes);
+            if questions.subject.manifest.replies && is_up {
+                checks.extend(asking.server(Some(REPLY)));
+            }
+        }
+    }
+    checks
+}
+
+struct Asking<'a> {
+    questions: &'a SubjectQuestions<'a>,
+    interrupt: &'a AtomicUsize,
+}
+
+impl Asking<'_> {
+    /// Checks that the installed version is the one of its manifest.
+    fn version(&self) -> Check {
+        let SubjectQuestions { subject, installed, launch, .. } = *self.questions;
+        let pinned = &subject.manifest.version;
+        Check::new(
+            "version",
+            match lab::version(subject, installed, launch) {
+                Ok(found) if found.contains(pinned.as_str()) => Ok(()),
+                Ok(found) => Err(format!("it says {found}, its manifest {pinned}")),
+                Err(error) => Err(error.to_string()),
+            },
+        )
+    }
+
+    /// A server, in all that it speaks.
+    fn server(&self, reply: Option<&str>) -> Vec<Check> {
+        let SubjectQuestions { subject, installed, launch, scratch } = *self.questions;
+        let speaks = &subject.manifest.speaks;
+        let is_secured = speaks.iter().any(|scheme| Scheme::is_secured(scheme));
+        let certificates = match is_secured.then(|| Certificates::new(scratch)).transpose() {
+            Ok(certificates) => certificates,
+            Err(reason) => return vec![Check::new("start", Err(reason))],
+        };
+        let tls = certificates.as_ref().map(|certificates| certificates.files.clone());
+        let reply_text = reply.map(str::to_owned);
+        let settings = ServerSettings { tls, reply: reply_text, ..ServerSettings::default() };
+        let mut server = match Server::start(subject, installed, &settings, launch) {
+            Ok(server) => server,
+            Err(error) => return vec![Check::new("start", Err(error.to_string()))],
+        };
+        let mut checks = vec![Check::new("start", Ok(()))];
+        for scheme in speaks {
+            checks.extend(self.ask(&server, scheme, reply, certificates.as_ref()));
+            if self.interrupt.load(Ordering::Relaxed) != 0 {
+                return checks;
+            }
+        }
+        checks.extend(server.process_mut().died().map(|how| Check::new("to live", Err(how))));
+        let ended = server.process_mut().end();
+        let is_clean = ended.killed.is_empty() && ended.left.is_empty();
+        let end = match ended.code {
+            Some(0 | TERMINATED) if is_clean => Ok(()),
+            code => Err(format!(
+                "exit code {code:?}, had to be killed: {:?}, left behind: {:?}",
+                ended.killed, ended.left
+            )),
+        };
+        checks.push(Check::new("end on SIGTERM", end));
+        checks
+    }
+
+    /// The questions to a server over one of its schemes.
+    fn ask(
+        &self,
+        server: &Server,
+        scheme: &str,
+        reply: Option<&str>,
+        certificates: Option<&Certificates>,
+    ) -> Vec<Check> {
+        let url = server.url(scheme).unwrap_or_default();
+        let url: Endpoint = match url.parse() {
+            Ok(url) => url,
+            Err(error) => return vec![Check::new(scheme, Err(format!("{url}: {error}")))],
+        };
+        let certificates = certificates.filter(|_| url.tls);
+        let questions = ServerQuestions {
+            url: &url,
+            authority_pem: certificates.map(|certificates| &certificates.authority_pem[..]),
+            limits: &self.questions.subject.manifest.limits,
+            reply: reply.map(str::as_bytes),
+            extent: Extent::Full,
+        };
+        with_scheme(scheme, verify_server(&questions, self.interrupt))
+    }
+
+    /// A client, in all that it speaks.
+    fn client(&self) -> Vec<Check> {
+        let SubjectQuestions { subject, installed, launch, scratch } = *self.questions;
+        let mut checks = Vec::new();
+        for name in &subject.manifest.speaks {
+            let Some(scheme) = Scheme::named(name) else {
+                checks.push(Check::new(name, Err("no client can be asked for that".to_owned())));
+                continue;
+            };
+            let extent = Extent::Full;
+            let questions = ClientQuestions { subject, installed, scheme, launch, scratch, extent };
+            checks.extend(with_scheme(name, verify_client(&questions, self.interrupt)));
+        }
+        checks
+    }
+}
+
+/// The checks, each with the scheme that was spoken.
+fn with_scheme(scheme: &str, checks: Vec<Check>) -> Vec<Check> {
+    let named = |check: Check| Check { what: format!("{scheme}: {}", check.what), ..check };
+    checks.into_iter().map(named).collect()
+}
+
+/// The answer that servers are to give if they know replies.
+const REPLY: &str = "Pong";
+/// The exit code of a process that was ended by SIGTERM, as shells count it.
+const TERMINATED: i32 = 143;
