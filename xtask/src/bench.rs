@@ -30,7 +30,7 @@ enum What {
     Memory,
     /// What recording one message costs: instructions, by valgrind, and nanoseconds
     Recording,
-    /// The size of the release binary
+    /// The size of the binary as packages have it
     Size,
     /// The time from start to usage text
     Start,
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Liars(arguments) => return liars::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
-        What::Size => alone::size(&wirebench()?)?,
+        What::Size => alone::size(&packaged()?)?,
         What::Start => alone::start(&wirebench()?)?,
     };
     figures.iter().for_each(|figure| println!("{}", figure.text()));
@@ -80,6 +80,12 @@ impl Figure {
 fn wirebench() -> Result<PathBuf> {
     shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
     Ok(shell::target().join("release/wirebench"))
+}
+
+/// The binary as packages have it, built.
+fn packaged() -> Result<PathBuf> {
+    shell::run(&mut shell::cargo("build --quiet --locked --profile dist --package wirebench"))?;
+    Ok(shell::target().join("dist/wirebench"))
 }
 
 /// A folder for what programs print.

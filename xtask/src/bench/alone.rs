@@ -56,7 +56,7 @@ pub(super) fn start(wirebench: &Path) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The size of the release binary.
+/// The size of the binary.
 pub(super) fn size(wirebench: &Path) -> Result<Vec<Figure>> {
     let bytes = std::fs::metadata(wirebench)?.len();
     Ok(vec![Figure::at_most("MB", as_f64(bytes) / 1e6, 12.0)])
