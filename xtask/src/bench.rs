@@ -28,7 +28,7 @@ enum What {
     Liars(liars::LiarsArgs),
     /// Resident memory for each connection: idle, and with compression
     Memory,
-    /// What recording one message costs: instructions, by valgrind, and nanoseconds
+    /// The cost of recording one message: instructions, by valgrind, and nanoseconds
     Recording,
     /// The size of the binary as packages have it
     Size,

@@ -9,7 +9,7 @@ use std::fs;
 pub(crate) struct FuzzArgs {
     /// The name of a file of fuzz/fuzz_targets, without its extension
     target: String,
-    /// How long, in seconds
+    /// Seconds to fuzz
     #[arg(long, default_value_t = 60)]
     seconds: u32,
 }

@@ -141,7 +141,7 @@ fn count(path: &str, text: &str, language: Language) -> Count {
     count
 }
 
-/// How far the tests of a file reach.
+/// The reach of the tests in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tests {
     WholeFile,

@@ -55,7 +55,7 @@ fn install_subjects(wirebench: &Path) -> Result<PathBuf> {
     }
 }
 
-/// How wirebench ends when some of several are done.
+/// The exit code of wirebench when some of several are done.
 const PARTIAL: i32 = 13;
 
 /// Installs the clients of `tests/third_party`.

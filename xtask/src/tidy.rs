@@ -25,7 +25,7 @@ struct File {
     text: String,
 }
 
-/// What is wrong, where, and what to do about it.
+/// A place that breaks a rule, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 struct Complaint {
     path: String,

@@ -5,11 +5,12 @@
 //! hundred then waits 1.8 s or longer; the table says what each tool said.
 //!
 //! The servers are ours, `wirebench serve`, on a core of their own as far as there are two; a tool may use all. Start
-//! reading at [`contest::ALL`], the list. [`said`] reads what tools print, [`tools`] installs them, [`table`] prints.
+//! reading at [`contest::ALL`], the list. [`tool_report`] reads what tools print, [`tools`] installs them, [`table`]
+//! prints.
 
 mod contest;
-mod said;
 mod table;
+mod tool_report;
 mod tools;
 
 use super::SERVER_CORE;
@@ -17,7 +18,6 @@ use super::process::{self, Process};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
 use contest::{Contestant, Place};
-use said::Said;
 use stats::Stall;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use table::{Row, Table};
+use tool_report::ToolReport;
 use tools::Tool;
 use units::{Nanos, Rate};
 
@@ -82,14 +83,14 @@ fn row(contestant: &Contestant, scratch: &Path) -> Row {
     row
 }
 
-/// What an error says, on one line.
+/// The words of an error, on one line.
 fn reason(error: &anyhow::Error) -> String {
     format!("{error:#}").split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// What a tool said, and what a user who arrives on time waits meanwhile.
+/// The words of a tool, and the waits of users who arrive on time meanwhile.
 struct Found {
-    said: Said,
+    said: ToolReport,
     truth: Stall,
 }
 
@@ -121,7 +122,7 @@ fn measure(
     let words = contestant.collect(&place, printed)?;
     // For whoever doubts how it was read.
     std::fs::write(scratch.join(contestant.name.replace(' ', "-") + ".txt"), &words)?;
-    let said = said::read(contestant.tool, &words)?;
+    let said = tool_report::read(contestant.tool, &words)?;
     Ok(Found { said, truth: truth(stopped) })
 }
 
@@ -166,18 +167,18 @@ const RATE: u32 = 1_000;
 const SECONDS: u64 = 20;
 /// Connections.
 const CONNECTIONS: u32 = 100;
-/// How fast a server works off what has piled up: more than 20 000 a second with all of these tools, and with more the
-/// truth moves by less than a hundredth.
+/// The rate at which a server works off what has piled up: more than 20 000 a second with all of these tools, and with
+/// more the truth moves by less than a hundredth.
 const DRAIN_RATE: u32 = 20_000;
 /// The cores of a tool.
 const ALL_CORES: &str = "0-1";
 
 /// From a tool's first connection to the stop.
 const BEFORE_STOP: Duration = Duration::from_secs(10);
-/// How long the server stands still.
+/// The time for which the server stands still.
 const STOP: Duration = Duration::from_secs(2);
-/// How long a tool may take to make its first connection.
+/// The longest time until a tool's first connection.
 const START_MAX: Duration = Duration::from_secs(60);
-/// How long it may run in all, in the words of `timeout`, and how long we wait after the stop.
+/// The longest run of a tool, in the words of `timeout`, and the longest wait after the stop.
 const TOOL_SECONDS_MAX: &str = "100";
 const END_MAX: Duration = Duration::from_secs(110);

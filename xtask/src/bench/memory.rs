@@ -1,4 +1,4 @@
-//! What a WebSocket connection costs the generator: resident memory over the number of connections.
+//! The memory of a WebSocket connection in the generator: resident memory over the number of connections.
 
 use super::process::{self, Process};
 use super::{Figure, GENERATOR_CORE, SERVER_CORE};
@@ -72,7 +72,7 @@ impl Generator<'_> {
 const IDLE: &[&str] = &["--in-flight-max", "1"];
 /// One message a second over all connections.
 const HARDLY: [&str; 2] = ["--rate", "1/s"];
-/// So many one process must be able to hold.
+/// Connections that one process must be able to hold.
 const CONNECTIONS_MAX: usize = 19_000;
 /// No window of a compressor is smaller than this, so no connection that costs less has one.
 const WINDOW_MIN: f64 = 512.0;

@@ -1,8 +1,8 @@
-//! What the tests said about a plant.
+//! The outcome of a plant, read from what the tests printed.
 
 use std::fmt;
 
-/// What became of a plant.
+/// The end of a plant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// These tests failed.
@@ -47,7 +47,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How `timeout` ends when it had to end what it ran, and when it had to kill it.
+/// The exit codes of `timeout` when it had to end what it ran, and when it had to kill it.
 const TIMED_OUT: i32 = 124;
 const KILLED: i32 = 137;
 

@@ -5,7 +5,7 @@ use super::switch::Change;
 /// A bug that a test must catch.
 pub(super) struct Plant {
     pub(super) name: &'static str,
-    /// What the numbers would say.
+    /// The claim that the numbers would make.
     pub(super) lie: &'static str,
     /// The tools that have had it.
     pub(super) had_by: &'static str,

@@ -60,7 +60,7 @@ pub(super) fn test(programs: &[Program], name: &str, plant: Option<&str>) -> Res
     Ok(Outcome::Survived)
 }
 
-/// How long the tests of a crate may run; they take a few seconds.
+/// The longest run of a test program; it takes a few seconds.
 const TEST_SECONDS_MAX: &str = "120";
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Where the copy is.
+    /// The folder of the copy.
     pub(super) fn folder(&self) -> &Path {
         &self.top
     }

@@ -36,7 +36,7 @@ fn of_crate(files: &[&File]) -> Vec<Slip> {
     slips
 }
 
-/// Where a module stands below the root of its crate: `["bench", "liars"]`.
+/// The place of a module below the root of its crate: `["bench", "liars"]`.
 type Path = Vec<String>;
 
 /// A file as far as imports go.
@@ -163,7 +163,7 @@ fn way_back<'a>(
     None
 }
 
-/// How often a name may be handed on.
+/// The most modules that may hand a name on.
 const HOPS_MAX: usize = 8;
 
 #[cfg(test)]

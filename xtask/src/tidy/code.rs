@@ -26,7 +26,7 @@ pub(super) fn test_lines(file: &File) -> Vec<(usize, &str)> {
     lines.map(|(line, text)| (line, text.split("//").next().unwrap_or_default())).collect()
 }
 
-/// What stands behind `use` in a line that imports, and whether it is imported for others too.
+/// The paths behind `use` in a line that imports, and true if they are imported for others too.
 pub(super) fn imports(code: &str) -> Option<(&str, bool)> {
     let code = code.trim_start();
     let public = code.strip_prefix("pub").and_then(|rest| match rest.strip_prefix('(') {

@@ -1,5 +1,5 @@
-//! What the code of a crate may touch: pure crates nothing of the machine, only `engine` the unsafe, only the
-//! binary the terminal and the environment. Tests do not sleep.
+//! Purity: pure crates touch nothing of the machine, only `engine` has unsafe code, only the binary prints and reads
+//! the environment, and tests do not sleep.
 
 use super::code::{self, expanded, has_word};
 use super::ratchet::Slip;
@@ -7,7 +7,7 @@ use super::{Complaint, File};
 
 /// The crates of floors 1 and 2.
 const PURE: &[&str] = &["units", "wire", "load", "stats", "record"];
-/// What a pure crate takes as an argument instead.
+/// Paths of the machine: a pure crate takes their values as arguments.
 const IMPURE: &[&str] =
     &["std::net", "std::time::Instant", "SystemTime::now", "std::thread", "std::fs", "std::env"];
 const PRINTS: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];

@@ -1,5 +1,5 @@
-//! What every text keeps to: a header on each module, short lines, nothing unfinished, nothing of one machine, and
-//! links that lead somewhere.
+//! Rules for every text: a header on each module, short lines, nothing unfinished, nothing of one machine, and links
+//! that lead somewhere.
 
 use super::{Complaint, File};
 use std::collections::BTreeSet;
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 const COLUMNS_MAX: usize = 120;
 /// Words of unfinished work; cut in two so that this file may name them.
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("dbg", "!(")];
-/// Where paths of somebody's machine begin.
+/// The beginnings of paths of somebody's machine.
 const MACHINE_FOLDERS: &[&str] =
     &[concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/wo", "rk/"), concat!("/Us", "ers/")];
-/// How hosts of package registries begin; a project must not depend on where packages came from.
+/// The beginnings of hosts of package registries; a project must not depend on where packages came from.
 const REGISTRY_HOSTS: &[&str] = &["registry.", "static.", "index.", "files.", "proxy.", "deb."];
 /// Folders whose files prose may name.
 const FOLDERS: &[&str] =
@@ -45,7 +45,7 @@ pub(super) fn check(file: &File, paths: &BTreeSet<&str>) -> Vec<Complaint> {
     complaints
 }
 
-/// Whether an absolute path into `folder` stands in the line, not a longer path that passes through such a name.
+/// True if an absolute path into `folder` stands in the line, not a longer path that passes through such a name.
 fn names_folder(text: &str, folder: &str) -> bool {
     let within_path = |before: char| before.is_ascii_alphanumeric() || "._-~}".contains(before);
     text.match_indices(folder).any(|(at, _)| !text[..at].ends_with(within_path))
@@ -94,7 +94,7 @@ fn link_targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands in a code span and is the plain path of a file of the repository.
+/// The texts of code spans that are the plain path of a file of the repository.
 fn named_paths(text: &str) -> impl Iterator<Item = &str> {
     let spans = text.split('`').skip(1).step_by(2);
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
@@ -116,7 +116,7 @@ fn joined(folder: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a file or a folder of that path is in the repository.
+/// True if a file or a folder of that path is in the repository.
 fn exists(path: &str, paths: &BTreeSet<&str>) -> bool {
     let path = path.trim_end_matches('/');
     let below = format!("{path}/");

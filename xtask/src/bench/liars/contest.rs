@@ -16,27 +16,27 @@ pub(super) struct Contestant {
     pub(super) mode: Mode,
     pub(super) loops: Loop,
     pub(super) transport: Transport,
-    /// What to know about its times.
+    /// A remark that its times need.
     pub(super) remark: &'static str,
 }
 
-/// Which of a tool's ways.
+/// One of the ways in which a tool can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// The only one that is compared, or the best.
     Best,
-    /// What it does without that.
+    /// Without that.
     Plain,
 }
 
-/// When a message is sent, as the tool means it.
+/// The moment at which a message is sent, as the tool means it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loop {
-    /// When the reply to the one before has come.
+    /// The reply to the one before has come.
     Closed,
     /// The same, with a pause so that the rate comes out if the server keeps up.
     Paced,
-    /// When it is due.
+    /// It is due.
     Open,
 }
 
@@ -50,7 +50,7 @@ impl Loop {
     }
 }
 
-/// What is spoken.
+/// The protocol of a contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Http,
@@ -108,19 +108,19 @@ const fn ws(
     Contestant { transport: Transport::WebSocket, ..http(name, tool, mode, loops, remark) }
 }
 
-/// Who is not among them, and why.
+/// The tools that are not among them, with the reason.
 pub(super) const ABSENT: &[(&str, &str)] = &[
     ("artillery over WebSocket", "it sends, and times no reply"),
     ("vegeta", "the Go module proxy at hand does not have it"),
     ("wrk2", "no registry has it; it is built from its repository"),
 ];
 
-/// Where a contestant finds what it needs.
+/// The server and the folder that a contestant is given.
 pub(super) struct Place<'a> {
     pub(super) program: &'a Path,
     pub(super) address: SocketAddr,
     pub(super) transport: Transport,
-    /// Where it may write.
+    /// The folder that it may write to.
     pub(super) scratch: &'a Path,
 }
 
@@ -213,7 +213,7 @@ impl Contestant {
         command.arg(config(&format!("k6-{}.js", self.transport.name())));
     }
 
-    /// What it said: what it printed, or what it left in a file.
+    /// Its report: printed, or left in a file.
     pub(super) fn collect(&self, place: &Place<'_>, printed: String) -> Result<String> {
         match self.tool {
             Tool::Artillery => std::fs::read_to_string(place.report()).context("it left no report"),
@@ -230,7 +230,7 @@ impl Contestant {
     }
 }
 
-/// What tsung's own script says of all samples that it has logged.
+/// The report of tsung's own script on all samples that it has logged.
 fn tsung_percentiles(log: &Path) -> Result<String> {
     let run = std::fs::read_dir(log)?.next().context("it left no log")??.path();
     let mut script = shell::command("perl");
@@ -244,5 +244,5 @@ fn config(name: &str) -> PathBuf {
     shell::root().join("bench/liars").join(name)
 }
 
-/// Where Debian has the script.
+/// The script, as Debian installs it.
 const TSUNG_PERCENTILE: &str = "/usr/lib/x86_64-linux-gnu/tsung/bin/tsung_percentile.pl";

@@ -54,7 +54,7 @@ impl Row {
         ]
     }
 
-    /// What to know about it besides its numbers: its command, what else it counted, what it means by a time.
+    /// The notes on a row: its command, its other counts, its meaning of a time.
     fn note(&self) -> String {
         let mut note = self.name();
         if let Some(command) = &self.command {
@@ -74,7 +74,8 @@ impl Row {
     fn json(&self) -> Value {
         let found = self.found.as_ref();
         let said = found.map(|found| &found.said);
-        let ns = |of: fn(&super::Said) -> Option<Nanos>| said.ok().and_then(of).map(|time| time.0);
+        let ns =
+            |of: fn(&super::ToolReport) -> Option<Nanos>| said.ok().and_then(of).map(|time| time.0);
         json!({
             "name": self.contestant.name,
             "version": self.version,
@@ -216,12 +217,13 @@ fn wrapped(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::contest::ALL;
-    use super::super::{Said, truth};
+    use super::super::{ToolReport, truth};
     use super::*;
 
     fn row(name: &str, p99: Option<Nanos>) -> Row {
         let contestant = *ALL.iter().find(|contestant| contestant.name == name).unwrap();
-        let said = Said { count: 18_200, p50: Some(Nanos::ZERO), p99, ..Said::default() };
+        let said =
+            ToolReport { count: 18_200, p50: Some(Nanos::ZERO), p99, ..ToolReport::default() };
         let truth = truth(Nanos::from_secs(2));
         let (version, command) = (Some("1.2.3".to_owned()), Some(format!("{name} -z 20s")));
         Row { contestant, version, command, found: Ok(Found { said, truth }) }

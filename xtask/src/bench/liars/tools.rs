@@ -21,7 +21,7 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    /// How it ends when it has something to say. Ours judges itself: 12 is invalid, and still a record.
+    /// The exit codes of a run with a report. Ours judges itself: 12 is invalid, and still a record.
     pub(super) fn exit_codes(self) -> &'static [i32] {
         if self == Self::Wirebench { &[0, 12] } else { &[0] }
     }

@@ -1,4 +1,4 @@
-//! What tools say of a run, read from what they print.
+//! The reports of tools, read from what they print.
 //!
 //! Each reader takes text and gives back numbers in the tool's own sense; the tests read what the tools printed when
 //! they were made, kept in `xtask/fixtures/liars`.
@@ -8,15 +8,15 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use units::Nanos;
 
-/// What a tool said.
+/// The report of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
-    /// How many messages its times are of.
+pub(super) struct ToolReport {
+    /// The number of messages that its times are of.
     pub(super) count: u64,
     pub(super) p50: Option<Nanos>,
     pub(super) p99: Option<Nanos>,
     pub(super) max: Option<Nanos>,
-    /// What it counted besides: what it did not send, what went wrong, what it made up.
+    /// Its other counts: messages not sent, errors, samples made up.
     pub(super) besides: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Said {
 /// # Errors
 ///
 /// What should be there is not.
-pub(super) fn read(tool: Tool, printed: &str) -> Result<Said> {
+pub(super) fn read(tool: Tool, printed: &str) -> Result<ToolReport> {
     match tool {
         Tool::Ab => ab(printed),
         Tool::Artillery => artillery(&json(printed)?),
@@ -46,14 +46,14 @@ fn json(printed: &str) -> Result<Value> {
     serde_json::from_str(&printed[start..]).context("its JSON cannot be read")
 }
 
-fn wrk(printed: &str) -> Result<Said> {
+fn wrk(printed: &str) -> Result<ToolReport> {
     let percentile = |name: &str| after(printed, name)?.parse().context(name.to_owned());
     // `Latency`, average, standard deviation, and then the maximum.
     let statistics = line(printed, "Latency ")?;
     let max = statistics.split_whitespace().nth(2).context("no maximum")?;
     let (count, _) = printed.split_once(" requests in ").context("no count")?;
     let count = count.split_whitespace().next_back().context("no count")?;
-    Ok(Said {
+    Ok(ToolReport {
         count: count.parse()?,
         p50: Some(percentile("50%")?),
         p99: Some(percentile("99%")?),
@@ -65,12 +65,12 @@ fn wrk(printed: &str) -> Result<Said> {
     })
 }
 
-fn ab(printed: &str) -> Result<Said> {
+fn ab(printed: &str) -> Result<ToolReport> {
     let whole_ms = |name: &str| -> Result<Option<Nanos>> {
         Ok(Some(Nanos::from_millis(after(printed, name)?.parse().context(name.to_owned())?)))
     };
     let failed = after(printed, "Failed requests:")?;
-    Ok(Said {
+    Ok(ToolReport {
         count: after(printed, "Complete requests:")?.parse()?,
         p50: whole_ms("50%")?,
         p99: whole_ms("99%")?,
@@ -79,9 +79,9 @@ fn ab(printed: &str) -> Result<Said> {
     })
 }
 
-fn siege(report: &Value) -> Result<Said> {
+fn siege(report: &Value) -> Result<ToolReport> {
     let failed = number(report, "/failed_transactions")?;
-    Ok(Said {
+    Ok(ToolReport {
         count: count(report, "/transactions")?,
         p50: None,
         p99: None,
@@ -90,14 +90,14 @@ fn siege(report: &Value) -> Result<Said> {
     })
 }
 
-fn hey(printed: &str) -> Result<Said> {
+fn hey(printed: &str) -> Result<ToolReport> {
     let in_seconds = |name: &str| -> Result<Option<Nanos>> {
         Ok(Some(seconds(after(printed, name)?.parse().context(name.to_owned())?)))
     };
     let responses = |line: &str| -> Option<u64> {
         line.trim().strip_suffix(" responses")?.split_whitespace().next_back()?.parse().ok()
     };
-    Ok(Said {
+    Ok(ToolReport {
         count: printed.lines().filter_map(responses).sum(),
         p50: in_seconds("50% in")?,
         p99: in_seconds("99% in")?,
@@ -112,10 +112,10 @@ fn hey(printed: &str) -> Result<Said> {
     })
 }
 
-fn oha(report: &Value) -> Result<Said> {
+fn oha(report: &Value) -> Result<ToolReport> {
     let errors = report.get("errorDistribution").and_then(Value::as_object);
     let status = report.get("statusCodeDistribution").and_then(Value::as_object);
-    Ok(Said {
+    Ok(ToolReport {
         count: status
             .into_iter()
             .flat_map(|status| status.values())
@@ -132,7 +132,7 @@ fn oha(report: &Value) -> Result<Said> {
     })
 }
 
-fn autocannon(report: &Value) -> Result<Said> {
+fn autocannon(report: &Value) -> Result<ToolReport> {
     let ms = |pointer: &str| Ok::<_, anyhow::Error>(Some(milliseconds(number(report, pointer)?)));
     let answered = count(report, "/2xx")?;
     let samples = count(report, "/latency/totalCount")?;
@@ -146,12 +146,12 @@ fn autocannon(report: &Value) -> Result<Said> {
         besides.extend((count > 0).then(|| format!("{count} {what}")));
     }
     let (p50, p99, max) = (ms("/latency/p50")?, ms("/latency/p99")?, ms("/latency/max")?);
-    Ok(Said { count: answered, p50, p99, max, besides })
+    Ok(ToolReport { count: answered, p50, p99, max, besides })
 }
 
-fn k6(report: &Value) -> Result<Said> {
+fn k6(report: &Value) -> Result<ToolReport> {
     let dropped = count(report, "/dropped")?;
-    Ok(Said {
+    Ok(ToolReport {
         count: count(report, "/count")?,
         p50: Some(milliseconds(number(report, "/med")?)),
         p99: Some(milliseconds(number(report, "/p(99)")?)),
@@ -160,7 +160,7 @@ fn k6(report: &Value) -> Result<Said> {
     })
 }
 
-fn artillery(report: &Value) -> Result<Said> {
+fn artillery(report: &Value) -> Result<ToolReport> {
     let of = |name: &str| {
         let times = report.pointer("/aggregate/summaries/http.response_time");
         times.and_then(|times| number(times, name).ok()).with_context(|| format!("no {name}"))
@@ -171,7 +171,7 @@ fn artillery(report: &Value) -> Result<Said> {
             what.starts_with("errors.") || what == "vusers.failed" || what == "vusers.skipped";
         (tells && count != 0).then(|| format!("{count} {what}"))
     };
-    Ok(Said {
+    Ok(ToolReport {
         count: count(
             report.pointer("/aggregate/summaries/http.response_time").context("no times")?,
             "/count",
@@ -184,7 +184,7 @@ fn artillery(report: &Value) -> Result<Said> {
 }
 
 /// The section about requests of what its script prints.
-fn tsung(printed: &str) -> Result<Said> {
+fn tsung(printed: &str) -> Result<ToolReport> {
     let section = printed
         .split("Read : ")
         .find(|section| {
@@ -194,7 +194,7 @@ fn tsung(printed: &str) -> Result<Said> {
     let percentile = |name: &str| -> Result<Option<Nanos>> {
         Ok(Some(milliseconds(after(section, &format!("Percentile {name} :"))?.parse()?)))
     };
-    Ok(Said {
+    Ok(ToolReport {
         count: section.split_whitespace().next().context("no count")?.parse()?,
         p50: percentile("50")?,
         p99: percentile("99")?,
@@ -204,7 +204,7 @@ fn tsung(printed: &str) -> Result<Said> {
 }
 
 /// The response time of an open loop, the round trip of a closed one.
-fn wirebench(record: &Value) -> Result<Said> {
+fn wirebench(record: &Value) -> Result<ToolReport> {
     let block = record.pointer("/blocks/0").context("its record has no block")?;
     let response = block.pointer("/open_loop/response").filter(|response| !response.is_null());
     let times = response.or_else(|| block.get("round_trip")).context("its record has no times")?;
@@ -213,7 +213,7 @@ fn wirebench(record: &Value) -> Result<Said> {
         let count = block.pointer(&format!("/counts/{what}"))?.as_u64()?;
         (count > 0).then(|| format!("{count} {}", what.replace('_', " ")))
     });
-    Ok(Said {
+    Ok(ToolReport {
         count: count(times, "/count")?,
         p50: ns("p50_ns"),
         p99: ns("p99_ns"),
@@ -222,7 +222,7 @@ fn wirebench(record: &Value) -> Result<Said> {
     })
 }
 
-/// What stands behind `name`, where a line begins with it.
+/// The rest of the line that begins with `name`.
 fn line<'a>(printed: &'a str, name: &str) -> Result<&'a str> {
     let found = printed.lines().find_map(|line| line.trim_start().strip_prefix(name));
     found.with_context(|| format!("no `{name}` in {printed:?}"))
@@ -274,8 +274,8 @@ mod tests {
         let said = read(tool, printed).unwrap();
         let rounded = |time: Option<Nanos>| time.map(|time| Nanos(time.0 / 1_000 * 1_000));
         let [said_p50, said_p99, said_max] = [said.p50, said.p99, said.max].map(rounded);
-        let said = Said { p50: said_p50, p99: said_p99, max: said_max, ..said };
-        assert_eq!(said, Said { count, p50, p99, max, besides });
+        let said = ToolReport { p50: said_p50, p99: said_p99, max: said_max, ..said };
+        assert_eq!(said, ToolReport { count, p50, p99, max, besides });
     }
 
     #[test]
