@@ -1,4 +1,4 @@
-//! The sum of all protocols.
+//! One type for the connections of all protocols.
 
 use crate::bayeux::Comet;
 use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol};
@@ -13,12 +13,12 @@ use crate::tls::Tls;
 use crate::web::Web;
 use crate::websocket::WebSocket;
 
-/// One end of a connection of any protocol, for those who hold many and learn at run time of which kind.
+/// One end of a connection of any protocol, for owners who learn its kind at run time.
 #[derive(Debug)]
 pub enum Connection {
     /// Bayeux over two connections of HTTP.
     Comet(Box<Comet>),
-    /// A length before each message.
+    /// Messages behind their lengths.
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
     Game(Box<Bot>),
@@ -34,13 +34,13 @@ pub enum Connection {
     Styx(Styx),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
-    /// WebSocket or HTTP, as the first request has it.
+    /// WebSocket or HTTP, depending on the first request.
     Web(Box<Web>),
     /// WebSocket.
     WebSocket(WebSocket),
 }
 
-/// Calls the same method on whichever protocol it is.
+/// Calls the same method of the protocol that the connection has.
 macro_rules! each {
     ($connection:expr, $protocol:ident => $call:expr) => {
         match $connection {

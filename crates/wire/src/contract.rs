@@ -1,4 +1,4 @@
-//! The one contract that every protocol machine answers to.
+//! The one contract of all protocol machines.
 //!
 //! A machine owns no socket, clock or thread. Its owner feeds it one thing at a time, a command
 //! ([`Protocol::open`], [`Protocol::send`], [`Protocol::close`]) or bytes that arrived
@@ -11,16 +11,16 @@
 
 use std::borrow::Cow;
 
-/// Which end of a connection a machine plays.
+/// The end of a connection that a machine plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Opened the connection.
+    /// The end that opened the connection.
     Client,
-    /// Accepted it.
+    /// The end that accepted it.
     Server,
 }
 
-/// What a message holds.
+/// The kind of a message's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Any bytes.
@@ -29,111 +29,111 @@ pub enum Kind {
     Text,
 }
 
-/// One application message: what is sent, and what is echoed.
+/// One application message: sent, and echoed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// What the payload holds; protocols that do not tell the two apart say [`Kind::Binary`].
+    /// The kind of the payload; protocols without a distinction have [`Kind::Binary`].
     pub kind: Kind,
     /// The payload alone, without any framing.
     pub payload: &'a [u8],
 }
 
-/// What a machine understood from the bytes it was fed.
+/// An event that a machine found in the bytes it was fed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The peer is done: no message follows, and none is accepted any more. What the protocol wants sent in answer is
-    /// in `tx`; once that is written the connection can be closed.
+    /// The peer is done: no message follows, and none is accepted any more. The answer of the protocol, if it has one,
+    /// is in `tx`; once that is written the connection can be closed.
     Closed(Closed<'a>),
     /// A whole message.
     Message(Message<'a>),
     /// The opening handshake is complete; messages may be sent. Never comes from a protocol without one.
     Open,
-    /// A ping of the peer, or another sign that it lives; the answer, where it wants one, is in `tx` already.
+    /// A ping of the peer, or another sign of life; the answer, if the protocol has one, is in `tx` already.
     Ping(&'a [u8]),
     /// A pong of the peer.
     Pong(&'a [u8]),
-    /// The peer sent what answers none of our messages.
+    /// The peer sent something that answers none of our messages.
     Pushed(Pushed<'a>),
     /// The peer refused the message that is next in line and keeps the connection open (HTTP: the status was not 2xx).
     Refused {
         /// The protocol's code for it, e.g. the HTTP status.
         code: u16,
-        /// What the peer said about it, unescaped.
+        /// The peer's description, unescaped.
         body: &'a [u8],
     },
     /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
     Secured(Secured),
 }
 
-/// What a peer sends unasked.
+/// A message that a peer sends unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushed<'a> {
-    /// Why it came.
+    /// The reason why it came.
     pub kind: Push,
     /// The message as its protocol has it.
     pub payload: &'a [u8],
 }
 
-/// Why something came that nobody here asked for.
+/// The reasons why a message comes unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// Another client's message had an answer, and everybody hears it.
+    /// Another client's message was answered, and everybody gets the answer.
     Delivery,
-    /// Anything else: who came and went, a list that changed.
+    /// Anything else: players who come and go, a list that changed.
     Notice,
 }
 
-/// What a TLS handshake agreed on, and what follows it.
+/// The result of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secured {
-    /// What was agreed on.
+    /// The parameters that were agreed on.
     pub facts: crate::tls::Facts,
-    /// Whether the protocol inside has an opening handshake of its own: then [`Event::Open`] follows.
+    /// [`Opening::Awaited`] if the protocol inside has an opening handshake of its own: then [`Event::Open`] follows.
     pub opening: Opening,
 }
 
-/// What the layers of a stack other than framing have added to its bytes so far. Framing is what remains of the bytes
-/// of the transport's stream when the payloads and these are taken off.
+/// The bytes that layers other than framing have added so far. Framing is the rest of the transport's bytes, without
+/// the payloads and these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// Sent: TLS records and handshake messages, but for what is protected in them.
+    /// Sent: TLS records and handshake messages, without the plaintext in them.
     pub tls_sent: u64,
-    /// Received, likewise.
+    /// Received: the same.
     pub tls_received: u64,
-    /// Sent: by how much messages grew when they were encoded; negative where they were compressed.
+    /// Sent: bytes that messages grew by when they were encoded; negative if they were compressed.
     pub encoding_sent: i64,
-    /// Received, likewise.
+    /// Received: the same.
     pub encoding_received: i64,
 }
 
-/// How a peer ended the conversation, if it ended it properly.
+/// The proper end of a conversation by the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Closed<'a> {
-    /// The protocol's code for it, e.g. 1000 on WebSocket; `None` where the protocol has none or none was given.
+    /// The protocol's code for it, e.g. 1000 on WebSocket; `None` if the protocol has none or none was given.
     pub code: Option<u16>,
-    /// What the peer said about it, unescaped; empty if it said nothing.
+    /// The peer's reason, unescaped; empty if it gave none.
     pub reason: Cow<'a, str>,
 }
 
-/// Whether a connection is ready for messages.
+/// The state of a connection after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// An opening handshake has to be completed first; [`Event::Open`] will say so.
+    /// An opening handshake has to be completed first; [`Event::Open`] will follow.
     Awaited,
     /// Messages may be sent at once.
     Done,
 }
 
-/// Bytes that arrived and were not looked at yet; what is understood is taken off the front.
+/// Bytes that arrived and were not looked at yet; a machine takes them off the front.
 ///
-/// The bytes are mutable because some protocols (WebSocket masking, later TLS) decode in place.
+/// The bytes are mutable because some protocols (WebSocket's masking, TLS) decode in place.
 #[derive(Debug)]
 pub struct Input<'b> {
     bytes: &'b mut [u8],
 }
 
 impl<'b> Input<'b> {
-    /// Nothing of `bytes` has been looked at.
+    /// An input of which no byte has been looked at.
     pub fn new(bytes: &'b mut [u8]) -> Self {
         Self { bytes }
     }
@@ -149,28 +149,28 @@ impl<'b> Input<'b> {
         taken
     }
 
-    /// Takes all that is left.
+    /// Takes all bytes that are left.
     pub fn take_all(&mut self) -> &'b mut [u8] {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Looks at what is left without taking it.
+    /// Looks at the bytes that are left without taking them.
     pub fn peek(&self) -> &[u8] {
         self.bytes
     }
 
-    /// How many bytes are left.
+    /// The number of bytes that are left.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether nothing is left.
+    /// True if no byte is left.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 }
 
-/// One end of one connection of some protocol.
+/// One end of one connection, of any protocol.
 pub trait Protocol {
     /// Starts the conversation: a client with an opening handshake appends it to `tx`. Called once, first.
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening;
@@ -182,29 +182,29 @@ pub trait Protocol {
     /// The connection is not open, or the message breaks a rule of the protocol; `tx` is unchanged.
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError>;
 
-    /// Understands one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed.
-    /// Call until it answers `None`, even when `input` is empty; answers of the protocol itself (pongs, close frames)
+    /// Takes one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed. It is
+    /// called until it answers `None`, even if `input` is empty; answers of the protocol itself (pongs, close frames)
     /// are appended to `tx`.
     ///
     /// # Errors
     ///
-    /// The peer broke the protocol. What it should be told is in `tx`; the connection is to be closed after that, and
-    /// this machine is not to be used again.
+    /// The peer broke the protocol. The answer to that is in `tx`; the connection must be closed after it, and this
+    /// machine must not be used again.
     fn receive<'a, 'b: 'a>(
         &'a mut self,
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError>;
 
-    /// Starts a proper end: appends what the protocol wants said to `tx`. `true` if the peer owes an answer
+    /// Starts a proper end: appends the protocol's own message of it to `tx`. `true` if the peer owes an answer
     /// ([`Event::Closed`] will come), `false` if the connection can be closed once `tx` is written.
     fn close(&mut self, tx: &mut Vec<u8>) -> bool;
 
-    /// The peer will send no more bytes. The answer tells a proper end from one in the middle of something.
+    /// The peer will send no more bytes. The result tells a proper end from one in the middle of something.
     ///
     /// # Errors
     ///
-    /// What was cut off: a handshake, a frame, a reply.
+    /// The part that was cut off: a handshake, a frame, a reply.
     fn end(&mut self) -> Result<Event<'_>, PeerError>;
 
     /// Asks the peer for a sign of life: appends a ping with `payload` to `tx`, which [`Event::Pong`] answers.
@@ -216,13 +216,13 @@ pub trait Protocol {
         Err(MisuseError::NoPing)
     }
 
-    /// What has been added to the bytes in both directions by layers other than framing.
+    /// The bytes that layers other than framing have added in both directions.
     fn layers(&self) -> Layers {
         Layers::default()
     }
 
     /// Takes the bytes that wait to be sent on the second connection, for a protocol that uses two to the same server:
-    /// one on which it waits for news, and one on which it speaks. Look after every other call.
+    /// one on which it waits for news, and one on which it sends. Called after every other method.
     fn take_second(&mut self) -> Vec<u8> {
         Vec::new()
     }
@@ -243,56 +243,56 @@ pub trait Protocol {
     }
 }
 
-/// How a peer broke its protocol; each protocol has its own list.
+/// A violation of a protocol by a peer; each protocol has its own list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// Of Bayeux.
+    /// A violation of Bayeux.
     #[error(transparent)]
     Bayeux(#[from] crate::bayeux::PeerError),
-    /// Of SockJS or Socket.IO.
+    /// A violation of SockJS or Socket.IO.
     #[error(transparent)]
     Envelope(#[from] crate::envelope::PeerError),
-    /// Of the length before each message.
+    /// A violation of the framing by length.
     #[error(transparent)]
     Framed(#[from] crate::framed::PeerError),
-    /// Of a game.
+    /// A violation of a game's protocol.
     #[error(transparent)]
     Game(#[from] crate::game::PeerError),
-    /// Of HTTP/1.1.
+    /// A violation of HTTP/1.1.
     #[error(transparent)]
     Http1(#[from] crate::http1::PeerError),
-    /// Of no framing at all.
+    /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
-    /// Of Styx.
+    /// A violation of Styx.
     #[error(transparent)]
     Styx(#[from] crate::styx::PeerError),
-    /// Of TLS.
+    /// A violation of TLS.
     #[error(transparent)]
     Tls(#[from] crate::tls::PeerError),
-    /// Of WebSocket.
+    /// A violation of WebSocket.
     #[error(transparent)]
     WebSocket(#[from] crate::websocket::PeerError),
 }
 
-/// How a caller misused a machine.
+/// A misuse of a machine by its caller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MisuseError {
-    /// The protocol carries messages of a certain form only.
+    /// The protocol carries only messages of a certain form.
     #[error("the message is not {expected}")]
     Malformed {
-        /// What it had to be.
+        /// The form.
         expected: &'static str,
     },
-    /// The protocol has no ping that a client may send.
+    /// The protocol has no ping for a client to send.
     #[error("the protocol has no ping")]
     NoPing,
-    /// Messages cannot be sent before the opening handshake is complete, nor after the end began.
+    /// The opening handshake is not complete, or the end has begun.
     #[error("the connection is not open")]
     NotOpen,
-    /// A text message must be UTF-8.
+    /// A text message is not UTF-8.
     #[error("text message is not UTF-8")]
     NotUtf8,
     /// The message is longer than the protocol or our limit allows.
@@ -303,7 +303,7 @@ pub enum MisuseError {
         /// The limit in bytes.
         max: u64,
     },
-    /// The message is shorter than anything the protocol has.
+    /// The message is shorter than any message of the protocol.
     #[error("message of {len} bytes, the shortest has {min}")]
     TooShort {
         /// Its length in bytes.

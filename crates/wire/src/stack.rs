@@ -29,7 +29,7 @@ pub enum Role<'a> {
     Server(&'a ServerOptions),
 }
 
-/// What a client says and accepts. A protocol takes those parts that it has.
+/// The options of a client. A protocol uses the fields that it needs.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// HTTP: the method of each request.
@@ -51,7 +51,7 @@ pub struct ClientOptions {
     pub tls: Option<tls::Client>,
 }
 
-/// What a server accepts. A protocol takes those parts that it has.
+/// The options of a server. A protocol uses the fields that it needs.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// WebSocket: the subprotocols and the compression that are agreed to.
@@ -235,7 +235,7 @@ impl Stack {
         self.scheme.tls
     }
 
-    /// True if [`Layers`](crate::Layers) counts more than nothing.
+    /// True if [`Layers`](crate::Layers) can count anything.
     pub const fn has_layers(&self) -> bool {
         self.has_layers
     }
@@ -308,7 +308,7 @@ impl Sessions {
         !matches!(self, Self::None)
     }
 
-    /// `inner` inside TLS, if there is any.
+    /// Puts `inner` inside TLS, if there is any.
     fn around(&self, inner: impl Into<Connection>) -> Connection {
         match self {
             Self::None => inner.into(),

@@ -1,4 +1,4 @@
-//! The server's end of a connection at a web address: WebSocket or HTTP, as its first request has it.
+//! The server's end of a connection at a web address: WebSocket or HTTP, depending on its first request.
 //!
 //! A request at the path of WebSocket that asks for an upgrade is its opening handshake ([`Event::Open`] follows); any
 //! other begins HTTP as [`Http1::server_at`] speaks it, whose messages come without [`Event::Open`].
@@ -14,20 +14,20 @@ use crate::websocket::handshake::ServerOptions;
 use crate::websocket::{self, WebSocket};
 use std::sync::Arc;
 
-/// What is spoken at a web address; shared by all its connections.
+/// The protocols at a web address; shared by all its connections.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is where.
+    /// The paths of the address.
     pub site: Arc<Site>,
     /// The limits of HTTP.
     pub http: http1::Limits,
-    /// What WebSocket agrees to.
+    /// The WebSocket options that are agreed to.
     pub handshake: Arc<ServerOptions>,
     /// The limits of WebSocket.
     pub websocket: websocket::Limits,
 }
 
-/// The server's end of a connection whose first request says what it speaks.
+/// The server's end of a connection whose protocol depends on its first request.
 #[derive(Debug)]
 pub struct Web {
     options: Arc<Options>,
@@ -36,7 +36,7 @@ pub struct Web {
 
 #[derive(Debug)]
 enum State {
-    /// The first head is awaited, of which this has come.
+    /// The first head is awaited; these bytes of it have come.
     AwaitHead(Vec<u8>),
     /// The rest of the first head was refused, or the peer is gone.
     Over,
@@ -50,7 +50,7 @@ impl Web {
         Self { options, state: State::AwaitHead(Vec::new()) }
     }
 
-    /// Chooses, once the whole head is there; `false` if it goes on after `input`.
+    /// Chooses the protocol, once the whole head is there; `false` if the head goes on after `input`.
     fn choose(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<bool, PeerError> {
         let State::AwaitHead(held) = &mut self.state else { return Ok(true) };
         if input.is_empty() {
@@ -80,7 +80,7 @@ impl Web {
             State::Http(Http1::server_at(Arc::clone(&options.site), options.http))
         };
         if !held.is_empty() {
-            // A part of a head means nothing yet: this ends with `None`.
+            // A part of a head gives no event: this ends with `None`.
             let _: Option<Event<'_>> = self.receive_chosen(&mut Input::new(&mut held), tx)?;
         }
         Ok(true)
@@ -103,10 +103,10 @@ impl Web {
     }
 }
 
-/// What a first head asks for.
+/// The protocol that a first head asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// Anything else, broken heads too: HTTP has an answer to those.
+    /// HTTP: any other head, also a broken one, which HTTP has an answer to.
     Http,
     /// It is not complete.
     Later,
