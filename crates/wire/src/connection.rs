@@ -8,7 +8,6 @@ use crate::http1::Http1;
 use crate::raw::Raw;
 use crate::socketio::SocketIo;
 use crate::sockjs::SockJs;
-use crate::styx::Styx;
 use crate::tls::Tls;
 use crate::web::Web;
 use crate::websocket::WebSocket;
@@ -18,7 +17,7 @@ use crate::websocket::WebSocket;
 pub enum Connection {
     /// Bayeux over two connections of HTTP.
     Comet(Box<Comet>),
-    /// Messages behind their lengths.
+    /// Messages behind their lengths; Styx, too.
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
     Game(Box<Bot>),
@@ -30,8 +29,6 @@ pub enum Connection {
     SocketIo(Box<SocketIo>),
     /// SockJS over WebSocket.
     SockJs(Box<SockJs>),
-    /// Styx, of the Firebase game server.
-    Styx(Styx),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
     /// WebSocket or HTTP, depending on the first request.
@@ -51,7 +48,6 @@ macro_rules! each {
             Connection::Raw($protocol) => $call,
             Connection::SocketIo($protocol) => $call,
             Connection::SockJs($protocol) => $call,
-            Connection::Styx($protocol) => $call,
             Connection::Tls($protocol) => $call,
             Connection::Web($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
@@ -149,12 +145,6 @@ impl From<SocketIo> for Connection {
 impl From<SockJs> for Connection {
     fn from(protocol: SockJs) -> Self {
         Self::SockJs(Box::new(protocol))
-    }
-}
-
-impl From<Styx> for Connection {
-    fn from(protocol: Styx) -> Self {
-        Self::Styx(protocol)
     }
 }
 

@@ -265,9 +265,6 @@ pub enum PeerError {
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
-    /// A violation of Styx.
-    #[error(transparent)]
-    Styx(#[from] crate::styx::PeerError),
     /// A violation of TLS.
     #[error(transparent)]
     Tls(#[from] crate::tls::PeerError),

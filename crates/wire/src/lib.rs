@@ -17,7 +17,6 @@ pub mod fuzz;
 pub mod game;
 pub mod http1;
 mod pieces;
-mod prefixed;
 pub mod raw;
 pub mod socketio;
 pub mod sockjs;

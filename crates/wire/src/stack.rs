@@ -12,7 +12,7 @@ use crate::http1::{self, Http1, InvalidRequest};
 use crate::raw::Raw;
 use crate::socketio::{self, SocketIo};
 use crate::sockjs::{self, SockJs};
-use crate::styx::{self, Styx};
+use crate::styx;
 use crate::tls::{self, Tls};
 use crate::websocket::{self, WebSocket, deflate, handshake};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
@@ -104,7 +104,7 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         }
         (Protocol::Styx, _) => {
             let limits = styx::Limits { frame_len_max };
-            Arc::new(move |_, _| tls.around(Styx::new(limits)))
+            Arc::new(move |_, _| tls.around(styx::frames(limits)))
         }
         (Protocol::Http, Client(options)) => {
             let request = request(endpoint, options)?;
@@ -136,7 +136,7 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::Game, Client(options)) => {
             let bots = options.bots;
             Arc::new(move |_, number| {
-                let inner = tls.around(Styx::new(styx::Limits::default()));
+                let inner = tls.around(styx::frames(styx::Limits::default()));
                 Bot::new(inner, bots.bot(number, Packing::Binary)).into()
             })
         }

@@ -41,7 +41,7 @@ impl Machines {
     /// Our end of a connection that was just accepted.
     pub(super) fn machine(&self, door: &Door) -> Connection {
         let plain = match door.speaks {
-            Packing::Binary => styx::Styx::new(self.styx).into(),
+            Packing::Binary => styx::frames(self.styx).into(),
             Packing::Web => Web::new(Arc::clone(&self.web)).into(),
         };
         match &door.tls {

@@ -6,6 +6,8 @@ use spec::Protocol;
 
 #[test]
 fn what_breaks_rfc_6455_is_told_its_code_before_the_end() {
+    let mut speaks = websocket();
+    speaks.options.message_max = 1 << 20;
     let large = vec![b'x'; (1 << 20) + 1];
     #[rustfmt::skip]
     let table: [(Vec<u8>, u16, &str); _] = [
@@ -24,7 +26,7 @@ fn what_breaks_rfc_6455_is_told_its_code_before_the_end() {
     ];
     for (said, code, what) in table {
         for split in [Split::Never, Split::Random { chunk_len_max: 5000 }] {
-            let mut world = World::new(websocket(), Conditions { split, ..calm() });
+            let mut world = World::new(speaks.clone(), Conditions { split, ..calm() });
             let first = frame(0x82, b"fine");
             let heard = world.talk(&[HANDSHAKE, &[&first[..], &said].concat()]).properly_ended();
             let close = [&[0x88, 2], &code.to_be_bytes()[..]].concat();
@@ -35,17 +37,20 @@ fn what_breaks_rfc_6455_is_told_its_code_before_the_end() {
     }
 }
 
+/// Frames: the first byte of each, and the length of its payload.
+type Fragments<'a> = &'a [(u8, usize)];
+
 #[test]
 fn fragments_have_limits_too() {
     let mut speaks = websocket();
     speaks.options.message_max = 15;
     // A message of one empty fragment more than `websocket::Limits` allows.
     let many = [&[(0x02, 0)], &[(0x00, 0); 1 << 17][..]].concat();
-    let parts = |parts: &[(u8, usize)]| -> Vec<u8> {
+    let parts = |parts: Fragments<'_>| -> Vec<u8> {
         parts.iter().flat_map(|(first, len)| frame(*first, &vec![b'x'; *len])).collect()
     };
     #[rustfmt::skip]
-    let table: [(&[(u8, usize)], &[u8]); _] = [
+    let table: [(Fragments<'_>, &[u8]); _] = [
         (&[(0x02, 5), (0x00, 5), (0x80, 5), (0x88, 0)],            b"\x82\x0fxxxxxxxxxxxxxxx\x88\0"),
         (&[(0x02, 5), (0x00, 5), (0x80, 6)],                       b"\x88\x02\x03\xf1"),
         (&[(0x82, 16)],                                            b"\x88\x02\x03\xf1"),

@@ -7,11 +7,11 @@ use crate::framed::{self, Framed};
 use crate::fuzz::check_splits_of_replies;
 use crate::styx::load_test::LoadRequest;
 use crate::styx::packets::{JoinResponse, LoginResponse};
-use crate::styx::{Limits, Packet, Styx};
+use crate::styx::{self, Limits, Packet};
 
 /// Frames of Styx that come to a bot, when it logs in, and when it sits and has sent three events.
 pub fn fuzz_game_binary(bytes: &[u8]) {
-    let bot = || opened(Styx::new(Limits { frame_len_max: 1 << 10 }).into(), Packing::Binary);
+    let bot = || opened(styx::frames(Limits { frame_len_max: 1 << 10 }).into(), Packing::Binary);
     check_splits_of_replies(bytes, &bot);
     check_splits_of_replies(bytes, &|| seated(bot()));
 }

@@ -18,7 +18,7 @@ pub struct Options {
 /// The forms in which packets are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// A class id and fields: for [`crate::styx::Styx`].
+    /// A class id and fields: for [`crate::styx::frames`].
     Binary,
     /// An object, or an array of them: for WebSocket and Comet.
     Json,

@@ -2,7 +2,7 @@
 //! agrees with the definition made from it.
 
 use super::load_test::{LoadRequest, LoadResponse};
-use super::{Definition, Limits, Packet, Styx, json_packets};
+use super::{Definition, Limits, Packet, frames, json_packets};
 use crate::fuzz::check_splits;
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ static FIREBASE: LazyLock<Definition> = LazyLock::new(Definition::firebase);
 
 /// Frames, and the packets in them.
 pub fn fuzz_styx_frames(bytes: &[u8]) {
-    check_splits(bytes, &|| Styx::new(Limits { frame_len_max: 1 << 10 }));
+    check_splits(bytes, &|| frames(Limits { frame_len_max: 1 << 10 }));
 }
 
 /// The payload of a frame.

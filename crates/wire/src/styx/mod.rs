@@ -4,8 +4,8 @@
 //! the order of its declaration. The same packets travel as JSON objects over WebSocket and Comet. What is here was
 //! written from facts about that protocol (ids, the order of fields, sizes, bytes of examples), not from its code.
 //!
-//! Start reading at [`packets`]: the table in which each packet is written once. [`Styx`] is the framing, [`Packet`]
-//! what is inside it, [`Definition`] the same for packets that are known at run time only, [`load_test`] what the
+//! Start reading at [`packets`]: the table in which each packet is written once. [`frames`] makes the framing, [`Packet`]
+//! is what is inside it, [`Definition`] the same for packets that are known at run time only, [`load_test`] what the
 //! published measurement sent inside [`packets::GameTransport`].
 //!
 //! Left out: the packets that neither a bot nor the game server of crate `serve` has a use for (tournaments, services,
@@ -21,7 +21,6 @@
 mod definition;
 mod dynamic;
 mod field;
-mod framing;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 mod json;
@@ -35,13 +34,34 @@ mod xml;
 pub use definition::Definition;
 pub use dynamic::PackError;
 pub use field::DecodeError;
-pub use framing::{Limits, PeerError, Styx};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{fuzz_styx_definition, fuzz_styx_frames, fuzz_styx_json, fuzz_styx_packet};
 pub(crate) use json::write_text;
 pub use json::{JsonError, json_packets};
 pub use packets::Packet;
 pub use xml::{XmlError, XmlFault};
+
+use crate::framed::Framed;
+
+/// Either end of a connection of Styx. The payload of a message is a frame without its length: the class id, and the
+/// fields of its packet.
+pub fn frames(limits: Limits) -> Framed {
+    Framed::counting_itself(limits.frame_len_max)
+}
+
+/// The longest frame that is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest frame in bytes, its length field included; sent and received.
+    pub frame_len_max: u32,
+}
+
+impl Default for Limits {
+    /// 32 KiB, the limit of the Firebase server.
+    fn default() -> Self {
+        Self { frame_len_max: 32 << 10 }
+    }
+}
 
 /// The longest text in bytes: its length field has 16 bits.
 pub const TEXT_LEN_MAX: usize = u16::MAX as usize;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wire::bayeux::{self, Comet};
 use wire::game::{Bot, Options, Packing, Seat};
 use wire::http1::{self, Http1, Request, RequestParts};
-use wire::styx::{self, Styx, load_test::LoadRequest};
+use wire::styx::{self, load_test::LoadRequest};
 use wire::websocket::{self, WebSocket, handshake};
 use wire::{Connection, Event, Input, Kind, Message, Protocol, Push};
 
@@ -35,7 +35,7 @@ impl Player {
     /// A bot that logs in and sits down at a table once it is driven.
     pub(crate) fn new(stage: &mut Stage, way: Way, player: i32, table: i32) -> Self {
         let (inner, packing): (Connection, _) = match way {
-            Way::Binary => (Styx::new(styx::Limits::default()).into(), Packing::Binary),
+            Way::Binary => (styx::frames(styx::Limits::default()).into(), Packing::Binary),
             Way::WebSocket => {
                 let request = handshake::Request {
                     host: "h".to_owned(),

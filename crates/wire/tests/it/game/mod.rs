@@ -15,7 +15,7 @@ use wire::styx::packets::{
     FilteredJoinResponseStatus, FilteredJoinTableAvailable, FilteredJoinTableResponse,
     GameTransport, JoinResponse, JoinResponseStatus, LoginResponse,
 };
-use wire::styx::{Limits, Packet, Styx};
+use wire::styx::{Limits, Packet, frames};
 
 /// Player 7, on any seat.
 fn options(packing: Packing) -> Options {
@@ -24,7 +24,7 @@ fn options(packing: Packing) -> Options {
 
 /// A bot that speaks binary.
 fn binary() -> Connection {
-    Bot::new(Styx::new(Limits::default()).into(), options(Packing::Binary)).into()
+    Bot::new(frames(Limits::default()).into(), options(Packing::Binary)).into()
 }
 
 /// A bot that speaks JSON, each message behind its length.

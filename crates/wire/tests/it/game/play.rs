@@ -7,7 +7,7 @@ use super::{
 use crate::script::{Step, play};
 use wire::game::{Bot, Options, Packing, Seat};
 use wire::styx::packets::{ForcedLogout, GameTransport, NotifyJoin, Ping, TableChat, TableRemoved};
-use wire::styx::{Limits, Packet, Styx};
+use wire::styx::{Limits, Packet, frames};
 use wire::{Connection, Layers};
 
 #[test]
@@ -37,7 +37,7 @@ fn a_bot_logs_in_finds_a_seat_and_sits_down() {
 fn the_first_bytes_are_those_of_the_reference() {
     let bot = || -> Connection {
         let options = Options { player: 1, operator: 0, ..options(Packing::Binary) };
-        Bot::new(Styx::new(Limits::default()).into(), options).into()
+        Bot::new(frames(Limits::default()).into(), options).into()
     };
     let hex: String = play(&bot, &[]).first.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, "000000170a0005426f745f310001310000000000000000");
@@ -48,7 +48,7 @@ fn a_bot_may_be_told_its_table_and_listen_to_the_lobby() {
     let bot = || -> Connection {
         let seat = Seat::Table(21);
         let options = Options { lobby: true, seat, ..options(Packing::Binary) };
-        Bot::new(Styx::new(Limits::default()).into(), options).into()
+        Bot::new(frames(Limits::default()).into(), options).into()
     };
     let removed = Packet::from(TableRemoved { tableid: 5 });
     let told = play(&bot, &[arrives(logged_in()), arrives(removed.clone()), arrives(joined())]);

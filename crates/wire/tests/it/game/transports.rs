@@ -12,7 +12,7 @@ use units::Random;
 use wire::game::{Bot, Packing};
 use wire::styx::load_test::{LoadRequest, LoadResponse};
 use wire::styx::packets::{GameTransport, NotifyLeave};
-use wire::styx::{Limits, Packet, Styx};
+use wire::styx::{Limits, Packet, frames};
 use wire::tls::Tls;
 use wire::websocket::{self, WebSocket, handshake};
 use wire::{Connection, Event, Input, Kind, Message, Protocol};
@@ -72,7 +72,7 @@ fn check(packing: Packing, client: Connection, server: Connection, seed: u64, be
 }
 
 fn styx() -> Connection {
-    Styx::new(Limits::default()).into()
+    frames(Limits::default()).into()
 }
 
 fn web_client() -> Connection {

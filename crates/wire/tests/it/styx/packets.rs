@@ -5,7 +5,7 @@ use wire::styx::load_test::{LoadRequest, LoadResponse};
 use wire::styx::packets::{
     GameTransport, LobbySubscribe, LobbyType, LoginRequest, Ping, TableChat, TableSnapshot,
 };
-use wire::styx::{DecodeError, Definition, Limits, Packet, Styx, TEXT_LEN_MAX};
+use wire::styx::{DecodeError, Definition, Limits, Packet, TEXT_LEN_MAX, frames};
 use wire::{Event, Input, Kind, Message, Protocol};
 
 /// The published bytes of these two, and a subscription worked out by hand.
@@ -23,7 +23,7 @@ fn frames_are_what_the_server_sends() {
         let mut tx = frame(&packet);
         let sent: String = tx.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(sent, hex, "{packet:?}");
-        let mut styx = Styx::new(Limits::default());
+        let mut styx = frames(Limits::default());
         let received = styx.receive(&mut Input::new(&mut tx), &mut Vec::new()).unwrap().unwrap();
         let Event::Message(message) = received else { panic!("{received:?}") };
         assert_eq!(Packet::decode(message.payload), Ok(packet));
@@ -103,6 +103,6 @@ fn frame(packet: &Packet<'_>) -> Vec<u8> {
     let (mut payload, mut tx) = (Vec::new(), Vec::new());
     packet.encode(&mut payload);
     let message = Message { kind: Kind::Binary, payload: &payload };
-    Styx::new(Limits::default()).send(message, &mut tx).expect("it is short");
+    frames(Limits::default()).send(message, &mut tx).expect("it is short");
     tx
 }
