@@ -1,7 +1,7 @@
 //! Runs and ladders that go as they should.
 
 use crate::harness::{Sandbox, Server, record_of};
-use record::{Ended, Kind, Lifetime, Stop};
+use record::{Ended, Kind, Lifetime, Little, Stop};
 
 #[test]
 fn every_transport_is_run_to_its_last_message() {
@@ -44,6 +44,23 @@ fn short_lived_clients_make_their_round_trips_and_close() {
     let block = &record.blocks[0];
     assert_eq!((block.connections.opened, block.counts.ok), (40, 200));
     assert!(block.phases.connect.is_some() && block.phases.handshake.is_some());
+}
+
+#[test]
+fn connections_that_the_server_ends_after_each_reply_are_a_warning_and_no_bug_of_ours() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "http");
+    let line = format!("{} -n 1000 -c 2 --header Connection:close -q", server.url);
+    sandbox.run(&line).check_measured(&[]);
+    let record = &sandbox.records()[0];
+    let block = &record.blocks[0];
+    assert_eq!(block.counts.ok, 1000);
+    assert!(block.connections.reconnects >= 990, "{:?}", block.connections);
+    let reason = "connections were opened again in the middle of the block".to_owned();
+    assert_eq!(block.little, Little::NotChecked { reason });
+    assert!(record.warnings.iter().any(|warning| warning.code == "reopened_connections"));
+    let reasons = record.verdict.iter().flat_map(|verdict| &verdict.reasons);
+    assert!(!reasons.into_iter().any(|reason| reason.code == "littles_law"), "{record:?}");
 }
 
 #[test]
