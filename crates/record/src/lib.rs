@@ -29,6 +29,7 @@ mod secrets;
 mod signatures;
 mod summary;
 mod sweep;
+mod trust;
 mod verdict;
 
 pub use block::{
@@ -62,7 +63,8 @@ pub use signatures::signatures;
 pub use stats::Merge;
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
-pub use verdict::{Level, Reason, Verdict, incomparable, judge, levels, partner};
+pub use trust::{Level, Reason, Verdict};
+pub use verdict::{incomparable, judge, levels, partner};
 
 /// Why a number is `null`: the reason under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

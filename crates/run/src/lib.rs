@@ -14,6 +14,7 @@ mod client_checks;
 mod ending;
 mod error;
 mod feed;
+mod host;
 mod intervals;
 mod journal;
 mod live;
@@ -36,6 +37,7 @@ pub use drive::OPENING_MAX;
 pub use drive::Phase;
 pub use error::RunError;
 pub use feed::{Behind, Commands, Event, Feed, Listener, Tick};
+pub use host::Host;
 pub use journal::{Entry, Journal, JournalFile, NoJournal};
 pub use live::LiveView;
 pub use plan::{
@@ -50,31 +52,11 @@ use engine::clock::Clock;
 use one_block::one_block;
 use plan::Place;
 use reach::Context;
-use record::{RunRecord, Tool};
+use record::RunRecord;
 use results::Kept;
 use setup::{Known, SetUp};
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use units::Instant;
-
-/// Facts that the binary knows and a run needs.
-#[derive(Clone, Debug)]
-pub struct Host {
-    /// The way in which servers and clients are started, on any CPU.
-    pub launch: lab::Launch,
-    /// A directory for files that they read, and for Unix sockets.
-    pub scratch: PathBuf,
-    /// The arguments as they were typed, without secrets.
-    pub command_line: Vec<String>,
-    /// Now, as RFC 3339 in UTC.
-    pub started_at: String,
-    /// This program.
-    pub tool: Tool,
-    /// The kind of run, e.g. a ladder.
-    pub kind: record::Kind,
-    /// The certificate of the last self-test since the start of this machine; `None` if there was none.
-    pub selftest: Option<record::Certificate>,
-}
 
 /// Executes `plan` and answers with its record, which is a partial one if `commands` stop it. Listeners of `feed` hear
 /// what goes on. Blocks that `journal` has are not run again, and it keeps those that are.

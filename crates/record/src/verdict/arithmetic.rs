@@ -1,8 +1,9 @@
 //! What cannot be, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
-use super::{Level, Reason};
-use crate::{Arrival, Block, Connections, Ended, Little, RunRecord, Split, Summary, Wire};
+use crate::{
+    Arrival, Block, Connections, Ended, Level, Little, Reason, RunRecord, Split, Summary, Wire,
+};
 use units::Nanos;
 
 /// Histograms have three digits, so what is worked out from two of them may be so far off.

@@ -1,7 +1,6 @@
 //! The comparability of two records: equal in everything that changes numbers and is not what they are about.
 
-use super::{Level, Reason};
-use crate::{Environment, RunRecord, TlsSeen, Workload};
+use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,9 +1,8 @@
-//! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still, and
-//! load that was requested and not reached.
+//! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still,
+//! and load that was requested and not reached.
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, headline, percent};
-use super::{Level, Reason};
-use crate::{Arrival, Block, Lifetime, OpenLoop, Spacing, Summary, TimerFloor};
+use crate::{Arrival, Block, Level, Lifetime, OpenLoop, Reason, Spacing, Summary, TimerFloor};
 use units::Nanos;
 
 /// A worker that uses this share of a core has nothing to spare (docs/METHOD.md, "The verdict").
@@ -15,8 +14,8 @@ pub(super) const LATE_MAX: f64 = 0.1;
 /// of microseconds, sent by a generator that sleeps.
 const LATE_INVALID: f64 = 0.5;
 const TIMER_LAG_INVALID: f64 = 10.0;
-/// A lag within so many timer floors, at the same percentile, is the timers' own: the floor is measured on a machine that
-/// does nothing else.
+/// A lag within so many timer floors, at the same percentile, is the timers' own: the floor is measured on a machine
+/// that does nothing else.
 pub(super) const TIMER_LAG_MAX: f64 = 2.0;
 /// The share of messages that moves the p99 (docs/METHOD.md, "The verdict").
 pub(super) const P99_MOVED: f64 = 0.01;
@@ -101,8 +100,8 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     cpu.server_cores_used.or_else(others)
 }
 
-/// In an open loop the lag shows if we kept up. The time in which no connection was free, because the server is slow, is
-/// not in it; gaps of our own loop and late wake-ups are, and are reasons of their own.
+/// In an open loop the lag shows if we kept up. The time in which no connection was free, because the server is slow,
+/// is not in it; gaps of our own loop and late wake-ups are, and are reasons of their own.
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
     let floor = subject.record.environment.timer_floor;
@@ -166,8 +165,8 @@ impl Late {
         self.is_within_timers(subject.record.environment.timer_floor, floors)
     }
 
-    /// True if the lag changes what is reported: at this percentile the response is longer than the service by more than
-    /// [`LATE_MAX`] of it.
+    /// True if the lag changes what is reported: at this percentile the response is longer than the service by more
+    /// than [`LATE_MAX`] of it.
     pub(super) fn changes_the_response(&self) -> bool {
         let longer = |service| fraction(self.response_ns.saturating_sub(service), self.response_ns);
         self.service_ns.is_none_or(|service| longer(service) > LATE_MAX)

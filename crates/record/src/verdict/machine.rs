@@ -2,8 +2,7 @@
 
 use super::generator::{LATE_MAX, Late};
 use super::subject::{Finding, Outvoted, Rule, Subject, float, percent};
-use super::{Level, Reason};
-use crate::{Comparison, Environment, Estimate, PerMetric, RunRecord, Workload};
+use crate::{Comparison, Environment, Estimate, Level, PerMetric, Reason, RunRecord, Workload};
 use std::collections::BTreeSet;
 use units::Nanos;
 

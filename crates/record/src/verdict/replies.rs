@@ -2,8 +2,7 @@
 
 use super::generator::P99_MOVED;
 use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, percent};
-use super::{Level, Reason};
-use crate::{Ended, Identity};
+use crate::{Ended, Identity, Level, Reason};
 use units::Nanos;
 
 /// More failures than this move the p99.9, the highest percentile that a page has.

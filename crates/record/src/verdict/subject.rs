@@ -1,7 +1,6 @@
 //! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
 
-use super::{Level, Reason};
-use crate::{Block, RunRecord, Summary, Workload};
+use crate::{Block, Level, Reason, RunRecord, Summary, Workload};
 
 /// A workload and its blocks.
 pub(super) struct Subject<'a> {

@@ -1,8 +1,7 @@
 //! What is left of the reasons in a sweep, whose steps are dozens of workloads: each reason once, and none for what a
 //! sweep looks for.
 
-use super::{Level, Reason};
-use crate::{Knee, Sweep, SweepStep};
+use crate::{Knee, Level, Reason, Sweep, SweepStep};
 
 /// A step that offers more than is carried is the purpose of a sweep.
 pub(super) const SOUGHT: [&str; 2] = ["asked_not_achieved", "unanswered"];

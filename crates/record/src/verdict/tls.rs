@@ -1,7 +1,7 @@
 //! What was agreed on with the server: one workload is one way of encrypting.
 
 use super::subject::{Finding, Outvoted, Rule, Subject};
-use super::{Level, Reason};
+use crate::{Level, Reason};
 
 /// Blocks that were encrypted differently measure different things; what a block had besides its first handshake is
 /// not recorded, so even one that differs says that others may.

@@ -1,0 +1,23 @@
+//! The host of a run: the program that it is a part of.
+
+use record::Tool;
+use std::path::PathBuf;
+
+/// Facts that the binary knows and a run needs.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The way in which servers and clients are started, on any CPU.
+    pub launch: lab::Launch,
+    /// A directory for files that they read, and for Unix sockets.
+    pub scratch: PathBuf,
+    /// The arguments as they were typed, without secrets.
+    pub command_line: Vec<String>,
+    /// The start of the run, as RFC 3339 in UTC.
+    pub started_at: String,
+    /// This program.
+    pub tool: Tool,
+    /// The kind of run, e.g. a ladder.
+    pub kind: record::Kind,
+    /// The certificate of the last self-test since the start of this machine; `None` if there was none.
+    pub selftest: Option<record::Certificate>,
+}
