@@ -18,8 +18,11 @@ impl client::Connection for Socket {
 
     async fn round_trip(&mut self, message: Message) -> Result<Message, AnyError> {
         let Message { is_text, payload } = message;
-        let frame =
-            if is_text { Frame::Text(Utf8Bytes::try_from(payload)?) } else { Frame::Binary(payload) };
+        let frame = if is_text {
+            Frame::Text(Utf8Bytes::try_from(payload)?)
+        } else {
+            Frame::Binary(payload)
+        };
         self.0.send(frame).await?;
         loop {
             match self.0.next().await.ok_or("closed by the server")?? {

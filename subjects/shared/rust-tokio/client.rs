@@ -204,7 +204,9 @@ async fn run<C: Connection>(settings: Rc<Settings>, block: Rc<Block>) -> Result<
     for _ in 0..settings.connections {
         opened.push(match settings.life {
             Some(_) => None,
-            None => connect::<C>(&settings, &block, true).await.inspect_err(|e| block.failed(e)).ok(),
+            None => {
+                connect::<C>(&settings, &block, true).await.inspect_err(|e| block.failed(e)).ok()
+            }
         });
     }
     let lane = |peer| spawn_local(drive::<C>(Rc::clone(&settings), Rc::clone(&block), peer));
