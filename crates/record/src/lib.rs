@@ -42,10 +42,7 @@ pub use environment::{
 pub use errors::{ErrorClass, ErrorCount, Tally};
 pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};
-pub use lab::{
-    Claim, ClaimMeasure, Class, ClientReport, Footprint, GoogleBenchmark, Lab, LeftOut, Published,
-    PublishedRow, Subject, View, WarmUp,
-};
+pub use lab::{Class, ClientReport, Footprint, GoogleBenchmark, Lab, Subject, WarmUp};
 pub use last_replies::{LastMean, LastReplies};
 pub use live::{Live, LiveOpenLoop};
 pub use outcome::{
@@ -53,13 +50,16 @@ pub use outcome::{
     Traffic,
 };
 pub use plan::{
-    Arrival, Layer, Lifetime, Message, MessageKind, PayloadKind, Pinning, Plan, Resumption,
-    Spacing, Stop, TimeOuts, Tls, Verify, Workload,
+    Arrival, Lifetime, Message, MessageKind, Pinning, Plan, Resumption, Stop, TimeOuts, Tls,
+    Verify, Workload,
 };
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
+pub use spec::{
+    Claim, ClaimMeasure, Layer, LeftOut, PayloadKind, Published, PublishedRow, Spacing, View,
+};
 pub use stats::Merge;
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};

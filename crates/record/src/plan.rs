@@ -3,6 +3,7 @@
 use crate::Subject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use spec::{Layer, PayloadKind, Spacing};
 
 /// What was to be done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,17 +19,6 @@ pub struct Plan {
     pub layers: Vec<Layer>,
     /// What all random choices follow from: the order of blocks, payloads, intervals.
     pub seed: u64,
-}
-
-/// That a workload is another one with a layer more, so that their difference is what the layer adds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Layer {
-    /// The index of the workload that has the layer.
-    pub workload: usize,
-    /// The index of the one that is the same without it.
-    pub base: usize,
-    /// What the layer is, e.g. `TLS`.
-    pub name: String,
 }
 
 /// One thing that is measured: a product of independent parts.
@@ -179,18 +169,6 @@ impl Arrival {
     }
 }
 
-/// How arrivals are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Spacing {
-    /// At equal distances.
-    Uniform,
-    /// Each connection at equal distances, from a random phase on.
-    Phases,
-    /// Independently of each other: exponential gaps.
-    Poisson,
-}
-
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
@@ -204,20 +182,6 @@ pub struct Message {
     /// from before there was a choice.
     #[serde(default)]
     pub payload_kind: Option<PayloadKind>,
-}
-
-/// A kind of payload that is generated from a seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PayloadKind {
-    /// Zeros alone.
-    Zero,
-    /// Records as a game sends them, as JSON.
-    Json,
-    /// Words, as frequent as in a language.
-    Text,
-    /// Bytes that no compression makes smaller.
-    Random,
 }
 
 /// How a stream was to be encrypted, as asked for; what was agreed on is in [`crate::TlsSeen`].

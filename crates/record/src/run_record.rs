@@ -24,6 +24,9 @@ pub struct RunRecord {
     pub ended: Ended,
     /// The machine.
     pub environment: Environment,
+    /// The experiment as it was asked for, with everything resolved; `null` in records that do not hold enough of it.
+    #[serde(default)]
+    pub spec: Option<spec::Experiment>,
     /// What was to be done, every default resolved.
     pub plan: Plan,
     /// What was measured, in the order of time.

@@ -106,7 +106,7 @@ impl<'a> Stage<'a> {
         (index, total): (usize, usize),
     ) {
         if self.feed.is_heard() {
-            let (name, block) = (measurement.name.as_str().into(), Arc::new(block.clone()));
+            let (name, block) = (measurement.spec.name.as_str().into(), Arc::new(block.clone()));
             self.feed.tell(&Event::Block { name, block, index, total });
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Stage<'a> {
     ///
     /// The generator cannot be set up: no open files are left.
     pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, ConnectionError> {
-        let parts = task.measurement.workload.split(task.measurement.threads);
+        let parts = task.measurement.workload.split(task.measurement.spec.threads);
         let control = Arc::new(Control::new(u32::try_from(parts.len()).expect("threads are few")));
         let (told, hears) = sync_channel(TOLD_MAX);
         let started = self.clock.now();
@@ -170,7 +170,7 @@ impl<'a> Stage<'a> {
                 .map(|(index, (part, watch))| {
                     let (target, control) = (task.target.clone(), Arc::clone(&control));
                     let cpu = task.cpus.get(index).copied();
-                    let busy_poll = task.measurement.busy_poll;
+                    let busy_poll = task.measurement.spec.busy_poll;
                     let numbers = (numbered + index as u64, step);
                     let keeping = Keeping { clock, cpu, busy_poll, stall_min, numbers };
                     scope.spawn(move || work(part, target, control, watch, keeping))
@@ -366,7 +366,7 @@ struct Ticking {
 impl Ticking {
     fn new(task: &Task<'_>, started: Instant) -> Self {
         let tick = Tick {
-            name: task.measurement.name.as_str().into(),
+            name: task.measurement.spec.name.as_str().into(),
             block: task.number,
             phase: Phase::Connect,
             start: started,

@@ -35,6 +35,7 @@ impl Ending<'_> {
             kind: host.kind,
             ended: ended(signal, &blocks),
             environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
+            spec: Some(plan.experiment.clone()),
             plan: written::plan(plan, order, set_up),
             blocks,
             results,

@@ -41,10 +41,9 @@ pub use host::Host;
 pub use journal::{Entry, Journal, JournalFile, NoJournal};
 pub use live::LiveView;
 pub use plan::{
-    Embedded, Measurement, Order, Peer, Plan, Speech, SubjectClient, SubjectServer, Tls,
+    Installed, Measurement, Peer, Plan, PlanError, Speech, SubjectClient, SubjectServer, Tls,
 };
 pub use setup::measure_timer_floor;
-pub use sweep::{AtLoad, Objective, Sweep, sweep};
 
 use block::Stage;
 use ending::Ending;
@@ -71,9 +70,12 @@ pub fn execute(
     journal: &mut dyn Journal,
     commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
+    if let Some(axis) = &plan.experiment.axis {
+        return sweep::sweep(plan, axis, host, feed, commands);
+    }
     let (clock, interrupt) = (Clock::start(), commands.stop_flag());
     let context = Context { clock, interrupt };
-    let order = plan.blocks();
+    let order = plan.experiment.blocks();
     let (mut kept, known) = already(plan, journal);
     let is_kept = |kept: &[Kept], place| kept.iter().any(|kept| kept.place() == place);
     let left: Vec<Place> = places(&order).filter(|place| !is_kept(&kept, *place)).collect();
@@ -81,7 +83,7 @@ pub fn execute(
     let mut set_up = SetUp::new(plan, host, context, &wanted, feed)?;
     set_up.known = known;
     set_up.warn_resumed(kept.len(), left.len(), feed);
-    feed.tell(&Event::Begin { expected: plan.expected_of(&left) });
+    feed.tell(&Event::Begin { expected: plan.expected_of(&blocks_of(plan, &left)) });
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_weighed = host.kind == record::Kind::Lab;
     // What ran before the interruption came first.
@@ -114,6 +116,12 @@ pub fn execute(
     Ok(ending::judge(ending.record(&mut set_up), feed))
 }
 
+/// The number of blocks of each measurement among `places`.
+fn blocks_of(plan: &Plan, places: &[Place]) -> Vec<usize> {
+    let of = |workload| places.iter().filter(|place| place.workload == workload).count();
+    (0..plan.measurements.len()).map(of).collect()
+}
+
 /// All blocks of a run, in their order.
 fn places(order: &[Vec<usize>]) -> impl Iterator<Item = Place> {
     let of_round = |(round, order): (usize, &Vec<usize>)| {
@@ -130,7 +138,7 @@ fn already(plan: &Plan, journal: &mut dyn Journal) -> (Vec<Kept>, Known) {
         let place = Place { workload: block.workload, round: block.round };
         let Some(measurement) = plan.measurements.get(place.workload) else { continue };
         let is_known = kept.iter().any(|kept| kept.place() == place);
-        if is_known || place.round >= plan.rounds as usize {
+        if is_known || place.round >= plan.experiment.rounds as usize {
             continue;
         }
         if let Some(one) = Kept::of(measurement, block) {

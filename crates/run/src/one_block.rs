@@ -24,7 +24,9 @@ pub(crate) fn one_block(
     let context = Context { clock: stage.clock, interrupt: stage.interrupt };
     let began = stage.clock.now();
     let block = match set_up.wake(plan, workload, context) {
-        Ok(()) => block_awake(stage, measurement, plan.jit_warm_up_max, set_up, place, number)?,
+        Ok(()) => {
+            block_awake(stage, measurement, plan.experiment.jit_warm_up_max, set_up, place, number)?
+        }
         Err(reason) => Err(reason),
     };
     let block = survived(set_up, measurement, block);

@@ -1,80 +1,65 @@
-//! What is to be done, with every default resolved: printable, storable, repeatable.
+//! An experiment made ready to be carried out: subjects found, payloads made, protocols and TLS set up.
+//!
+//! Start reading at [`Plan::new`]. Nothing here starts, connects or measures.
 
-use load::{PayloadKind, Stop, Workload};
-use spec::{Endpoint, Scheme};
+use load::{Arrival, Content, Expect, Pick, Schedule};
+use spec::{Blob, Endpoint, Experiment, Load, Scheme, Server, Spacing, Trust, Workload};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Nanos, Random};
+use units::{Bytes, Nanos, Rate};
 use wire::game::Bots;
-use wire::tls::{ClientOptions, Trust};
+use wire::styx::load_test::LoadRequest;
+use wire::tls::{ClientOptions, Identity, OptionsError};
 use wire::websocket::deflate;
 
-/// Measurements, and in which order their blocks run.
+/// An experiment, and for each of its workloads everything that the workers need.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is measured. One for a single run, one for each rung of a ladder.
+    /// The description.
+    pub experiment: Experiment,
+    /// One for each workload; of a sweep, one more for each step.
     pub measurements: Vec<Measurement>,
-    /// How many blocks each of them gets. In every round each measurement runs one block.
-    pub rounds: u32,
-    /// In which order the blocks of a round run.
-    pub order: Order,
-    /// The measurement (its index) that all others are compared with, unless they name another.
-    pub baseline: Option<usize>,
-    /// Which measurements are another one with a layer more.
-    pub layers: Vec<record::Layer>,
-    /// Determines the order of blocks, and whatever else is random.
-    pub seed: u64,
-    /// Whether addresses that are neither loopback nor private may be loaded.
-    pub public_allowed: bool,
-    /// How long a subject that compiles while it runs is brought to its speed at most, before its first block.
-    pub jit_warm_up_max: Nanos,
 }
 
-impl Plan {
-    /// What is usual for [`Plan::jit_warm_up_max`].
-    pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
+/// The subject of a name and the folder that it is installed in, or the reason why there is none.
+pub type Installed<'a> = &'a dyn Fn(&str) -> Result<(lab::Subject, PathBuf), String>;
 
-    /// How long all of it takes, about: its blocks, and before them the start and warm-up of subjects.
-    pub fn expected(&self) -> Nanos {
-        let places: Vec<Place> = (0..self.measurements.len())
-            .flat_map(|workload| {
-                (0..self.rounds as usize).map(move |round| Place { workload, round })
-            })
-            .collect();
-        let started = self.measurements.iter().map(starting);
-        started.fold(self.expected_of(&places), |sum, one| sum + one)
+impl Plan {
+    /// Makes `experiment` ready.
+    ///
+    /// # Errors
+    ///
+    /// The first workload and field that is not possible.
+    pub fn new(experiment: Experiment, installed: Installed<'_>) -> Result<Self, PlanError> {
+        let ready = |workload: &Workload| Measurement::new(workload, installed);
+        let measurements = experiment.workloads.iter().map(ready).collect::<Result<_, _>>()?;
+        Ok(Self { experiment, measurements })
     }
 
-    /// How long these blocks take, about, once everything stands.
-    pub(crate) fn expected_of(&self, blocks: &[Place]) -> Nanos {
-        let blocks_of = |workload| blocks.iter().filter(|place| place.workload == workload).count();
-        let of_measurement = |(workload, measurement): (usize, &Measurement)| {
-            let blocks = blocks_of(workload) as u64;
-            let warm_up = match measurement.compiles_while_it_runs() && blocks > 0 {
-                true => Nanos(self.jit_warm_up_max.0 / 2),
+    /// The time that all of it takes, about: its blocks, and before them the start and warm-up of subjects.
+    pub fn expected(&self) -> Nanos {
+        let blocks = vec![self.experiment.rounds as usize; self.measurements.len()];
+        let started =
+            self.measurements.iter().map(starting).fold(Nanos::ZERO, |sum, one| sum + one);
+        match &self.experiment.axis {
+            Some(axis) => axis.budget,
+            None => started + self.expected_of(&blocks),
+        }
+    }
+
+    /// The time that so many blocks of each measurement take, about, once everything stands.
+    pub(crate) fn expected_of(&self, blocks: &[usize]) -> Nanos {
+        let of_measurement = |(measurement, blocks): (&Measurement, &usize)| {
+            let warm_up = match measurement.compiles_while_it_runs() && *blocks > 0 {
+                true => Nanos(self.experiment.jit_warm_up_max.0 / 2),
                 false => Nanos::ZERO,
             };
-            warm_up + Nanos(expected(measurement).0.saturating_mul(blocks))
+            warm_up + Nanos(measurement.spec.block_time().0.saturating_mul(*blocks as u64))
         };
-        let each = self.measurements.iter().enumerate().map(of_measurement);
+        let each = self.measurements.iter().zip(blocks).map(of_measurement);
         each.fold(Nanos::ZERO, |sum, one| sum + one)
-    }
-
-    /// Which measurement each block of each round runs: every round has each once.
-    pub fn blocks(&self) -> Vec<Vec<usize>> {
-        let mut random = Random::new(self.seed);
-        (0..self.rounds)
-            .map(|_| {
-                let mut round: Vec<usize> = (0..self.measurements.len()).collect();
-                match self.order {
-                    Order::AsListed => {}
-                    Order::Shuffled => random.shuffle(&mut round),
-                }
-                round
-            })
-            .collect()
     }
 }
 
@@ -85,47 +70,78 @@ pub(crate) struct Place {
     pub(crate) round: usize,
 }
 
-/// In which order the blocks of a round run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// That of the measurements: steps, each of which may depend on what the one before it left behind.
-    AsListed,
-    /// Random and determined by the seed, anew in every round, so that no drift of the machine favours any of them.
-    Shuffled,
+/// A field of a workload that is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct PlanError {
+    /// The field, as options name it.
+    pub field: &'static str,
+    /// The reason, with the value and the cure.
+    pub message: String,
 }
 
-/// One thing to measure.
+/// A workload made ready.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// How it is called in tables, e.g. `ws-text`; the URL for a server of the user's.
-    pub name: String,
-    /// Who answers.
+    /// The description.
+    pub spec: Workload,
+    /// The server.
     pub peer: Peer,
-    /// What it answers to every message; `None`: that message. Only where it is started by us.
-    pub reply: Option<String>,
-    /// Who sends; `None`: this program.
+    /// The client; `None`: this program.
     pub client: Option<SubjectClient>,
-    /// The measurement (its index) that this one is compared with; `None`: with the plan's baseline.
-    pub baseline: Option<usize>,
-    /// What is said besides the messages.
+    /// The way to speak besides the messages.
     pub speech: Speech,
     /// The whole load, before it is divided among threads.
-    pub workload: Workload,
-    /// Where the payload came from, in words: `random`, `--payload "Ping"`, `--payload @FILE`.
-    pub content_source: String,
-    /// What was generated; `None` for a payload that was given.
-    pub payload_kind: Option<PayloadKind>,
-    /// How many threads generate it at most.
-    pub threads: NonZeroU32,
-    /// The source addresses that connections take turns with; none: the system chooses, and on loopback we spread by
-    /// ourselves when the ports of one address would run out.
+    pub workload: load::Workload,
+    /// The source addresses that connections take turns with.
     pub sources: Vec<IpAddr>,
-    /// How long a worker looks for replies again and again before it sleeps; zero: not at all.
-    pub busy_poll: Nanos,
 }
 
 impl Measurement {
-    /// Whether one of its subjects gets faster while it runs.
+    /// Makes a workload ready.
+    pub(crate) fn new(spec: &Workload, installed: Installed<'_>) -> Result<Self, PlanError> {
+        let find = |name: &str| {
+            let (subject, folder) = installed(name).map_err(|reason| problem("server", reason))?;
+            Ok::<_, PlanError>((Arc::new(subject), folder))
+        };
+        let peer = match &spec.server {
+            Server::Given(endpoint) => Peer::Given(endpoint.clone()),
+            Server::Embedded(embedded) => Peer::Embedded(embedded.clone()),
+            Server::Subject(server) => {
+                let (subject, installed) = find(&server.name)?;
+                Peer::Subject(SubjectServer {
+                    subject,
+                    installed,
+                    scheme: server.scheme,
+                    path: server.path.clone(),
+                })
+            }
+        };
+        let client = spec.client.as_ref().map(|client| {
+            let (subject, installed) = find(&client.name)?;
+            Ok(SubjectClient { subject, installed, host: client.host.clone() })
+        });
+        Ok(Self {
+            speech: Speech::of(spec)?,
+            workload: workload(spec)?,
+            sources: spec.sources.iter().flat_map(spec::SourceRange::addresses).collect(),
+            client: client.transpose()?,
+            peer,
+            spec: spec.clone(),
+        })
+    }
+
+    /// The same server and client under another load.
+    pub(crate) fn at(&self, spec: Workload) -> Result<Self, PlanError> {
+        Ok(Self { workload: workload(&spec)?, spec, ..self.clone() })
+    }
+
+    /// The name in tables.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// True if one of its subjects gets faster while it runs.
     pub(crate) fn compiles_while_it_runs(&self) -> bool {
         let server = match &self.peer {
             Peer::Subject(server) => server.subject.manifest.jit,
@@ -135,45 +151,115 @@ impl Measurement {
     }
 }
 
-/// How long one block of a measurement takes; about, where its end is no time.
-fn expected(measurement: &Measurement) -> Nanos {
-    let phases = measurement.workload.phases;
-    let per = |count: u64, each: Nanos| Nanos(count.saturating_mul(each.0));
-    let measured = match phases.stop {
-        Stop::After(time) => time,
-        Stop::Clients(clients) => per(clients.get(), LIFE),
-        Stop::Messages(messages) => per(messages.get(), MESSAGE),
-    };
-    let besides = if measurement.client.is_some() { CLIENT } else { Nanos::ZERO };
-    phases.warm_up + measured + besides
+/// The load of the workers.
+fn workload(spec: &Workload) -> Result<load::Workload, PlanError> {
+    let content = content(spec)?;
+    let connections = spec.load.connections();
+    Ok(load::Workload {
+        connections,
+        connect_rate: spec.connect_rate,
+        lifetime: spec.load.lifetime(),
+        closing: spec.closing,
+        arrival: arrival(&spec.load)?,
+        expect: match &spec.expect {
+            spec::Expect::Anything => Expect::Anything,
+            spec::Expect::Echo => Expect::Echo,
+            spec::Expect::Exactly(Blob(reply)) => Expect::Exactly(reply.as_slice().into()),
+            spec::Expect::InSequence => Expect::InSequence,
+            spec::Expect::Oracle => Expect::Oracle,
+        },
+        content,
+        phases: spec.phases,
+        timeouts: spec.timeouts,
+        last_replies: spec.last_replies,
+        seed: spec.seed,
+    })
 }
 
-/// How long the subjects of a measurement take to start, about.
+fn content(spec: &Workload) -> Result<Content, PlanError> {
+    let text = spec.message.text;
+    let content = match &spec.message.content {
+        spec::Content::Generated { kind, size, varied } => {
+            let content = match varied {
+                true => Content::varied(*kind, *size, spec.seed),
+                false => Content::generated(*kind, *size, spec.seed),
+            };
+            if text { content.as_text() } else { content.as_binary() }
+        }
+        spec::Content::Given { bytes: Blob(bytes), .. } => Content::exactly(bytes, text),
+        spec::Content::GameEvent { delay_ms } => {
+            let event = LoadRequest { pid: 0, tableid: 0, seq: 0, delay: *delay_ms, resend: false };
+            Content::exactly(&event.pack(), false)
+        }
+        spec::Content::Nothing => Content::exactly(b"", false),
+    };
+    if spec.expect != spec::Expect::Oracle {
+        return Ok(content);
+    }
+    let has_no_room = || {
+        problem("size", "an oracle needs room in a message for itself; use a longer one".to_owned())
+    };
+    content.for_oracle().ok_or_else(has_no_room)
+}
+
+fn arrival(load: &Load) -> Result<Arrival, PlanError> {
+    let schedule = |rate: spec::Profile, spacing: Spacing, connections: NonZeroU32| {
+        Schedule::new(rate, spacing, connections)
+    };
+    Ok(match load {
+        Load::Closed { in_flight, in_flight_max, .. }
+        | Load::Clients { in_flight, in_flight_max, .. } => {
+            Arrival::Closed { in_flight: *in_flight, in_flight_max: *in_flight_max }
+        }
+        Load::Open { connections, rate, spacing, in_flight_max } => Arrival::Open {
+            schedule: schedule(rate.clone(), *spacing, *connections),
+            pick: Pick::Any,
+            in_flight_max: *in_flight_max,
+        },
+        Load::Bots { bots, every, spacing, in_flight_max } => {
+            let rate = Rate::new(*bots, *every);
+            let rate = rate
+                .ok_or_else(|| problem("every", "0s is no time; name a longer one".to_owned()))?;
+            Arrival::Open {
+                schedule: schedule(rate.into(), *spacing, *bots),
+                pick: Pick::Own,
+                in_flight_max: *in_flight_max,
+            }
+        }
+        Load::ClosedBots { think, .. } => Arrival::Think { think: *think },
+        Load::Sessions { connections, rate, spacing, think, .. } => Arrival::Sessions {
+            schedule: schedule(rate.clone(), *spacing, *connections),
+            think: *think,
+        },
+    })
+}
+
+fn problem(field: &'static str, message: String) -> PlanError {
+    PlanError { field, message }
+}
+
+/// The time that the subjects of a measurement take to start, about.
 fn starting(measurement: &Measurement) -> Nanos {
     let is_subject = matches!(measurement.peer, Peer::Subject(_));
     let count = u64::from(is_subject) + u64::from(measurement.client.is_some());
     Nanos(count * START.0)
 }
 
-/// What a life of a client, a message, the opening and report of a client subject, and its start take, about.
-const LIFE: Nanos = Nanos::from_micros(500);
-const MESSAGE: Nanos = Nanos::from_micros(30);
-const CLIENT: Nanos = Nanos::from_millis(200);
 const START: Nanos = Nanos::from_millis(700);
 
-/// Who answers.
+/// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// One of our own servers, started for the run as a child process.
-    Embedded(Embedded),
-    /// Whoever listens there.
+    /// One of our own, started for the run as a child process.
+    Embedded(spec::Embedded),
+    /// One that listens already.
     Given(Endpoint),
     /// A program of others, started for the run as a child process.
     Subject(SubjectServer),
 }
 
 impl Peer {
-    /// What is spoken.
+    /// The protocol that is spoken.
     pub const fn scheme(&self) -> Scheme {
         match self {
             Self::Embedded(embedded) => embedded.scheme,
@@ -182,7 +268,7 @@ impl Peer {
         }
     }
 
-    /// Whether its process is started, watched and ended by us.
+    /// True if its process is started, watched and ended by us.
     pub const fn is_ours(&self) -> bool {
         match self {
             Self::Embedded(_) | Self::Subject(_) => true,
@@ -194,20 +280,20 @@ impl Peer {
 /// A server that others wrote. Measurements that want the same one, with the same reply, share its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectServer {
-    /// Which.
+    /// The subject.
     pub subject: Arc<lab::Subject>,
     /// The folder that it is installed in.
     pub installed: PathBuf,
-    /// What it is to be spoken to; one of those that its manifest has.
+    /// The protocol that it is spoken to in; one of those that its manifest has.
     pub scheme: Scheme,
-    /// What is asked for there in place of the path that it says, e.g. `/64` of a server that has files alone.
+    /// The path that is asked for in place of the one that it says, e.g. `/64` of a server that has files alone.
     pub path: Option<String>,
 }
 
-/// A client library that others wrote, with what little drives it.
+/// A client library that others wrote, with the small program that drives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectClient {
-    /// Which.
+    /// The subject.
     pub subject: Arc<lab::Subject>,
     /// The folder that it is installed in.
     pub installed: PathBuf,
@@ -215,22 +301,7 @@ pub struct SubjectClient {
     pub host: Option<String>,
 }
 
-/// One of our own servers. Measurements that want the same one share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Embedded {
-    /// What it speaks.
-    pub scheme: Scheme,
-    /// What stands behind that in the command that starts it, besides where it listens.
-    pub options: &'static [&'static str],
-}
-
-impl From<Scheme> for Embedded {
-    fn from(scheme: Scheme) -> Self {
-        Self { scheme, options: &[] }
-    }
-}
-
-/// What a protocol lets a client say besides its messages.
+/// Everything that a protocol lets a client say besides its messages.
 #[derive(Clone, Debug)]
 pub struct Speech {
     /// HTTP: the method of each request; methods without a body (`GET`, `HEAD`) send none.
@@ -241,11 +312,11 @@ pub struct Speech {
     pub subprotocols: Vec<String>,
     /// WebSocket: the compression to offer.
     pub deflate: Option<deflate::Offer>,
-    /// What is said inside TLS is said there in this way; `Some` where the scheme is inside TLS, and only there.
+    /// The TLS around the protocol; `Some` where the scheme is inside TLS, and only there.
     pub tls: Option<Tls>,
     /// The longest reply that is accepted.
     pub reply_max: Bytes,
-    /// Game: who the bots are and where they sit.
+    /// Game: the bots.
     pub bots: Bots,
 }
 
@@ -263,30 +334,168 @@ impl Default for Speech {
     }
 }
 
-/// How a client speaks TLS.
+impl Speech {
+    fn of(spec: &Workload) -> Result<Self, PlanError> {
+        let header = |header: &spec::Header| match &header.value {
+            Some(value) => Ok((header.name.clone(), value.clone())),
+            None => Err(problem(
+                "header",
+                format!(
+                    "the value of `{0}` is not kept in files; give it again with -H '{0}: …'",
+                    header.name
+                ),
+            )),
+        };
+        let deflate =
+            spec.deflate.as_ref().map(|offer| offer.parse::<deflate::Offer>()).transpose();
+        Ok(Self {
+            method: spec.http.method.clone(),
+            headers: spec.http.headers.iter().map(header).collect::<Result<_, _>>()?,
+            subprotocols: spec.subprotocols.clone(),
+            deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,
+            tls: spec.tls.as_ref().map(|tls| Tls::of(tls, spec)).transpose()?,
+            bots: spec.bots.map_or_else(Bots::default, |spec::Bots { first_player, lobby }| Bots {
+                first_player,
+                lobby,
+                ..Bots::default()
+            }),
+            ..Self::default()
+        })
+    }
+}
+
+/// The TLS of a client.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// Versions, suites, resumption, ALPN, who we are, and whom we trust. For an embedded server the last is not looked
-    /// at: that server's own authority is trusted, and no other.
+    /// Versions, suites, resumption, ALPN, our certificate, and the authorities that are trusted. For a server that we
+    /// start the last are not looked at: its own authority is trusted, and no other.
     pub options: ClientOptions,
     /// The name or address that the server's certificate is to have; `None`: that of the URL.
     pub server_name: Option<String>,
 }
 
 impl Tls {
-    /// What is usual for `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody
-    /// is trusted yet. `None` where nothing is inside TLS.
+    /// The usual TLS of `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody is
+    /// trusted yet. `None` where nothing is inside TLS.
     pub fn usual(scheme: Scheme, now_unix_s: u64) -> Option<Self> {
-        let alpn = scheme.alpn();
         let options = ClientOptions {
             versions: Vec::new(),
             suites: Vec::new(),
-            trust: Trust::Authorities { pem: Vec::new(), der: Vec::new() },
+            trust: NOBODY,
             identity: None,
-            alpn,
+            alpn: scheme.alpn(),
             resumption: true,
             now_unix_s,
         };
         scheme.tls.then_some(Self { options, server_name: None })
+    }
+
+    fn of(tls: &spec::Tls, workload: &Workload) -> Result<Self, PlanError> {
+        let versions = tls.versions.iter().map(|version| version.parse());
+        let versions = versions.collect::<Result<_, _>>();
+        let identity = tls.identity.as_ref().map(|identity| match &identity.key {
+            Some(key) => Ok(Identity {
+                chain_pem: identity.certificate.text.clone().into_bytes(),
+                key_pem: key.clone().into_bytes(),
+            }),
+            None => Err(problem(
+                "client-key",
+                format!(
+                    "the text of {} is not kept in files; make it readable there",
+                    identity.key_file
+                ),
+            )),
+        });
+        let options = ClientOptions {
+            versions: versions
+                .map_err(|_| problem("tls-version", "there are 1.2 and 1.3".to_owned()))?,
+            suites: tls.suites.clone(),
+            trust: trust(&tls.trust, workload.server.is_ours())?,
+            identity: identity.transpose()?,
+            alpn: tls.alpn.clone(),
+            resumption: tls.resumption,
+            now_unix_s: engine::clock::unix_seconds().unwrap_or(0),
+        };
+        let this = Self { options, server_name: tls.server_name.clone() };
+        let url_name = match &workload.server {
+            Server::Given(endpoint) => endpoint.host(),
+            Server::Embedded(_) | Server::Subject(_) => "localhost",
+        };
+        let name = this.server_name.as_deref().unwrap_or(url_name);
+        // What is not possible is known before anything runs.
+        let checked = match workload.server.is_ours() {
+            // Its authority is known when it has been started.
+            true => ClientOptions { trust: wire::tls::Trust::Anyone, ..this.options.clone() },
+            false => this.options.clone(),
+        };
+        match wire::tls::Client::new(&checked, name) {
+            Ok(_) => Ok(this),
+            Err(error) => Err(refused(&error, tls)),
+        }
+    }
+}
+
+const NOBODY: wire::tls::Trust = wire::tls::Trust::Authorities { pem: Vec::new(), der: Vec::new() };
+
+fn trust(trust: &Trust, is_ours: bool) -> Result<wire::tls::Trust, PlanError> {
+    Ok(match trust {
+        _ if is_ours => NOBODY,
+        Trust::Anyone => wire::tls::Trust::Anyone,
+        Trust::System => wire::tls::Trust::Authorities { pem: Vec::new(), der: of_system()? },
+        Trust::Authorities(files) => {
+            for file in files {
+                let pem = vec![file.text.clone().into_bytes()];
+                let alone = wire::tls::Trust::Authorities { pem, der: Vec::new() };
+                let usual = Tls::usual(Scheme { protocol: spec::Protocol::Tcp, tls: true }, 0)
+                    .expect("it is inside TLS");
+                let options = ClientOptions { trust: alone, ..usual.options };
+                wire::tls::Client::new(&options, "localhost")
+                    .map_err(|error| problem("ca", format!("{}: {error}", file.file)))?;
+            }
+            let pem = files.iter().map(|file| file.text.clone().into_bytes()).collect();
+            wire::tls::Trust::Authorities { pem, der: Vec::new() }
+        }
+    })
+}
+
+/// The authorities that this system trusts.
+fn of_system() -> Result<Vec<Vec<u8>>, PlanError> {
+    let found = rustls_native_certs::load_native_certs();
+    if !found.certs.is_empty() {
+        return Ok(found.certs.into_iter().map(|certificate| certificate.to_vec()).collect());
+    }
+    let why = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
+    Err(problem(
+        "ca",
+        format!(
+            "this system has no certificate authorities that could be trusted{why}; name one with --ca FILE, install \
+             ca-certificates, or verify nothing with --insecure"
+        ),
+    ))
+}
+
+/// The option that TLS refuses, with the file that it names.
+#[expect(clippy::wildcard_enum_match_arm, reason = "errors of a library that may grow")]
+fn refused(error: &OptionsError, tls: &spec::Tls) -> PlanError {
+    match error {
+        OptionsError::Alpn { .. } => problem("alpn", error.to_string()),
+        OptionsError::ServerName { .. } if tls.server_name.is_none() => problem(
+            "server-name",
+            format!("{error}; name the one of its certificate with --server-name NAME"),
+        ),
+        OptionsError::ServerName { .. } => problem("server-name", error.to_string()),
+        OptionsError::SuiteOfOtherVersion { .. }
+        | OptionsError::SuiteUnknown { .. }
+        | OptionsError::VersionWithoutSuite { .. } => problem("tls-suite", error.to_string()),
+        _ => match &tls.identity {
+            Some(identity) => problem(
+                "client-cert",
+                format!(
+                    "{} with --client-key {}: {error}",
+                    identity.certificate.file, identity.key_file
+                ),
+            ),
+            None => problem("ca", error.to_string()),
+        },
     }
 }

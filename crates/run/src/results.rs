@@ -139,7 +139,7 @@ pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     let mut results: Vec<WorkloadResult> =
         (0..plan.measurements.len()).map(|workload| one(plan, kept, workload)).collect();
     for (workload, measurement) in plan.measurements.iter().enumerate() {
-        let baseline = measurement.baseline.or(plan.baseline);
+        let baseline = measurement.spec.baseline.or(plan.experiment.baseline);
         if let Some(baseline) = baseline.filter(|baseline| *baseline != workload) {
             results[workload].to_baseline = compare(plan, kept, workload, baseline);
         }
@@ -150,7 +150,7 @@ pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
 
 /// What each layer of the plan adds, where its two measurements share a round.
 pub(crate) fn added(plan: &Plan, kept: &[Kept]) -> Vec<Added> {
-    plan.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
+    plan.experiment.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
 }
 
 fn one_added(plan: &Plan, kept: &[Kept], layer: &Layer) -> Option<Added> {
@@ -179,7 +179,9 @@ fn one_added(plan: &Plan, kept: &[Kept], layer: &Layer) -> Option<Added> {
 
 /// The difference of the medians, with its interval where there are enough rounds for one.
 fn difference(plan: &Plan, pairs: &[Pair]) -> Option<Estimate> {
-    if let Ok(stats::Estimate { value, low, high }) = Bootstrap::new(plan.seed).difference(pairs) {
+    if let Ok(stats::Estimate { value, low, high }) =
+        Bootstrap::new(plan.experiment.seed).difference(pairs)
+    {
         return Some(Estimate { value, low: Some(low), high: Some(high) });
     }
     let median = |of: fn(&Pair) -> f64| stats::median(&pairs.iter().map(of).collect::<Vec<f64>>());
@@ -223,7 +225,7 @@ pub(crate) fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<
 
 /// The median, with its interval where there are enough blocks for one.
 pub(crate) fn estimate(plan: &Plan, values: &[f64]) -> Option<Estimate> {
-    if let Ok(estimate) = Bootstrap::new(plan.seed).median(values) {
+    if let Ok(estimate) = Bootstrap::new(plan.experiment.seed).median(values) {
         return Some(Estimate {
             value: estimate.value,
             low: Some(estimate.low),
@@ -269,7 +271,7 @@ fn comparison(plan: &Plan, pairs: &[Pair]) -> Option<Comparison> {
     let subject: Vec<f64> = pairs.iter().map(|pair| pair.subject).collect();
     let baseline: Vec<f64> = pairs.iter().map(|pair| pair.baseline).collect();
     let sides = Sides { subject: &subject, baseline: &baseline };
-    let (ratio, low, high) = match Bootstrap::new(plan.seed).ratio(pairs) {
+    let (ratio, low, high) = match Bootstrap::new(plan.experiment.seed).ratio(pairs) {
         Ok(ratio) => (ratio.value, Some(ratio.low), Some(ratio.high)),
         Err(_) => (stats::median(&subject).ok()? / stats::median(&baseline).ok()?, None, None),
     };
@@ -304,7 +306,7 @@ fn correct(results: &mut [WorkloadResult]) {
 mod tests {
     use super::*;
     use crate::block_record;
-    use crate::plan::Order;
+    use spec::Experiment;
     use units::{Instant, Nanos};
 
     #[test]
@@ -360,16 +362,14 @@ mod tests {
             base: *base,
             name: (*name).to_owned(),
         });
-        Plan {
-            measurements: Vec::new(),
+        let experiment = Experiment {
             rounds: 8,
-            order: Order::Shuffled,
             baseline: Some(0),
             layers: layers.collect(),
             seed: 7,
-            public_allowed: false,
-            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
-        }
+            ..Experiment::default()
+        };
+        Plan { experiment, measurements: Vec::new() }
     }
 
     /// A block whose round trips all took so long, half of it on the CPUs of either end; twice the bytes came back.

@@ -82,7 +82,7 @@ impl SetUp {
         let threads = plan
             .measurements
             .iter()
-            .map(|measurement| measurement.threads.get())
+            .map(|measurement| measurement.spec.threads.get())
             .max()
             .unwrap_or(1);
         let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
@@ -172,7 +172,7 @@ impl SetUp {
             }
         };
         let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
-        check_public(&resolved.addresses, plan.public_allowed)?;
+        check_public(&resolved.addresses, plan.experiment.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
         let (speech, reply_len) = (&measurement.speech, reply_len(&measurement.workload));
         let tls = tls(&url, speech, authority_pem.as_deref())?;
@@ -386,7 +386,7 @@ impl SetUp {
         let evidence = match is_echo {
             false => "replies are not what was sent".to_owned(),
             true if size < needed => format!("messages of {size} B; a header has {needed} B"),
-            true if measurement.payload_kind.is_some() => {
+            true if matches!(measurement.spec.message.content, spec::Content::Generated { .. }) => {
                 "with something written over it, JSON would be JSON no more".to_owned()
             }
             true => "the payload is given, and nothing is written over it".to_owned(),
@@ -448,7 +448,7 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
     let of_server = || match &measurement.peer {
         Peer::Subject(server) => {
             let manifest = &server.subject.manifest;
-            let cannot_reply = measurement.reply.is_some() && !manifest.replies;
+            let cannot_reply = measurement.spec.server.reply().is_some() && !manifest.replies;
             let reason = cannot_reply.then(|| "it answers with an echo alone".to_owned());
             let reason = reason.or_else(|| beyond(measurement, &manifest.limits));
             let refusal = || {
@@ -488,7 +488,7 @@ fn verified(
             url: &url,
             authority_pem: running.authority_pem(),
             limits: &subject.manifest.limits,
-            reply: measurement.reply.as_deref().map(str::as_bytes),
+            reply: measurement.spec.server.reply().map(str::as_bytes),
             extent: Extent::Short,
         };
         let checks = verify_server(&questions, context.interrupt);

@@ -12,7 +12,7 @@ mod steps;
 
 use crate::block::Stage;
 use crate::ending::{self, Ending};
-use crate::plan::{Measurement, Order, Place, Plan};
+use crate::plan::{Measurement, Place, Plan};
 use crate::reach::{Context, Ready, is_answered};
 use crate::results::Kept;
 use crate::setup::SetUp;
@@ -20,49 +20,34 @@ use crate::{Commands, Event, Feed, Host, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
-use record::{Ended, RunRecord, SweepOf};
+use record::{Ended, RunRecord};
+use spec::{Axis, Experiment};
 use stats::knee::Range;
 use std::sync::atomic::Ordering;
 use units::{Instant, Nanos, Random};
 
-/// What is to be swept.
-#[derive(Clone, Debug)]
-pub struct Sweep {
-    /// What is stepped.
-    pub of: SweepOf,
-    /// The name of the published experiment, if it is one.
-    pub preset: Option<String>,
-    /// What others published of it.
-    pub published: Option<record::Published>,
-    /// The names of the lines, one at least.
-    pub lines: Vec<String>,
-    /// Between which loads, and how fast to go up: in bots, connections or messages a second.
-    pub range: Range,
-    /// How many blocks each load has.
-    pub repeats: u32,
-    /// The objective of the capacity, if it is looked for.
-    pub objective: Option<Objective>,
-    /// No block begins that would not end within this time.
-    pub budget: Nanos,
-    /// Determines the order of lines in a round.
-    pub seed: u64,
-    /// Whether addresses that are neither loopback nor private may be loaded.
-    pub public_allowed: bool,
+/// The description of a sweep.
+#[derive(Clone, Copy)]
+struct Sweep<'a> {
+    experiment: &'a Experiment,
+    axis: &'a Axis,
 }
 
-/// What response times have to keep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Objective {
-    /// As it is shown, e.g. `p99 < 50ms`.
-    pub text: String,
-    /// Which of them, e.g. 0.99.
-    pub quantile: f64,
-    /// They have to be shorter than this.
-    pub below: Nanos,
-}
+impl Sweep<'_> {
+    /// The loads to look between.
+    fn range(&self) -> Range {
+        let Axis { from, to, factor, .. } = *self.axis;
+        Range { from, to, factor }
+    }
 
-/// The measurement of a line (its index) at a load, or why there is none.
-pub type AtLoad<'a> = &'a dyn Fn(usize, u64) -> Result<Measurement, String>;
+    /// A line at a load, in place of `first`, which is the same line at the first load.
+    fn at(&self, line: usize, load: u64, first: &Measurement) -> Result<Measurement, String> {
+        let lines = &self.experiment.workloads;
+        let spec =
+            self.axis.at(&lines[line], load, lines.len()).map_err(|problem| problem.to_string())?;
+        first.at(spec).map_err(|problem| problem.to_string())
+    }
+}
 
 /// Sweeps and answers with the record, which has what is known until `commands` stop it. Listeners of `feed` hear what
 /// goes on.
@@ -70,47 +55,39 @@ pub type AtLoad<'a> = &'a dyn Fn(usize, u64) -> Result<Measurement, String>;
 /// # Errors
 ///
 /// Nothing could be measured; see [`RunError`].
-pub fn sweep(
-    sweep: &Sweep,
-    at_load: AtLoad<'_>,
+pub(crate) fn sweep(
+    plan: &Plan,
+    axis: &Axis,
     host: &Host,
     feed: &Feed,
     commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
     let context = Context { clock: Clock::start(), interrupt: commands.stop_flag() };
-    let plan = first_steps(sweep, at_load)?;
+    let sweep = Sweep { experiment: &plan.experiment, axis };
+    let plan = first_steps(sweep, plan)?;
     let mut set_up = SetUp::new(&plan, host, context, &|_| true, feed)?;
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_sampled = true;
     let lines = Line::all(sweep, &plan, &set_up);
-    let mut run =
-        Run { sweep, at_load, plan, set_up, stage, lines, kept: Vec::new(), rounds: Vec::new() };
+    let mut run = Run { sweep, plan, set_up, stage, lines, kept: Vec::new(), rounds: Vec::new() };
     let expected = run.expected();
     feed.tell(&Event::Begin { expected });
-    let mut random = Random::new(sweep.seed);
+    let mut random = Random::new(sweep.experiment.seed);
     while run.round(&mut random)? {}
     run.finish(host)
 }
 
 /// The plan of the first load on every line; later loads are added to it.
-fn first_steps(sweep: &Sweep, at_load: AtLoad<'_>) -> Result<Plan, RunError> {
-    let first = |line| at_load(line, sweep.range.from).map_err(RunError::InvalidRequest);
-    Ok(Plan {
-        measurements: (0..sweep.lines.len()).map(first).collect::<Result<_, _>>()?,
-        rounds: 1,
-        order: Order::Shuffled,
-        baseline: None,
-        layers: Vec::new(),
-        seed: sweep.seed,
-        public_allowed: sweep.public_allowed,
-        jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
-    })
+fn first_steps(sweep: Sweep<'_>, plan: &Plan) -> Result<Plan, RunError> {
+    let lines = plan.measurements.iter().enumerate();
+    let first = lines.map(|(line, measurement)| sweep.at(line, sweep.axis.from, measurement));
+    let measurements = first.collect::<Result<_, _>>().map_err(RunError::InvalidRequest)?;
+    Ok(Plan { experiment: plan.experiment.clone(), measurements })
 }
 
 /// A sweep that goes on.
 struct Run<'a, 'b> {
-    sweep: &'a Sweep,
-    at_load: AtLoad<'a>,
+    sweep: Sweep<'a>,
     plan: Plan,
     set_up: SetUp,
     stage: Stage<'b>,
@@ -157,7 +134,7 @@ impl Run<'_, '_> {
 
     /// Adds the step of a line at a load to the plan.
     fn add(&mut self, line: usize, load: u64) -> Result<usize, String> {
-        let measurement = (self.at_load)(line, load)?;
+        let measurement = self.sweep.at(line, load, &self.plan.measurements[line])?;
         let workload = self.set_up.add(line, &measurement).map_err(|error| error.to_string())?;
         self.plan.measurements.push(measurement);
         self.lines[line].know(load, workload);
@@ -167,7 +144,7 @@ impl Run<'_, '_> {
     /// The largest load below `load`, which is not possible, that is; by halving what lies between.
     fn largest_possible(&self, line: usize, load: u64) -> u64 {
         let is_possible = |load| {
-            let measurement = (self.at_load)(line, load).ok();
+            let measurement = self.sweep.at(line, load, &self.plan.measurements[line]).ok();
             measurement.is_some_and(|measurement| self.set_up.check(line, &measurement).is_ok())
         };
         let (mut possible, mut impossible) = (self.lines[line].largest_known(), load);
@@ -181,10 +158,10 @@ impl Run<'_, '_> {
     fn within_budget(&mut self, line: usize, asked: Asked) -> Option<Asked> {
         let elapsed = self.stage.clock.now().since(Instant::START);
         let needed = block_time(&self.plan.measurements[asked.workload]);
-        if elapsed + needed <= self.sweep.budget || self.kept.is_empty() {
+        if elapsed + needed <= self.sweep.axis.budget || self.kept.is_empty() {
             return Some(asked);
         }
-        self.lines[line].stop(format!("the time of {} was over", self.sweep.budget));
+        self.lines[line].stop(format!("the time of {} was over", self.sweep.axis.budget));
         None
     }
 
@@ -252,12 +229,12 @@ impl Run<'_, '_> {
     /// How long all of it will take, about.
     fn expected(&self) -> Nanos {
         let block = self.plan.measurements.iter().map(block_time).max().unwrap_or(Nanos::ZERO);
-        Nanos(block.0.saturating_mul(self.expected_blocks() as u64)).min(self.sweep.budget)
+        Nanos(block.0.saturating_mul(self.expected_blocks() as u64)).min(self.sweep.axis.budget)
     }
 
     /// How many blocks it will have, about: half of the way up, the halving, and the confirmation.
     fn expected_blocks(&self) -> usize {
-        let Range { from, to, factor } = self.sweep.range;
+        let Range { from, to, factor } = self.sweep.range();
         let log = |value: f64| value.ln() / factor.max(1.01).ln();
         #[expect(
             clippy::cast_precision_loss,
@@ -269,7 +246,7 @@ impl Run<'_, '_> {
             log(to as f64 / from.max(1) as f64).clamp(1.0, 24.0) as usize / 2 + 2,
             (factor.ln() / stats::knee::WIDTH_MAX.ln()).log2().ceil().max(0.0) as usize,
         );
-        (up + halving) * self.sweep.repeats as usize * self.lines.len() + 4 * self.lines.len()
+        (up + halving) * self.sweep.axis.repeats as usize * self.lines.len() + 4 * self.lines.len()
     }
 }
 

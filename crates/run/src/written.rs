@@ -3,12 +3,13 @@
 use crate::plan::{Measurement, Peer, Plan};
 use crate::setup::{SetUp, numbers};
 use load::{Arrival, Expect, Lifetime, Pick, Schedule, Stop};
-use record::{Message, MessageKind, Pinning, Resumption, Spacing, TimeOuts, Verify, Workload};
+use record::{Message, MessageKind, Pinning, Resumption, TimeOuts, Verify, Workload};
 use std::num::NonZeroU32;
 use wire::tls::{ClientOptions, Trust};
 
 /// Writes the plan down, with the order in which its blocks ran.
 pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record::Plan {
+    let experiment = &plan.experiment;
     record::Plan {
         workloads: plan
             .measurements
@@ -17,9 +18,9 @@ pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record:
             .map(|(index, measurement)| workload(measurement, index, set_up))
             .collect(),
         rounds: order.to_vec(),
-        baseline: plan.baseline,
-        layers: plan.layers.clone(),
-        seed: plan.seed,
+        baseline: experiment.baseline,
+        layers: experiment.layers.clone(),
+        seed: experiment.seed,
     }
 }
 
@@ -42,7 +43,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
     let (server, client) = set_up.subjects(measurement, index);
     let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
     Workload {
-        name: measurement.name.clone(),
+        name: measurement.spec.name.clone(),
         target,
         transport: scheme.name().to_owned(),
         connections: load.connections.get().into(),
@@ -57,15 +58,15 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         message: Message {
             kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
             size_bytes: load.content.payload().len() as u64,
-            source: measurement.content_source.clone(),
-            payload_kind: measurement.payload_kind.map(payload_kind),
+            source: source(&measurement.spec),
+            payload_kind: payload_kind(&measurement.spec.message.content),
         },
         stop: match load.phases.stop {
             Stop::After(time) => record::Stop::DurationNs(time.0),
             Stop::Clients(clients) => record::Stop::Clients(clients.get()),
             Stop::Messages(messages) => record::Stop::Messages(messages.get()),
         },
-        busy_poll_ns: measurement.busy_poll.0,
+        busy_poll_ns: measurement.spec.busy_poll.0,
         warm_up_ns: load.phases.warm_up.0,
         drain_ns: load.phases.drain.0,
         time_outs: TimeOuts {
@@ -76,7 +77,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             close_ns: load.timeouts.close.0,
         },
         connects_per_s: load.connect_rate.map(units::Rate::per_second),
-        threads: measurement.threads.get(),
+        threads: measurement.spec.threads.get(),
         source_addresses: sources.iter().map(ToString::to_string).collect(),
         header_names: measurement.speech.headers.iter().map(|(name, _)| name.clone()).collect(),
         subprotocols: measurement.speech.subprotocols.clone(),
@@ -99,16 +100,35 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         },
         server,
         client,
-        baseline: measurement.baseline,
+        baseline: measurement.spec.baseline,
     }
 }
 
-fn payload_kind(kind: load::PayloadKind) -> record::PayloadKind {
-    match kind {
-        load::PayloadKind::Zero => record::PayloadKind::Zero,
-        load::PayloadKind::Json => record::PayloadKind::Json,
-        load::PayloadKind::Text => record::PayloadKind::Text,
-        load::PayloadKind::Random => record::PayloadKind::Random,
+/// The source of messages, in words.
+fn source(spec: &spec::Workload) -> String {
+    match &spec.message.content {
+        spec::Content::Generated { kind: load::PayloadKind::Random, .. } if spec.message.text => {
+            format!("random text, from seed {}", spec.seed)
+        }
+        spec::Content::Generated { kind: load::PayloadKind::Random, .. } => {
+            format!("random bytes, from seed {}", spec.seed)
+        }
+        spec::Content::Generated { kind, .. } => format!("{kind}, from seed {}", spec.seed),
+        spec::Content::Given { source, .. } => format!("--payload {source}"),
+        spec::Content::GameEvent { delay_ms: 0 } => "an event of the load-test game".to_owned(),
+        spec::Content::GameEvent { delay_ms } => {
+            format!("an event of the load-test game, kept for {delay_ms} ms")
+        }
+        spec::Content::Nothing => "none".to_owned(),
+    }
+}
+
+fn payload_kind(content: &spec::Content) -> Option<spec::PayloadKind> {
+    match content {
+        spec::Content::Generated { kind, .. } => Some(*kind),
+        spec::Content::Given { .. } | spec::Content::GameEvent { .. } | spec::Content::Nothing => {
+            None
+        }
     }
 }
 
@@ -128,11 +148,7 @@ fn tls_wanted(options: &ClientOptions, peer: &Peer) -> record::Tls {
 }
 
 fn arrival(arrival: &Arrival, connections: NonZeroU32) -> record::Arrival {
-    let spacing = |schedule: &Schedule| match schedule.spacing {
-        load::Spacing::Uniform => Spacing::Uniform,
-        load::Spacing::Phases => Spacing::Phases,
-        load::Spacing::Poisson => Spacing::Poisson,
-    };
+    let spacing = |schedule: &Schedule| schedule.spacing;
     match arrival {
         Arrival::Closed { .. } => record::Arrival::Closed,
         Arrival::Open { schedule, pick: Pick::Any, .. } => record::Arrival::Open {

@@ -71,6 +71,45 @@ impl Experiment {
         }
     }
 
+    /// Gives the secrets again that are never written down: values of headers, from fields as options have them
+    /// (`Name: value`, or `@FILE`), and the keys of certificates, from their files.
+    ///
+    /// # Errors
+    ///
+    /// The field that still lacks its value, or a file that cannot be read.
+    pub fn give_secrets(
+        &mut self,
+        fields: &[String],
+        read: &crate::Read<'_>,
+    ) -> Result<(), crate::Problem> {
+        let given = crate::options::headers(fields, read)?;
+        for (index, workload) in self.workloads.iter_mut().enumerate() {
+            for header in &mut workload.http.headers {
+                let value =
+                    given.iter().find(|given| given.name.eq_ignore_ascii_case(&header.name));
+                header.value =
+                    header.value.take().or_else(|| value.and_then(|given| given.value.clone()));
+                if header.value.is_none() {
+                    let name = &header.name;
+                    return Err(crate::Problem::new(
+                        "header",
+                        format!(
+                            "workloads[{index}].http.headers: the value of `{name}` is not written down; give it again \
+                             with -H '{name}: …', or -H @FILE"
+                        ),
+                    ));
+                }
+            }
+            if let Some(identity) = workload.tls.as_mut().and_then(|tls| tls.identity.as_mut()) {
+                let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+                let key = read(&identity.key_file, crate::options::PEM_MAX).map(text);
+                identity.key =
+                    Some(key.map_err(|problem| crate::Problem::new("client-key", problem))?);
+            }
+        }
+        Ok(())
+    }
+
     /// The workload that each block of each round runs: every round has each once.
     pub fn blocks(&self) -> Vec<Vec<usize>> {
         let mut random = Random::new(self.seed);

@@ -105,28 +105,49 @@ struct LayerKeys {
     adds: String,
 }
 
-/// The keys of an axis, each optional.
+/// The keys of an axis, each optional: in the table `[axis]`, and as flags of `wirebench sweep`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AxisKeys {
-    /// The quantity that rises; by default the rate.
+    /// Quantity that rises: rate, bots, connections [default: rate]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)
+    )]
     pub of: Option<AxisOf>,
-    /// The first load; by default 100.
+    /// First load, e.g. 100/s, or 100 bots [default: 100]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LOAD", value_parser = load))]
     pub from: Option<Count>,
-    /// The largest one; by default 10M.
+    /// Largest load [default: 10M]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LOAD", value_parser = load))]
     pub to: Option<Count>,
-    /// From one load to the next; by default 2.
+    /// Factor from one load to the next [default: 2]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NUMBER", hide_short_help = true))]
     pub factor: Option<f64>,
-    /// Blocks of each load; by default 2.
+    /// Blocks of each load [default: 2]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     pub repeats: Option<Count>,
-    /// Bots and connections: from one message of each to its next; by default 1s.
+    /// Bots and connections: from one message of each to its next; as a flag, that of the workload's options.
+    #[cfg_attr(feature = "cli", arg(skip))]
     pub every: Option<Nanos>,
-    /// Bots, at most.
+    /// Bots: the most there are; for more load the same bots send more often [default: no bound]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     pub bots_max: Option<Count>,
-    /// The objective of the capacity.
+    /// Find the largest load within this too: 'p99 < 50ms'
+    ///
+    /// p50, p90, p99 or p99.9 of the response time, and less than 1 % missing.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE"))]
     pub slo: Option<Objective>,
-    /// The time of the whole sweep; by default 10m.
+    /// Stop starting blocks that could not finish within this time [default: 10m]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     pub budget: Option<Nanos>,
+}
+
+/// A load, with or without `/s`.
+#[cfg(feature = "cli")]
+fn load(text: &str) -> Result<Count, units::ParseError> {
+    text.strip_suffix("/s").unwrap_or(text).parse()
 }
 
 impl AxisKeys {
@@ -263,6 +284,12 @@ impl File {
             row.check(&self.source)?;
         }
         Ok(self)
+    }
+
+    /// The file with `defaults` below all of its options.
+    #[must_use]
+    pub fn with_defaults(self, defaults: Options) -> Self {
+        Self { options: self.options.over(defaults), ..self }
     }
 
     /// The names of its rows, with a line about each.

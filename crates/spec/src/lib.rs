@@ -26,7 +26,7 @@ pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
 pub use options::{Context, Options, Pack, Read, Resumption};
 pub use problem::Problem;
-pub use published::{Published, PublishedRow};
+pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,

@@ -11,6 +11,7 @@ mod message;
 mod tls;
 
 pub(crate) use load::outstanding_max;
+pub(crate) use tls::PEM_MAX;
 
 use crate::lists::one_or_more;
 use crate::{
@@ -134,6 +135,10 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "KIND", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_kind: Option<PayloadKind>,
+    /// Send different messages in turn, so that none is met again within what a compressor remembers; implied by --deflate
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub varied: bool,
     /// Send WebSocket messages as text
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
@@ -217,6 +222,11 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Nanos>,
+
+    /// Average the last 1000 replies of each block too, as a published test did
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub last_replies: bool,
 
     /// Trust the authority in FILE (PEM), and none of the system; repeatable
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
@@ -366,7 +376,7 @@ impl Options {
             bots: self.bots_of(server)?,
             seed: context.seed,
             baseline: None,
-            last_replies: false,
+            last_replies: self.last_replies,
         };
         let loads = self.loads(server.scheme(), timeout)?;
         let several = loads.len() > 1;
@@ -422,17 +432,8 @@ impl Options {
     }
 
     fn http(&self, context: &Context<'_>) -> Result<Http, Problem> {
-        let mut headers = Vec::new();
-        for text in &self.header {
-            match text.strip_prefix('@') {
-                Some(path) => headers.extend(headers_of_file(path, context)?),
-                None => {
-                    headers.push(header(text).map_err(|problem| Problem::new("header", problem))?)
-                }
-            }
-        }
         let method = self.method.as_deref().unwrap_or("POST").to_ascii_uppercase();
-        Ok(Http { method, headers })
+        Ok(Http { method, headers: headers(&self.header, context.read)? })
     }
 
     fn sources(&self, server: &Server) -> Result<Vec<SourceRange>, Problem> {
@@ -467,8 +468,7 @@ impl Options {
                 ));
             }
         };
-        let lobby_millionths = self.lobby.map_or(usual.lobby_millionths, Share::millionths);
-        Ok(Some(Bots { first_player, lobby_millionths }))
+        Ok(Some(Bots { first_player, lobby: self.lobby.unwrap_or(usual.lobby) }))
     }
 }
 
@@ -514,9 +514,21 @@ fn header(text: &str) -> Result<Header, String> {
     Ok(Header { name: name.to_owned(), value })
 }
 
-fn headers_of_file(path: &str, context: &Context<'_>) -> Result<Vec<Header>, Problem> {
+/// Header fields as options have them: `Name: value`, or `@FILE` with one on each line.
+pub(crate) fn headers(fields: &[String], read: &Read<'_>) -> Result<Vec<Header>, Problem> {
+    let mut headers = Vec::new();
+    for text in fields {
+        match text.strip_prefix('@') {
+            Some(path) => headers.extend(headers_of_file(path, read)?),
+            None => headers.push(header(text).map_err(|problem| Problem::new("header", problem))?),
+        }
+    }
+    Ok(headers)
+}
+
+fn headers_of_file(path: &str, read: &Read<'_>) -> Result<Vec<Header>, Problem> {
     let problem = |problem: String| Problem::new("header", format!("@{path}: {problem}"));
-    let bytes = (context.read)(path, HEADERS_MAX).map_err(problem)?;
+    let bytes = read(path, HEADERS_MAX).map_err(problem)?;
     let text = String::from_utf8(bytes).map_err(|_| problem("is not UTF-8".to_owned()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines

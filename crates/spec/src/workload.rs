@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::str::FromStr;
-use units::{Nanos, Rate};
+use units::{Nanos, Rate, Share};
 
 /// One thing that is measured: a product of independent parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -282,14 +282,14 @@ pub struct Identity {
 pub struct Bots {
     /// The player id of the first; each next one has the next.
     pub first_player: i32,
-    /// The bots that subscribe to the lobby, in millionths of all.
-    pub lobby_millionths: u32,
+    /// The share of the bots that subscribe to the lobby.
+    pub lobby: Share,
 }
 
 impl Default for Bots {
     /// From player 1 on, none in the lobby.
     fn default() -> Self {
-        Self { first_player: 1, lobby_millionths: 0 }
+        Self { first_player: 1, lobby: Share::NONE }
     }
 }
 

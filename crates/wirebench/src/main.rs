@@ -12,7 +12,6 @@ mod config;
 mod date;
 mod exit;
 mod progress;
-mod rungs;
 mod signals;
 mod store;
 mod terminal;

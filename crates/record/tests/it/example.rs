@@ -28,6 +28,7 @@ pub(crate) fn record() -> RunRecord {
         kind: Kind::Run,
         ended: Ended::Interrupted { signal: 2 },
         environment: environment(),
+        spec: None,
         plan: Plan {
             workloads: vec![
                 workload("tcp", Lifetime::Long),

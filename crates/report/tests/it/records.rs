@@ -114,6 +114,7 @@ fn record(
         kind,
         ended: Ended::Completed,
         environment: Environment::default(),
+        spec: None,
         plan: Plan {
             workloads,
             rounds: vec![all; rounds],

@@ -1,8 +1,7 @@
 //! The embedded servers as subjects: the manifest of `wirebench serve`, in code.
 
-use crate::Embedded;
 use lab::{Manifest, Role, ServerSettings, Subject};
-use spec::{Carries, Protocol, Scheme};
+use spec::{Carries, Embedded, Protocol, Scheme};
 use std::path::Path;
 
 /// A server of `wirebench serve`.
@@ -16,14 +15,15 @@ pub(crate) struct EmbeddedServer {
 
 impl EmbeddedServer {
     /// The server that answers a measurement.
-    pub(crate) fn of(embedded: Embedded) -> Self {
+    pub(crate) fn of(embedded: &Embedded) -> Self {
         let scheme = embedded.scheme;
         let kind = match (is_game(scheme), scheme.tls) {
             (false, _) => &[scheme.name()][..],
             (true, false) => &["game", "--web", "127.0.0.1:0"],
             (true, true) => &["game", "--web", "127.0.0.1:0", "--tls"],
         };
-        Self::new(scheme, &[kind, embedded.options].concat())
+        let options = embedded.options.iter().map(String::as_str);
+        Self::new(scheme, &kind.iter().copied().chain(options).collect::<Vec<_>>())
     }
 
     /// A server of `scheme` whose `delay`, written as on the command line, is known.
@@ -96,7 +96,7 @@ mod tests {
             (Protocol::GameWebSocket.plain(), settings(None, false), format!("game --web 127.0.0.1:0 {local}"), "game game-ws game-comet"),
         ];
         for (scheme, settings, expected, speaks) in table {
-            let server = EmbeddedServer::of(scheme.into());
+            let server = EmbeddedServer::of(&scheme.into());
             let manifest =
                 server.subject(Path::new("/wirebench"), &settings, Path::new("/s")).manifest;
             assert_eq!(manifest.start.join(" "), format!("/wirebench serve {expected}"));

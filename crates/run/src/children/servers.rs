@@ -28,9 +28,9 @@ pub(crate) enum Key {
 impl Key {
     /// The key of a measurement's server, if it is ours to start.
     pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
-        let reply = measurement.reply.clone();
+        let reply = measurement.spec.server.reply().map(str::to_owned);
         match &measurement.peer {
-            Peer::Embedded(embedded) => Some(Self::Embedded(EmbeddedServer::of(*embedded), reply)),
+            Peer::Embedded(embedded) => Some(Self::Embedded(EmbeddedServer::of(embedded), reply)),
             Peer::Given(_) => None,
             Peer::Subject(server) => {
                 Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.tls))
@@ -218,9 +218,9 @@ impl Servers {
     }
 
     fn start(&mut self, measurement: &Measurement) -> Result<RunningServer, RunError> {
-        let reply = measurement.reply.clone();
+        let reply = measurement.spec.server.reply().map(str::to_owned);
         match &measurement.peer {
-            Peer::Embedded(embedded) => self.start_embedded(&EmbeddedServer::of(*embedded), reply),
+            Peer::Embedded(embedded) => self.start_embedded(&EmbeddedServer::of(embedded), reply),
             Peer::Subject(server) => {
                 let name = server.subject.name.clone();
                 let started = self.settings(reply, server.scheme).and_then(|settings| {

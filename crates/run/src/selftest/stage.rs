@@ -5,22 +5,16 @@ use super::null::Echo;
 use super::stop::{Stoppable, wait};
 use crate::children::embedded::EmbeddedServer;
 use crate::children::servers::{RunningServer, Servers};
-use crate::{
-    Commands, Event, Feed, Host, Measurement, NoJournal, Order, Peer, Phase, Plan, RunError,
-    Speech, execute,
-};
-use load::{
-    Arrival, Content, Expect, Lifetime, PayloadKind, Phases, Pick, Schedule, Spacing, Stop,
-    Timeouts, Workload,
-};
+use crate::plan::Measurement;
+use crate::{Commands, Event, Feed, Host, NoJournal, Phase, Plan, RunError, Speech, execute};
 use record::{Block, Ended, OpenLoop, RunRecord, Summary};
-use spec::{Endpoint, Protocol, Scheme};
+use spec::{Context, Endpoint, Experiment, Options, Protocol, Scheme, Server};
 use stats::{Histogram, Stall};
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicUsize;
 use std::thread;
-use units::{Bytes, Nanos, Rate};
+use units::{Bytes, Count, Nanos, Rate};
 
 /// What all checks have in common.
 pub(super) struct Stage<'a> {
@@ -101,7 +95,7 @@ impl<'a> Stage<'a> {
     pub(super) fn null(&self) -> Result<Null, RunError> {
         let echo = Echo::start()?;
         let closed =
-            |connections| Load { connections, arrival: closed(), ..Load::of(Nanos::from_secs(1)) };
+            |connections| Load { connections, is_closed: true, ..Load::of(Nanos::from_secs(1)) };
         let one = self.measure(&echo.url, closed(1), &Feed::default())?;
         let many = self.measure(&echo.url, closed(CONNECTIONS_MANY), &Feed::default())?;
         let floor = one.block()?.round_trip.as_ref().and_then(|times| times.p50_ns);
@@ -135,7 +129,7 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn stalled_server(&self, test: &StopTest) -> Result<StalledServer, RunError> {
-        let embedded = EmbeddedServer::of(test.scheme.into());
+        let embedded = EmbeddedServer::of(&test.scheme.into());
         let (url, server) = self.start(&mut self.servers(), &embedded)?;
         let pids = server.pids();
         let [pid] = pids[..] else {
@@ -175,7 +169,7 @@ impl<'a> Stage<'a> {
 
     /// The generator is a process of its own, as anybody starts it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
-        let embedded = EmbeddedServer::of(Protocol::WebSocket.plain().into());
+        let embedded = EmbeddedServer::of(&Protocol::WebSocket.plain().into());
         let (url, _server) = self.start(&mut self.servers(), &embedded)?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
         let child = Command::new(&self.host.launch.program)
@@ -249,16 +243,7 @@ impl<'a> Stage<'a> {
         load: Load,
         feed: &Feed,
     ) -> Result<Measured, RunError> {
-        let plan = Plan {
-            measurements: vec![load.measurement(url, speech)],
-            rounds: 1,
-            order: Order::AsListed,
-            baseline: None,
-            layers: Vec::new(),
-            seed: SEED,
-            public_allowed: false,
-            jit_warm_up_max: Plan::JIT_WARM_UP_MAX,
-        };
+        let plan = load.plan(url, speech)?;
         let record =
             execute(&plan, self.host, feed, &mut NoJournal, Commands::new(self.interrupt))?;
         match record.ended {
@@ -283,64 +268,48 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What is sent. Everything else is the same in all checks.
+/// The load of a check. Everything else is the same in all of them.
 #[derive(Clone, Debug)]
 struct Load {
     connections: u32,
-    arrival: Arrival,
+    /// True for a closed loop, false for [`rate`].
+    is_closed: bool,
     time: Nanos,
-    /// Whether the server says its true delay.
+    /// True if the server says its true delay.
     oracle: bool,
 }
 
 impl Load {
     /// 1000 messages a second on 10 connections, for so long.
     fn of(time: Nanos) -> Self {
-        let connections = nonzero(CONNECTIONS);
-        let arrival = Arrival::Open {
-            schedule: Schedule::new(rate().into(), Spacing::Uniform, connections),
-            pick: Pick::Any,
-            in_flight_max: nonzero(IN_FLIGHT_MAX),
-        };
-        Self { connections: CONNECTIONS, arrival, time, oracle: false }
+        Self { connections: CONNECTIONS, is_closed: false, time, oracle: false }
     }
 
-    fn measurement(self, url: &Endpoint, speech: Speech) -> Measurement {
-        let content = Content::binary(SIZE, SEED);
-        let oracle = self.oracle.then(|| content.for_oracle()).flatten();
-        let expect = if oracle.is_some() { Expect::Oracle } else { Expect::Echo };
-        let patience = Nanos::from_secs(5);
-        let workload = Workload {
-            connections: nonzero(self.connections),
-            connect_rate: None,
-            lifetime: Lifetime::Long,
-            closing: load::Closing::Complete,
-            arrival: self.arrival,
-            content: oracle.unwrap_or(content),
-            expect,
-            phases: Phases {
-                warm_up: Nanos::from_millis(300),
-                stop: Stop::After(self.time),
-                drain: Nanos::from_secs(1),
-            },
-            timeouts: Timeouts::all(patience),
-            last_replies: false,
-            seed: SEED,
+    /// One block of it at `url`, spoken to by `speech`.
+    fn plan(self, url: &Endpoint, speech: Speech) -> Result<Plan, RunError> {
+        let options = Options {
+            connections: Some(Count(self.connections.into())),
+            rate: (!self.is_closed).then(|| rate().into()),
+            in_flight_max: (!self.is_closed).then_some(Count(IN_FLIGHT_MAX.into())),
+            size: Some(SIZE),
+            oracle: self.oracle,
+            duration: Some(self.time),
+            warm_up: Some(Nanos::from_millis(300)),
+            // Whom to trust is in `speech`.
+            insecure: url.tls,
+            ..Options::default()
         };
-        Measurement {
-            name: url.to_string(),
-            peer: Peer::Given(url.clone()),
-            reply: None,
-            client: None,
-            baseline: None,
-            speech,
-            workload,
-            content_source: format!("random bytes, from seed {SEED}"),
-            payload_kind: Some(PayloadKind::Random),
-            threads: NonZeroU32::MIN,
-            sources: Vec::new(),
-            busy_poll: Nanos::ZERO,
-        }
+        let read = |path: &str, _| Err(format!("{path} is not read"));
+        let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
+        let context = Context { read: &read, pack: &pack, seed: SEED };
+        let invalid = |problem: String| RunError::SelfTest(problem);
+        let workloads = options.workloads(&url.to_string(), &Server::Given(url.clone()), &context);
+        let workload = workloads.map_err(|problem| invalid(problem.to_string()))?.remove(0);
+        let nobody = |name: &str| Err(format!("{name} takes no part in a self-test"));
+        let measurement = Measurement::new(&workload, &nobody);
+        let measurement = measurement.map_err(|problem| invalid(problem.to_string()))?;
+        let measurements = vec![Measurement { speech, ..measurement }];
+        Ok(Plan { experiment: Experiment::one(workload), measurements })
     }
 }
 
@@ -374,10 +343,6 @@ impl Measured {
         let reasons = self.record.verdict.iter().flat_map(|verdict| &verdict.reasons);
         reasons.into_iter().any(|reason| reason.code == code)
     }
-}
-
-fn closed() -> Arrival {
-    Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None }
 }
 
 /// What a summary was made of; empty if there is none.

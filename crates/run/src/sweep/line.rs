@@ -1,18 +1,19 @@
 //! One line of a sweep: its searches, and what every load came to.
 
-use super::{Objective, Sweep};
+use super::Sweep;
 use crate::plan::Plan;
 use crate::results::Kept;
 use crate::setup::SetUp;
 use load::Arrival;
 use record::Block;
+use spec::Objective;
 use stats::knee::{Interval, Next, Range, Search};
 use std::collections::BTreeMap;
 use units::Nanos;
 
 /// A line and its searches.
 pub(super) struct Line<'a> {
-    sweep: &'a Sweep,
+    sweep: Sweep<'a>,
     index: usize,
     knee: Search,
     /// Begins when the knee is known.
@@ -47,15 +48,15 @@ pub(super) struct Asked {
 
 impl<'a> Line<'a> {
     /// The lines of the sweep, whose first steps are the plan.
-    pub(super) fn all(sweep: &'a Sweep, plan: &Plan, set_up: &SetUp) -> Vec<Self> {
+    pub(super) fn all(sweep: Sweep<'a>, plan: &Plan, set_up: &SetUp) -> Vec<Self> {
         let line = |index: usize| {
             let first = AtOneLoad { workload: index, ..AtOneLoad::default() };
             Self {
                 sweep,
                 index,
-                knee: Search::new(sweep.range, sweep.repeats),
+                knee: Search::new(sweep.range(), sweep.axis.repeats),
                 capacity: None,
-                loads: [(sweep.range.from, first)].into(),
+                loads: [(sweep.axis.from, first)].into(),
                 unreachable: set_up.ready[index].as_ref().err().cloned(),
                 limited: None,
                 stopped: None,
@@ -72,7 +73,7 @@ impl<'a> Line<'a> {
         if let Next::Measure(load) = self.knee.next() {
             return Some(load);
         }
-        self.sweep.objective.as_ref()?;
+        self.sweep.axis.slo?;
         if self.capacity.is_none() {
             self.capacity = Some(self.search_of_capacity());
         }
@@ -89,7 +90,7 @@ impl<'a> Line<'a> {
             return;
         }
         let is_kept = is_kept(&kept.block);
-        let meets = is_kept && self.sweep.objective.as_ref().is_none_or(|slo| slo.is_met(kept));
+        let meets = is_kept && self.sweep.axis.slo.is_none_or(|slo| is_met(slo, kept));
         let known = self.loads.entry(load).or_default();
         known.blocks.push((is_kept, meets));
         known.generator_bound += usize::from(!is_kept && generator_share(&kept.block).is_some());
@@ -119,7 +120,7 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn name(&self) -> &'a str {
-        &self.sweep.lines[self.index]
+        &self.sweep.experiment.workloads[self.index].name
     }
 
     pub(super) fn index(&self) -> usize {
@@ -160,7 +161,7 @@ impl<'a> Line<'a> {
     /// Between which loads the capacity lies, and whether its lower end was confirmed; `None` if it was not looked for,
     /// or no load met the objective.
     pub(super) fn capacity(&self) -> Option<(u64, Option<u64>, bool)> {
-        self.sweep.objective.as_ref()?;
+        self.sweep.axis.slo?;
         let early;
         let search = match &self.capacity {
             Some(search) => search,
@@ -184,7 +185,7 @@ impl<'a> Line<'a> {
     /// A search below the knee that knows all that was measured.
     fn search_of_capacity(&self) -> Search {
         let to = self.knee.interval().high.unwrap_or_else(|| self.largest_measured());
-        let mut search = Search::new(Range { to, ..self.sweep.range }, self.sweep.repeats);
+        let mut search = Search::new(Range { to, ..self.sweep.range() }, self.sweep.axis.repeats);
         for (load, known) in self.loads.iter().filter(|(load, _)| **load <= to) {
             known.blocks.iter().for_each(|(_, meets)| search.add(*load, *meets));
         }
@@ -192,20 +193,18 @@ impl<'a> Line<'a> {
     }
 
     fn largest_measured(&self) -> u64 {
-        self.measured().last().map_or(self.sweep.range.from, |asked| asked.load)
+        self.measured().last().map_or(self.sweep.axis.from, |asked| asked.load)
     }
 }
 
-impl Objective {
-    /// Whether the responses of a block meet it; of a closed loop, which has none, never.
-    fn is_met(&self, kept: &Kept) -> bool {
-        let Some(times) = kept.headline.response().filter(|times| !times.is_empty()) else {
-            return false;
-        };
-        // The share that is not below is known of any number of samples; a percentile needs many.
-        let not_below = float(times.count_between(self.below, Nanos::MAX));
-        not_below <= (1.0 - self.quantile) * float(times.count())
-    }
+/// True if the responses of a block meet the objective; of a closed loop, which has none, never.
+fn is_met(slo: Objective, kept: &Kept) -> bool {
+    let Some(times) = kept.headline.response().filter(|times| !times.is_empty()) else {
+        return false;
+    };
+    // The share that is not below is known of any number of samples; a percentile needs many.
+    let not_below = float(times.count_between(slo.below, Nanos::MAX));
+    not_below <= (1.0 - slo.quantile) * float(times.count())
 }
 
 /// Whether 99 % of what was due was answered in the time in which it was due. A message at either edge of the window

@@ -5,11 +5,12 @@ use super::line::{Asked, BUSY_MIN, Line, achieved_fraction, float, offered};
 use crate::plan::Plan;
 use crate::results::{self, Kept};
 use record::{Block, Capacity, Estimate, Knee, Level, SweepLine, SweepStep};
+use spec::AxisOf;
 use units::Nanos;
 
 /// All that was found, as the record has it; nothing is judged yet.
 pub(super) fn sweep(
-    sweep: &Sweep,
+    sweep: Sweep<'_>,
     plan: &Plan,
     lines: &[Line<'_>],
     kept: &[Kept],
@@ -23,10 +24,14 @@ pub(super) fn sweep(
         steps.extend(of_line);
     }
     record::Sweep {
-        of: sweep.of,
-        preset: sweep.preset.clone(),
-        published: sweep.published.clone(),
-        slo: sweep.objective.as_ref().map(|objective| objective.text.clone()),
+        of: match sweep.axis.of {
+            AxisOf::Bots => record::SweepOf::Bots,
+            AxisOf::Connections => record::SweepOf::Connections,
+            AxisOf::Rate => record::SweepOf::Rate,
+        },
+        preset: sweep.axis.preset.clone(),
+        published: sweep.experiment.published.clone(),
+        slo: sweep.axis.slo.map(|slo| slo.to_string()),
         lines: found,
         steps,
     }

@@ -1,9 +1,9 @@
 //! Blocks of subjects.
 
-use crate::plans::{MESSAGES, execute, execute_and_listen, failures, measurement, plan};
+use crate::plans::{MESSAGES, execute, execute_and_listen, failures, plan, workload};
 use crate::scripts::{Script, state};
-use load::Expect;
-use run::{Event, Measurement};
+use run::Event;
+use spec::{Expect, Load, Server, Workload};
 
 crate::tests![
     a_server_and_a_client_of_others_are_measured_and_ended,
@@ -19,10 +19,10 @@ crate::tests![
 
 fn a_server_and_a_client_of_others_are_measured_and_ended() {
     let (server, client) = (Script::server(&[]), Script::client(&[]));
-    let ours = measurement("ours", server.as_peer());
+    let ours = workload("ours", server.as_server());
     let theirs =
-        Measurement { name: "theirs".to_owned(), client: Some(client.as_client()), ..ours.clone() };
-    let other = Measurement { name: "other".to_owned(), baseline: Some(1), ..ours.clone() };
+        Workload { name: "theirs".to_owned(), client: Some(client.as_client()), ..ours.clone() };
+    let other = Workload { name: "other".to_owned(), baseline: Some(1), ..ours.clone() };
     let record = execute(&plan(vec![ours, theirs, other], 2));
     assert_eq!(record.blocks.len(), 6);
     for block in &record.blocks {
@@ -56,11 +56,12 @@ fn a_server_and_a_client_of_others_are_measured_and_ended() {
 
 fn a_fixed_reply_is_given_and_checked() {
     let (server, client) = (Script::server(&[]), Script::client(&[]));
-    let mut ours = measurement("ours", server.as_peer());
-    ours.reply = Some("Pong".to_owned());
-    ours.workload.expect = Expect::Exactly((*b"Pong").into());
-    let theirs = Measurement { client: Some(client.as_client()), ..ours.clone() };
-    let echo = measurement("echo", server.as_peer());
+    let mut ours = workload("ours", server.as_server());
+    let Server::Subject(subject) = &mut ours.server else { panic!("it is a script") };
+    subject.reply = Some("Pong".to_owned());
+    ours.expect = Expect::Exactly(b"Pong".as_slice().into());
+    let theirs = Workload { client: Some(client.as_client()), ..ours.clone() };
+    let echo = workload("echo", server.as_server());
     let record = execute(&plan(vec![ours, theirs, echo], 1));
     assert!(record.blocks.iter().all(|block| block.counts.ok == MESSAGES));
     assert_eq!(server.pids().len(), 2, "an echo is another server");
@@ -68,7 +69,7 @@ fn a_fixed_reply_is_given_and_checked() {
 
 fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     let dying = Script::server(&[("DIES_AFTER = None", "DIES_AFTER = 100")]);
-    let record = execute(&plan(vec![measurement("dying", dying.as_peer())], 4));
+    let record = execute(&plan(vec![workload("dying", dying.as_server())], 4));
     let failures = failures(&record, 0);
     assert!(failures.iter().all(|failure| failure.contains("exit code 3")), "{failures:?}");
     assert!(failures[0].ends_with("the last it said: out of luck"), "{failures:?}");
@@ -88,7 +89,7 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
         "                connection.shutdown(2)\n                import time\n                time.sleep(0.3)\n                os._exit(3)",
     );
     let dying = Script::server(&[("DIES_AFTER = None", "DIES_AFTER = 100"), slow]);
-    let record = execute(&plan(vec![measurement("dying", dying.as_peer())], 1));
+    let record = execute(&plan(vec![workload("dying", dying.as_server())], 1));
     let failure = &self::failures(&record, 0)[0];
     assert!(failure.contains("exit code 3") && failure.ends_with("out of luck"), "{record:?}");
 
@@ -96,7 +97,7 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     let once =
         ("DIES_AFTER = None", "DIES_AFTER = 100 if len(open('pids').readlines()) == 1 else None");
     let (dying, client) = (Script::server(&[once]), Script::client(&[]));
-    let mut ours = measurement("dying", dying.as_peer());
+    let mut ours = workload("dying", dying.as_server());
     ours.client = Some(client.as_client());
     let record = execute(&plan(vec![ours], 3));
     let failed: Vec<bool> = record.blocks.iter().map(|block| block.failed.is_some()).collect();
@@ -107,9 +108,9 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
 fn a_client_that_dies_fails_its_block_and_is_started_again_once() {
     let server = Script::server(&[]);
     let dying = Script::client(&[("DIES = False", "DIES = True")]);
-    let mut theirs = measurement("dying", server.as_peer());
+    let mut theirs = workload("dying", server.as_server());
     theirs.client = Some(dying.as_client());
-    let ours = measurement("ours", server.as_peer());
+    let ours = workload("ours", server.as_server());
     let record = execute(&plan(vec![ours, theirs], 3));
     let failures = failures(&record, 1);
     assert!(failures[..2].iter().all(|failure| failure.contains("cannot go on")), "{failures:?}");
@@ -135,7 +136,7 @@ fn a_client_that_lies_is_shown_as_failed() {
     let clients: Vec<Script> =
         lies.iter().map(|(line, other, _)| Script::client(&[(line, other)])).collect();
     let lying = |client: &Script| {
-        let mut theirs = measurement("lying", server.as_peer());
+        let mut theirs = workload("lying", server.as_server());
         theirs.client = Some(client.as_client());
         theirs
     };
@@ -150,7 +151,7 @@ fn a_server_that_answers_wrongly_is_not_timed_and_the_others_are() {
     let wrong =
         ("CHANGES = lambda data: data", "CHANGES = lambda data: data.replace(b'\\x07', b'!')");
     let (wrong, right) = (Script::server(&[wrong]), Script::server(&[]));
-    let both = vec![measurement("wrong", wrong.as_peer()), measurement("right", right.as_peer())];
+    let both = vec![workload("wrong", wrong.as_server()), workload("right", right.as_server())];
     let record = execute(&plan(both, 1));
     let failures = failures(&record, 0);
     assert!(failures[0].contains("not verified: echo of 125 bytes"), "{failures:?}");
@@ -159,10 +160,11 @@ fn a_server_that_answers_wrongly_is_not_timed_and_the_others_are() {
 
 fn what_a_manifest_rules_out_is_not_timed() {
     let (server, client) = (Script::server(&[]), Script::client(&[]));
-    let mut at_a_rate = measurement("rate", server.as_peer());
+    let mut at_a_rate = workload("rate", server.as_server());
     at_a_rate.client = Some(client.as_client());
-    at_a_rate.workload.arrival = load::Arrival::Think { think: units::Nanos::ZERO };
-    let record = execute(&plan(vec![at_a_rate, measurement("ours", server.as_peer())], 1));
+    at_a_rate.load =
+        Load::ClosedBots { bots: at_a_rate.load.connections(), think: units::Nanos::ZERO };
+    let record = execute(&plan(vec![at_a_rate, workload("ours", server.as_server())], 1));
     let failures = failures(&record, 0);
     assert!(failures[0].contains("one message in flight"), "{failures:?}");
     assert_eq!((self::failures(&record, 1), client.pids().len()), (vec![String::new()], 0));
@@ -170,8 +172,8 @@ fn what_a_manifest_rules_out_is_not_timed() {
 
 fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
     let (server, client) = (Script::server(&[]).compiling(), Script::client(&[]).compiling());
-    let ours = measurement("ours", server.as_peer());
-    let mut theirs = measurement("theirs", Script::as_peer(&server));
+    let ours = workload("ours", server.as_server());
+    let mut theirs = workload("theirs", server.as_server());
     theirs.client = Some(client.as_client());
     let record = execute(&plan(vec![ours, theirs], 2));
     for workload in &record.plan.workloads {
@@ -188,8 +190,7 @@ fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
 fn a_version_that_is_not_confirmed_is_waited_for_briefly_and_told() {
     let server = Script::server(&[]).asked_in_vain();
     let began = engine::clock::Clock::start();
-    let (record, events) =
-        execute_and_listen(&plan(vec![measurement("ours", server.as_peer())], 1));
+    let (record, events) = execute_and_listen(&plan(vec![workload("ours", server.as_server())], 1));
     assert!(began.now().0 < units::Nanos::from_secs(40).0, "it took {}", began.now().0);
     let waiting = events.iter().find_map(|event| match event {
         Event::Waiting(what) => Some(&**what),

@@ -1,6 +1,6 @@
 //! Runs that were interrupted, and gone on with.
 
-use crate::plans::{execute_with, measurement, plan};
+use crate::plans::{execute_with, plan, workload};
 use crate::scripts::{Script, state};
 use run::{Entry, Journal, JournalFile, NoJournal, Plan};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,8 +36,8 @@ impl Journal for Memory<'_> {
 
 fn two(rounds: u32) -> (Script, Script, Plan) {
     let (server, client) = (Script::server(&[]), Script::client(&[]));
-    let ours = measurement("ours", server.as_peer());
-    let mut theirs = measurement("theirs", server.as_peer());
+    let ours = workload("ours", server.as_server());
+    let mut theirs = workload("theirs", server.as_server());
     theirs.client = Some(client.as_client());
     let plan = plan(vec![ours, theirs], rounds);
     (server, client, plan)

@@ -1,65 +1,46 @@
 //! Plans of few short blocks, and how they are carried out.
 
-use load::{Arrival, Closing, Content, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use crate::scripts::installed;
 use record::{Kind, RunRecord, Tool};
-use run::{
-    Commands, Event, Feed, Host, Journal, Measurement, NoJournal, Order, Peer, Plan, RunError,
-    Speech,
-};
-use std::num::{NonZeroU32, NonZeroU64};
+use run::{Commands, Event, Feed, Host, Journal, NoJournal, Plan, RunError};
+use spec::{Context, Experiment, Options, Order, Server, Workload};
 use std::sync::atomic::AtomicUsize;
 use tempfile::TempDir;
-use units::Nanos;
+use units::{Count, Nanos};
 
 /// So many messages each block has.
 pub(crate) const MESSAGES: u64 = 200;
 
-/// One connection and [`MESSAGES`] messages to `peer`, by this program.
-pub(crate) fn measurement(name: &str, peer: Peer) -> Measurement {
+/// One connection and [`MESSAGES`] messages to `server`, by this program.
+pub(crate) fn workload(name: &str, server: Server) -> Workload {
     let patience = Nanos::from_secs(20);
-    Measurement {
-        name: name.to_owned(),
-        peer,
-        reply: None,
-        client: None,
-        baseline: None,
-        speech: Speech::default(),
-        workload: Workload {
-            connections: NonZeroU32::MIN,
-            connect_rate: None,
-            lifetime: Lifetime::Long,
-            closing: Closing::Complete,
-            arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
-            content: Content::exactly(b"Ping", false),
-            expect: Expect::Echo,
-            phases: Phases {
-                warm_up: Nanos::ZERO,
-                stop: Stop::Messages(NonZeroU64::new(MESSAGES).unwrap()),
-                drain: patience,
-            },
-            timeouts: Timeouts::all(patience),
-            last_replies: false,
-            seed: 7,
-        },
-        content_source: "Ping".to_owned(),
-        payload_kind: None,
-        threads: NonZeroU32::MIN,
-        sources: Vec::new(),
-        busy_poll: Nanos::ZERO,
-    }
+    let options = Options {
+        connections: Some(Count(1)),
+        messages: Some(Count(MESSAGES)),
+        payload: Some("Ping".to_owned()),
+        binary: server.scheme().facts().carries.has_text(),
+        timeout: Some(patience),
+        drain: Some(patience),
+        ..Options::default()
+    };
+    let read = |path: &str, _| Err(format!("{path} is not there"));
+    let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
+    let context = Context { read: &read, pack: &pack, seed: 7 };
+    options.workloads(name, &server, &context).unwrap().remove(0)
 }
 
-pub(crate) fn plan(measurements: Vec<Measurement>, rounds: u32) -> Plan {
-    Plan {
-        measurements,
+/// The workloads in so many rounds.
+pub(crate) fn plan(workloads: Vec<Workload>, rounds: u32) -> Plan {
+    let experiment = Experiment {
+        workloads,
         rounds,
         order: Order::Shuffled,
         baseline: Some(0),
-        layers: Vec::new(),
         seed: 7,
-        public_allowed: false,
         jit_warm_up_max: Nanos::from_secs(1),
-    }
+        ..Experiment::default()
+    };
+    Plan::new(experiment, &installed).unwrap()
 }
 
 /// Carries `plan` out.

@@ -1,10 +1,10 @@
 //! Subjects made of a script.
 
 use lab::{Manifest, Role, Subject};
-use run::{Peer, SubjectClient, SubjectServer};
-use spec::Protocol;
-use std::path::Path;
-use std::sync::Arc;
+use spec::{ClientSubject, Protocol, Server, ServerSubject};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use tempfile::TempDir;
 
 /// A subject that is installed: a folder with its script.
@@ -54,21 +54,22 @@ impl Script {
         self
     }
 
-    pub(crate) fn as_peer(&self) -> Peer {
-        Peer::Subject(SubjectServer {
-            subject: Arc::new(self.subject.clone()),
-            installed: self.path().to_owned(),
-            scheme: Protocol::Tcp.plain(),
-            path: None,
-        })
+    /// The server that it is.
+    pub(crate) fn as_server(&self) -> Server {
+        self.register();
+        let (name, scheme) = (self.subject.name.clone(), Protocol::Tcp.plain());
+        Server::Subject(ServerSubject { name, scheme, path: None, reply: None })
     }
 
-    pub(crate) fn as_client(&self) -> SubjectClient {
-        SubjectClient {
-            subject: Arc::new(self.subject.clone()),
-            installed: self.path().to_owned(),
-            host: None,
-        }
+    /// The client that it is.
+    pub(crate) fn as_client(&self) -> ClientSubject {
+        self.register();
+        ClientSubject { name: self.subject.name.clone(), host: None }
+    }
+
+    fn register(&self) {
+        let installed = (self.subject.clone(), self.path().to_owned());
+        SUBJECTS.lock().unwrap().insert(self.subject.name.clone(), installed);
     }
 
     /// The processes that were started, in order.
@@ -81,6 +82,14 @@ impl Script {
         self.folder.path()
     }
 }
+
+/// The subject of this name, which a test has made.
+pub(crate) fn installed(name: &str) -> Result<(Subject, PathBuf), String> {
+    let found = SUBJECTS.lock().unwrap().get(name).cloned();
+    found.ok_or_else(|| format!("there is no {name}"))
+}
+
+static SUBJECTS: Mutex<BTreeMap<String, (Subject, PathBuf)>> = Mutex::new(BTreeMap::new());
 
 /// The state of a process as the kernel has it, e.g. `T` for stopped; `None` if there is none, or it has ended.
 pub(crate) fn state(pid: u32) -> Option<char> {

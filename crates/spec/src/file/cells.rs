@@ -25,8 +25,6 @@ pub struct Facts {
     pub connections_max: Option<u64>,
     /// The reason of these limits.
     pub why: String,
-    /// The methods of HTTP that it answers; empty: all.
-    pub methods: Vec<String>,
 }
 
 /// The role of a subject.
@@ -53,6 +51,9 @@ pub trait Subjects {
     ///
     /// The reason why it is not.
     fn ready(&self, name: &str) -> Result<(), String>;
+
+    /// The reason why a server does not answer such requests of HTTP; `None` if it does.
+    fn refusal(&self, name: &str, method: &str, path: &str) -> Option<String>;
 }
 
 /// All workloads of a file.
@@ -235,13 +236,16 @@ impl<'a> Cells<'a> {
                 .map(|cell| u64::from(cell.workload.load.connections().get()))
                 .max()
                 .unwrap_or(0);
-            let method = self
-                .made
-                .get(before)
-                .map(|cell| cell.workload.http.method.clone())
-                .unwrap_or_default();
+            let is_request = scheme.facts().carries == Carries::Requests;
+            let method = self.made.get(before).map(|cell| cell.workload.http.method.as_str());
+            let refusal =
+                both[0].as_ref().zip(method.filter(|_| is_request)).and_then(|(facts, method)| {
+                    let path = row.keys.path.as_deref().unwrap_or("/");
+                    let refusal = self.subjects.refusal(&facts.name, method, path)?;
+                    Some(format!("{}: {refusal}", facts.name))
+                });
             let misfit =
-                both.iter().flatten().find_map(|facts| misfit(facts, scheme, connections, &method));
+                both.iter().flatten().find_map(|facts| too_many(facts, connections)).or(refusal);
             if let Some(reason) = misfit {
                 self.made.truncate(before);
                 self.left_out.push(LeftOut { name: self.full_name(name, load), reason });
@@ -543,20 +547,11 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The reason why a subject cannot be asked this, if there is one.
-fn misfit(facts: &Facts, scheme: Scheme, connections: u64, method: &str) -> Option<String> {
+/// The reason why a subject does not take so many connections; `None` if it does.
+fn too_many(facts: &Facts, connections: u64) -> Option<String> {
     let Facts { name, why, .. } = facts;
-    if let Some(max) = facts.connections_max.filter(|max| connections > *max) {
-        return Some(format!("{name} takes at most {max} connections: {why}"));
-    }
-    let takes = facts.methods.is_empty() || facts.methods.iter().any(|known| known == method);
-    (scheme.facts().carries == Carries::Requests && !takes).then(|| {
-        let methods = facts.methods.join(" and ");
-        format!(
-            "{name} answers {methods}, not {method}; ask with `method = \"{}\"`",
-            facts.methods[0]
-        )
-    })
+    let max = facts.connections_max.filter(|max| connections > *max)?;
+    Some(format!("{name} takes at most {max} connections: {why}"))
 }
 
 /// The options of a line of a sweep at its first load.

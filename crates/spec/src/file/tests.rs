@@ -14,6 +14,11 @@ impl Subjects for Those {
     fn ready(&self, _: &str) -> Result<(), String> {
         Ok(())
     }
+
+    fn refusal(&self, name: &str, method: &str, path: &str) -> Option<String> {
+        (name == "files" && (method != "GET" || path != "/64"))
+            .then(|| format!("not `{method} {path}`"))
+    }
 }
 
 fn those() -> Those {
@@ -25,7 +30,6 @@ fn those() -> Those {
         text_only: false,
         connections_max: None,
         why: "select".to_owned(),
-        methods: Vec::new(),
     };
     let server = Role::Server;
     let all = [
@@ -33,10 +37,7 @@ fn those() -> Those {
         ("replying", Ok(Facts { replies: true, ..usual("replying", server, &["ws", "wss"]) })),
         ("small", Ok(Facts { connections_max: Some(100), ..usual("small", server, &["ws"]) })),
         ("texts", Ok(Facts { text_only: true, ..usual("texts", server, &["ws"]) })),
-        (
-            "files",
-            Ok(Facts { methods: vec!["GET".to_owned()], ..usual("files", server, &["http"]) }),
-        ),
+        ("files", Ok(usual("files", server, &["http"]))),
         ("library", Ok(usual("library", Role::Client, &["ws"]))),
         ("absent", Err("not installed".to_owned())),
     ];
@@ -101,7 +102,7 @@ fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
         ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "echoes alone"),
         ("server = 'texts'\ntransport = 'ws'",                        "texts", "takes text alone"),
         ("server = 'small'\nload = 'm'\ntransport = 'ws'",            "small ws @ m", "at most 100 connections: select"),
-        ("server = 'files'\nload = 'm'\ntransport = 'http'",          "files http @ m", "files answers GET, not POST; ask with `method = \"GET\"`"),
+        ("server = 'files'\nload = 'm'\ntransport = 'http'",          "files http @ m", "files: not `POST /`"),
     ];
     for (row, name, reason) in table {
         let text = format!("{LOAD}[[load]]\nname = 'm'\nconnections = 101\n[[row]]\n{row}\n");
@@ -110,7 +111,9 @@ fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
         assert_eq!(left_out[0].name, name, "{row}");
         assert!(left_out[0].reason.contains(reason), "{row}: {left_out:?}");
     }
-    let text = format!("{LOAD}[[row]]\nserver = 'files'\ntransport = 'http'\nmethod = 'GET'\n");
+    let text = format!(
+        "{LOAD}[[row]]\nserver = 'files'\ntransport = 'http'\nmethod = 'GET'\npath = '/64'\n"
+    );
     assert!(made(&text, false, &[]).unwrap().left_out.is_empty());
 }
 
@@ -254,4 +257,76 @@ fn a_url_is_an_experiment_of_one_row() {
     assert_eq!(one.workloads[0].phases.stop, Stop::After(Nanos::from_secs(10)));
     assert_eq!(names(&of("bots = [3, 5]").unwrap()), ["3 bots", "5 bots"]);
     assert!(of("every = '1s'").unwrap_err().starts_with("--every: belongs to --bots"));
+}
+
+mod ladder {
+    use super::*;
+
+    const LADDER: &str = include_str!("../../../../experiments/ladder.toml");
+
+    fn ladder(quick: bool, only: &[&str], options: &str) -> Experiment {
+        let options = toml::from_str(options).unwrap();
+        made_with(LADDER, &Asked { options, ..asked(quick, only) }).unwrap()
+    }
+
+    #[test]
+    fn the_baseline_belongs_to_every_ladder() {
+        let quick_names = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"];
+        let more = ["tls", "wss", "ws-json", "ws-deflate", "https", "https-new", "https-resume"];
+        assert_eq!(names(&ladder(false, &[], "")), [quick_names, more].concat());
+        assert_eq!(names(&ladder(true, &[], "")), quick_names);
+        assert_eq!(names(&ladder(false, &["wss", "ws"], "")), ["tcp", "ws", "wss"]);
+        assert_eq!(names(&ladder(false, &["tcp"], "")), ["tcp"]);
+    }
+
+    #[test]
+    fn every_rung_sends_the_same_amount_over_as_many_connections() {
+        for workload in ladder(false, &[], "connections = 9\nsize = '1KiB'").workloads {
+            let amount = (workload.message.content.len(), workload.load.connections().get());
+            assert_eq!(amount, (1024, 9), "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn json_is_the_same_with_and_without_compression() {
+        let ladder = ladder(false, &["ws-json", "ws-deflate"], "");
+        let [_, json, deflate] = &ladder.workloads[..] else { panic!("{:?}", names(&ladder)) };
+        assert_eq!(json.message, deflate.message);
+        assert!(matches!(json.message.content, Content::Generated { varied: true, .. }));
+        assert_ne!(json.server, deflate.server, "their servers differ");
+    }
+
+    #[test]
+    fn a_layer_is_added_to_a_rung_that_is_there() {
+        let shown = |ladder: &Experiment| -> Vec<String> {
+            let names = names(ladder);
+            let layers = ladder.layers.iter();
+            layers
+                .map(|it| format!("{} = {} + {}", names[it.workload], names[it.base], it.name))
+                .collect()
+        };
+        let all = [
+            "tcp-framed = tcp + length",
+            "ws = tcp + framing",
+            "http = tcp + HTTP/1.1",
+            "http-new = http + connect",
+            "tls = tcp + TLS",
+            "wss = ws + TLS",
+            "ws-deflate = ws-json + deflate",
+            "https = http + TLS",
+            "https-new = http-new + full handshake",
+            "https-resume = http-new + resumed handshake",
+        ];
+        assert_eq!(shown(&ladder(false, &[], "")), all);
+        assert_eq!(shown(&ladder(true, &[], "")), all[..4]);
+        assert_eq!(shown(&ladder(false, &["wss", "http"], "")), ["http = tcp + HTTP/1.1"]);
+    }
+
+    #[test]
+    fn all_blocks_together_leave_time_for_all_that_is_between_them() {
+        for (quick, seconds_max) in [(false, 80), (true, 50)] {
+            let all = ladder(quick, &[], "").block_time();
+            assert!(all <= Nanos::from_secs(seconds_max), "{all}");
+        }
+    }
 }

@@ -9,9 +9,9 @@ impl Options {
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         let mut lower = lower;
-        for group in GROUPS {
-            if self.is_any_set(group) {
-                group.iter().for_each(|field| lower.clear(field));
+        for (named, replaced) in REPLACES {
+            if self.is_any_set(named) {
+                replaced.iter().for_each(|field| lower.clear(field));
             }
         }
         loop {
@@ -21,7 +21,7 @@ impl Options {
                 Some((field, _)) if !self.is_any_set(&[field]) => lower.clear(field),
                 // Both stand in one layer: a contradiction that is told when it is resolved.
                 Some(_) if self.way() != Way::Closed || lower.way() == Way::Closed => return both,
-                Some(_) => GROUPS[0].iter().for_each(|field| lower.clear(field)),
+                Some(_) => OF_LOADS.iter().for_each(|field| lower.clear(field)),
             }
         }
     }
@@ -32,26 +32,30 @@ impl Options {
     }
 }
 
-/// Options that answer one question together: naming one of them answers it anew.
-const GROUPS: [&[&str]; 5] = [
-    &[
-        "rate",
-        "bots",
-        "sessions",
-        "clients",
-        "concurrency",
-        "round-trips",
-        "closed",
-        "every",
-        "messages-each",
-        "think",
-        "spacing",
-        "in-flight",
-    ],
-    &["duration", "messages", "clients"],
-    &["size", "payload", "payload-kind"],
-    &["text", "binary"],
-    &["ca", "insecure"],
+/// Options that name a load or belong to one.
+const OF_LOADS: &[&str] = &[
+    "rate",
+    "bots",
+    "sessions",
+    "clients",
+    "concurrency",
+    "round-trips",
+    "closed",
+    "every",
+    "messages-each",
+    "think",
+    "spacing",
+    "in-flight",
+];
+
+/// Options of a higher layer, and those of a lower one that they replace.
+const REPLACES: [(&[&str], &[&str]); 6] = [
+    (&["rate", "bots", "sessions", "clients", "concurrency", "round-trips"], OF_LOADS),
+    (&["duration", "messages", "clients"], &["duration", "messages", "clients"]),
+    (&["payload"], &["size", "payload-kind", "varied"]),
+    (&["size", "payload-kind", "varied"], &["payload"]),
+    (&["text", "binary"], &["text", "binary"]),
+    (&["ca", "insecure"], &["ca", "insecure"]),
 ];
 
 /// A field of options: set or not.
@@ -120,10 +124,10 @@ fields! {
     every = "every", closed = "closed", sessions = "sessions", messages_each = "messages-each", think = "think",
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
     in_flight = "in-flight", in_flight_max = "in-flight-max", size = "size", payload = "payload",
-    payload_kind = "payload-kind", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
+    payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
     oracle = "oracle", method = "method", header = "header", subprotocol = "subprotocol", close = "close",
     connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",
-    warm_up = "warm-up", timeout = "timeout", drain = "drain", ca = "ca", insecure = "insecure",
+    warm_up = "warm-up", timeout = "timeout", drain = "drain", last_replies = "last-replies", ca = "ca", insecure = "insecure",
     server_name = "server-name", client_cert = "client-cert", client_key = "client-key", tls_version = "tls-version",
     tls_suite = "tls-suite", tls_resumption = "tls-resumption", alpn = "alpn", lobby = "lobby",
     first_player = "first-player", event_delay = "event-delay", codec = "codec",

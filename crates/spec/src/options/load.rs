@@ -48,7 +48,7 @@ impl Options {
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
             ("think",         self.think.is_some(),         &[Sessions],                 "--sessions"),
-            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions],   "lasting connections, --rate and --sessions; bots have one each, and --concurrency is the number of short-lived clients"),
+            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "other loads than --bots, each of which has a connection"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
             ("messages",      self.messages.is_some(),      &[Closed],                   "a closed loop; other loads send for --duration, and clients are counted by --clients"),
             ("spacing",       self.spacing.is_some(),       &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
@@ -102,8 +102,7 @@ impl Options {
         match self.way() {
             Way::Closed => one(Load::Closed { connections: usual, in_flight, in_flight_max }),
             Way::Clients => one(Load::Clients {
-                concurrency: at_most("concurrency", self.concurrency, u32::MAX)?
-                    .unwrap_or(CONCURRENCY),
+                concurrency: self.concurrency(connections)?,
                 round_trips: at_most("round-trips", self.round_trips, u32::MAX)?
                     .unwrap_or(NonZeroU32::MIN),
                 in_flight,
@@ -129,6 +128,17 @@ impl Options {
                 one(Load::Sessions { connections, rate, spacing, messages_each, think })
             }
             Way::Bots => self.bots(timeout, in_flight_max),
+        }
+    }
+
+    /// The short-lived clients at the same time: --concurrency and --connections are one number.
+    fn concurrency(&self, connections: Option<NonZeroU32>) -> Result<NonZeroU32, Problem> {
+        match (at_most("concurrency", self.concurrency, u32::MAX)?, connections) {
+            (Some(_), Some(_)) => Err(Problem::new(
+                "concurrency",
+                "--concurrency and --connections are the same for short-lived clients; leave one out",
+            )),
+            (concurrency, connections) => Ok(concurrency.or(connections).unwrap_or(CONCURRENCY)),
         }
     }
 

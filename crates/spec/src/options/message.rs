@@ -17,8 +17,11 @@ impl Options {
         let scheme = server.scheme();
         let carries = scheme.facts().carries;
         let payload = self.payload.as_ref().map(|_| "payload");
-        let generated =
-            [("payload-kind", self.payload_kind.is_some()), ("size", self.size.is_some())];
+        let generated = [
+            ("payload-kind", self.payload_kind.is_some()),
+            ("size", self.size.is_some()),
+            ("varied", self.varied),
+        ];
         let generated = generated.into_iter().find_map(|(field, is_set)| is_set.then_some(field));
         if let (Some(_), Some(field)) = (payload, generated) {
             return Err(Problem::new(field, "a --payload is what it is; leave one of the two out"));
@@ -119,7 +122,11 @@ impl Options {
             // Without compression it does not matter what came before, and one message is easier on caches.
             Message {
                 text,
-                content: Content::Generated { kind, size, varied: self.deflate.is_some() },
+                content: Content::Generated {
+                    kind,
+                    size,
+                    varied: self.varied || self.deflate.is_some(),
+                },
             }
         };
         let len = message.content.len();

@@ -148,10 +148,11 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("ws://h", "sessions = '9/s'; round-trips = 3", "round-trips: --sessions and --round-trips are two"),
         ("ws://h", "every = '1s'",                      "every: belongs to --bots"),
         ("ws://h", "rate = '9/s'; think = '1s'",        "think: belongs to --sessions"),
-        ("ws://h", "bots = 3; connections = 3",         "connections: belongs to lasting connections"),
+        ("ws://h", "bots = 3; connections = 3",         "connections: belongs to other loads than --bots"),
         ("ws://h", "rate = '9/s'; in-flight = 3",       "in-flight: belongs to loads that wait for replies"),
         ("ws://h", "rate = '9/s'; messages = 3",        "messages: belongs to a closed loop"),
         ("ws://h", "bots = 3; closed = true; oracle = true", "oracle: belongs to --rate"),
+        ("ws://h", "concurrency = 3; connections = 3",  "concurrency: --concurrency and --connections are the same"),
         ("ws://h", "clients = 3; warm-up = '1s'",       "warm-up: belongs to loads that end after a time"),
         ("ws://h", "messages = 3; duration = '1s'",     "messages: a run ends after a --duration or after so many messages"),
         ("ws://h", "duration = '0s'",                   "duration: 0s is no time"),
@@ -254,6 +255,8 @@ fn a_higher_layer_replaces_what_it_answers_anew() {
         ("messages = 3",      "connections size messages text timeout"),
         ("binary = true",     "rate connections size duration binary timeout"),
         ("timeout = '2s'",    "rate connections size duration text timeout"),
+        ("payload-kind = 'json'", "rate connections size payload-kind duration text timeout"),
+        ("clients = 3",       "clients connections size text timeout"),
     ];
     for (upper, expected) in table {
         let mut found = options(upper).over(options(lower)).set();

@@ -112,4 +112,4 @@ fn pem(field: &'static str, file: &str, context: &Context<'_>) -> Result<Pem, Pr
 /// Protocols (ALPN) of HTTP that we do not speak.
 const NOT_SPOKEN: [&str; 3] = ["h2", "h3", "http/1.0"];
 /// A file of certificates is much shorter: those of a whole system are a quarter of it.
-const PEM_MAX: Bytes = Bytes(1 << 20);
+pub(crate) const PEM_MAX: Bytes = Bytes(1 << 20);

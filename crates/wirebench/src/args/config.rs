@@ -1,14 +1,12 @@
-//! `wirebench config`: shows all settings with their values and sources.
+//! `wirebench config`: shows the defaults of the project.
 
-use crate::config::{FILE, Layers};
+use crate::config::{FILE, Project};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use clap::CommandFactory;
+use anyhow::Context;
+use std::path::Path;
 
-/// The name of the subcommand.
-pub(crate) const NAME: &str = "config";
-
-/// Show all settings with their values and sources
+/// Show the defaults of the project and their source
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Config {
@@ -18,52 +16,46 @@ pub(crate) struct Config {
 
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
-Flags override variables (WIREBENCH_RUN_WARM_UP=2s), which override wirebench.toml
-in the current directory ([run] warm-up = \"2s\"), which overrides the defaults.
+Flags override an experiment's file, which overrides wirebench.toml in the current
+directory ([run] warm-up = \"2s\"), which overrides the defaults in `run --help`.
 
 Examples:
   wirebench config show
-  WIREBENCH_RUN_CONNECTIONS=100 wirebench config show
   wirebench config show --json";
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// List every setting with its value and its source
+    /// List every option that the project file sets
     Show(Show),
 }
 
 #[derive(Debug, clap::Args)]
 struct Show {
-    /// Print the settings as JSON
+    /// Print the options as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Config {
-    /// Prints all settings.
-    pub(crate) fn run(self, layers: &Layers, terminal: &Terminal) -> Result<Exit, Failure> {
+    /// Prints the options that the project file sets.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let Action::Show(Show { json }) = self.action;
-        let settings = layers.all(&super::Program::command());
+        let Project { run } = Project::read(Path::new("."))?;
         if json {
-            let all = settings.into_iter().map(|(name, value, source)| {
-                let source = source.to_string();
-                serde_json::json!({ "name": name, "value": shown(&name, value), "source": source })
-            });
-            let all = serde_json::Value::Array(all.collect());
-            terminal.result(&format!("{all:#}\n"))?;
+            let page = serde_json::to_string_pretty(&run).context("cannot write JSON")? + "\n";
+            terminal.result(&page)?;
             return Ok(Exit::DONE);
         }
-        let mut page = format!("# Unset: -. The project file is ./{FILE}.\n");
-        for (name, value, source) in settings {
-            let value = shown(&name, value).unwrap_or_else(|| "-".to_owned());
-            page += &format!("{name:<22} {:<20} {source}\n", report::escape(&value));
+        if run.is_empty() {
+            terminal.result(&format!(
+                "# ./{FILE} sets nothing: all defaults are those of `wirebench run --help`.\n"
+            ))?;
+            return Ok(Exit::DONE);
         }
-        terminal.result(&page)?;
+        let header =
+            (!run.header.is_empty()).then_some("header = (not shown)\n").unwrap_or_default();
+        let options = toml::to_string(&run).context("cannot write TOML")?;
+        terminal.result(&format!("# ./{FILE}\n[run]\n{}{header}", options))?;
         Ok(Exit::DONE)
     }
-}
-
-/// The value, or a placeholder if it may be a secret.
-fn shown(name: &str, value: Option<String>) -> Option<String> {
-    if name.ends_with(".header") { value.map(|_| "(not shown)".to_owned()) } else { value }
 }

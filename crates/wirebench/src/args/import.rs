@@ -1,6 +1,6 @@
 //! `wirebench import`: what another program measured, as a record.
 
-use super::outcome::{self, Repeat};
+use super::outcome;
 use super::show;
 use crate::exit::{Exit, Failure};
 use crate::store::{self, Destination};
@@ -48,9 +48,7 @@ impl Import {
     /// Reads it, keeps it and shows it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let Format::GoogleBenchmark = self.format;
-        let words = ["import".to_owned(), "google-benchmark".to_owned()];
-        let file = self.file.display().to_string();
-        let host = outcome::host(Kind::Imported, &Repeat::of([&words[..], &[file]].concat()))?;
+        let host = outcome::host(Kind::Imported)?;
         let importer = Importer {
             tool: host.tool,
             command_line: host.command_line,

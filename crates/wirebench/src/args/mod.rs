@@ -8,13 +8,13 @@ mod compare;
 mod completions;
 mod config;
 mod doctor;
+mod experiment;
 mod export;
 mod footprint;
 mod import;
 mod lab;
 mod ladder;
 mod man;
-mod open_loop;
 mod outcome;
 mod places;
 mod published;
@@ -27,13 +27,11 @@ mod subjects;
 mod sweep;
 mod values;
 
-use crate::config::{Conflict, Layers, Settings};
 use crate::exit::{Exit, Failure};
-use crate::terminal::{Label, Talk, Terminal, When};
+use crate::terminal::{Talk, Terminal, When};
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// What a real-time transport costs, measured beside a bare TCP socket
 #[derive(Debug, clap::Parser)]
@@ -143,8 +141,6 @@ enum Subcommand {
 #[derive(Debug)]
 pub(crate) struct Invocation {
     command: Subcommand,
-    settings: Settings,
-    layers: Layers,
     terminal: Terminal,
 }
 
@@ -158,26 +154,9 @@ impl Invocation {
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Stop> {
         let program = Program::command();
         let arguments = with_command(arguments, &program);
-        let given = program.clone().try_get_matches_from(&arguments)?;
-        let (name, given) = given.subcommand().expect("clap has asked for one");
-        let embedded = name == serve::NAME && serve::is_embedded(given);
-        let (layers, remarks) = if NEEDS_LAYERS.contains(&name) && !embedded {
-            Layers::read(&program, std::env::vars_os(), Path::new("."))?
-        } else {
-            (Layers::default(), Vec::new())
-        };
-        let command = program.find_subcommand(name).expect("clap has found it");
-        let settings = layers.settle(command, given, &conflicts(name))?;
-        let when = layers.shared("color").and_then(|when| When::from_str(when, true).ok());
-        let settled = program.mut_subcommand(name, |command| settings.apply(command));
-        let settled = settled.try_get_matches_from(&arguments)?;
-        let Program { shared, command, help: _, version: () } =
-            Program::from_arg_matches(&settled)?;
-        let terminal = shared.terminal(&settled, when);
-        for remark in remarks {
-            terminal.say_labelled(Label::Warning, &remark);
-        }
-        Ok(Self { command, settings, layers, terminal })
+        let given = program.try_get_matches_from(&arguments)?;
+        let Program { shared, command, help: _, version: () } = Program::from_arg_matches(&given)?;
+        Ok(Self { command, terminal: shared.terminal(&given) })
     }
 
     /// Does what was asked for.
@@ -186,12 +165,12 @@ impl Invocation {
     ///
     /// What stood in the way, with its exit code.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { command, settings, layers, terminal } = self;
+        let Self { command, terminal } = self;
         match command {
-            Subcommand::Ladder(ladder) => ladder.run(&settings, &terminal),
-            Subcommand::Run(run) => run.run(&settings, &terminal),
-            Subcommand::Sweep(sweep) => sweep.run(&settings, &terminal),
-            Subcommand::Lab(lab) => lab.run(&settings, &terminal),
+            Subcommand::Ladder(ladder) => ladder.run(&terminal),
+            Subcommand::Run(run) => run.run(&terminal),
+            Subcommand::Sweep(sweep) => sweep.run(&terminal),
+            Subcommand::Lab(lab) => lab.run(&terminal),
             Subcommand::Subjects(subjects) => subjects.run(&terminal),
             Subcommand::Footprint(footprint) => footprint.run(&terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
@@ -202,7 +181,7 @@ impl Invocation {
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),
-            Subcommand::Config(config) => config.run(&layers, &terminal),
+            Subcommand::Config(config) => config.run(&terminal),
             Subcommand::Completions(completions) => completions.run(&terminal),
             Subcommand::Man(man) => man.run(&terminal),
         }
@@ -210,10 +189,12 @@ impl Invocation {
 }
 
 impl Shared {
-    /// The two streams, as the flags want them, or else as the lower layers do (`when`).
-    fn terminal(&self, matches: &ArgMatches, when: Option<When>) -> Terminal {
+    /// The two streams, as the flags want them, or else as WIREBENCH_COLOR does.
+    fn terminal(&self, matches: &ArgMatches) -> Terminal {
         let by_flag = matches.value_source("color") == Some(clap::parser::ValueSource::CommandLine);
-        let color = when.filter(|_| !by_flag).unwrap_or(self.color);
+        let variable = std::env::var("WIREBENCH_COLOR").ok();
+        let variable = variable.and_then(|when| When::from_str(&when, true).ok());
+        let color = variable.filter(|_| !by_flag).unwrap_or(self.color);
         let talk = match self {
             Self { quiet: true, .. } => Talk::Quiet,
             Self { verbose: true, .. } => Talk::Verbose,
@@ -243,21 +224,6 @@ impl From<clap::Error> for Stop {
         Self::Told(error)
     }
 }
-
-/// Which options of a subcommand exclude each other.
-fn conflicts(subcommand: &str) -> Vec<Conflict> {
-    match subcommand {
-        ladder::NAME => ladder::CONFLICTS.to_vec(),
-        run::NAME => run::conflicts(),
-        sweep::NAME => sweep::CONFLICTS.to_vec(),
-        _ => Vec::new(),
-    }
-}
-
-/// The subcommands whose settings come from more places than the command line. The others work where the project file
-/// is broken.
-const NEEDS_LAYERS: &[&str] =
-    &[ladder::NAME, run::NAME, sweep::NAME, lab::NAME, serve::NAME, show::NAME, config::NAME];
 
 /// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
 fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {

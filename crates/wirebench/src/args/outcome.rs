@@ -1,16 +1,14 @@
 //! From a plan to its end: carried out, kept, shown, and how to do it again.
 
 use super::export::Export;
-use crate::config::{Settings, Source};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
-use clap::CommandFactory;
 use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
-use run::{Commands, Feed, Host, Plan, RunError};
+use run::{Commands, Feed, Host, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::thread;
@@ -26,25 +24,9 @@ pub(crate) struct Output {
     /// Show the record as JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Where else, in formats of others.
-    #[arg(skip)]
-    pub(crate) exports: Vec<Export>,
 }
 
-/// Runs `plan`, keeps its record and shows it.
-pub(crate) fn carry_out(
-    plan: &Plan,
-    kind: Kind,
-    repeat: &Repeat,
-    output: &Output,
-    terminal: &Terminal,
-) -> Result<Exit, Failure> {
-    carry_out_by(kind, repeat, output, terminal, |with| {
-        run::execute(plan, with.host, with.feed, &mut run::NoJournal, with.commands)
-    })
-}
-
-/// What something that is carried out is told.
+/// Everything that a measurement is given by the program around it.
 pub(crate) struct With<'a> {
     pub(crate) host: &'a Host,
     pub(crate) feed: &'a Feed,
@@ -52,17 +34,17 @@ pub(crate) struct With<'a> {
     pub(crate) interrupt: &'a AtomicUsize,
 }
 
-/// Does what `execute` does, keeps its record and shows it.
-pub(crate) fn carry_out_by(
+/// Measures by `execute`, keeps the record, exports it, and shows it.
+pub(crate) fn carry_out(
     kind: Kind,
-    repeat: &Repeat,
     output: &Output,
+    exports: &[Export],
     terminal: &Terminal,
     execute: impl FnOnce(With<'_>) -> Result<RunRecord, RunError>,
 ) -> Result<Exit, Failure> {
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
-    let host = host(kind, repeat)?;
+    let host = host(kind)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
     if kind == Kind::Sweep {
@@ -87,31 +69,34 @@ pub(crate) fn carry_out_by(
     if let Ok(Some(path)) = &kept {
         terminal.say_labelled(Label::Record, &path.display().to_string());
     }
-    terminal.say_labelled(Label::Repeat, &repeat.to_string());
+    if let (Ok(Some(path)), Some(_)) = (&kept, &record.spec) {
+        let path = quoted(&path.display().to_string());
+        terminal.say_labelled(Label::Repeat, &format!("wirebench run {path}{}", secrets(&record)));
+    }
     let drawn =
         kept.as_ref().ok().and_then(Option::as_deref).and_then(|path| page_of(&record, path));
     if let Some(next) = drawn.or_else(|| next(&record)) {
         terminal.say_labelled(Label::Next, &next);
     }
-    let exported = output.exports.iter().try_for_each(|export| export.write(&record));
+    let exported = exports.iter().try_for_each(|export| export.write(&record));
     kept?;
     shown?;
     exported?;
     Ok(exit(&record))
 }
 
-/// What a run needs to know of us.
+/// Everything that a run needs to know of this program.
 ///
 /// # Errors
 ///
 /// The clock stands before 1970, or this program cannot be found.
-pub(super) fn host(kind: Kind, repeat: &Repeat) -> anyhow::Result<Host> {
+pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
     let now =
         engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
     Ok(Host {
         launch: super::places::launch()?,
         scratch: std::env::temp_dir(),
-        command_line: record::without_secrets(repeat.words.iter().map(String::as_str)),
+        command_line: command_line(),
         started_at: date::rfc3339(now),
         tool: Tool {
             name: env!("CARGO_PKG_NAME").to_owned(),
@@ -186,44 +171,18 @@ fn one_digit(value: f64) -> Option<u64> {
     (value >= 1.0 && value.is_finite()).then(|| ((value / unit).floor() * unit) as u64)
 }
 
-/// The command that does it again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Repeat {
-    /// Without the name of the program.
-    words: Vec<String>,
+/// The arguments of this program without its name, and without secrets.
+fn command_line() -> Vec<String> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    record::without_secrets(words.iter().map(String::as_str))
 }
 
-impl Repeat {
-    /// These words, without the name of the program.
-    pub(super) fn of(words: impl Into<Vec<String>>) -> Self {
-        Self { words: words.into() }
-    }
-
-    /// The subcommand `name` on `url`, with all that was set, and with the seed that was used.
-    pub(crate) fn new(name: &str, url: Option<String>, settings: &Settings, seed: u64) -> Self {
-        let program = super::Program::command();
-        let command = program.find_subcommand(name).expect("it is being run");
-        let mut words = vec![name.to_owned()];
-        words.extend(url);
-        words.extend(settings.flags(command, |name, source| match name {
-            // They may be secret, and are said there again.
-            "header" => *source != Source::Flag,
-            // To repeat a measurement is not to overwrite its record.
-            // Nor is it to throw away what is left of one, or to export again.
-            name => ["output", "json", "fresh", "export"].contains(&name),
-        }));
-        if !settings.is_set("seed") {
-            words.extend(["--seed".to_owned(), seed.to_string()]);
-        }
-        Self { words }
-    }
-}
-
-impl std::fmt::Display for Repeat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("wirebench")?;
-        self.words.iter().try_for_each(|word| write!(f, " {}", quoted(word)))
-    }
+/// The options that give again what a record does not hold: the values of headers.
+fn secrets(record: &RunRecord) -> &'static str {
+    let workloads = record.spec.iter().flat_map(|spec| &spec.workloads);
+    let has_headers = workloads.into_iter().any(|workload| !workload.http.headers.is_empty());
+    if has_headers { " -H @FILE" } else { "" }
 }
 
 /// `word` as a shell takes it for one.

@@ -1,6 +1,6 @@
 //! `wirebench selftest`: checks wirebench on this machine against delays and stalls of known size.
 
-use super::outcome::{self, Repeat};
+use super::outcome;
 use crate::certificate;
 use crate::exit::{Exit, Failure};
 use crate::signals;
@@ -9,9 +9,6 @@ use anyhow::anyhow;
 use probe::SystemSampler;
 use record::{Certificate, Check, Kind};
 use run::selftest::Told;
-
-/// The name of the subcommand.
-pub(crate) const NAME: &str = "selftest";
 
 /// Check on this machine that measured times are true
 ///
@@ -43,7 +40,7 @@ Examples:
 impl Selftest {
     /// Runs the checks, keeps the certificate, prints it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let host = outcome::host(Kind::Other, &Repeat::of([NAME.to_owned()]))?;
+        let host = outcome::host(Kind::Other)?;
         let wish = signals::listen()?;
         let cpus = || SystemSampler::open()?.sample();
         let before = cpus();

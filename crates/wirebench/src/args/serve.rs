@@ -8,7 +8,6 @@ use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
 use anyhow::Context;
-use clap::ArgMatches;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
@@ -23,9 +22,6 @@ use units::Bytes;
 use wire::websocket::deflate::Accept;
 use wire::websocket::handshake;
 use wire::{Role, ServerOptions, Stack};
-
-/// As it is typed.
-pub(crate) const NAME: &str = "serve";
 
 /// Run a server: an echo, an oracle or a game
 ///
@@ -109,11 +105,6 @@ Examples:
   wirebench serve ws                     on a port that the system chooses
   wirebench serve oracle ws --delay exponential:1ms --drop 1%
   wirebench serve game                   players, tables; on ports 4123 and 8080";
-
-/// Whether a run started this server: then it is what the run wants, whatever the environment says.
-pub(crate) fn is_embedded(given: &ArgMatches) -> bool {
-    given.get_flag("die_with_parent")
-}
 
 impl Serve {
     /// Listens, says so, serves until a signal comes, says what it has done.

@@ -10,9 +10,6 @@ use std::io::{self, ErrorKind, Read, stdin};
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
-/// As it is typed.
-pub(crate) const NAME: &str = "show";
-
 /// Show a record again, or in another format
 ///
 /// Draws the page that its run ended with. Nothing is measured; records of all older versions can be shown.

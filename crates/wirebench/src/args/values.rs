@@ -8,6 +8,7 @@ use std::io::{Read, stdin};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use units::{Bytes, Count, Nanos};
+use wire::styx::Definition;
 
 /// A number of things, at least one.
 pub(crate) fn count(text: &str) -> Result<NonZeroU32, String> {
@@ -18,16 +19,6 @@ pub(crate) fn count(text: &str) -> Result<NonZeroU32, String> {
 /// A number of things that may be large, at least one.
 pub(crate) fn large_count(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(number(text)?).ok_or_else(|| "must be at least 1".to_owned())
-}
-
-/// Rounds of a ladder.
-pub(crate) fn rounds(text: &str) -> Result<NonZeroU32, String> {
-    at_most(count(text)?, 10_000)
-}
-
-/// Messages in flight.
-pub(crate) fn in_flight(text: &str) -> Result<NonZeroU32, String> {
-    at_most(count(text)?, 65_536)
 }
 
 /// Threads.
@@ -50,25 +41,42 @@ pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
     if time == Nanos::ZERO { Err("must be longer than no time".to_owned()) } else { Ok(time) }
 }
 
-/// The bytes that an option stands for: its text itself, the contents of a file for `@FILE`, of stdin for `@-`. A text
-/// that begins with `@` is written `@@…`.
-pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
-    if path.starts_with('@') {
-        return Ok(path.as_bytes().to_vec());
-    }
+/// The content of a file, or of stdin for `-`; at most `max` bytes.
+pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let max = SIZE_MAX.0 + 1;
     let read = if path == "-" {
-        stdin().lock().take(max).read_to_end(&mut bytes)
+        stdin().lock().take(max.0 + 1).read_to_end(&mut bytes)
     } else {
-        File::open(path).and_then(|file| file.take(max).read_to_end(&mut bytes))
+        File::open(path).and_then(|file| file.take(max.0 + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| format!("cannot read {path}: {error}"))?;
-    if bytes.len() as u64 > SIZE_MAX.0 {
-        return Err(format!("{path} is too large; messages have at most {SIZE_MAX}"));
+    if bytes.len() as u64 > max.0 {
+        return Err(format!("{path} is too large; at most {max} are read"));
     }
     Ok(bytes)
+}
+
+/// The text of an experiment's file, or of a record.
+pub(crate) fn text_of(path: &str) -> Result<String, String> {
+    let advice = "name a URL, as in ws://127.0.0.1:8080, or a file as in docs/LAB.md";
+    let bytes = content(path, FILE_MAX).map_err(|error| format!("{error}; {advice}"))?;
+    String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8; {advice}"))
+}
+
+/// JSON packed by a definition of packets (XML): the packed bytes, or with `as_json` the JSON in the order of the
+/// definition.
+pub(crate) fn packed(definition: &str, json: &[u8], as_json: bool) -> Result<Vec<u8>, String> {
+    let definition = Definition::from_xml(definition).map_err(|error| error.to_string())?;
+    let packed = definition.pack_json(json).map_err(|error| format!("--payload: {error}"))?;
+    if !as_json {
+        return Ok(packed);
+    }
+    definition.unpack_json(&packed).map(String::into_bytes).map_err(|error| error.to_string())
+}
+
+/// A seed that no other run of today has had.
+pub(crate) fn seed_of_clock() -> u64 {
+    engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY
 }
 
 /// `seed`, or one that no other run of today has had.
@@ -146,6 +154,9 @@ pub(crate) const NOT_SPOKEN: [&str; 3] = ["h2", "h3", "http/1.0"];
 /// A file of certificates is much shorter: those of a whole system are a quarter of it.
 const PEM_MAX: Bytes = Bytes(1 << 20);
 
+/// Records of long sweeps have tens of megabytes.
+const FILE_MAX: Bytes = Bytes(1 << 30);
+
 const SECONDS_OF_A_DAY: u64 = 86_400;
 
 #[cfg(test)]
@@ -160,7 +171,6 @@ mod tests {
             (count("10k").map(NonZeroU32::get),        Ok(10_000)),
             (count("5G").map(NonZeroU32::get),         Err("`5G` is too large; at most 4294967295 are".to_owned())),
             (threads("1025").map(NonZeroU32::get),     Err("at most 1024 are possible".to_owned())),
-            (in_flight("65536").map(NonZeroU32::get),  Ok(65_536)),
         ];
         for (found, expected) in table {
             assert_eq!(found, expected);
@@ -174,13 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_the_text_or_what_a_file_holds() {
+    fn a_file_is_read_up_to_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("payload");
         std::fs::write(&path, [0, 255]).unwrap();
-        assert_eq!(bytes("Ping"), Ok(b"Ping".to_vec()));
-        assert_eq!(bytes("@@Ping"), Ok(b"@Ping".to_vec()));
-        assert_eq!(bytes(&format!("@{}", path.display())), Ok(vec![0, 255]));
-        assert!(bytes("@/nowhere").unwrap_err().starts_with("cannot read /nowhere: "));
+        let path = path.display().to_string();
+        assert_eq!(content(&path, Bytes(2)), Ok(vec![0, 255]));
+        assert_eq!(
+            content(&path, Bytes(1)),
+            Err(format!("{path} is too large; at most 1 B are read"))
+        );
+        assert!(content("/nowhere", Bytes(1)).unwrap_err().starts_with("cannot read /nowhere: "));
     }
 }

@@ -1,0 +1,433 @@
+//! An experiment, from its description to its end: resolved, carried out, kept, shown.
+//!
+//! Every command that measures ends here, with a [`File`] (of a URL, a preset, the ladder or the user's own) or an
+//! experiment that was resolved before. Start reading at [`Execution::of_file`].
+
+use super::export::Export;
+use super::outcome::{self, Output};
+use super::places::{Found, Places};
+use super::values;
+use crate::config::Project;
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Label, Terminal};
+use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
+use record::{Ended, Footprint, Kind, RunRecord};
+use run::JournalFile;
+use spec::file::{Asked, Facts, File, Role, Subjects};
+use spec::{Context, Experiment, LeftOut, Server, View};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use units::Count;
+
+/// Options of everything that measures.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Execution {
+    /// Fewer and shorter blocks, fewer loads
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only these rows of a file, by name or by a participant
+    #[arg(long, value_name = "ROW,…", value_delimiter = ',', hide_short_help = true)]
+    pub(crate) only: Vec<String>,
+    /// Turns of each row of a file [default: the file's, or 10]
+    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    pub(crate) rounds: Option<Count>,
+    /// Origin of order, payload and keys [default: from the clock]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) seed: Option<u64>,
+    /// Print the experiment with all defaults, and how long it takes, and measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Install subjects first that are not installed
+    #[arg(long, hide_short_help = true)]
+    pub(crate) install: bool,
+    /// With --install: Debian's packages that are missing too
+    #[arg(long, requires = "install", hide_short_help = true)]
+    pub(crate) packages: bool,
+    /// Begin anew, even if the same experiment was interrupted
+    #[arg(long, hide_short_help = true)]
+    pub(crate) fresh: bool,
+    /// Write the record for other tools too: csv, markdown, google-benchmark; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", hide_short_help = true)]
+    pub(crate) export: Vec<Export>,
+    /// Load a public address; do so only with those that are yours to load
+    #[arg(long, hide_short_help = true)]
+    pub(crate) i_may_load_this_target: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl Execution {
+    /// Everything that is asked besides the content of a file, so far as these options say it.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            quick: self.quick,
+            only: self.only.clone(),
+            rounds: self.rounds,
+            public_allowed: self.i_may_load_this_target,
+            ..Asked::default()
+        }
+    }
+
+    /// Resolves the experiment of a file and carries it out. `kind` is that of the record; `None`: that of the
+    /// experiment.
+    pub(crate) fn of_file(
+        self,
+        file: File,
+        asked: &Asked,
+        kind: Option<Kind>,
+        terminal: &Terminal,
+    ) -> Result<Exit, Failure> {
+        let file = file.with_defaults(Project::read(Path::new("."))?.run);
+        let subjects = self.subjects(terminal)?;
+        let resolve = |seed: u64| {
+            let read = |path: &str, max| values::content(path, max);
+            let context = Context { read: &read, pack: &values::packed, seed };
+            file.experiment(asked, &subjects, &context).map_err(Failure::usage)
+        };
+        let seed = match self.seed {
+            Some(seed) => seed,
+            None => {
+                self.journal_seed(&resolve(0)?, &subjects).unwrap_or_else(values::seed_of_clock)
+            }
+        };
+        let experiment = resolve(seed)?;
+        self.carry_out(experiment, &subjects, kind, terminal)
+    }
+
+    /// Carries out an experiment that was resolved before: out of a record, or of JSON.
+    pub(crate) fn of_experiment(
+        self,
+        experiment: Experiment,
+        kind: Option<Kind>,
+        terminal: &Terminal,
+    ) -> Result<Exit, Failure> {
+        let experiment = Experiment {
+            seed: self.seed.unwrap_or(experiment.seed),
+            public_allowed: self.i_may_load_this_target,
+            ..experiment
+        };
+        let subjects = self.subjects(terminal)?;
+        let named = |workload: &spec::Workload| {
+            let server = match &workload.server {
+                Server::Subject(subject) => Some(subject.name.clone()),
+                Server::Embedded(_) | Server::Given(_) => None,
+            };
+            server
+                .into_iter()
+                .chain(workload.client.iter().map(|client| client.name.clone()))
+                .collect::<Vec<_>>()
+        };
+        for name in experiment.workloads.iter().flat_map(named).collect::<BTreeSet<_>>() {
+            subjects.ready(&name).map_err(|reason| Failure::usage(format!("{name}: {reason}")))?;
+        }
+        self.carry_out(experiment, &subjects, kind, terminal)
+    }
+
+    fn subjects<'a>(&'a self, terminal: &'a Terminal) -> Result<Known<'a>, Failure> {
+        Ok(Known {
+            places: &self.places,
+            found: OnceCell::new(),
+            install: self.install.then_some(terminal),
+            tools: Tools::new(super::places::launch()?, self.packages),
+            ready: RefCell::default(),
+        })
+    }
+
+    fn carry_out(
+        &self,
+        experiment: Experiment,
+        subjects: &Known<'_>,
+        kind: Option<Kind>,
+        terminal: &Terminal,
+    ) -> Result<Exit, Failure> {
+        for LeftOut { name, reason } in &experiment.left_out {
+            terminal.say_labelled(Label::Warning, &format!("{name} is left out: {reason}"));
+        }
+        let installed = |name: &str| subjects.installed(name);
+        let plan = run::Plan::new(experiment, &installed)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        if self.dry_run {
+            return dry_run(&plan, terminal);
+        }
+        let experiment = &plan.experiment;
+        let kind = kind.unwrap_or_else(|| kind_of(experiment));
+        if kind != Kind::Lab {
+            let keep_nothing = &mut run::NoJournal;
+            return outcome::carry_out(kind, &self.output, &self.export, terminal, |with| {
+                run::execute(&plan, with.host, with.feed, keep_nothing, with.commands)
+            });
+        }
+        let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
+        terminal.say(&told(experiment, book.blocks()));
+        let ended = outcome::carry_out(kind, &self.output, &self.export, terminal, |with| {
+            // Before the first block: between two of them it would cost those after it.
+            let footprints = match experiment.show.contains(&View::Footprint) {
+                true => self.footprints(experiment, subjects, terminal, with.interrupt),
+                false => Vec::new(),
+            };
+            let record = run::execute(&plan, with.host, with.feed, &mut book, with.commands)?;
+            Ok(with_lab(record, experiment, footprints))
+        });
+        if matches!(&ended, Ok(exit) if ![Exit::INTERRUPTED, Exit::TERMINATED].contains(exit)) {
+            // A journal that cannot be removed is begun anew by whoever finds it.
+            book.finish().ok();
+        } else {
+            terminal.say("the same command goes on where this one stopped; --fresh begins anew");
+        }
+        ended
+    }
+
+    /// The sizes of what the subjects of all rows need to be shipped: those that were kept, and those measured now.
+    fn footprints(
+        &self,
+        experiment: &Experiment,
+        subjects: &Known<'_>,
+        terminal: &Terminal,
+        interrupt: &AtomicUsize,
+    ) -> Vec<Footprint> {
+        let Ok(found) = subjects.found() else { return Vec::new() };
+        let home: &Home = &found.home;
+        let mut all: Vec<Footprint> = Vec::new();
+        for name in participants(experiment) {
+            let Ok(subject) = found.catalogue.find(&name) else { continue };
+            let not_weighed = |why: &str| {
+                let reason = format!("{why}; `wirebench footprint {name}` measures it");
+                lab::not_weighed(subject, &reason)
+            };
+            let is_interrupted = || interrupt.load(Ordering::Relaxed) != 0;
+            all.push(match (home.kept_footprint(subject), home.state(subject)) {
+                (Some(kept), _) => kept,
+                (None, _) if self.quick => not_weighed("not measured in a quick run"),
+                (None, _) if is_interrupted() => not_weighed("interrupted"),
+                (None, State::Installed(installed)) => {
+                    let weighed =
+                        super::footprint::weigh(subject, &installed, &subjects.tools, terminal);
+                    // The same signal may have ended the tools that were asked.
+                    if let (Ok(weighed), false) = (&weighed, is_interrupted()) {
+                        super::footprint::keep(home, subject, weighed, terminal);
+                    }
+                    weighed.unwrap_or_else(|error| not_weighed(&error.to_string()))
+                }
+                (None, State::NotInstalled | State::Outdated) => not_weighed("not installed"),
+            });
+        }
+        all
+    }
+
+    /// The journal of the experiment, if it was interrupted, or a new one.
+    fn book(&self, experiment: &Experiment, subjects: &Known<'_>) -> anyhow::Result<JournalFile> {
+        let named =
+            |error: io::Error| anyhow::anyhow!("cannot keep a journal in {JOURNALS}: {error}");
+        let (path, plan) = journal_of(experiment, subjects);
+        fs::create_dir_all(JOURNALS).map_err(named)?;
+        if self.fresh {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(named(error)),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        JournalFile::open(&path, &format!("{plan} {}", experiment.seed)).map_err(named)
+    }
+
+    /// The seed of the interrupted experiment that this one goes on with, if there is one.
+    fn journal_seed(&self, experiment: &Experiment, subjects: &Known<'_>) -> Option<u64> {
+        if self.fresh || kind_of(experiment) != Kind::Lab {
+            return None;
+        }
+        let (path, plan) = journal_of(experiment, subjects);
+        let mut first = String::new();
+        BufReader::new(fs::File::open(path).ok()?)
+            .take(FIRST_LINE_MAX)
+            .read_line(&mut first)
+            .ok()?;
+        first.trim_end().strip_prefix(&plan)?.trim_start().parse().ok()
+    }
+}
+
+/// The kind of record that an experiment leaves behind.
+fn kind_of(experiment: &Experiment) -> Kind {
+    match (&experiment.axis, experiment.baseline) {
+        (Some(_), _) => Kind::Sweep,
+        (None, Some(_)) => Kind::Lab,
+        (None, None) => Kind::Run,
+    }
+}
+
+/// Prints the experiment and the time that it takes.
+fn dry_run(plan: &run::Plan, terminal: &Terminal) -> Result<Exit, Failure> {
+    let json = serde_json::to_string_pretty(&plan.experiment).expect("its keys are texts");
+    terminal.result(&(json + "\n"))?;
+    let at_most = if plan.experiment.axis.is_some() { "at most" } else { "about" };
+    terminal.say(&format!("would take {at_most} {}; nothing was measured", plan.expected()));
+    Ok(Exit::DONE)
+}
+
+/// A sentence on what is about to be done.
+fn told(experiment: &Experiment, done: usize) -> String {
+    let (rows, rounds) = (experiment.workloads.len(), experiment.rounds as usize);
+    let blocks = rows * rounds;
+    let question = &experiment.question;
+    let went_on = match done {
+        0 => String::new(),
+        done => format!(
+            "; goes on where it was interrupted, with {} of them left",
+            blocks.saturating_sub(done)
+        ),
+    };
+    format!("{question}\n{rows} rows under their loads, {rounds} rounds: {blocks} blocks{went_on}")
+}
+
+/// `record`, with the question and the rows that could not be measured.
+fn with_lab(
+    mut record: RunRecord,
+    experiment: &Experiment,
+    footprints: Vec<Footprint>,
+) -> RunRecord {
+    if record.ended == Ended::Completed && !experiment.left_out.is_empty() {
+        let names: Vec<&str> = experiment.left_out.iter().map(|left| left.name.as_str()).collect();
+        record.ended = Ended::Partial { reason: format!("left out: {}", names.join(", ")) };
+    }
+    record.lab = Some(record::Lab {
+        question: experiment.question.clone(),
+        views: experiment.show.clone(),
+        published: experiment.published.clone(),
+        left_out: experiment.left_out.clone(),
+        footprints,
+    });
+    record
+}
+
+/// The names of all subjects of an experiment, each once, in their order.
+fn participants(experiment: &Experiment) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for workload in &experiment.workloads {
+        let server = match &workload.server {
+            Server::Subject(subject) => Some(&subject.name),
+            Server::Embedded(_) | Server::Given(_) => None,
+        };
+        for name in server.into_iter().chain(workload.client.as_ref().map(|client| &client.name)) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// The journal of an experiment, and the line that it begins with but for the seed: the same experiment, with the same
+/// subjects as they are now, has the same.
+fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String) {
+    let mut unseeded = Experiment { seed: 0, ..experiment.clone() };
+    unseeded.workloads.iter_mut().for_each(|workload| workload.seed = 0);
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(&unseeded).expect("its keys are texts").hash(&mut hasher);
+    if let Ok(found) = subjects.found() {
+        let manifests = participants(experiment)
+            .into_iter()
+            .filter_map(|name| found.catalogue.find(&name).ok());
+        manifests.for_each(|subject| format!("{subject:?}").hash(&mut hasher));
+    }
+    let plan = format!("wirebench {} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
+    (PathBuf::from(JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
+}
+
+/// The subjects that are there, looked for when the first is named, each installed once if that is wanted.
+struct Known<'a> {
+    places: &'a Places,
+    found: OnceCell<Result<Found, String>>,
+    /// The terminal that installing is told on; `None`: nothing is installed.
+    install: Option<&'a Terminal>,
+    tools: Tools,
+    ready: RefCell<BTreeMap<String, Result<(), String>>>,
+}
+
+impl Known<'_> {
+    fn found(&self) -> Result<&Found, String> {
+        let find = || self.places.find().map_err(|failure| failure.to_string());
+        self.found.get_or_init(find).as_ref().map_err(Clone::clone)
+    }
+
+    /// A subject that is installed, and its folder.
+    fn installed(&self, name: &str) -> Result<(Subject, PathBuf), String> {
+        let found = self.found()?;
+        let subject = found.catalogue.find(name).map_err(|error| error.to_string())?;
+        match found.home.state(subject) {
+            State::Installed(folder) => Ok((subject.clone(), folder)),
+            State::NotInstalled | State::Outdated => Err(format!("{name} is not installed")),
+        }
+    }
+
+    fn make_ready(&self, name: &str) -> Result<(), String> {
+        let found = self.found()?;
+        let subject = found.catalogue.find(name).map_err(|error| error.to_string())?;
+        if let Some(terminal) = self.install {
+            return match found.install(subject, &self.tools, terminal) {
+                Ok(_) => Ok(()),
+                Err(error @ InstallError::Unreachable { .. }) => Err(format!("skipped: {error}")),
+                Err(error) => Err(error.to_string()),
+            };
+        }
+        match found.home.state(subject) {
+            State::Installed(_) => Ok(()),
+            State::NotInstalled => {
+                Err(format!("not installed; `wirebench subjects install {name}` does it"))
+            }
+            State::Outdated => Err(format!(
+                "has changed since it was installed; `wirebench subjects install {name}` does it anew"
+            )),
+        }
+    }
+}
+
+impl Subjects for Known<'_> {
+    fn find(&self, name: &str) -> Result<Result<Facts, String>, String> {
+        match self.found()?.catalogue.find(name) {
+            Ok(subject) => Ok(Ok(facts(subject))),
+            Err(NoSuchSubject::Broken(broken)) => Ok(Err(broken.to_string())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn refusal(&self, name: &str, method: &str, path: &str) -> Option<String> {
+        let subject = self.found().ok()?.catalogue.find(name).ok()?;
+        subject.manifest.limits.refusal_of_request(method, path)
+    }
+
+    fn ready(&self, name: &str) -> Result<(), String> {
+        let known = self.ready.borrow().get(name).cloned();
+        known.unwrap_or_else(|| {
+            let ready = self.make_ready(name);
+            self.ready.borrow_mut().insert(name.to_owned(), ready.clone());
+            ready
+        })
+    }
+}
+
+/// Everything that an experiment needs to know of a subject.
+fn facts(subject: &Subject) -> Facts {
+    let manifest = &subject.manifest;
+    Facts {
+        name: subject.name.clone(),
+        role: match manifest.role {
+            lab::Role::Client => Role::Client,
+            lab::Role::Server => Role::Server,
+        },
+        speaks: manifest.speaks.clone(),
+        replies: manifest.replies,
+        text_only: manifest.limits.text_only,
+        connections_max: manifest.limits.connections_max,
+        why: manifest.limits.why.clone(),
+    }
+}
+
+/// The folder of journals, under the current directory.
+const JOURNALS: &str = ".wirebench/lab";
+/// The first line of a journal is much shorter.
+const FIRST_LINE_MAX: u64 = 1024;
