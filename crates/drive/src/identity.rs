@@ -3,9 +3,9 @@
 //! In a closed loop, and wherever messages carry no header, replies come in the order of their messages. A header names
 //! the connection and the message, so that replies that are lost, come twice, or overtake each other are known as such.
 
-use crate::excerpt;
 use crate::in_flight::{Flight, InFlight, Named};
 use crate::recorder::{Failure, Recorder};
+use crate::text::excerpt;
 use load::{Expect, Header, Mismatch, TrueDelay, Workload};
 use record::ErrorClass;
 use units::Instant;

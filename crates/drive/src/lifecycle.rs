@@ -1,348 +1,79 @@
-//! What happens ten times a second, or once for a connection: opening, phases, time-outs, the end.
+//! The life of a connection: connect, opening handshake, end; and the ways in which it can end before its time.
 
-use crate::connection::{Connection, State, find, shortest};
+use crate::Worker;
+use crate::connections::{Connection, State};
 use crate::identity::{Answer, Check};
-use crate::in_flight::InFlight;
-use crate::pacing::Pacing;
-use crate::recorder::{Failure, INTERVAL, Left, Observer, Phase, Recorder};
-use crate::{Control, End, Target, Worker, refuse};
+use crate::in_flight::{Flight, InFlight};
+use crate::recorder::{Failure, Observer, Recorder};
+use crate::text::excerpt;
 use engine::{ConnectionError, ConnectionId, Engine};
-use load::{Arrival, Closing, Lifetime, Stop, Workload};
-use record::{ErrorClass, Outcome};
-use std::collections::VecDeque;
-use std::num::NonZeroU32;
-use std::sync::Arc;
-use units::{Instant, Nanos};
-use wire::{Event, Opening, Protocol};
+use load::{Closing, Lifetime};
+use record::ErrorClass;
+use units::Instant;
+use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured};
+
+/// The way in which a peer ended a connection.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// It broke the protocol, or TLS around it.
+    Broken(ErrorClass, String),
+    /// It ended properly.
+    Closed(String),
+}
 
 impl<O: Observer> Worker<O> {
-    /// A worker that does `workload` against `target`, together with the others that share `control`.
-    pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
-        let (in_flight, in_flight_max) = match workload.arrival {
-            Arrival::Closed { in_flight, in_flight_max } => (in_flight, in_flight_max),
-            // A request that waits behind another one would be measured as if the server had it.
-            Arrival::Open { .. } if target.takes_requests() => (NonZeroU32::MIN, None),
-            Arrival::Open { .. } => (NonZeroU32::MAX, None),
-            Arrival::Sessions { .. } | Arrival::Think { .. } => (NonZeroU32::MIN, None),
-        };
-        let pacing = Pacing::new(&workload);
-        let quota = match workload.phases.stop {
-            Stop::Messages(messages) => messages.get(),
-            Stop::Clients(_) if pacing.is_some() => planned(&workload).unwrap_or(u64::MAX),
-            Stop::After(_) | Stop::Clients(_) => u64::MAX,
-        };
-        let to_start = match (workload.lifetime, workload.phases.stop) {
-            (Lifetime::Long, _) => u64::from(workload.connections.get()),
-            (Lifetime::RoundTrips(_), _) if pacing.is_some() => 0, // Sessions begin when they are due.
-            (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
-            (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) => u64::MAX,
-        };
-        let has_header = workload.carries_headers();
-        let payloads = if has_header { workload.content.payloads() } else { &[] };
-        Self {
-            control,
-            observer,
-            recorder: Recorder::new(&workload),
-            phase: Phase::Connect,
-            phase_end: Instant::NEVER,
-            window: None,
-            wake_at: Instant::START,
-            connections: Vec::new(),
-            seconds: Vec::new(),
-            numbers: (0, 1),
-            live: 0,
-            opening: 0,
-            to_start,
-            to_reopen: 0,
-            start_not_before: Instant::START,
-            first_start: None,
-            quiet: (Instant::START, 0),
-            deadlines_from: Instant::START,
-            in_flight_each: in_flight.get(),
-            in_flight_max: in_flight_max.map_or(u64::MAX, |max| u64::from(max.get())),
-            in_flight: 0,
-            turns: VecDeque::new(),
-            quota,
-            pacing,
-            due_at: Instant::NEVER,
-            alive_until: Instant::NEVER,
-            stall_min: STALL_MIN,
-            has_header,
-            has_layers: target.stack.has_layers(),
-            payloads: payloads.into(),
-            rx: vec![0; RX_LEN].into_boxed_slice(),
-            tx: Vec::with_capacity(workload.content.payload().len() + TX_ROOM),
-            workload,
-            target,
-        }
-    }
-
-    /// Takes for a stall only what lasts `length` or longer, because timers of this machine are that coarse; 5 ms at
-    /// least.
-    #[must_use]
-    pub fn with_stall_min(self, length: Nanos) -> Self {
-        Self { stall_min: length.max(STALL_MIN), ..self }
-    }
-
-    /// Numbers its connections `first`, `first + step`, … in the order of their connects, so that several workers
-    /// together give no number twice: players are told apart by it. Without it they are numbered from 0 on.
-    #[must_use]
-    pub fn with_connection_numbers(self, first: u64, step: u64) -> Self {
-        Self { numbers: (first, step), ..self }
-    }
-
-    /// What it leaves behind, and its observer.
-    pub fn finish(mut self) -> (Outcome, O) {
-        for connection in self.connections.iter_mut().flatten() {
-            forget_messages(&mut connection.in_flight, &mut self.recorder);
-        }
-        let left = Left {
-            planned: planned(&self.workload),
-            has_header: self.has_header,
-            has_sessions: self.pacing.is_some_and(|pacing| pacing.has_sessions()),
-            window: self.window,
-        };
-        (self.recorder.finish(left), self.observer)
-    }
-
-    /// Lets `keep_time` run at the end of this step: something happened that it may have been waiting for.
-    pub(crate) fn attend(&mut self) {
-        self.wake_at = Instant::START;
-    }
-
-    /// Does all that is due, and works out when the next thing is.
-    pub(crate) fn keep_time<E: Engine>(&mut self, engine: &mut E, now: Instant) {
-        if self.control.is_stopped() && self.phase < Phase::Done {
-            self.stop(engine, now);
-        }
-        self.start_due(engine, now);
-        if now >= self.deadlines_from {
-            self.give_up_late(engine, now);
-        }
-        self.listen_for_quiet(now);
-        while let Some(next) = self.next_phase(now) {
-            self.enter(engine, next, now);
-        }
-        if now >= self.recorder.interval_start() + INTERVAL {
-            self.recorder.hand_over(&mut self.observer, self.phase, now);
-        }
-        self.wake_at = (self.recorder.interval_start() + INTERVAL)
-            .min(self.phase_end)
-            .min(self.deadlines_from)
-            .min(self.next_start());
-        if self.phase == Phase::Drain && self.target.pushes() {
-            self.wake_at = self.wake_at.min(now + QUIET);
-        }
-        if self.phase == Phase::AwaitStart {
-            self.wake_at = self.wake_at.min(now + START_POLL).min(self.control.started_at());
-        }
-    }
-
-    /// The last replies of all reach others at their tables too: those are heard out, so that deliveries add up.
-    fn listen_for_quiet(&mut self, now: Instant) {
-        let heard = self.recorder.heard();
-        if self.phase < Phase::Drain || self.in_flight > 0 || heard != self.quiet.1 {
-            self.quiet = (now, heard);
-        }
-    }
-
-    /// The phase to enter now, if the current one is over.
-    fn next_phase(&self, now: Instant) -> Option<Phase> {
-        let time_is_up = now >= self.phase_end;
-        let short_lived = self.workload.lifetime != Lifetime::Long;
-        let every_client_counts = matches!(self.workload.phases.stop, Stop::Clients(_));
-        let nothing_left = match &self.pacing {
-            None => self.live == 0 && self.to_start == 0 && self.to_reopen == 0,
-            // What is due waits for a connection, if there has ever been one.
-            Some(_) => !short_lived && self.recorder.connections.opened == 0,
-        };
-        match self.phase {
-            Phase::Connect if short_lived => Some(Phase::AwaitStart),
-            Phase::Connect => {
-                (self.opening == 0 && self.to_start == 0).then_some(Phase::AwaitStart)
-            }
-            Phase::AwaitStart if now < self.control.started_at() => None,
-            Phase::AwaitStart
-                if self.workload.phases.warm_up == Nanos::ZERO || every_client_counts =>
-            {
-                Some(Phase::Measure)
-            }
-            Phase::AwaitStart => Some(Phase::WarmUp),
-            Phase::WarmUp => (time_is_up || nothing_left).then_some(Phase::Measure),
-            Phase::Measure => {
-                let all_sent = self.quota == 0 && self.in_flight == 0 && self.pacing.is_none();
-                (time_is_up || nothing_left || all_sent).then_some(Phase::Drain)
-            }
-            Phase::Drain => {
-                let all_ended = match &self.pacing {
-                    Some(pacing) => self.in_flight == 0 && pacing.is_done(),
-                    None if short_lived && self.quota > 0 => self.live == 0,
-                    None => self.in_flight == 0,
-                };
-                let is_quiet = !self.target.pushes() || now >= self.quiet.0 + QUIET;
-                (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
-            }
-            Phase::Close => (time_is_up || self.live == 0).then_some(Phase::Done),
-            Phase::Done => None,
-        }
-    }
-
-    fn enter<E: Engine>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
-        let traffic_began = self.phase >= Phase::WarmUp;
-        if self.phase == Phase::Measure {
-            self.end_window(engine, now);
-        }
-        if phase == Phase::Close {
-            self.leave_unsent();
-        }
-        self.recorder.hand_over(&mut self.observer, phase, now);
-        self.phase = phase;
-        let phases = self.workload.phases;
-        let begin = self.nominal(now);
-        self.phase_end = match phase {
-            Phase::Connect | Phase::AwaitStart | Phase::Done => Instant::NEVER,
-            Phase::WarmUp => begin + phases.warm_up,
-            Phase::Measure => match phases.stop {
-                Stop::After(time) => begin + time,
-                Stop::Clients(_) | Stop::Messages(_) => Instant::NEVER,
-            },
-            Phase::Drain => now + phases.drain,
-            Phase::Close => now + self.workload.timeouts.close,
-        };
-        match phase {
-            Phase::AwaitStart => {
-                let lead =
-                    if self.pacing.is_some() { START_POLL + START_POLL } else { Nanos::ZERO };
-                self.control.arrive(now, lead);
-            }
-            Phase::Measure => self.begin_window(engine, begin, now),
-            Phase::Drain => {
-                self.to_start = 0;
-                self.observer.phase(Phase::Drain, now);
-            }
-            Phase::Close => {
-                self.alive_until = Instant::NEVER;
-                self.due_at = Instant::NEVER;
-                self.close_all(engine, now);
-            }
-            Phase::Connect | Phase::WarmUp | Phase::Done => {}
-        }
-        if let Some(pacing) = &mut self.pacing
-            && matches!(phase, Phase::WarmUp | Phase::Measure)
-        {
-            pacing.end = self.phase_end;
-            self.due_at = Instant::START;
-        }
-        if matches!(phase, Phase::WarmUp | Phase::Measure) && !traffic_began {
-            self.begin_traffic(engine, now);
-        }
-    }
-
-    /// When the phase that is entered at `now` begins: an open loop keeps to its schedule, which starts with the
-    /// traffic.
-    fn nominal(&self, now: Instant) -> Instant {
-        match (&self.pacing, self.phase) {
-            (Some(_), Phase::WarmUp) => self.control.started_at(),
-            (Some(_), Phase::Measure) => {
-                now.min(self.control.started_at() + self.workload.phases.warm_up)
-            }
-            _ => now,
-        }
-    }
-
     /// Starts connections that are due and allowed.
-    fn start_due<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    pub(crate) fn start_due<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         while now >= self.next_start() {
-            self.start(engine, now);
-        }
-    }
-
-    /// When the next connection may be started; [`Instant::NEVER`] while none may.
-    fn next_start(&self) -> Instant {
-        let traffic = matches!(self.phase, Phase::WarmUp | Phase::Measure);
-        let wanted = match self.workload.lifetime {
-            Lifetime::Long if self.phase == Phase::Connect => self.to_start > 0,
-            Lifetime::Long if self.to_reopen == 0 => false,
-            Lifetime::Long => match &self.pacing {
-                Some(pacing) => traffic || (self.phase == Phase::Drain && pacing.waits() > 0),
-                None => traffic && self.quota > 0,
-            },
-            Lifetime::RoundTrips(_) => traffic && self.to_start > 0 && self.quota > 0,
-        };
-        if !wanted || self.live >= self.workload.connections.get() || self.opening >= OPENING_MAX {
-            return Instant::NEVER;
-        }
-        match (self.workload.connect_rate, self.first_start) {
-            (Some(rate), Some(first)) => {
-                (first + rate.due(self.recorder.connections.started)).max(self.start_not_before)
+            if self.connections.take_start(now) {
+                self.recorder.connections.reconnects += 1;
             }
-            _ => self.start_not_before,
+            self.connect(engine, now);
         }
-    }
-
-    fn start<E: Engine>(&mut self, engine: &mut E, now: Instant) {
-        if self.to_reopen > 0 {
-            self.to_reopen -= 1;
-            self.recorder.connections.reconnects += 1;
-        } else {
-            self.to_start -= 1;
-        }
-        self.first_start.get_or_insert(now);
-        self.connect(engine, now);
     }
 
     /// Starts a connection; a session was to begin at `due`.
     pub(crate) fn connect<E: Engine>(&mut self, engine: &mut E, due: Instant) {
-        let (place, place_number) = self.pacing.as_mut().map_or((0, 0), Pacing::place);
-        let number = self.recorder.connections.started;
+        let place = self.pace.join(due);
+        let nth = self.recorder.connections.started;
         self.recorder.connections.started += 1;
-        let turn = usize::try_from(number).unwrap_or(0) % self.target.sources.len().max(1);
+        let turn = usize::try_from(nth).unwrap_or(0) % self.target.sources.len().max(1);
         let source = self.target.sources.get(turn).copied();
         let now = engine.now(); // Others may have been started since the caller looked.
         let id = engine.connect(&self.target.address, source);
+        if self.target.uses_two() {
+            self.seconds.expect(id, source);
+        }
         let (first, step) = self.numbers;
-        let among_all = first + number * step;
-        let connection = Connection {
+        let among_all = first + nth * step;
+        let sampled = self.join_stream();
+        self.connections.insert(Connection {
             id,
-            second: None,
-            source,
-            machine: self
-                .target
-                .stack
-                .connection(self.workload.seed.wrapping_add(number), among_all),
+            place,
+            number: self.pace.number(place),
+            machine: self.target.stack.connection(self.workload.seed.wrapping_add(nth), among_all),
             state: State::AwaitConnect,
+            replied: false,
             since: now,
             began: now,
             in_flight: InFlight::default(),
-            quota: match self.workload.lifetime {
-                Lifetime::Long => u32::MAX,
-                Lifetime::RoundTrips(each) => each.get(),
-            },
-            replied: false,
             replies: 0,
-            turn: 0,
-            queued: false,
-            place,
-            number: place_number,
-            free_since: Instant::NEVER,
-            due,
-            sampled: self.join_stream(),
-        };
-        if self.connections.len() <= id.index() {
-            self.connections.resize_with(id.index() + 1, || None);
-        }
-        self.connections[id.index()] = Some(connection);
-        self.live += 1;
-        self.opening += 1;
+            sampled,
+        });
     }
 
-    /// The connection is established: begin the opening handshake, if there is one.
+    /// A connection is established; of two, the first one.
     pub(crate) fn connected<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        let (id, is_second) = self.whose(id);
-        if self.target.uses_two() && !is_second {
-            return self.connect_second(engine, id);
+        if self.seconds.is_empty() {
+            self.established(engine, id);
+        } else {
+            self.connect_second(engine, id);
         }
-        let Some(connection) = find(&mut self.connections, id) else { return };
+    }
+
+    /// The connection is established: begins the opening handshake, if there is one.
+    pub(crate) fn established<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         if let Some(times) = self.recorder.times(connection.began) {
             times.connect.record(now.since(connection.since));
@@ -363,7 +94,7 @@ impl<O: Observer> Worker<O> {
 
     /// The connection is open for messages.
     pub(crate) fn opened(&mut self, id: ConnectionId, now: Instant) {
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        let Some(connection) = self.connections.find(id) else { return };
         if connection.state == State::AwaitHandshake
             && let Some(times) = self.recorder.times(connection.began)
         {
@@ -371,25 +102,32 @@ impl<O: Observer> Worker<O> {
         }
         connection.state = State::Open;
         connection.since = now;
-        connection.free_since = now;
-        let expected = if self.pacing.is_some() { IN_FLIGHT_RESERVED } else { u32::MAX };
-        connection.in_flight.reserve(self.in_flight_each.min(expected) as usize);
-        self.opening -= 1;
+        let expected = if self.pace.is_timed() { IN_FLIGHT_RESERVED } else { u32::MAX };
+        connection.in_flight.reserve(self.pace.in_flight_each().min(expected) as usize);
+        self.connections.opened();
         self.recorder.connections.opened += 1;
         self.attend();
     }
 
+    /// The first messages on a connection that is open, if it is the time for messages.
+    pub(crate) fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(connection) = self.connections.find(id) else { return };
+        let opening = connection.since.since(connection.began);
+        let next = self.pace.opened(connection.place, opening, connection.since);
+        self.go_on(engine, id, next);
+    }
+
     /// A short-lived client has had all its round trips.
     pub(crate) fn client_served<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         self.recorder.served(connection.began, now);
         self.begin_end(engine, id, now);
     }
 
-    /// Ends a connection properly; what the protocol wants said is said first.
-    fn begin_end<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
-        let Some(connection) = find(&mut self.connections, id) else { return };
+    /// Ends a connection properly; the protocol's last words are sent first.
+    pub(crate) fn begin_end<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+        let Some(connection) = self.connections.find(id) else { return };
         let answer_owed =
             connection.machine.close(&mut self.tx) && self.workload.closing == Closing::Complete;
         connection.state = State::AwaitClose;
@@ -402,11 +140,7 @@ impl<O: Observer> Worker<O> {
 
     /// The peer will send no more bytes.
     pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        let (id, is_second) = self.whose(id);
-        if is_second {
-            return self.peer_ended(engine, id, End::Closed(SECOND_CLOSED.to_owned()));
-        }
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        let Some(connection) = self.connections.find(id) else { return };
         let mut replies = 0;
         let end = match connection.machine.end() {
             Ok(Event::Message(message)) => {
@@ -416,13 +150,13 @@ impl<O: Observer> Worker<O> {
                 let number = connection.number;
                 let answer =
                     check.answer(&mut connection.in_flight, self.has_header, number, message);
-                replies = u64::from(matches!(answer, Answer::Ended(_)));
+                replies = u32::from(matches!(answer, Answer::Ended(_)));
                 End::Closed(CLOSED.to_owned())
             }
             Ok(Event::Refused { code, body }) => {
                 self.recorder.stream.received(body.len());
                 if let Some((_, flight)) = connection.in_flight.take_oldest() {
-                    refuse(flight, code, body, engine.now(), &mut self.recorder);
+                    self.recorder.refused(flight, code, body, engine.now());
                     replies = 1;
                 }
                 End::Closed(CLOSED.to_owned())
@@ -430,8 +164,8 @@ impl<O: Observer> Worker<O> {
             Ok(_) => End::Closed(CLOSED.to_owned()),
             Err(error) => End::broken(&error),
         };
-        connection.replies += replies;
-        self.in_flight -= replies;
+        connection.replies += u64::from(replies);
+        self.pace.ended(connection.place, replies);
         self.peer_ended(engine, id, end);
     }
 
@@ -442,10 +176,9 @@ impl<O: Observer> Worker<O> {
         id: ConnectionId,
         error: ConnectionError,
     ) {
-        let (id, _) = self.whose(id);
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        let Some(connection) = self.connections.find(id) else { return };
         match connection.state {
-            State::AwaitClose => self.remove(engine, id),
+            State::AwaitClose | State::Unfit => self.remove(engine, id),
             State::AwaitConnect => {
                 self.lose(engine, id, ErrorClass::ConnectFailed, || error.to_string())
             }
@@ -457,16 +190,17 @@ impl<O: Observer> Worker<O> {
 
     /// The peer ended the conversation: as we asked, as its protocol allows, or out of turn.
     pub(crate) fn peer_ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, end: End) {
-        let Some(connection) = find(&mut self.connections, id) else { return };
-        let asked = connection.state == State::AwaitClose || self.phase >= Phase::Close;
+        let is_closing = self.is_closing();
+        let Some(connection) = self.connections.find(id) else { return };
+        let asked = connection.state == State::AwaitClose || is_closing;
         let quiet = connection.state == State::Open && connection.in_flight.is_empty();
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
             _ if asked => self.forget(engine, id),
-            _ if quiet && connection.is_served() => self.client_served(engine, id),
+            _ if quiet && self.pace.is_served(connection.place) => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target.takes_requests() => {
                 self.forget(engine, id);
-                self.to_reopen += 1;
+                self.connections.reopen();
             }
             End::Closed(text) => self.lose(engine, id, ErrorClass::ClosedByPeer, || text),
             End::Broken(class, text) => self.lose(engine, id, class, || text),
@@ -474,8 +208,8 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection has ended as it should; the next client does not wait for the replies of others.
-    fn forget<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if let Some(connection) = find(&mut self.connections, id)
+    pub(crate) fn forget<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        if let Some(connection) = self.connections.find(id)
             && connection.state == State::AwaitClose
             && let Some(times) = self.recorder.times(connection.began)
         {
@@ -486,83 +220,75 @@ impl<O: Observer> Worker<O> {
         self.start_due(engine, now);
     }
 
-    /// A connection is gone, and its places are free for others.
+    /// A connection is gone, and its place is free for another.
     fn remove<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        let Some(mut connection) = self.connections[id.index()].take() else { return };
-        self.leave_stream(engine, &connection);
+        let Some(mut connection) = self.connections.remove(id) else { return };
+        let second = self.seconds.remove(id);
+        self.leave_stream(engine, &connection, second);
         engine.close(id);
-        if let Some(second) = connection.second {
+        if let Some(second) = second {
             engine.close(second);
-            self.seconds[second.index()] = None;
         }
-        match connection.state {
-            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => self.opening -= 1,
-            State::Open | State::AwaitClose => {}
+        if let Some(due) = self.pace.left(connection.place) {
+            self.recorder.unsent(due, 1);
         }
-        self.live -= 1;
+        self.recorder.forget_messages(&mut connection.in_flight);
         self.attend();
-        forget_messages(&mut connection.in_flight, &mut self.recorder);
-        if self.pacing.is_some() {
-            self.gone(&connection);
-        } else {
-            self.send_in_turn(engine);
-        }
+        self.send_in_turn(engine);
     }
 
-    /// A connection is gone that should not be: what was in flight on it failed with it.
-    fn lose<E: Engine>(
+    /// A connection is gone that should not be: its messages in flight failed with it.
+    pub(crate) fn lose<E: Engine>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
         class: ErrorClass,
         example: impl FnOnce() -> String,
     ) {
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        self.recorder.tally(class, example);
+        self.cut_off(engine, id);
+    }
+
+    /// Ends a connection that can carry no more messages: those in flight fail with it.
+    fn cut_off<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
             self.recorder.failed(flight, Failure::Error, now);
-            self.in_flight -= 1;
         }
-        match connection.state {
-            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => {
-                self.recorder.connections.failed += 1;
-            }
-            State::Open => self.recorder.connections.lost += 1,
-            State::AwaitClose => {}
+        if connection.is_opening() {
+            self.recorder.connections.failed += 1;
+        } else if connection.state != State::AwaitClose {
+            self.recorder.connections.lost += 1;
         }
-        self.recorder.tally(class, example);
-        self.start_not_before = now + PAUSE_AFTER_FAILURE;
-        if self.pacing.is_some() && self.workload.lifetime == Lifetime::Long {
-            self.to_reopen += 1; // What is due goes on, whatever became of those before.
+        self.connections.failed(now);
+        if self.pace.is_timed() && self.workload.lifetime == Lifetime::Long {
+            self.connections.reopen(); // What is due goes on, whatever became of those before.
         }
         self.remove(engine, id);
     }
 
-    /// Gives up all peers that are late, and works out when the next one may be.
-    fn give_up_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
-        let timeouts = self.workload.timeouts;
-        let mut late = Vec::new();
-        self.deadlines_from = now + shortest(&timeouts);
-        // Where single messages time out, some deadline is always near; a look at all connections is not made for each.
-        let not_before = if self.pacing.is_some() { now + DEADLINES_EVERY } else { now };
-        for connection in self.connections.iter().flatten() {
-            let deadline = connection.deadline(&timeouts);
-            if deadline <= now {
-                late.push(connection.id);
-            } else {
-                self.deadlines_from = self.deadlines_from.min(deadline);
-            }
-        }
-        self.deadlines_from = self.deadlines_from.max(not_before);
-        for id in late {
-            self.give_up(engine, id, now);
-        }
-        self.attend_if_done();
+    /// A machine refused a message of ours: the message has failed, and the connection carries no more of them.
+    #[cold]
+    pub(crate) fn refused_by_machine(
+        &mut self,
+        id: ConnectionId,
+        flight: Flight,
+        error: &MisuseError,
+    ) {
+        let Some(connection) = self.connections.find(id) else { return };
+        connection.state = State::Unfit;
+        self.pace.shut(connection.place);
+        self.connections.look_at_deadlines();
+        self.attend();
+        self.recorder.failed(flight, Failure::Error, flight.sent);
+        self.recorder.tally(ErrorClass::Unsendable, || format!("not sent: {error}"));
     }
 
-    fn give_up<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+    /// Gives a peer up that did not answer in time.
+    pub(crate) fn give_up<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let timeouts = self.workload.timeouts;
-        let Some(connection) = find(&mut self.connections, id) else { return };
+        let Some(connection) = self.connections.find(id) else { return };
         let (class, waited, what) = match connection.state {
             State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "connection"),
             State::AwaitTls => {
@@ -575,14 +301,15 @@ impl<O: Observer> Worker<O> {
             ),
             State::Open => (ErrorClass::ReplyTimedOut, timeouts.reply, "whole reply"),
             State::AwaitClose => (ErrorClass::CloseTimedOut, timeouts.close, "answer to our close"),
+            State::Unfit => return self.cut_off(engine, id), // Its error was counted with its message.
         };
         let example = || format!("no {what} within {waited}");
         let loses_message_alone = self.has_header
-            && self.in_flight_each > 1 // One behind another would never get its turn.
+            && self.pace.in_flight_each() > 1 // One behind another would never get its turn.
             && connection.state == State::Open;
         while let Some(flight) = connection.in_flight.give_up(now - timeouts.reply) {
             self.recorder.failed(flight, Failure::TimedOut, now);
-            self.in_flight -= 1;
+            self.pace.ended(connection.place, 1);
             if loses_message_alone {
                 self.recorder.tally(class, example);
             }
@@ -592,170 +319,63 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    fn close_all<E: Engine>(&mut self, engine: &mut E, now: Instant) {
-        let all: Vec<ConnectionId> =
-            self.connections.iter().flatten().map(|connection| connection.id).collect();
-        for id in all {
-            let Some(connection) = find(&mut self.connections, id) else { continue };
-            match connection.state {
-                State::Open if connection.in_flight.is_empty() => self.begin_end(engine, id, now),
-                State::AwaitClose => {}
-                State::AwaitConnect | State::AwaitTls | State::AwaitHandshake | State::Open => {
-                    self.forget(engine, id)
-                }
-            }
-        }
+    /// The instant at which the next connection may be started; [`Instant::NEVER`] while none may.
+    pub(crate) fn next_start(&self) -> Instant {
+        let started = self.recorder.connections.started;
+        self.connections.next_start(self.is_connecting(), &self.pace, started)
     }
+}
 
-    /// Ends at once; what is in flight stays so.
-    fn stop<E: Engine>(&mut self, engine: &E, now: Instant) {
-        if let Some(pacing) = &mut self.pacing {
-            pacing.end = pacing.end.min(now);
-        }
-        if self.phase == Phase::Measure {
-            self.end_window(engine, now);
-            self.observer.phase(Phase::Drain, now);
-        }
-        self.leave_unsent();
-        self.recorder.hand_over(&mut self.observer, Phase::Done, now);
-        self.phase = Phase::Done;
-    }
-
-    /// The measurement begins at `begin`, and it is `now`.
-    fn begin_window<E: Engine>(&mut self, engine: &E, begin: Instant, now: Instant) {
-        self.window = Some((begin, begin));
-        self.observer.phase(Phase::Measure, now);
-        self.begin_stream(engine);
-        for connection in self.connections.iter_mut().flatten() {
-            connection.replies = 0;
-        }
-        if self.pacing.is_some() {
-            return self.recorder.measure_from(begin);
-        }
-        // What the warm-up sent at this very instant belongs to it.
-        let newest = self.connections.iter().flatten().filter_map(|it| it.in_flight.newest());
-        let newest = newest.map(|flight| flight.sent).max();
-        self.recorder.measure_from(newest.map_or(now, |sent| now.max(sent + Nanos(1))));
-        if let (Lifetime::RoundTrips(each), Stop::Messages(messages)) =
-            (self.workload.lifetime, self.workload.phases.stop)
-        {
-            // As many clients as the messages need: what those that fail leave over is not sent.
-            self.to_start = messages.get().div_ceil(u64::from(each.get()));
-        }
-    }
-
-    /// The measurement is over at `now`, or was before that.
-    fn end_window<E: Engine>(&mut self, engine: &E, now: Instant) {
-        self.end_stream(engine);
-        let Some((begin, end)) = &mut self.window else { return };
-        *end = now;
-        if let Some(pacing) = &mut self.pacing {
-            *end = now.min(self.phase_end).max(*begin);
-            pacing.end = *end;
-        }
-        if self.workload.lifetime == Lifetime::Long {
-            let lived_through = |connection: &&Connection| {
-                connection.state == State::Open && connection.since <= *begin
-            };
-            for connection in self.connections.iter().flatten().filter(lived_through) {
-                self.recorder.lived_through(connection.replies);
-            }
-        }
-    }
-
-    /// The first messages, on all connections that are there.
-    fn begin_traffic<E: Engine>(&mut self, engine: &mut E, now: Instant) {
-        let start = self.control.started_at();
-        if let Some(pacing) = &mut self.pacing {
-            pacing.start_at(start);
-            self.due_at = start;
-            if self.phase == Phase::WarmUp {
-                self.recorder.measure_from(self.phase_end);
-            }
-        }
-        let is_open = |connection: &&Connection| connection.state == State::Open;
-        let open: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .flatten()
-            .filter(is_open)
-            .map(|connection| connection.id)
-            .collect();
-        match &mut self.pacing {
-            Some(pacing) if pacing.has_bots_that_think() => pacing.begin_thinking(&open),
-            Some(_) | None => open.into_iter().for_each(|id| self.begin_messages(engine, id)),
-        }
-        self.start_due(engine, now);
-        self.alive_until = engine.now();
-    }
-
-    /// The first messages on a connection, if it is the time for messages.
-    pub(crate) fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !matches!(self.phase, Phase::WarmUp | Phase::Measure | Phase::Drain) {
-            return;
-        }
-        if self.pacing.is_some() {
-            self.begin_due(engine, id);
-        } else if self.in_flight_max == u64::MAX {
-            self.send(engine, id, self.in_flight_each);
-        } else {
-            self.flush(engine, id); // Before others have their turn.
-            self.wait_for_turn(id);
-            self.send_in_turn(engine);
+/// The TLS handshake is complete: writes that down. True if messages may be sent at once.
+pub(crate) fn be_secured(
+    connection: &mut Connection,
+    secured: Secured,
+    now: Instant,
+    recorder: &mut Recorder,
+) -> bool {
+    recorder.secured(secured.facts, connection.began, now.since(connection.since));
+    connection.since = now;
+    match secured.opening {
+        Opening::Done => true,
+        Opening::Awaited => {
+            connection.state = State::AwaitHandshake;
+            false
         }
     }
 }
 
-/// How many messages the measurement is to send, if that was asked for.
-fn planned(workload: &Workload) -> Option<u64> {
-    match (workload.phases.stop, workload.lifetime) {
-        (Stop::Messages(messages), _) => Some(messages.get()),
-        (Stop::Clients(clients), Lifetime::RoundTrips(each)) => {
-            Some(clients.get().saturating_mul(each.get().into()))
+impl End {
+    #[cold]
+    pub(crate) fn broken(error: &PeerError) -> Self {
+        let class =
+            if matches!(error, PeerError::Tls(_)) { ErrorClass::Tls } else { ErrorClass::Protocol };
+        Self::Broken(class, error.to_string())
+    }
+
+    #[cold]
+    pub(crate) fn unasked(payload: &[u8]) -> Self {
+        let len = payload.len();
+        let text = format!("{len} bytes that no message asked for: \"{}\"", excerpt(payload));
+        Self::Broken(ErrorClass::Protocol, text)
+    }
+
+    /// The end that the peer announced. As asked, it is not described.
+    #[cold]
+    pub(crate) fn announced(closed: &wire::Closed<'_>, is_asked: bool) -> Self {
+        if is_asked {
+            return Self::Closed(String::new());
         }
-        (Stop::Clients(_), Lifetime::Long) | (Stop::After(_), _) => None,
+        let reason = excerpt(closed.reason.as_bytes());
+        Self::Closed(match closed.code {
+            Some(code) if reason.is_empty() => format!("{CLOSED} with code {code}"),
+            Some(code) => format!("{CLOSED} with code {code}: \"{reason}\""),
+            None => CLOSED.to_owned(),
+        })
     }
 }
 
-/// A connection is gone: whatever got no reply gets none, and is lost if a later message was answered.
-fn forget_messages(in_flight: &mut InFlight, recorder: &mut Recorder) {
-    let lost = in_flight.end(|flight, is_overtaken| {
-        if is_overtaken {
-            recorder.identity(flight.due, |identity| &mut identity.lost);
-        }
-    });
-    recorder.lost(lost);
-}
-
-/// How a connection ended of which no more is known.
+/// The end of a connection of which no more is known.
 const CLOSED: &str = "closed by the server";
 
-/// The same of the second connection of two.
-const SECOND_CLOSED: &str = "closed by the server: the second of its two connections";
-
-/// How many connections a worker opens at the same time at most: fewer than any backlog holds.
-pub const OPENING_MAX: u32 = 256;
-
-/// How long no connection is started after one failed, so that a dead server is not flooded.
-const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);
-
-/// What is shorter is no stall but the way of schedulers and timers; far above what a timer is late by.
-const STALL_MIN: Nanos = Nanos::from_millis(5);
-
-/// How long nothing may have been delivered before a drain believes that nothing follows.
-const QUIET: Nanos = Nanos::from_millis(50);
-
-/// How often an open loop looks for messages that are too late.
-const DEADLINES_EVERY: Nanos = Nanos::from_millis(10);
-
-/// For how many messages in flight a connection of an open loop has memory from the start.
+/// The messages in flight for which a connection of an open loop has memory from the start.
 const IN_FLIGHT_RESERVED: u32 = 16;
-
-/// How often a worker looks whether all others are ready.
-const START_POLL: Nanos = Nanos::from_millis(1);
-
-/// How much is read at once.
-const RX_LEN: usize = 64 * 1024;
-
-/// What is kept free in the transmit buffer for framing and heads.
-const TX_ROOM: usize = 4096;

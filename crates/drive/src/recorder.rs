@@ -3,9 +3,10 @@
 //! Ten times a second it hands an [`Interval`] over, at the end an [`Outcome`]; both can be merged. Nothing is
 //! allocated for a message.
 
-use crate::in_flight::Flight;
+use crate::in_flight::{Flight, InFlight};
 use crate::last::LastRing;
 use crate::stream::Stream;
+use crate::text::excerpt;
 use load::{Arrival, Lifetime, Workload};
 use record::{
     Connections, Counts, ErrorClass, Handshakes, Identity, Outcome, PhaseTimes, Pushed, Sessions,
@@ -132,20 +133,12 @@ impl Recorder {
         }
     }
 
-    /// `count` messages of a closed loop were handed over at `sent`, in `bytes` bytes of the stream.
+    /// `count` messages were handed over in `bytes` bytes of the stream, `lag` later than we could have.
     #[inline]
-    pub(crate) fn sent(&mut self, sent: Instant, count: u32, bytes: usize) {
+    pub(crate) fn sent(&mut self, flight: Flight, count: u32, lag: Nanos, bytes: usize) {
         self.interval.traffic.bytes_sent += bytes as u64;
         self.stream.sent(u64::from(count) * self.payload_len);
-        self.count(sent, u64::from(count), |counts| &mut counts.sent);
-    }
-
-    /// A message of an open loop was handed over, `lag` later than we could have.
-    #[inline]
-    pub(crate) fn sent_due(&mut self, flight: Flight, lag: Nanos, bytes: usize) {
-        self.interval.traffic.bytes_sent += bytes as u64;
-        self.stream.sent(self.payload_len);
-        let is_of_interval = self.count(flight.due, 1, |counts| &mut counts.sent);
+        let is_of_interval = self.count(flight.due, count.into(), |counts| &mut counts.sent);
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && is_of_interval
         {
@@ -209,6 +202,25 @@ impl Recorder {
         }
     }
 
+    /// The peer refused a message.
+    #[cold]
+    pub(crate) fn refused(&mut self, flight: Flight, code: u16, body: &[u8], now: Instant) {
+        self.failed(flight, Failure::Error, now);
+        self.tally(ErrorClass::Refused, || {
+            format!("refused with status {code}: \"{}\"", excerpt(body))
+        });
+    }
+
+    /// A connection is gone: messages without a reply get none, and are lost if a later message was answered.
+    pub(crate) fn forget_messages(&mut self, in_flight: &mut InFlight) {
+        let lost = in_flight.end(|flight, is_overtaken| {
+            if is_overtaken {
+                self.identity(flight.due, |identity| &mut identity.lost);
+            }
+        });
+        self.identity.lost += lost;
+    }
+
     /// Counts messages where they belong by `due`, and says whether that is this phase: what the warm-up leaves over
     /// belongs to no later interval.
     #[inline]
@@ -250,11 +262,6 @@ impl Recorder {
         if self.is_measured(due) {
             *of(&mut self.identity) += 1;
         }
-    }
-
-    /// So many messages that are not known any more got no reply.
-    pub(crate) fn lost(&mut self, count: u64) {
-        self.identity.lost += count;
     }
 
     /// When the loop went on after it had stood still the last time; what is outstanding and was due before that has

@@ -7,9 +7,9 @@
 //! Left out: what stands around the segments (TCP/IP headers), which crate `run` estimates from their number.
 
 use crate::Worker;
-use crate::connection::Connection;
+use crate::connections::Connection;
 use crate::recorder::{Observer, Phase};
-use engine::Engine;
+use engine::{ConnectionId, Engine};
 use record::{Segments, Split, StreamLayers};
 use wire::{Layers, Protocol};
 
@@ -146,11 +146,11 @@ impl<O: Observer> Worker<O> {
     /// The window begins: what the layers have counted so far is not of it.
     pub(crate) fn begin_stream<E: Engine>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
-        let stride = (self.live as usize).div_ceil(SAMPLED_MAX).max(1);
-        for (index, connection) in self.connections.iter_mut().flatten().enumerate() {
+        let stride = (self.connections.live() as usize).div_ceil(SAMPLED_MAX).max(1);
+        for (index, connection) in self.connections.iter_mut().enumerate() {
             stream.stayed.connections += 1;
             if index % stride == 0 {
-                let segments = segments(engine, connection);
+                let segments = segments(engine, connection.id, self.seconds.of(connection.id));
                 connection.sampled = segments.map(|begin| Box::new(Sampled { begin, came: false }));
             }
             if self.has_layers {
@@ -162,9 +162,10 @@ impl<O: Observer> Worker<O> {
     /// The window ends.
     pub(crate) fn end_stream<E: Engine>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
-        for connection in self.connections.iter_mut().flatten() {
+        for connection in self.connections.iter_mut() {
             if let Some(sampled) = connection.sampled.take()
-                && let Some(segments) = segments(engine, connection)
+                && let Some(segments) =
+                    segments(engine, connection.id, self.seconds.of(connection.id))
             {
                 stream.sampled(&sampled, segments);
             }
@@ -180,7 +181,12 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection ends; the engine has not closed it yet.
-    pub(crate) fn leave_stream<E: Engine>(&mut self, engine: &E, connection: &Connection) {
+    pub(crate) fn leave_stream<E: Engine>(
+        &mut self,
+        engine: &E,
+        connection: &Connection,
+        second: Option<ConnectionId>,
+    ) {
         if self.phase != Phase::Measure {
             return;
         }
@@ -189,17 +195,21 @@ impl<O: Observer> Worker<O> {
             stream.layers.add(connection.machine.layers());
         }
         if let Some(sampled) = &connection.sampled
-            && let Some(segments) = segments(engine, connection)
+            && let Some(segments) = segments(engine, connection.id, second)
         {
             stream.sampled(sampled, segments);
         }
     }
 }
 
-/// Those of a connection, and of its second one if it has two.
-fn segments<E: Engine>(engine: &E, connection: &Connection) -> Option<engine::Segments> {
-    let first = engine.segments(connection.id)?;
-    let second = connection.second.and_then(|id| engine.segments(id)).unwrap_or_default();
+/// The segments of a connection, and of its second one if it has two.
+fn segments<E: Engine>(
+    engine: &E,
+    first: ConnectionId,
+    second: Option<ConnectionId>,
+) -> Option<engine::Segments> {
+    let first = engine.segments(first)?;
+    let second = second.and_then(|id| engine.segments(id)).unwrap_or_default();
     Some(engine::Segments {
         sent: first.sent + second.sent,
         received: first.received + second.received,

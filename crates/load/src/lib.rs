@@ -9,11 +9,15 @@
 mod content;
 mod curve;
 mod header;
+mod pace;
 mod payload;
+mod replay;
 mod schedule;
+mod waiting;
 
 pub use content::{Content, Expect, Mismatch};
 pub use header::{Header, TrueDelay};
+pub use pace::{Batch, Next, Pace, Taken};
 pub use schedule::{Arrivals, Due, Schedule, Stripe};
 pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing, Stop, Timeouts};
 
@@ -112,6 +116,17 @@ impl Workload {
     pub fn carries_headers(&self) -> bool {
         let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);
         is_echo && !self.arrival.is_closed() && self.content.carries_header()
+    }
+
+    /// The number of messages that the measurement is to send, if it was asked for one.
+    pub fn planned(&self) -> Option<u64> {
+        match (self.phases.stop, self.lifetime) {
+            (Stop::Messages(messages), _) => Some(messages.get()),
+            (Stop::Clients(clients), Lifetime::RoundTrips(each)) => {
+                Some(clients.get().saturating_mul(each.get().into()))
+            }
+            (Stop::Clients(_), Lifetime::Long) | (Stop::After(_), _) => None,
+        }
     }
 
     /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and

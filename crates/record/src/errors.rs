@@ -19,6 +19,8 @@ pub enum ErrorClass {
     HandshakeTimedOut,
     /// The peer broke its protocol.
     Protocol,
+    /// Our own side of the protocol refused to send a message: it breaks one of its rules or limits.
+    Unsendable,
     /// The peer refused a message.
     Refused,
     /// The reply was not the expected one.
@@ -65,6 +67,7 @@ impl ErrorClass {
             Self::TlsTimedOut => "tls_handshake_timed_out",
             Self::HandshakeTimedOut => "handshake_timed_out",
             Self::Protocol => "protocol_broken",
+            Self::Unsendable => "unsendable",
             Self::Refused => "refused",
             Self::WrongReply => "wrong_reply",
             Self::ReplyTimedOut => "reply_timed_out",

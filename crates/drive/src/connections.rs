@@ -1,0 +1,260 @@
+//! The connections of a worker: their states and deadlines, and how many may be opened.
+
+use crate::in_flight::InFlight;
+use crate::stream::Sampled;
+use engine::ConnectionId;
+use load::{Lifetime, Pace, Stop, Timeouts, Workload};
+use std::num::NonZeroU32;
+use units::{Instant, Nanos, Rate};
+
+/// All connections of a worker, from the connect to the close, and those that are still to be started.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// At the index of their id.
+    slots: Vec<Option<Connection>>,
+    /// The index of the connection at each place of the pace.
+    by_place: Vec<u32>,
+    /// Connections that exist, and those of them that are not open yet.
+    live: u32,
+    opening: u32,
+    live_max: NonZeroU32,
+    /// Connections, or short-lived clients, still to be started.
+    pub(crate) to_start: u64,
+    /// Connections to start in the place of ended ones.
+    to_reopen: u32,
+    rate: Option<Rate>,
+    /// The first start that was not that of a session: the connect rate counts from there.
+    first_start: Option<Instant>,
+    /// The earliest instant for the next connect; pushed back after a failed one.
+    not_before: Instant,
+    timeouts: Timeouts,
+    /// No deadline is nearer.
+    deadlines_from: Instant,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    /// Its place in the pace, and its number among those of all workers.
+    pub(crate) place: u32,
+    pub(crate) number: u32,
+    pub(crate) machine: wire::Connection,
+    pub(crate) state: State,
+    /// True once a reply has come.
+    pub(crate) replied: bool,
+    /// The begin of the current state.
+    pub(crate) since: Instant,
+    /// The begin of the connect.
+    pub(crate) began: Instant,
+    pub(crate) in_flight: InFlight,
+    /// Replies that have come in this phase.
+    pub(crate) replies: u64,
+    /// Set if its segments are counted, and those of others are taken to be as many.
+    pub(crate) sampled: Option<Box<Sampled>>,
+}
+
+/// What is awaited on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    AwaitConnect,
+    AwaitTls,
+    AwaitHandshake,
+    /// Messages flow.
+    Open,
+    /// Our proper end was sent.
+    AwaitClose,
+    /// Its machine refused a message of ours: it is cut off at the next look at deadlines.
+    Unfit,
+}
+
+impl Connections {
+    pub(crate) fn new(workload: &Workload) -> Self {
+        let is_scheduled = !matches!(workload.arrival, load::Arrival::Closed { .. });
+        Self {
+            slots: Vec::new(),
+            by_place: vec![0; workload.connections.get() as usize],
+            live: 0,
+            opening: 0,
+            live_max: workload.connections,
+            to_start: match (workload.lifetime, workload.phases.stop) {
+                (Lifetime::Long, _) => workload.connections.get().into(),
+                (Lifetime::RoundTrips(_), _) if is_scheduled => 0, // Sessions begin when they are due.
+                (Lifetime::RoundTrips(_), Stop::Clients(clients)) => clients.get(),
+                (Lifetime::RoundTrips(_), Stop::After(_) | Stop::Messages(_)) => u64::MAX,
+            },
+            to_reopen: 0,
+            rate: workload.connect_rate,
+            first_start: None,
+            not_before: Instant::START,
+            timeouts: workload.timeouts,
+            deadlines_from: Instant::START,
+        }
+    }
+
+    /// Takes a connection up that is being opened.
+    pub(crate) fn insert(&mut self, connection: Connection) {
+        let index = connection.id.index();
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, || None);
+        }
+        self.by_place[connection.place as usize] =
+            u32::try_from(index).expect("the index of a connection is a u32");
+        self.slots[index] = Some(connection);
+        self.live += 1;
+        self.opening += 1;
+    }
+
+    /// Forgets a connection.
+    pub(crate) fn remove(&mut self, id: ConnectionId) -> Option<Connection> {
+        self.find(id)?;
+        let connection = self.slots[id.index()].take()?;
+        self.opening -= u32::from(connection.is_opening());
+        self.live -= 1;
+        Some(connection)
+    }
+
+    /// The connection that `id` names, if it still exists; another one may have its index.
+    #[inline]
+    pub(crate) fn find(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.slots.get_mut(id.index())?.as_mut().filter(|connection| connection.id == id)
+    }
+
+    /// The connection at a place of the pace.
+    #[inline]
+    pub(crate) fn at(&mut self, place: u32) -> Option<&mut Connection> {
+        let index = *self.by_place.get(place as usize)?;
+        self.slots.get_mut(index as usize)?.as_mut().filter(|it| it.place == place)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.slots.iter().flatten()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// One of the connections that were being opened is open for messages.
+    pub(crate) fn opened(&mut self) {
+        self.opening -= 1;
+    }
+
+    /// A connection failed at `now`: the next connect waits a little, so that a dead server is not flooded.
+    pub(crate) fn failed(&mut self, now: Instant) {
+        self.not_before = now + PAUSE_AFTER_FAILURE;
+    }
+
+    /// One more connection is to take the place of one that ended.
+    pub(crate) fn reopen(&mut self) {
+        self.to_reopen += 1;
+    }
+
+    /// The instant at which the next connection may be started, the `started`th of all; [`Instant::NEVER`] while none
+    /// may. Before the traffic those are opened that live through all phases, after that those that `pace` wants.
+    pub(crate) fn next_start(&self, before_traffic: bool, pace: &Pace, started: u64) -> Instant {
+        let is_wanted = (self.to_start > 0 || self.to_reopen > 0)
+            && (before_traffic || pace.wants_connections());
+        if !is_wanted || self.live >= self.live_max.get() || self.opening >= OPENING_MAX {
+            return Instant::NEVER;
+        }
+        match (self.rate, self.first_start) {
+            (Some(rate), Some(first)) => (first + rate.due(started)).max(self.not_before),
+            _ => self.not_before,
+        }
+    }
+
+    /// The next connection is started at `now`. True if it takes the place of one that ended.
+    pub(crate) fn take_start(&mut self, now: Instant) -> bool {
+        self.first_start.get_or_insert(now);
+        let reopens = self.to_reopen > 0;
+        if reopens {
+            self.to_reopen -= 1;
+        } else {
+            self.to_start -= 1;
+        }
+        reopens
+    }
+
+    /// The connections whose deadline has passed by `now`. Where messages have due times many are in flight, and some
+    /// deadline is always near: a look at all connections is not made for each.
+    pub(crate) fn late(&mut self, now: Instant, is_timed: bool) -> Vec<ConnectionId> {
+        let mut late = Vec::new();
+        if now < self.deadlines_from {
+            return late;
+        }
+        let timeouts = self.timeouts;
+        // No deadline that arises from now on is nearer.
+        let mut nearest =
+            now + timeouts.connect.min(timeouts.handshake).min(timeouts.reply).min(timeouts.close);
+        for connection in self.iter() {
+            let deadline = connection.deadline(&timeouts);
+            if deadline <= now {
+                late.push(connection.id);
+            } else {
+                nearest = nearest.min(deadline);
+            }
+        }
+        let not_before = if is_timed { now + DEADLINES_EVERY } else { now };
+        self.deadlines_from = nearest.max(not_before);
+        late
+    }
+
+    /// A deadline has passed that was not known.
+    pub(crate) fn look_at_deadlines(&mut self) {
+        self.deadlines_from = Instant::START;
+    }
+
+    /// The instant before which no deadline passes, or none is looked at.
+    pub(crate) fn deadlines_from(&self) -> Instant {
+        self.deadlines_from
+    }
+
+    /// Connections that exist.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Connections that are not open yet.
+    pub(crate) fn opening(&self) -> u32 {
+        self.opening
+    }
+
+    /// True if no connection exists, and none is to be started.
+    pub(crate) fn none_left(&self) -> bool {
+        self.live == 0 && self.to_start == 0 && self.to_reopen == 0
+    }
+}
+
+impl Connection {
+    /// True until it is open for messages.
+    pub(crate) fn is_opening(&self) -> bool {
+        match self.state {
+            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => true,
+            State::Open | State::AwaitClose | State::Unfit => false,
+        }
+    }
+
+    /// The instant at which its peer is given up if nothing happens; [`Instant::NEVER`] if nothing is awaited.
+    fn deadline(&self, timeouts: &Timeouts) -> Instant {
+        match self.state {
+            State::AwaitConnect => self.since + timeouts.connect,
+            State::AwaitTls | State::AwaitHandshake => self.since + timeouts.handshake,
+            State::Open => self
+                .in_flight
+                .oldest()
+                .map_or(Instant::NEVER, |flight| flight.sent + timeouts.reply),
+            State::AwaitClose => self.since + timeouts.close,
+            State::Unfit => Instant::START,
+        }
+    }
+}
+
+/// The most connections that a worker opens at the same time: fewer than any backlog holds.
+pub const OPENING_MAX: u32 = 256;
+
+/// The time without a connect after a connection failed.
+const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);
+
+/// The least time between two looks at the deadlines of all connections of an open loop.
+const DEADLINES_EVERY: Nanos = Nanos::from_millis(10);

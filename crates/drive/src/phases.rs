@@ -1,0 +1,277 @@
+//! The phases of a worker, and everything that happens ten times a second or less: deadlines, intervals, the window.
+
+use crate::Worker;
+use crate::connections::State;
+use crate::recorder::{INTERVAL, Observer, Phase};
+use engine::{ConnectionId, Engine};
+use load::{Lifetime, Stop};
+use units::{Instant, Nanos};
+
+impl<O: Observer> Worker<O> {
+    /// Lets `keep_time` run at the end of this step: something happened that it may have been waiting for.
+    pub(crate) fn attend(&mut self) {
+        self.wake_at = Instant::START;
+    }
+
+    /// Nothing is waited for once everything has been sent and has ended.
+    #[inline]
+    pub(crate) fn attend_if_idle(&mut self) {
+        let sends_no_more = self.phase == Phase::Drain || !self.pace.has_quota();
+        if sends_no_more && self.pace.is_idle() {
+            self.attend();
+        }
+    }
+
+    /// Does all that is due, and works out when the next thing is.
+    pub(crate) fn keep_time<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        if self.control.is_stopped() && self.phase < Phase::Done {
+            self.stop(engine, now);
+        }
+        self.start_due(engine, now);
+        for id in self.connections.late(now, self.pace.is_timed()) {
+            self.give_up(engine, id, now);
+        }
+        self.listen_for_quiet(now);
+        while let Some(next) = self.next_phase(now) {
+            self.enter(engine, next, now);
+        }
+        if now >= self.recorder.interval_start() + INTERVAL {
+            self.recorder.hand_over(&mut self.observer, self.phase, now);
+        }
+        self.wake_at = (self.recorder.interval_start() + INTERVAL)
+            .min(self.phase_end())
+            .min(self.connections.deadlines_from())
+            .min(self.next_start());
+        if self.phase == Phase::Drain && self.target.pushes() {
+            self.wake_at = self.wake_at.min(now + QUIET);
+        }
+        if self.phase == Phase::AwaitStart {
+            self.wake_at = self.wake_at.min(now + START_POLL).min(self.control.started_at());
+        }
+    }
+
+    /// The end of the phase, at the latest.
+    pub(crate) fn phase_end(&self) -> Instant {
+        match self.phase {
+            Phase::WarmUp | Phase::Measure => self.pace.end(),
+            Phase::Connect | Phase::AwaitStart | Phase::Drain | Phase::Close | Phase::Done => {
+                self.patience_end
+            }
+        }
+    }
+
+    /// True before the traffic, while the connections are opened that live through all phases.
+    pub(crate) fn is_connecting(&self) -> bool {
+        self.phase == Phase::Connect && self.workload.lifetime == Lifetime::Long
+    }
+
+    /// True once connections are ended by us.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.phase >= Phase::Close
+    }
+
+    /// The last replies of all reach others at their tables too: those are heard out, so that deliveries add up.
+    fn listen_for_quiet(&mut self, now: Instant) {
+        let heard = self.recorder.heard();
+        if self.phase < Phase::Drain || self.pace.in_flight() > 0 || heard != self.quiet.1 {
+            self.quiet = (now, heard);
+        }
+    }
+
+    /// The phase to enter now, if the current one is over.
+    fn next_phase(&self, now: Instant) -> Option<Phase> {
+        let time_is_up = now >= self.phase_end();
+        let short_lived = self.workload.lifetime != Lifetime::Long;
+        let every_client_counts = matches!(self.workload.phases.stop, Stop::Clients(_));
+        // A message that is due waits for a connection, if there has ever been one.
+        let nothing_left = match self.pace.is_timed() {
+            true => !short_lived && self.recorder.connections.opened == 0,
+            false => self.connections.none_left(),
+        };
+        match self.phase {
+            Phase::Connect if short_lived => Some(Phase::AwaitStart),
+            Phase::Connect => (self.connections.opening() == 0 && self.connections.to_start == 0)
+                .then_some(Phase::AwaitStart),
+            Phase::AwaitStart if now < self.control.started_at() => None,
+            Phase::AwaitStart
+                if self.workload.phases.warm_up == Nanos::ZERO || every_client_counts =>
+            {
+                Some(Phase::Measure)
+            }
+            Phase::AwaitStart => Some(Phase::WarmUp),
+            Phase::WarmUp => (time_is_up || nothing_left).then_some(Phase::Measure),
+            Phase::Measure => {
+                let all_sent =
+                    !self.pace.is_timed() && !self.pace.has_quota() && self.pace.is_idle();
+                (time_is_up || nothing_left || all_sent).then_some(Phase::Drain)
+            }
+            Phase::Drain => {
+                let follows_clients = !self.pace.is_timed() && short_lived && self.pace.has_quota();
+                let all_ended = match follows_clients {
+                    true => self.connections.live() == 0,
+                    false => self.pace.is_idle(),
+                };
+                let is_quiet = !self.target.pushes() || now >= self.quiet.0 + QUIET;
+                (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
+            }
+            Phase::Close => (time_is_up || self.connections.live() == 0).then_some(Phase::Done),
+            Phase::Done => None,
+        }
+    }
+
+    fn enter<E: Engine>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
+        let traffic_began = self.phase >= Phase::WarmUp;
+        if self.phase == Phase::Measure {
+            self.end_window(engine, now);
+        }
+        if phase == Phase::Close {
+            self.stop_sending();
+        }
+        self.recorder.hand_over(&mut self.observer, phase, now);
+        let begin = self.nominal(phase, now);
+        self.phase = phase;
+        let phases = self.workload.phases;
+        match phase {
+            Phase::Connect | Phase::Done => {}
+            Phase::AwaitStart => {
+                let is_timed = self.pace.is_timed();
+                let lead = if is_timed { START_POLL + START_POLL } else { Nanos::ZERO };
+                self.control.arrive(now, lead);
+            }
+            Phase::WarmUp => self.pace.warm_up(begin + phases.warm_up),
+            Phase::Measure => {
+                let end = match phases.stop {
+                    Stop::After(time) => begin + time,
+                    Stop::Clients(_) | Stop::Messages(_) => Instant::NEVER,
+                };
+                self.begin_window(engine, begin, now);
+                self.pace.measure(self.recorder.measured_from(), end);
+            }
+            Phase::Drain => {
+                self.patience_end = now + phases.drain;
+                self.connections.to_start = 0;
+                self.observer.phase(Phase::Drain, now);
+            }
+            Phase::Close => {
+                self.patience_end = now + self.workload.timeouts.close;
+                self.close_all(engine, now);
+            }
+        }
+        if matches!(phase, Phase::WarmUp | Phase::Measure) {
+            self.due_at = Instant::START;
+            if !traffic_began {
+                self.begin_traffic(engine, now);
+            }
+        }
+    }
+
+    /// The begin of the phase that is entered at `now`: an open loop keeps to its schedule, which starts with the
+    /// traffic.
+    fn nominal(&self, phase: Phase, now: Instant) -> Instant {
+        match phase {
+            Phase::WarmUp if self.pace.is_timed() => self.control.started_at(),
+            Phase::Measure if self.pace.is_timed() => {
+                now.min(self.control.started_at() + self.workload.phases.warm_up)
+            }
+            _ => now,
+        }
+    }
+
+    /// The measurement begins at `begin`, and it is `now`.
+    fn begin_window<E: Engine>(&mut self, engine: &E, begin: Instant, now: Instant) {
+        self.window = Some((begin, begin));
+        self.observer.phase(Phase::Measure, now);
+        self.begin_stream(engine);
+        for connection in self.connections.iter_mut() {
+            connection.replies = 0;
+        }
+        if self.pace.is_timed() {
+            return self.recorder.measure_from(begin);
+        }
+        // What the warm-up sent at this very instant belongs to it.
+        let newest = self.connections.iter().filter_map(|it| it.in_flight.newest());
+        let newest = newest.map(|flight| flight.sent).max();
+        self.recorder.measure_from(newest.map_or(now, |sent| now.max(sent + Nanos(1))));
+        if let (Lifetime::RoundTrips(each), Stop::Messages(messages)) =
+            (self.workload.lifetime, self.workload.phases.stop)
+        {
+            // As many clients as the messages need: what those that fail leave over is not sent.
+            self.connections.to_start = messages.get().div_ceil(u64::from(each.get()));
+        }
+    }
+
+    /// The measurement is over at `now`, or was before that.
+    fn end_window<E: Engine>(&mut self, engine: &E, now: Instant) {
+        self.end_stream(engine);
+        let Some((begin, end)) = &mut self.window else { return };
+        *end = now;
+        if self.pace.is_timed() {
+            *end = now.min(self.pace.end()).max(*begin);
+        }
+        self.pace.drain(*end);
+        if self.workload.lifetime == Lifetime::Long {
+            let lived_through = self
+                .connections
+                .iter()
+                .filter(|connection| connection.state == State::Open && connection.since <= *begin);
+            for connection in lived_through {
+                self.recorder.lived_through(connection.replies);
+            }
+        }
+    }
+
+    /// The first messages, on all connections that are there.
+    fn begin_traffic<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        let start = self.control.started_at();
+        if self.pace.is_timed() && self.phase == Phase::WarmUp {
+            self.recorder.measure_from(self.pace.end());
+        }
+        self.pace.start(start);
+        self.send_in_turn(engine);
+        self.start_due(engine, now);
+        self.alive_until = engine.now();
+    }
+
+    fn close_all<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        let all: Vec<ConnectionId> =
+            self.connections.iter().map(|connection| connection.id).collect();
+        for id in all {
+            let Some(connection) = self.connections.find(id) else { continue };
+            match connection.state {
+                State::Open if connection.in_flight.is_empty() => self.begin_end(engine, id, now),
+                State::AwaitClose => {}
+                State::AwaitConnect
+                | State::AwaitTls
+                | State::AwaitHandshake
+                | State::Open
+                | State::Unfit => self.forget(engine, id),
+            }
+        }
+    }
+
+    /// Ends at once; messages in flight stay so.
+    fn stop<E: Engine>(&mut self, engine: &E, now: Instant) {
+        if self.phase == Phase::Measure {
+            self.end_window(engine, now);
+            self.observer.phase(Phase::Drain, now);
+        } else {
+            self.pace.end_at(now);
+        }
+        self.stop_sending();
+        self.recorder.hand_over(&mut self.observer, Phase::Done, now);
+        self.phase = Phase::Done;
+    }
+
+    /// Nothing is sent any more; counts what was due and will not be sent.
+    fn stop_sending(&mut self) {
+        self.pace.stop(|due, count| self.recorder.unsent(due, count));
+        self.alive_until = Instant::NEVER;
+        self.due_at = Instant::NEVER;
+    }
+}
+
+/// The time without a delivery after which a drain believes that nothing follows.
+const QUIET: Nanos = Nanos::from_millis(50);
+
+/// The distance between two looks at whether all other workers are ready.
+const START_POLL: Nanos = Nanos::from_millis(1);

@@ -1,0 +1,864 @@
+//! The pace of a worker: which connection sends next, how many messages, and when each of them was due.
+//!
+//! A [`Pace`] is told what happens to connections ([`Pace::opened`], [`Pace::replied`], [`Pace::left`]) and answers with
+//! the messages to send. It has no clock: `now` is an argument. All loads share it, and differ in [`Load`] alone:
+//!
+//! - closed: a reply makes the next message due; [`Pace::replied`] and [`Pace::opened`] answer with it;
+//! - open: a message is due by the schedule, whatever becomes of others. [`Pace::take`] takes it, and it waits until a
+//!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). At most so many messages
+//!   are outstanding; one beyond that is never sent, and counted as unsent;
+//! - sessions: each begins when it is due, with a connect ([`Taken::Session`]), and its first message is due at the same
+//!   instant, so connect and handshake are inside its response time. Each next message is due some time after the reply
+//!   to the last one;
+//! - bots that think: as in sessions, but they live through all phases, and no message is due that a reply has not made
+//!   so. Their first messages are spread over one think time, by the seed.
+//!
+//! A message keeps the instant at which it was due: if it cannot be sent then it waits, is sent late, and is measured
+//! from due. Messages that were due while the worker's loop stood still are held back as long as the gap was
+//! ([`crate::replay`]).
+//!
+//! Left out: sockets, protocols, and what replies say (crate `drive`).
+
+use crate::replay::Replay;
+use crate::waiting::Waiting;
+use crate::{Arrival, Arrivals, Lifetime, Pick, Schedule, Stop, Stripe, Workload};
+use std::collections::VecDeque;
+use units::{Instant, Nanos, Random};
+
+/// Decides which connection of a worker sends next, and when its messages are due.
+#[derive(Debug)]
+pub struct Pace {
+    load: Load,
+    stage: Stage,
+    /// Connections by their places: each has one from the connect to its end.
+    members: Vec<Member>,
+    /// Places without a connection; the longest vacant is taken first.
+    vacant: VecDeque<u32>,
+    stripe: Stripe,
+    /// The messages that each connection has during its life.
+    messages_each: u32,
+    /// Connections that wait for their turn: in a closed loop when all together may have no more in flight, in an open
+    /// one when they can send.
+    turns: VecDeque<u32>,
+    /// Messages in flight: on each connection at most, and on all together.
+    in_flight_each: u32,
+    in_flight: u64,
+    /// Messages of the measurement that are still to be sent; in an open loop, still to become due. `u64::MAX` is
+    /// without end.
+    quota: u64,
+    /// The start of the schedule.
+    start: Instant,
+    /// Messages due from here on count for the quota.
+    begin: Instant,
+    /// The end of the schedule: messages due from here on are not sent.
+    end: Instant,
+    replay: Replay<Whose>,
+}
+
+/// The differences between loads.
+#[derive(Debug)]
+enum Load {
+    Closed {
+        /// Messages in flight on all connections together, at most.
+        in_flight_max: u64,
+    },
+    Open {
+        arrivals: Arrivals,
+        pick: Pick,
+        /// Messages that are due and have not ended, at most.
+        outstanding_max: u64,
+        /// One queue, or one for each place.
+        waiting: Waiting,
+    },
+    Sessions {
+        arrivals: Arrivals,
+        thinkers: Thinkers,
+        /// Sessions that have begun and whose connection is not open yet: their first message waits.
+        beginning: u64,
+    },
+    ThinkingBots {
+        thinkers: Thinkers,
+        phases: Random,
+    },
+}
+
+/// Connections whose next message is due some time after the reply to the last one.
+#[derive(Debug)]
+struct Thinkers {
+    /// From a reply to the next message.
+    think: Nanos,
+    /// By the instant at which it is due.
+    queue: VecDeque<(Instant, Thinker)>,
+}
+
+/// A connection, as long as it has its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Thinker {
+    place: u32,
+    generation: u32,
+}
+
+/// The phases of a run, as far as they matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    BeforeTraffic,
+    WarmUp,
+    Measure,
+    Drain,
+    AfterTraffic,
+}
+
+/// A connection that sends by this pace.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    is_open: bool,
+    /// True if it stands in the queue of those that wait for their turn.
+    is_queued: bool,
+    /// Connections that had this place before.
+    generation: u32,
+    /// Messages that it may still send; `u32::MAX` is without end.
+    quota: u32,
+    in_flight: u32,
+    /// Replies that its turn still lasts, where connections take turns.
+    turn: u32,
+    /// In an open loop the instant since which it can send; of a session the instant at which it was due.
+    since: Instant,
+}
+
+/// The owner of a message that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The schedule, and on its part the connection at this place.
+    Schedule(u32),
+    /// A session that has begun, or a bot that has thought.
+    Thinker(Thinker),
+}
+
+/// Messages to send on one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The place of the connection.
+    pub place: u32,
+    /// The number of messages, at least one; one where they have an instant at which they are due.
+    pub count: u32,
+    /// The instant at which the message was due; `None` in a closed loop, where that is when it is sent.
+    pub due: Option<Instant>,
+    /// The instant from which on it could have been sent: what passed before that is not our lag.
+    pub possible: Instant,
+}
+
+/// The answer to something that happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing for this connection to do; others may have their turn ([`Pace::next_send`]).
+    Others,
+    /// Send on this very connection.
+    Send(Batch),
+    /// All messages of this connection have their replies: it is to end.
+    Served {
+        /// The instant at which the session was due, if it is one.
+        session: Option<Instant>,
+    },
+    /// Its next message is due at this instant.
+    Thinks(Instant),
+}
+
+/// The fate of messages that have become due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Held back, because it was due in the gap that ended at this instant.
+    Held(Instant),
+    /// To be sent now.
+    Send(Batch),
+    /// A session was to begin.
+    Session {
+        /// The instant at which it was due, and its first message.
+        due: Instant,
+        /// True if there is room for it: connect. Otherwise its first message is unsent.
+        begins: bool,
+    },
+    /// Never sent, because too many are outstanding or the connection is gone.
+    Unsent {
+        /// The instant at which the first of them was due.
+        due: Instant,
+        /// The number of messages.
+        count: u64,
+        /// The end of the gap in the worker's loop in which they were due, if they were.
+        gap: Option<Instant>,
+    },
+    /// Waits for its turn on a connection, or belonged to a bot that is gone.
+    Waits,
+}
+
+impl Pace {
+    /// The pace of `workload`. If the protocol does not `pipeline`, an open loop has one message in flight on each
+    /// connection: one that waits behind another would be measured as if the server had it.
+    pub fn new(workload: &Workload, pipelines: bool) -> Self {
+        let connections = workload.connections.get();
+        let warm_up = match workload.phases.stop {
+            Stop::Clients(_) => Nanos::ZERO, // Every client counts.
+            Stop::After(_) | Stop::Messages(_) => workload.phases.warm_up,
+        };
+        let arrivals = |schedule: &Schedule| {
+            let rate = schedule.rate.after_warm_up(warm_up);
+            Schedule { rate, ..schedule.clone() }.arrivals(workload.seed)
+        };
+        let thinkers =
+            |think| Thinkers { think, queue: VecDeque::with_capacity(connections as usize) };
+        let whole = Stripe::whole(workload.connections);
+        let (load, stripe, in_flight_each) = match &workload.arrival {
+            Arrival::Closed { in_flight, in_flight_max } => {
+                let in_flight_max = in_flight_max.map_or(u64::MAX, |max| max.get().into());
+                (Load::Closed { in_flight_max }, whole, in_flight.get())
+            }
+            Arrival::Open { schedule, pick, in_flight_max } => {
+                let queues = if *pick == Pick::Own { connections as usize } else { 1 };
+                let outstanding_max = in_flight_max.get().into();
+                let expected = usize::try_from(outstanding_max).unwrap_or(0).min(WAITING_RESERVED);
+                let load = Load::Open {
+                    arrivals: arrivals(schedule),
+                    pick: *pick,
+                    outstanding_max,
+                    waiting: Waiting::new(queues, expected),
+                };
+                (load, schedule.stripe, if pipelines { u32::MAX } else { 1 })
+            }
+            Arrival::Sessions { schedule, think } => {
+                let (arrivals, thinkers) = (arrivals(schedule), thinkers(*think));
+                (Load::Sessions { arrivals, thinkers, beginning: 0 }, schedule.stripe, 1)
+            }
+            Arrival::Think { think } => {
+                let (thinkers, phases) = (thinkers(*think), Random::new(workload.seed));
+                (Load::ThinkingBots { thinkers, phases }, whole, 1)
+            }
+        };
+        let is_closed = matches!(load, Load::Closed { .. });
+        Self {
+            load,
+            stage: Stage::BeforeTraffic,
+            members: vec![Member::VACANT; connections as usize],
+            vacant: (0..connections).collect(),
+            stripe,
+            messages_each: match workload.lifetime {
+                Lifetime::Long => u32::MAX,
+                Lifetime::RoundTrips(each) => each.get(),
+            },
+            turns: VecDeque::new(),
+            in_flight_each,
+            in_flight: 0,
+            quota: match workload.phases.stop {
+                Stop::Messages(messages) => messages.get(),
+                Stop::Clients(_) if !is_closed => workload.planned().unwrap_or(u64::MAX),
+                Stop::After(_) | Stop::Clients(_) => u64::MAX,
+            },
+            start: Instant::NEVER,
+            begin: Instant::NEVER,
+            end: Instant::NEVER,
+            replay: Replay::new(),
+        }
+    }
+
+    /// The traffic begins, and with it the schedule at `start`: connections that are open have their first messages
+    /// ([`Pace::next_send`], [`Pace::take`]). A warm-up or the measurement follows.
+    pub fn start(&mut self, start: Instant) {
+        self.start = start;
+        let open = |(place, member): (usize, &Member)| member.is_open.then_some(place);
+        let open: Vec<u32> = self.members.iter().enumerate().filter_map(open).map(place).collect();
+        match &mut self.load {
+            Load::Closed { .. } | Load::Open { .. } => {
+                open.into_iter().for_each(|place| self.queue_if_wanted(place));
+            }
+            Load::ThinkingBots { thinkers, phases } => {
+                let span = usize::try_from(thinkers.think.0).unwrap_or(usize::MAX).max(1);
+                let mut due: Vec<(Instant, Thinker)> = open
+                    .into_iter()
+                    .map(|place| {
+                        let generation = self.members[place as usize].generation;
+                        let phase = Nanos(phases.below(span) as u64);
+                        (start + phase, Thinker { place, generation })
+                    })
+                    .collect();
+                due.sort_by_key(|(due, _)| *due);
+                thinkers.queue.extend(due);
+            }
+            Load::Sessions { .. } => {}
+        }
+    }
+
+    /// The warm-up lasts to `end`, where the measurement begins.
+    pub fn warm_up(&mut self, end: Instant) {
+        (self.stage, self.begin, self.end) = (Stage::WarmUp, end, end);
+    }
+
+    /// The measurement lasts from `begin` to `end` ([`Instant::NEVER`]: to the end of the quota).
+    pub fn measure(&mut self, begin: Instant, end: Instant) {
+        (self.stage, self.begin, self.end) = (Stage::Measure, begin, end);
+    }
+
+    /// The measurement is over at `end`: messages that were due before that are still sent.
+    pub fn drain(&mut self, end: Instant) {
+        (self.stage, self.end) = (Stage::Drain, end);
+    }
+
+    /// The schedule ends at `end` at the latest.
+    pub fn end_at(&mut self, end: Instant) {
+        self.end = self.end.min(end);
+    }
+
+    /// Nothing is sent any more. Calls `each` for messages that were due and never sent: with the instant at which the
+    /// first was due, and their number.
+    pub fn stop(&mut self, mut each: impl FnMut(Instant, u64)) {
+        let was_measured = self.stage >= Stage::Measure;
+        self.stage = Stage::AfterTraffic;
+        if let Load::Open { waiting, .. } = &mut self.load {
+            waiting.drain(|due| each(due, 1));
+        }
+        self.replay.drain().for_each(|due| each(due, 1));
+        match &mut self.load {
+            Load::Closed { .. } => return,
+            _ if self.quota != u64::MAX => {
+                if was_measured {
+                    each(self.begin, std::mem::take(&mut self.quota));
+                }
+                return;
+            }
+            Load::ThinkingBots { .. } => return, // No schedule wanted more.
+            Load::Open { .. } => {}
+            Load::Sessions { thinkers, .. } => {
+                while let Some((due, _)) = thinkers.queue.pop_front()
+                    && due < self.end
+                {
+                    each(due, 1);
+                }
+            }
+        }
+        loop {
+            let due = self.next_arrival();
+            if due >= self.end {
+                return;
+            }
+            let count = self.skip(due, self.end, u64::MAX);
+            each(due, count);
+        }
+    }
+
+    /// A connection begins, for the session that was due at `due` if it is one. Returns its place.
+    pub fn join(&mut self, due: Instant) -> u32 {
+        let place = self.vacant.pop_front().expect("there are no more connections than places");
+        let member = &mut self.members[place as usize];
+        *member = Member {
+            generation: member.generation.wrapping_add(1),
+            quota: self.messages_each,
+            since: due,
+            ..Member::VACANT
+        };
+        if let Load::Sessions { beginning, .. } = &mut self.load {
+            *beginning += 1;
+        }
+        place
+    }
+
+    /// A connection is open for messages since `now`, and took `opening` for that.
+    pub fn opened(&mut self, place: u32, opening: Nanos, now: Instant) -> Next {
+        let member = &mut self.members[place as usize];
+        member.is_open = true;
+        let due = std::mem::replace(&mut member.since, now);
+        if matches!(self.stage, Stage::BeforeTraffic | Stage::AfterTraffic) {
+            return Next::Others;
+        }
+        match &mut self.load {
+            Load::Closed { in_flight_max: u64::MAX } => self.grant(place, self.in_flight_each),
+            Load::Closed { .. } => self.queue(place),
+            Load::Open { .. } => {
+                self.queue_if_wanted(place);
+                Next::Others
+            }
+            Load::Sessions { beginning, .. } => {
+                *beginning -= 1;
+                member.since = due;
+                self.count(place, 1);
+                // The time that its connect and its handshake took is in its response time, but it is not ours.
+                Next::Send(Batch { place, count: 1, due: Some(due), possible: due + opening })
+            }
+            Load::ThinkingBots { .. } => self.think(place, now), // In the place of one that was lost.
+        }
+    }
+
+    /// `replies` came on a connection at `now`: its messages have ended.
+    #[inline]
+    pub fn replied(&mut self, place: u32, replies: u32, now: Instant) -> Next {
+        self.ended(place, replies);
+        let member = &mut self.members[place as usize];
+        let is_served = member.quota == 0 && member.in_flight == 0;
+        match &self.load {
+            Load::Closed { .. } if is_served => Next::Served { session: None },
+            Load::Closed { in_flight_max: u64::MAX } => self.grant(place, replies),
+            Load::Closed { .. } if member.turn > replies => {
+                member.turn -= replies;
+                self.grant(place, replies)
+            }
+            Load::Closed { .. } => self.queue(place),
+            Load::Open { .. } => {
+                if self.in_flight_each == 1 {
+                    member.since = now;
+                }
+                self.queue_if_wanted(place);
+                Next::Others
+            }
+            Load::Sessions { .. } if is_served => Next::Served { session: Some(member.since) },
+            Load::Sessions { .. } | Load::ThinkingBots { .. } => self.think(place, now),
+        }
+    }
+
+    /// `count` messages of a connection have ended, well or not, and make no other one due.
+    #[inline]
+    pub fn ended(&mut self, place: u32, count: u32) {
+        self.members[place as usize].in_flight -= count;
+        self.in_flight -= u64::from(count);
+    }
+
+    /// `count` messages that were to be sent on a connection were not.
+    pub fn take_back(&mut self, place: u32, count: u32) {
+        self.ended(place, count);
+        if matches!(self.load, Load::Closed { .. }) && self.counts_quota() {
+            self.quota += u64::from(count);
+        }
+    }
+
+    /// A connection can send no more, but is still there.
+    pub fn shut(&mut self, place: u32) {
+        self.members[place as usize].is_open = false;
+    }
+
+    /// A connection is gone, and with it what only it could have sent. Returns the instant at which its session was due,
+    /// if that had no chance to send its first message.
+    pub fn left(&mut self, place: u32) -> Option<Instant> {
+        let member = &mut self.members[place as usize];
+        let (has_begun, since) = (member.quota < self.messages_each, member.since);
+        self.in_flight -= u64::from(member.in_flight);
+        *member = Member { generation: member.generation, ..Member::VACANT };
+        self.vacant.push_back(place);
+        match &mut self.load {
+            Load::Sessions { beginning, .. } if !has_begun => {
+                *beginning -= 1;
+                Some(since)
+            }
+            _ => None,
+        }
+    }
+
+    /// The worker's loop stood still: messages due meanwhile are held back, and those that are so already for longer.
+    pub fn stalled(&mut self, from: Instant, until: Instant) {
+        if self.is_timed() {
+            self.replay.forget_before(self.next_due().0);
+            self.replay.stalled(from, until);
+        }
+    }
+
+    /// Takes the next message that is due by `now`. Those that will not be sent come together, but not those before the
+    /// measurement with those of it.
+    pub fn take(&mut self, now: Instant) -> Option<Taken> {
+        if let Some((due, whose)) = self.replay.release(now) {
+            return Some(self.line_up(due, whose));
+        }
+        let (due, thinker) = self.next_due();
+        if due > now || due >= self.end || self.stage == Stage::AfterTraffic {
+            return None;
+        }
+        self.replay.forget_before(due);
+        let gap = self.replay.gap_end(due);
+        if thinker.is_none() && self.is_full() {
+            let limit = self.end.min(now + Nanos(1)).min(gap.unwrap_or(Instant::NEVER));
+            let count = self.skip(due, limit.min(due + SKIPPED_MAX), self.quota);
+            self.spend(due, count, now);
+            return Some(Taken::Unsent { due, count, gap });
+        }
+        let whose = match (&mut self.load, thinker) {
+            (
+                Load::Sessions { thinkers, .. } | Load::ThinkingBots { thinkers, .. },
+                Some(thinker),
+            ) => {
+                thinkers.queue.pop_front();
+                Whose::Thinker(thinker)
+            }
+            (Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. }, _) => {
+                let connection = arrivals.next_due().connection;
+                arrivals.advance();
+                Whose::Schedule(connection)
+            }
+            (Load::Closed { .. } | Load::ThinkingBots { .. }, _) => return None,
+        };
+        self.spend(due, 1, now);
+        if let Some(gap) = gap {
+            self.replay.hold(due, whose);
+            return Some(Taken::Held(gap));
+        }
+        Some(self.line_up(due, whose))
+    }
+
+    /// The next messages to send, on the connection whose turn it is.
+    #[inline]
+    pub fn next_send(&mut self) -> Option<Batch> {
+        if self.turns.is_empty() {
+            return None;
+        }
+        self.next_turn()
+    }
+
+    /// The instant at which something is due next, seen from `now`: the latest at which to [take](Pace::take) it, and to
+    /// look at the clock.
+    pub fn wake_at(&self, now: Instant) -> Instant {
+        let is_behind = match &self.load {
+            _ if self.stage == Stage::AfterTraffic => return Instant::NEVER,
+            Load::Closed { .. } if self.turns.is_empty() || self.allowed() == 0 => {
+                return Instant::NEVER;
+            }
+            Load::Closed { .. } => true,
+            Load::Open { waiting, .. } => waiting.len() > 0 && !self.turns.is_empty(),
+            Load::Sessions { .. } | Load::ThinkingBots { .. } => false,
+        };
+        if is_behind {
+            return Instant::START;
+        }
+        let due = match self.next_due().0 {
+            // Arrivals are counted before the next reply makes room, and not one by one.
+            _ if self.is_full() => Instant::NEVER,
+            due if due < self.end => due,
+            _ => Instant::NEVER,
+        };
+        due.min(self.replay.next()).min(now + BEAT)
+    }
+
+    /// The end of the schedule, as far as it is known: the quota may end it earlier than [`Pace::measure`] said.
+    #[inline]
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// True if messages are due at instants of their own: in all loads but a closed one without thinking.
+    #[inline]
+    pub fn is_timed(&self) -> bool {
+        !matches!(self.load, Load::Closed { .. })
+    }
+
+    /// True for sessions.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self.load, Load::Sessions { .. })
+    }
+
+    /// True if a new connection would have something to send.
+    pub fn wants_connections(&self) -> bool {
+        match self.stage {
+            Stage::WarmUp | Stage::Measure => self.is_timed() || self.quota > 0,
+            Stage::Drain => self.is_timed() && self.waits() > 0,
+            Stage::BeforeTraffic | Stage::AfterTraffic => false,
+        }
+    }
+
+    /// True if messages of the measurement are still to be sent.
+    pub fn has_quota(&self) -> bool {
+        self.quota > 0
+    }
+
+    /// True if as many messages are outstanding as may be.
+    pub fn is_full(&self) -> bool {
+        match &self.load {
+            Load::Open { outstanding_max, .. } => self.in_flight + self.waits() >= *outstanding_max,
+            Load::Closed { .. } | Load::Sessions { .. } | Load::ThinkingBots { .. } => false,
+        }
+    }
+
+    /// True if nothing is in flight or waits, and nothing is due before the end of the schedule.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.in_flight == 0
+            && (!self.is_timed() || (self.waits() == 0 && self.next_due().0 >= self.end))
+    }
+
+    /// Messages in flight on all connections.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Messages in flight on each connection, at most.
+    pub fn in_flight_each(&self) -> u32 {
+        self.in_flight_each
+    }
+
+    /// Messages that are due and not sent.
+    pub fn waits(&self) -> u64 {
+        self.replay.len()
+            + match &self.load {
+                Load::Open { waiting, .. } => waiting.len(),
+                Load::Sessions { beginning, .. } => *beginning,
+                Load::Closed { .. } | Load::ThinkingBots { .. } => 0,
+            }
+    }
+
+    /// Those of them that were due at `since` or later, which no message is that is held back for a stall before that.
+    pub fn waits_since(&self, since: Instant) -> u64 {
+        match &self.load {
+            Load::Open { waiting, .. } => waiting.due_since(since),
+            Load::Sessions { beginning, .. } => *beginning,
+            Load::Closed { .. } | Load::ThinkingBots { .. } => 0,
+        }
+    }
+
+    /// True if the connection has had all its messages, and their replies.
+    pub fn is_served(&self, place: u32) -> bool {
+        let member = &self.members[place as usize];
+        member.quota == 0 && member.in_flight == 0
+    }
+
+    /// The number that the connection at a place has among those of all workers.
+    pub fn number(&self, place: u32) -> u32 {
+        self.stripe.number(place.min(self.stripe.connections() - 1))
+    }
+
+    /// A message is due: it waits for a connection, begins a session, or goes on with one.
+    fn line_up(&mut self, due: Instant, whose: Whose) -> Taken {
+        match (whose, &mut self.load) {
+            (Whose::Schedule(_), Load::Open { pick: Pick::Any, waiting, .. }) => {
+                waiting.push(0, due);
+                Taken::Waits
+            }
+            (Whose::Schedule(place), Load::Open { pick: Pick::Own, waiting, .. }) => {
+                waiting.push(place as usize, due);
+                if self.members[place as usize].is_open {
+                    self.queue(place);
+                }
+                Taken::Waits
+            }
+            (Whose::Schedule(_), _) => Taken::Session { due, begins: !self.vacant.is_empty() },
+            (Whose::Thinker(Thinker { place, generation }), load) => {
+                let has_schedule = matches!(load, Load::Sessions { .. });
+                let member = &self.members[place as usize];
+                if member.generation == generation && member.may_send(1) {
+                    self.count(place, 1);
+                    Taken::Send(Batch { place, count: 1, due: Some(due), possible: due })
+                } else if has_schedule {
+                    Taken::Unsent { due, count: 1, gap: None } // Its connection was lost meanwhile.
+                } else {
+                    Taken::Waits
+                }
+            }
+        }
+    }
+
+    fn next_turn(&mut self) -> Option<Batch> {
+        match &mut self.load {
+            Load::Closed { .. } => {
+                while self.allowed() > 0 {
+                    let place = self.turns.pop_front()?;
+                    let member = &mut self.members[place as usize];
+                    if !std::mem::take(&mut member.is_queued) {
+                        continue; // Left over from a connection that is gone.
+                    }
+                    member.turn = TURN_LEN;
+                    let wanted = self.in_flight_each.saturating_sub(member.in_flight);
+                    let next = self.grant(place, wanted);
+                    if self.members[place as usize].may_send(self.in_flight_each) {
+                        self.queue(place); // The bound was reached in the middle of its turn.
+                    }
+                    if let Next::Send(batch) = next {
+                        return Some(batch);
+                    }
+                }
+                None
+            }
+            Load::Open { pick, waiting, .. } => {
+                while waiting.len() > 0 {
+                    let place = self.turns.pop_front()?;
+                    let member = &mut self.members[place as usize];
+                    let is_queued = std::mem::take(&mut member.is_queued);
+                    if !is_queued || !member.may_send(self.in_flight_each) {
+                        continue;
+                    }
+                    let queue = if *pick == Pick::Own { place as usize } else { 0 };
+                    let Some(due) = waiting.pop(queue) else { continue };
+                    let possible = due.max(member.since);
+                    self.count(place, 1);
+                    self.queue_if_wanted(place);
+                    return Some(Batch { place, count: 1, due: Some(due), possible });
+                }
+                None
+            }
+            Load::Sessions { .. } | Load::ThinkingBots { .. } => None,
+        }
+    }
+
+    /// Up to `wanted` messages of a closed loop on a connection: as many as it, the measurement and the bound on
+    /// messages in flight allow.
+    #[inline]
+    fn grant(&mut self, place: u32, wanted: u32) -> Next {
+        let allowed = u32::try_from(self.allowed()).unwrap_or(u32::MAX);
+        let member = &self.members[place as usize];
+        let count = allowed.min(wanted).min(member.quota);
+        if count == 0 || !member.is_open {
+            return Next::Others;
+        }
+        self.count(place, count);
+        if self.counts_quota() {
+            self.quota -= u64::from(count);
+        }
+        Next::Send(Batch { place, count, due: None, possible: Instant::NEVER })
+    }
+
+    /// `count` messages are to be sent on a connection.
+    #[inline]
+    fn count(&mut self, place: u32, count: u32) {
+        let member = &mut self.members[place as usize];
+        member.in_flight += count;
+        if member.quota != u32::MAX {
+            member.quota -= count;
+        }
+        self.in_flight += u64::from(count);
+    }
+
+    /// Messages of a closed loop that may be sent now. Short-lived clients that began in the measurement are followed to
+    /// their end.
+    #[inline]
+    fn allowed(&self) -> u64 {
+        let by_stage = match self.stage {
+            Stage::WarmUp => u64::MAX,
+            Stage::Measure => self.quota,
+            Stage::Drain if self.messages_each != u32::MAX => self.quota,
+            Stage::BeforeTraffic | Stage::Drain | Stage::AfterTraffic => 0,
+        };
+        match self.load {
+            Load::Closed { in_flight_max } => by_stage.min(in_flight_max - self.in_flight),
+            Load::Open { .. } | Load::Sessions { .. } | Load::ThinkingBots { .. } => by_stage,
+        }
+    }
+
+    #[inline]
+    fn counts_quota(&self) -> bool {
+        self.quota != u64::MAX && self.stage >= Stage::Measure
+    }
+
+    /// Messages that were due from `due` on are taken: the quota has so many less.
+    fn spend(&mut self, due: Instant, count: u64, now: Instant) {
+        if self.quota == u64::MAX || due < self.begin {
+            return;
+        }
+        self.quota -= count;
+        if self.quota == 0 {
+            // The measurement goes on until one more would be due.
+            self.end = match &self.load {
+                Load::Open { .. } => self.next_arrival(),
+                Load::Closed { .. } | Load::Sessions { .. } | Load::ThinkingBots { .. } => now,
+            };
+        }
+    }
+
+    /// The connection waits for its turn, if there is something for it to send or may be.
+    fn queue_if_wanted(&mut self, place: u32) {
+        let is_wanted = match &self.load {
+            Load::Closed { .. } | Load::Open { pick: Pick::Any, .. } => true,
+            Load::Open { pick: Pick::Own, waiting, .. } => !waiting.is_empty(place as usize),
+            Load::Sessions { .. } | Load::ThinkingBots { .. } => false,
+        };
+        if is_wanted && self.members[place as usize].may_send(self.in_flight_each) {
+            self.queue(place);
+        }
+    }
+
+    fn queue(&mut self, place: u32) -> Next {
+        if !std::mem::replace(&mut self.members[place as usize].is_queued, true) {
+            self.turns.push_back(place);
+        }
+        Next::Others
+    }
+
+    /// The next message of a session or of a bot is due some time from `now` on.
+    fn think(&mut self, place: u32, now: Instant) -> Next {
+        let generation = self.members[place as usize].generation;
+        match &mut self.load {
+            Load::Sessions { thinkers, .. } | Load::ThinkingBots { thinkers, .. } => {
+                let due = now + thinkers.think;
+                thinkers.queue.push_back((due, Thinker { place, generation }));
+                let is_waited_for = due < self.end && self.stage != Stage::AfterTraffic;
+                if is_waited_for { Next::Thinks(due) } else { Next::Others }
+            }
+            Load::Closed { .. } | Load::Open { .. } => Next::Others,
+        }
+    }
+
+    /// The next instant at which something is due, and whose it is if not the schedule's.
+    #[inline]
+    fn next_due(&self) -> (Instant, Option<Thinker>) {
+        let arrival = self.next_arrival();
+        let thinkers = match &self.load {
+            Load::Sessions { thinkers, .. } | Load::ThinkingBots { thinkers, .. } => thinkers,
+            Load::Closed { .. } | Load::Open { .. } => return (arrival, None),
+        };
+        match thinkers.queue.front() {
+            Some((due, thinker)) if *due < arrival => (*due, Some(*thinker)),
+            _ => (arrival, None),
+        }
+    }
+
+    /// The next arrival of the schedule.
+    fn next_arrival(&self) -> Instant {
+        match &self.load {
+            Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. } => {
+                self.start + arrivals.next_due().at
+            }
+            Load::Closed { .. } | Load::ThinkingBots { .. } => Instant::NEVER,
+        }
+    }
+
+    /// Leaves out the arrivals from `due` on that are due before `limit`, at most `count_max`, but not those before the
+    /// measurement together with those of it. Returns their number.
+    fn skip(&mut self, due: Instant, limit: Instant, count_max: u64) -> u64 {
+        let limit = if due < self.begin { limit.min(self.begin) } else { limit };
+        let (Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. }) = &mut self.load else {
+            return 0;
+        };
+        if count_max == u64::MAX {
+            return arrivals.skip_before(limit.since(self.start));
+        }
+        let mut count = 0;
+        while count < count_max && self.start + arrivals.next_due().at < limit {
+            arrivals.advance();
+            count += 1;
+        }
+        count
+    }
+}
+
+impl Member {
+    const VACANT: Self = Self {
+        is_open: false,
+        is_queued: false,
+        generation: 0,
+        quota: 0,
+        in_flight: 0,
+        turn: 0,
+        since: Instant::NEVER,
+    };
+
+    /// True if it has more to send, and fewer than `in_flight_each` messages in flight.
+    #[inline]
+    fn may_send(&self, in_flight_each: u32) -> bool {
+        self.is_open && self.quota > 0 && self.in_flight < in_flight_each
+    }
+}
+
+fn place(index: usize) -> u32 {
+    u32::try_from(index).expect("places are numbered by a u32")
+}
+
+/// The replies that a turn lasts, where connections take turns. A connection that has been quiet for long costs the
+/// kernel several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
+const TURN_LEN: u32 = 32;
+
+/// The longest time whose arrivals are left out at once.
+const SKIPPED_MAX: Nanos = Nanos::from_millis(1);
+
+/// A worker with a schedule looks at its clock this often at least, so that a gap in its loop is known so exactly.
+const BEAT: Nanos = Nanos::from_millis(20);
+
+/// The waiting messages for which there is memory from the start.
+const WAITING_RESERVED: usize = 4096;
