@@ -23,9 +23,12 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "re-timing at wake-up",
         lie: "a message is due when the worker gets round to it, so its own delays are nobody's",
         had_by: "tools whose users sleep, wake up, and take the time then",
-        file: "crates/drive/src/pacing.rs",
+        file: "crates/load/src/pace.rs",
         caught_by: "drive",
-        changes: &[Change { place: "self.line_up(engine, «due», whose);", bug: "due.max(now)" }],
+        changes: &[Change {
+            place: "return Some(Taken::Held(gap));\n        }\n        Some(self.line_up(«due», whose))",
+            bug: "due.max(now)",
+        }],
     },
     Plant {
         name: "timing from sent",
@@ -98,7 +101,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         changes: &[
             Change {
-                place: "self.count(«flight.due», 1, |counts| &mut counts.sent)",
+                place: "self.count(«flight.due», count.into(), |counts| &mut counts.sent)",
                 bug: "flight.sent",
             },
             Change {
@@ -137,7 +140,7 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "silent drop at the bound",
         lie: "arrivals beyond the bound in flight vanish",
         had_by: "floor programs, tools with a fixed number of users",
-        file: "crates/drive/src/pacing.rs",
+        file: "crates/drive/src/lib.rs",
         caught_by: "drive",
         changes: &[Change { place: "«self.recorder.unsent(due, count);»", bug: "" }],
     },
@@ -145,7 +148,7 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "catch-up burst",
         lie: "after its own stall the generator floods the server and times the flood",
         had_by: "token buckets, `while due <= now { send }`",
-        file: "crates/drive/src/pacing.rs",
+        file: "crates/load/src/pace.rs",
         caught_by: "drive",
         changes: &[Change { place: "«self.replay.stalled(from, until);»", bug: "" }],
     },
@@ -167,8 +170,8 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/drive/src/lib.rs",
         caught_by: "drive",
         changes: &[Change {
-            place: "connection.in_flight.push(«Flight { due: sent, sent }»);",
-            bug: "{\n    let sent = if connection.replied { sent } else { connection.began };\n    Flight { due: sent, sent }\n}",
+            place: "let flight = «Flight { due: batch.due.unwrap_or(sent), sent }»;",
+            bug: "{\n    let sent = if connection.replied { sent } else { connection.began };\n    Flight { due: batch.due.unwrap_or(sent), sent }\n}",
         }],
     },
     Plant {
@@ -271,7 +274,7 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "TLS inside the opening handshake",
         lie: "WebSocket's opening handshake takes longer inside TLS: its time begins with the connection",
         had_by: "tools that time `connecting` as one thing",
-        file: "crates/drive/src/lib.rs",
+        file: "crates/drive/src/lifecycle.rs",
         caught_by: "drive",
         changes: &[Change {
             place: "    «connection.since = now;»\n    match secured.opening {",
