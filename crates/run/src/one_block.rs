@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::block::{Stage, Task};
 use crate::block_record;
-use crate::plan::{Measurement, Place, Plan};
+use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
@@ -87,7 +87,7 @@ fn block_awake(
 }
 
 /// The rest of a block of `measurement` when its server is looked at again. The block has failed if the server has
-/// ended meanwhile, or has answered nothing and is ended for that; its counts are kept.
+/// ended meanwhile, or is a subject that has answered nothing and is ended for that; its counts are kept.
 ///
 /// # Errors
 ///
@@ -98,14 +98,20 @@ fn survived(
     block: Result<Block, String>,
 ) -> Result<Block, String> {
     let Some(server) = set_up.servers.of_mut(measurement) else { return block };
-    if let Some(died) = server.died_in(block.as_ref().ok()) {
+    let is_subject = matches!(measurement.peer, Peer::Subject(_));
+    let died = match is_subject {
+        true => server.died_in(block.as_ref().ok()),
+        // It is ours, and does not end by itself: nothing is worth waiting for.
+        false => server.died_by_now(),
+    };
+    if let Some(died) = died {
         return match block {
             Ok(block) => Ok(block_record::failed_midway(block, died)),
             Err(_) => Err(died),
         };
     }
     match block {
-        Ok(block) if block.counts.ok == 0 && block.counts.sent > 0 => {
+        Ok(block) if is_subject && block.counts.ok == 0 && block.counts.sent > 0 => {
             let example = block.errors.first().map_or_else(String::new, |error| {
                 format!(", {} x {}, first: {}", error.count, error.class, error.example)
             });

@@ -211,7 +211,7 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
-        if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_before) {
+        if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_by_now) {
             self.servers.start_again(measurement, &died)?;
             let key = Key::of(measurement);
             for (index, other) in plan.measurements.iter().enumerate() {

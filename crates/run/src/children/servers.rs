@@ -113,8 +113,8 @@ impl RunningServer {
         Some(format!("{} has ended: {status}{said}", self.name))
     }
 
-    /// Its end before a block: if no process of it is left, its end is about to be seen.
-    pub(crate) fn died_before(&mut self) -> Option<String> {
+    /// Its end, if it has ended by now: if no process of it is left, its end is about to be seen.
+    pub(crate) fn died_by_now(&mut self) -> Option<String> {
         self.died_within(0)
     }
 

@@ -152,8 +152,8 @@ fn what_is_missing_is_named_with_what_brings_it_and_the_others_are_measured() {
     change(
         &sandbox,
         "needy/subject.toml",
-        "[\"python3\"]\npackages = [\"python3\"]",
-        "[\"no-such-tool\"]\npackages = [\"no-such-package\"]",
+        "python3 = [\"python3\"]",
+        "no-such-tool = [\"no-such-package\"]",
     );
     let installed = run(&sandbox, "subjects install --all");
     installed.check(13, &["needy: ", "no-such-tool", "apt-get install", "no-such-package"]);
