@@ -188,14 +188,19 @@ impl Run<'_, '_> {
         let Self { stage, set_up, plan, .. } = self;
         let context = Context { clock: stage.clock, interrupt: stage.interrupt };
         let Ok(Ready { target, .. }) = &set_up.ready[workload] else { return Ok(()) };
+        let measurement = &plan.measurements[workload];
+        if let Some(server) = set_up.servers.of(measurement) {
+            server.resume();
+        }
         let began = stage.clock.now();
         while stage.interrupt.load(Ordering::Relaxed) == 0
             && stage.clock.now().since(began) < RECOVERY_MAX
         {
-            if is_answered(target, &plan.measurements[workload], context)? {
+            if is_answered(target, measurement, context)? {
                 break;
             }
         }
+        set_up.rest(measurement, workload);
         Ok(())
     }
 
