@@ -18,7 +18,7 @@ pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Stall};
 pub use oracle::Oracle;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use peers::Peers;
+use peers::{Peers, flush};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
@@ -184,13 +184,8 @@ impl Server {
                 self.tx.clear();
             }
         }
-        self.totals.bytes_sent += self.tx.len() as u64;
         let over = peer.over;
-        if !self.tx.is_empty() {
-            engine.send(id, &self.tx);
-            self.tx.clear();
-        }
-        self.tx.shrink_to(TX_LEN);
+        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.message.shrink_to(TX_LEN);
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);

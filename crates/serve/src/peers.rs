@@ -3,7 +3,7 @@
 //! Whoever accepts a connection chooses its protocol. TLS is a layer around its machine, with limited time for its
 //! handshake: a peer whose handshake is not done [`HANDSHAKE_MAX`] after the accept is closed.
 
-use crate::Handshakes;
+use crate::{Handshakes, TX_LEN};
 use engine::{ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
@@ -162,6 +162,22 @@ impl<T: Default> Peers<T> {
             engine.close(id);
         }
     }
+}
+
+/// Sends the bytes in `tx`, counts them in `bytes_sent`, and frees what is more than the usual room.
+#[inline]
+pub(crate) fn flush<E: Engine>(
+    engine: &mut E,
+    id: ConnectionId,
+    tx: &mut Vec<u8>,
+    bytes_sent: &mut u64,
+) {
+    if !tx.is_empty() {
+        *bytes_sent += tx.len() as u64;
+        engine.send(id, tx);
+        tx.clear();
+    }
+    tx.shrink_to(TX_LEN);
 }
 
 /// Longest time from the accept of a connection to the end of its TLS handshake.

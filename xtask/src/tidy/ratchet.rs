@@ -102,7 +102,6 @@ const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Questions, "run", 286),
     (Rule::Questions, "spec", 5),
     (Rule::Questions, "stats", 64),
-    (Rule::Questions, "wire", 27),
     (Rule::Questions, "wirebench", 231),
     (Rule::Sleeps, "lab", 3),
     (Rule::Sleeps, "wirebench", 3),

@@ -9,10 +9,11 @@
 use super::doors::Machines;
 use super::link::{self, Down, Guest, Up};
 use super::options::{Options, Packing as Spoken};
-use super::server::{BATCH_LEN, MAIL_LEN_MAX, RX_LEN, STOP_POLL, SWEEP_EVERY, TX_LEN, class_id_of};
+use super::server::{BATCH_LEN, MAIL_LEN_MAX, SWEEP_EVERY, class_id_of};
 use super::sessions::Packing;
 use super::totals::Totals;
-use crate::peers::{Peer, Peers};
+use crate::peers::{Peer, Peers, flush};
+use crate::{RX_LEN, STOP_POLL, TX_LEN};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -270,12 +271,7 @@ impl Front {
 
     /// Writes the bytes that the machine of a connection wants to send.
     fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !self.tx.is_empty() {
-            self.totals.bytes_sent += self.tx.len() as u64;
-            engine.send(id, &self.tx);
-            self.tx.clear();
-            self.tx.shrink_to(TX_LEN);
-        }
+        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 
     /// Lets a connection go whose peer is gone, or is to be; the world is told if it knew of it.

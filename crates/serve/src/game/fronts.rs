@@ -2,10 +2,11 @@
 
 use super::link::{self, Guest, Mailbag, Up};
 use super::mail::{Chain, Outgoing};
-use super::server::{GameServer, Link, MAIL_LEN_MAX, TX_LEN, take_binary};
+use super::server::{GameServer, Link, MAIL_LEN_MAX, take_binary};
 use super::sessions::{Packing, Place, Route};
 use super::totals::Totals;
 use super::world::SessionId;
+use crate::TX_LEN;
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::framed::Framed;

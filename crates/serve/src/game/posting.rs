@@ -4,21 +4,17 @@
 //! unsent.
 
 use super::mail::Chain;
-use super::server::{GameServer, Link, TX_LEN};
+use super::server::{GameServer, Link};
 use super::sessions::{Packing, Place, Route};
 use super::world::SessionId;
+use crate::peers::flush;
 use engine::{ConnectionId, Engine};
 use wire::{Kind, Message, Protocol};
 
 impl GameServer {
     /// Writes the bytes that the machine of a connection wants to send.
     pub(super) fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !self.tx.is_empty() {
-            self.totals.bytes_sent += self.tx.len() as u64;
-            engine.send(id, &self.tx);
-            self.tx.clear();
-            self.tx.shrink_to(TX_LEN);
-        }
+        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 
     /// Writes all mail, each receiver's with one write, and the world's answers to that.

@@ -2,9 +2,10 @@
 
 use super::comet::{self, Asked};
 use super::mail::Outgoing;
-use super::server::{GameServer, Link, TX_LEN, take_text};
+use super::server::{GameServer, Link, take_text};
 use super::sessions::{Place, Route};
 use super::world::SessionId;
+use crate::TX_LEN;
 use engine::Engine;
 use units::Instant;
 use wire::bayeux::message::{self, Envelope, Writer};

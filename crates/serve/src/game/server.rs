@@ -12,6 +12,7 @@ use super::sessions::{Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
 use crate::peers::Peers;
+use crate::{RX_LEN, STOP_POLL, TX_LEN};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -432,14 +433,5 @@ pub(super) const BATCH_LEN: u32 = 64;
 /// Most bytes of mail that wait before they are sent.
 pub(super) const MAIL_LEN_MAX: u32 = 256 << 10;
 
-/// Bytes that are read at once.
-pub(super) const RX_LEN: usize = 64 * 1024;
-
-/// Capacity of a buffer that is kept for later.
-pub(super) const TX_LEN: usize = 256 * 1024;
-
 /// Time between two searches for silent connections, lost clients and connects that were held long enough.
 pub(super) const SWEEP_EVERY: Nanos = Nanos::from_millis(500);
-
-/// Time between two looks at the wish to stop.
-pub(super) const STOP_POLL: Nanos = Nanos::from_millis(100);

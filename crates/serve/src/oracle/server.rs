@@ -3,8 +3,8 @@
 use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
 use crate::behaviour::{Behaviour, MisfitError};
-use crate::peers::Peers;
-use crate::{RX_LEN, STOP_POLL, TX_LEN, Totals};
+use crate::peers::{Peers, flush};
+use crate::{RX_LEN, STOP_POLL, Totals};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
 use spec::Carries;
@@ -292,12 +292,7 @@ impl Oracle {
 
     /// Sends the bytes that were written.
     fn send<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        if !self.tx.is_empty() {
-            self.totals.bytes_sent += self.tx.len() as u64;
-            engine.send(id, &self.tx);
-            self.tx.clear();
-            self.tx.shrink_to(TX_LEN);
-        }
+        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 }
 

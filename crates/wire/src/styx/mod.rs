@@ -4,7 +4,7 @@
 //! the order of its declaration. The same packets travel as JSON objects over WebSocket and Comet. What is here was
 //! written from facts about that protocol (ids, the order of fields, sizes, bytes of examples), not from its code.
 //!
-//! Start reading at [`packets`]: the table in which each packet is written once. [`frames`] makes the framing, [`Packet`]
+//! Start reading at [`packets`]: the table in which each packet is written once. [`frames`] is the framing, [`Packet`]
 //! is what is inside it, [`Definition`] the same for packets that are known at run time only, [`load_test`] what the
 //! published measurement sent inside [`packets::GameTransport`].
 //!
