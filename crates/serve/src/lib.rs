@@ -16,12 +16,12 @@ mod peers;
 
 pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Stall};
 pub use oracle::Oracle;
+pub use peers::Handshakes;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use peers::{Peers, flush};
+use peers::{Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use units::Nanos;
 use wire::{Event, Input, Message, Protocol, Stack};
 
 /// The totals of a server since its start.
@@ -41,18 +41,6 @@ pub struct Totals {
     pub handshakes: Handshakes,
     /// The faults that an [`Oracle`] made on purpose.
     pub faults: Faults,
-}
-
-/// TLS handshakes of a server, each counted when it came to its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Handshakes {
-    /// Completed in full.
-    pub full: u64,
-    /// Completed by resumption.
-    pub resumed: u64,
-    /// Not completed: the peer broke the protocol or would not agree, went away, or took longer than 10 s. Those that
-    /// broke the protocol are also among [`Totals::broken`].
-    pub failed: u64,
 }
 
 /// The faults that an [`Oracle`] made on purpose, each counted when it was made.
@@ -195,12 +183,3 @@ impl Server {
         }
     }
 }
-
-/// Bytes that are read at once.
-const RX_LEN: usize = 64 * 1024;
-
-/// Bytes of answers that are gathered before they are written; also the capacity of a buffer that is kept for later.
-const TX_LEN: usize = 256 * 1024;
-
-/// Time between two looks at the wish to stop.
-const STOP_POLL: Nanos = Nanos::from_millis(100);

@@ -3,7 +3,6 @@
 //! Whoever accepts a connection chooses its protocol. TLS is a layer around its machine, with limited time for its
 //! handshake: a peer whose handshake is not done [`HANDSHAKE_MAX`] after the accept is closed.
 
-use crate::{Handshakes, TX_LEN};
 use engine::{ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
@@ -38,6 +37,18 @@ struct Lingering {
     id: ConnectionId,
     until: Instant,
     unsent: usize,
+}
+
+/// TLS handshakes of a server, each counted when it came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshakes {
+    /// Completed in full.
+    pub full: u64,
+    /// Completed by resumption.
+    pub resumed: u64,
+    /// Not completed: the peer broke the protocol or would not agree, went away, or took longer than 10 s. Those that
+    /// broke the protocol are also among [`Totals::broken`](crate::Totals::broken).
+    pub failed: u64,
 }
 
 impl<T: Default> Peers<T> {
@@ -186,3 +197,12 @@ const HANDSHAKE_MAX: Nanos = Nanos::from_secs(10);
 /// Longest time from our end of a connection to its peer's, and longest time in which the peer reads none of the unsent
 /// bytes.
 const LINGER: Nanos = Nanos::from_secs(5);
+
+/// Bytes that are read at once.
+pub(crate) const RX_LEN: usize = 64 * 1024;
+
+/// Bytes of answers that are gathered before they are written; also the capacity of a buffer that is kept for later.
+pub(crate) const TX_LEN: usize = 256 * 1024;
+
+/// Time between two looks at the wish to stop.
+pub(crate) const STOP_POLL: Nanos = Nanos::from_millis(100);

@@ -1,41 +1,37 @@
-//! The fronts of a server: their connections as the thread of the world knows them, and their messages.
+//! The fronts of a server, and their connections as the thread of the world knows them.
 
-use super::link::{self, Guest, Mailbag, Up};
-use super::mail::{Chain, Outgoing};
-use super::server::{GameServer, Link, MAIL_LEN_MAX, take_binary};
-use super::sessions::{Packing, Place, Route};
+use super::link::{self, Guest};
+use super::sessions::Link;
 use super::totals::Totals;
 use super::world::SessionId;
-use crate::TX_LEN;
-use engine::{ConnectionId, Engine};
-use units::Instant;
+use engine::ConnectionId;
 use wire::framed::Framed;
-use wire::{Event, Input, Message, Protocol};
 
 /// All fronts that there have been, at the index by which routes name them.
 #[derive(Debug, Default)]
 pub(super) struct Fronts {
-    all: Vec<Front>,
+    pub(super) all: Vec<Front>,
 }
 
+/// A front.
 #[derive(Debug)]
-struct Front {
+pub(super) struct Front {
     /// `None` once the front has left.
-    connection: Option<ConnectionId>,
-    machine: Framed,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) machine: Framed,
     /// The front's connections, at the index of their names.
-    visitors: Vec<Option<Visitor>>,
+    pub(super) visitors: Vec<Option<Visitor>>,
     /// The last totals that the front reported.
-    totals: Totals,
+    pub(super) totals: Totals,
 }
 
 /// A connection of a front.
 #[derive(Clone, Copy, Debug)]
-struct Visitor {
-    guest: Guest,
-    link: Link,
+pub(super) struct Visitor {
+    pub(super) guest: Guest,
+    pub(super) link: Link,
     /// The session whose packets were in the last answer to a connect that was held.
-    rode: Option<SessionId>,
+    pub(super) rode: Option<SessionId>,
 }
 
 impl Fronts {
@@ -62,24 +58,34 @@ impl Fronts {
         }
     }
 
-    fn visitor(&mut self, front: usize, guest: Guest) -> Option<&mut Visitor> {
+    pub(super) fn visitor(&mut self, front: usize, guest: Guest) -> Option<&mut Visitor> {
         self.all[front].visitor(guest)
     }
 
-    fn forget(&mut self, front: usize, guest: Guest) -> Option<Visitor> {
+    pub(super) fn forget(&mut self, front: usize, guest: Guest) -> Option<Visitor> {
         let places = &mut self.all[front].visitors;
         places.get_mut(guest.index())?.take_if(|visitor| visitor.guest == guest)
     }
 }
 
 impl Front {
+    /// A front that has just connected.
+    pub(super) fn new(connection: ConnectionId) -> Self {
+        Self {
+            connection: Some(connection),
+            machine: link::machine(),
+            visitors: Vec::new(),
+            totals: Totals::default(),
+        }
+    }
+
     #[inline]
     fn visitor(&mut self, guest: Guest) -> Option<&mut Visitor> {
         self.visitors.get_mut(guest.index())?.as_mut().filter(|visitor| visitor.guest == guest)
     }
 
     /// The visitor of that name, made new if there is none.
-    fn greet(&mut self, guest: Guest) -> &mut Visitor {
+    pub(super) fn greet(&mut self, guest: Guest) -> &mut Visitor {
         if self.visitors.len() <= guest.index() {
             self.visitors.resize(guest.index() + 1, None);
         }
@@ -91,190 +97,3 @@ impl Front {
         place.get_or_insert(Visitor { guest, link: Link::Done, rode: None })
     }
 }
-
-/// The next step for a connection of the world's thread.
-enum Then {
-    /// Nothing: all input is understood.
-    Nothing,
-    /// To send the mail, because there is much of it.
-    Post,
-    Begin(Guest),
-    /// To answer the request in `body`.
-    Request(Guest),
-    Late(Guest),
-    Gone(Guest),
-    /// To end the front's connection: it sent a malformed frame.
-    Nonsense,
-}
-
-impl GameServer {
-    /// The totals of this thread and the last reports of its fronts, which come ten times a second.
-    pub fn totals_with_fronts(&self) -> Totals {
-        self.fronts.all.iter().fold(self.totals(), |totals, front| totals.and(&front.totals))
-    }
-
-    /// Takes in a new front.
-    pub(super) fn let_in(&mut self, id: ConnectionId) {
-        self.fronts.all.push(Front {
-            connection: Some(id),
-            machine: link::machine(),
-            visitors: Vec::new(),
-            totals: Totals::default(),
-        });
-        self.mail.bags.push(Mailbag::default());
-    }
-
-    /// Forgets a front that has left; all who came over it are gone.
-    pub(super) fn front_left<E: Engine>(&mut self, engine: &mut E, front: usize, now: Instant) {
-        if let Some(id) = self.fronts.all[front].connection.take() {
-            engine.close(id);
-        }
-        for visitor in std::mem::take(&mut self.fronts.all[front].visitors).into_iter().flatten() {
-            self.leave(Place::Front(front, visitor.guest), visitor.link, now);
-        }
-    }
-
-    /// Takes the frames of a front that lie in `rx`.
-    pub(super) fn front_said<E: Engine>(&mut self, engine: &mut E, front: usize, len: usize) {
-        let now = engine.now();
-        let mut left = len;
-        loop {
-            let then;
-            (left, then) = self.read_front(front, len - left, len, now);
-            match then {
-                Then::Nothing => return,
-                Then::Post => self.post(engine),
-                Then::Begin(guest) => {
-                    let session = self.world.connect(now);
-                    self.sessions.insert(session, Route::Front(front, guest));
-                    self.fronts.all[front].greet(guest).link =
-                        Link::Session(session, Packing::Binary);
-                }
-                Then::Request(guest) => {
-                    self.fronts.all[front].greet(guest);
-                    self.request(engine, Place::Front(front, guest), now);
-                }
-                Then::Late(guest) => self.late(front, guest, now),
-                Then::Gone(guest) => {
-                    if let Some(visitor) = self.fronts.forget(front, guest) {
-                        self.leave(Place::Front(front, guest), visitor.link, now);
-                    }
-                }
-                Then::Nonsense => return self.front_left(engine, front, now),
-            }
-        }
-    }
-
-    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
-    /// is left then.
-    fn read_front(
-        &mut self,
-        front: usize,
-        taken: usize,
-        len: usize,
-        now: Instant,
-    ) -> (usize, Then) {
-        let front = &mut self.fronts.all[front];
-        let mut input = Input::new(&mut self.rx[taken..len]);
-        let mut out = Outgoing { mail: &mut self.mail, sessions: &mut self.sessions };
-        let then = loop {
-            if out.mail.len() > MAIL_LEN_MAX {
-                break Then::Post;
-            }
-            let frame = match front.machine.receive(&mut input, &mut self.tx) {
-                Ok(None) => break Then::Nothing,
-                Ok(Some(Event::Message(Message { payload, .. }))) => payload,
-                Ok(Some(_)) | Err(_) => break Then::Nonsense,
-            };
-            let session =
-                |guest: Guest| match front.visitors.get(guest.index()) {
-                    Some(Some(Visitor {
-                        guest: found, link: Link::Session(session, _), ..
-                    })) if *found == guest => Some(*session),
-                    Some(_) | None => None,
-                };
-            match Up::read(frame) {
-                Some(Up::Packet(guest, packet)) => {
-                    if let Some(session) = session(guest) {
-                        take_binary(&mut self.world, session, packet, now, &mut out);
-                    }
-                }
-                Some(Up::Malformed(guest, class_id)) => {
-                    if let Some(session) = session(guest) {
-                        self.world.malformed(session, class_id, now, &mut out);
-                    }
-                }
-                Some(Up::Post(guest, body)) => {
-                    self.body.clear();
-                    self.body.extend_from_slice(body);
-                    break Then::Request(guest);
-                }
-                Some(Up::Begin(guest)) => break Then::Begin(guest),
-                Some(Up::Late(guest)) => break Then::Late(guest),
-                Some(Up::Gone(guest)) => break Then::Gone(guest),
-                Some(Up::Totals(totals)) => front.totals = *totals,
-                None => break Then::Nonsense,
-            }
-        };
-        (input.len(), then)
-    }
-
-    /// Handles a Comet client whose last news were more than may be unsent.
-    fn late(&mut self, front: usize, guest: Guest, now: Instant) {
-        let rode = self.fronts.visitor(front, guest).and_then(|visitor| visitor.rode);
-        let Some(session) = rode else { return };
-        let Some(Route::Comet(index)) = self.sessions.find(session).map(|found| found.route) else {
-            return;
-        };
-        self.totals.slow += 1;
-        self.drop_guest(front, guest);
-        self.end_client(index);
-        self.lose(session, now);
-    }
-
-    /// Makes a front cut a connection, which is forgotten here.
-    pub(super) fn drop_guest(&mut self, front: usize, guest: Guest) {
-        self.fronts.forget(front, guest);
-        self.mail.bags[front].drop(guest);
-    }
-
-    /// Sends a front the ends and the cuts in its mail. The packets are in its bag already.
-    pub(super) fn post_to_guest(
-        &mut self,
-        receiver: SessionId,
-        front: usize,
-        guest: Guest,
-        chain: Chain,
-    ) {
-        if chain.ends {
-            self.fronts.forget(front, guest);
-            self.mail.bags[front].close(guest);
-        } else if chain.is_cut {
-            self.totals.slow += 1;
-            self.drop_guest(front, guest);
-            self.lost.push(receiver);
-        }
-    }
-
-    /// Sends each front the content of its bag.
-    #[inline]
-    pub(super) fn post_to_fronts<E: Engine>(&mut self, engine: &mut E) {
-        let unsent_max = self.options.queue_max.0.saturating_mul(FRONT_QUEUES_MAX);
-        for (front, bag) in self.fronts.all.iter().zip(&mut self.mail.bags) {
-            let Some(id) = front.connection else {
-                bag.bytes.clear(); // The receiver is gone.
-                continue;
-            };
-            if !bag.bytes.is_empty() {
-                engine.send(id, &bag.bytes);
-                bag.bytes.clear();
-                bag.bytes.shrink_to(TX_LEN);
-            }
-            bag.is_full = engine.unsent(id) as u64 > unsent_max;
-        }
-    }
-}
-
-/// Multiple of [`Options::queue_max`](super::Options::queue_max) that may be unsent for a front before more for one of
-/// its players is too much: one player may have that once, and a front has many.
-const FRONT_QUEUES_MAX: u64 = 256;

@@ -4,10 +4,8 @@
 //! of letters, which say where in the buffer their packets lie: all mail of a connection goes out with one write.
 
 use super::link::Mailbag;
-use super::sessions::{Packing, Route, Sessions};
-use super::world::{Outbox, SessionId};
+use super::world::SessionId;
 use std::ops::Range;
-use wire::styx::Packet;
 
 /// Packets that wait to be written.
 #[derive(Debug, Default)]
@@ -40,68 +38,16 @@ pub(super) struct Chain {
     pub(super) is_cut: bool,
 }
 
-/// The outbox into which the world puts its packets.
-pub(super) struct Outgoing<'a> {
-    pub(super) mail: &'a mut Mail,
-    pub(super) sessions: &'a mut Sessions,
-}
-
-impl Outbox for Outgoing<'_> {
-    fn send(&mut self, to: SessionId, packet: &Packet<'_>) {
-        self.broadcast(&[to], packet);
-    }
-
-    #[inline]
-    fn broadcast(&mut self, to: &[SessionId], packet: &Packet<'_>) {
-        let (mut binary, mut json) = (None, None);
-        for id in to {
-            let Some(session) = self.sessions.find(*id) else { continue };
-            if self.mail.len() > LEN_MAX {
-                session.chain.is_cut = true;
-                self.mail.note(*id, &mut session.chain);
-                continue;
-            }
-            let packed = match session.route {
-                Route::Connection(_, Packing::Binary) => binary
-                    .get_or_insert_with(|| self.mail.pack(|bytes| packet.encode(bytes)))
-                    .clone(),
-                Route::Connection(_, Packing::Json) | Route::Comet(_) => json
-                    .get_or_insert_with(|| self.mail.pack(|bytes| packet.write_json(bytes)))
-                    .clone(),
-                Route::Front(front, guest) => {
-                    match &mut self.mail.bags[front] {
-                        bag if bag.is_full => {
-                            session.chain.is_cut = true;
-                            self.mail.note(*id, &mut session.chain);
-                        }
-                        bag => bag.address(guest),
-                    }
-                    continue;
-                }
-            };
-            self.mail.add(*id, &mut session.chain, packed);
-        }
-        for bag in &mut self.mail.bags {
-            bag.enclose(|bytes| packet.encode(bytes));
-        }
-    }
-
-    fn close(&mut self, session: SessionId) {
-        if let Some(found) = self.sessions.find(session) {
-            found.chain.ends = true;
-            self.mail.note(session, &mut found.chain);
-        }
-    }
-}
-
 impl Mail {
-    fn pack(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u32> {
+    /// Writes a packet into the buffer, once, and returns its place.
+    pub(super) fn pack(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u32> {
         let start = self.end();
         write(&mut self.bytes);
         start..self.end()
     }
 
-    fn add(&mut self, to: SessionId, chain: &mut Chain, packed: Range<u32>) {
+    /// Adds a letter to the chain of a receiver.
+    pub(super) fn add(&mut self, to: SessionId, chain: &mut Chain, packed: Range<u32>) {
         let at = u32::try_from(self.letters.len()).unwrap_or(NONE);
         self.letters.push(Letter { start: packed.start, end: packed.end, next: NONE });
         if chain.first == NONE {
@@ -113,7 +59,8 @@ impl Mail {
         self.note(to, chain);
     }
 
-    fn note(&mut self, to: SessionId, chain: &mut Chain) {
+    /// Notes that a receiver has mail.
+    pub(super) fn note(&mut self, to: SessionId, chain: &mut Chain) {
         if !std::mem::replace(&mut chain.is_waiting, true) {
             self.receivers.push(to);
         }
@@ -170,7 +117,7 @@ impl Chain {
 }
 
 /// Most bytes that wait, far more than a server lets wait: a request that asks for more is not answered.
-const LEN_MAX: u32 = 64 << 20;
+pub(super) const LEN_MAX: u32 = 64 << 20;
 
 /// The index of no letter: mail is written long before there are so many.
 const NONE: u32 = u32::MAX;

@@ -12,7 +12,7 @@
 //!
 //! **Threads.** There is one world, in one thread. Further threads can take connections off it: each has an engine of
 //! its own, and a [`Front`] that does all but the world, to which packets travel over an ordinary connection. `link`
-//! has what is said on it, `fronts` the world's end. A front for which too much is unsent loses the players to whom
+//! has what is said on it, `visits` the world's end. A front for which too much is unsent loses the players to whom
 //! more would go; one that cannot get rid of what its players send stops reading.
 //!
 //! Left out: processes, threads, signals and printing (crate `wirebench`).
@@ -24,11 +24,13 @@ mod fronts;
 mod link;
 mod mail;
 mod options;
+mod outgoing;
 mod posting;
 mod requests;
 mod server;
 mod sessions;
 mod totals;
+mod visits;
 pub mod world;
 
 pub use doors::{COMET_PATH, SOCKET_PATH};

@@ -4,8 +4,8 @@
 //! unsent.
 
 use super::mail::Chain;
-use super::server::{GameServer, Link};
-use super::sessions::{Packing, Place, Route};
+use super::server::GameServer;
+use super::sessions::{Link, Packing, Place, Route};
 use super::world::SessionId;
 use crate::peers::flush;
 use engine::{ConnectionId, Engine};

@@ -1,11 +1,11 @@
 //! Requests of Comet clients: each message in a request is carried out, and all are answered together.
 
 use super::comet::{self, Asked};
-use super::mail::Outgoing;
-use super::server::{GameServer, Link, take_text};
-use super::sessions::{Place, Route};
+use super::outgoing::Outgoing;
+use super::server::{GameServer, take_text};
+use super::sessions::{Link, Place, Route};
 use super::world::SessionId;
-use crate::TX_LEN;
+use crate::peers::TX_LEN;
 use engine::Engine;
 use units::Instant;
 use wire::bayeux::message::{self, Envelope, Writer};

@@ -6,13 +6,13 @@
 use super::comet::Clients;
 use super::doors::Machines;
 use super::fronts::Fronts;
-use super::mail::{Mail, Outgoing};
+use super::mail::Mail;
 use super::options::{Options, Packing as Spoken};
-use super::sessions::{Packing, Place, Route, Sessions};
+use super::outgoing::Outgoing;
+use super::sessions::{Link, Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
-use crate::peers::Peers;
-use crate::{RX_LEN, STOP_POLL, TX_LEN};
+use crate::peers::{Peers, RX_LEN, STOP_POLL, TX_LEN};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,20 +48,6 @@ pub struct GameServer {
     pub(super) body: Vec<u8>,
     /// The answer to it.
     pub(super) answer: Vec<u8>,
-}
-
-/// The use of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Link {
-    /// A connection that has sent nothing yet.
-    New { since: Instant },
-    /// A session of its own.
-    Session(SessionId, Packing),
-    /// Requests of Comet clients; for one of them a connect may be held.
-    Http { heard_at: Instant, held_for: Option<usize> },
-    /// A connection without further use.
-    #[default]
-    Done,
 }
 
 impl GameServer {

@@ -1,9 +1,10 @@
-//! The route to each session of the world.
+//! The route to each session of the world, and the use of each connection.
 
 use super::link::Guest;
 use super::mail::Chain;
 use super::world::SessionId;
 use engine::ConnectionId;
+use units::Instant;
 
 /// All sessions, at the index of their id.
 #[derive(Debug, Default)]
@@ -35,6 +36,20 @@ pub(super) enum Route {
 pub(super) enum Place {
     Here(ConnectionId),
     Front(usize, Guest),
+}
+
+/// The use of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Link {
+    /// A connection that has sent nothing yet.
+    New { since: Instant },
+    /// A session of its own.
+    Session(SessionId, Packing),
+    /// Requests of Comet clients; for one of them a connect may be held.
+    Http { heard_at: Instant, held_for: Option<usize> },
+    /// A connection without further use.
+    #[default]
+    Done,
 }
 
 /// The forms in which packets are packed.

@@ -1,7 +1,7 @@
 //! The counters of a game server, beside those of its world.
 
 use super::world;
-use crate::Handshakes;
+use crate::peers::Handshakes;
 
 /// The counters of a game server since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
+use crate::Totals;
 use crate::behaviour::{Behaviour, MisfitError};
-use crate::peers::{Peers, flush};
-use crate::{RX_LEN, STOP_POLL, Totals};
+use crate::peers::{Peers, RX_LEN, STOP_POLL, flush};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
 use spec::Carries;

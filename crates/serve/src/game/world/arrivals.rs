@@ -3,6 +3,7 @@
 use super::deadlines::Deadline;
 use super::dispatch::{Sender, World};
 use super::outbox::{Outbox, SessionId};
+use super::refusal::LOGGED_IN_REMOTELY;
 use super::slab::Key;
 use super::tables::table_id;
 use std::borrow::Cow;
@@ -246,11 +247,6 @@ fn refused<'a>(
         ..LoginResponse::default()
     }
 }
-
-/// Codes of ForcedLogout, from the protocol.
-pub(super) const IDLE_TIMEOUT: i32 = 0;
-const LOGGED_IN_REMOTELY: i32 = 1;
-pub(super) const KICKED: i32 = 2;
 
 /// Codes of LoginResponse, chosen by us.
 const NOT_AN_INTEGER: i32 = 1;

@@ -5,8 +5,9 @@ use super::deadlines::{Deadline, Deadlines};
 use super::lobby::Lobby;
 use super::options::Options;
 use super::outbox::{Outbox, SessionId};
-use super::players::{Players, Session, Silence};
-use super::refusal::Refusal;
+use super::players::Players;
+use super::refusal::{IDLE_TIMEOUT, KICKED, Refusal};
+use super::session::{Session, Silence};
 use super::slab::{Key, Slab};
 use super::tables::Tables;
 use units::Instant;
@@ -151,7 +152,7 @@ impl World {
         let player = session.player;
         if self.options.flood.is_some_and(|flood| !session.allows(flood, self.now)) {
             self.counters.floods += 1;
-            self.force_out(from, super::arrivals::KICKED, "too many packets", out);
+            self.force_out(from, KICKED, "too many packets", out);
             return None;
         }
         Some(player)
@@ -246,12 +247,7 @@ impl World {
         let look_again = match session.silence(&self.options, self.now) {
             Silence::End => {
                 self.counters.idle += 1;
-                return self.force_out(
-                    id,
-                    super::arrivals::IDLE_TIMEOUT,
-                    "silent for too long",
-                    out,
-                );
+                return self.force_out(id, IDLE_TIMEOUT, "silent for too long", out);
             }
             Silence::Ping { look_again } => {
                 session.pinged = self.now;

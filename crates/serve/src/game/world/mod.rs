@@ -21,6 +21,7 @@ mod outbox;
 mod players;
 mod refusal;
 mod seating;
+mod session;
 mod slab;
 mod tables;
 mod talk;

@@ -39,3 +39,12 @@ pub enum Denial {
     /// The largest number of tables has been made, or no table may have that size.
     NoMoreTables = 8,
 }
+
+/// Code of ForcedLogout for a player who was silent for too long; this and those below are the protocol's.
+pub(super) const IDLE_TIMEOUT: i32 = 0;
+
+/// Code of ForcedLogout for a player who logged in on another connection.
+pub(super) const LOGGED_IN_REMOTELY: i32 = 1;
+
+/// Code of ForcedLogout for a player who was kicked, e.g. for a flood.
+pub(super) const KICKED: i32 = 2;
