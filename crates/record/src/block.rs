@@ -11,22 +11,22 @@ pub struct Block {
     pub workload: usize,
     /// The round it belongs to, from 0.
     pub round: usize,
-    /// When its measured window began, from the start of the run.
+    /// The start of its measured window, from the start of the run.
     pub started_at_ns: u64,
-    /// How long its measured window was: after the warm-up, before the drain.
+    /// The length of its measured window: after the warm-up, before the drain.
     pub measured_ns: u64,
-    /// Why it counts for nothing, if so: the target could not be reached, or every message failed.
+    /// The reason why it does not count, if so: the target could not be reached, or every message failed.
     pub failed: Option<String>,
-    /// What became of its messages.
+    /// Messages by their end.
     pub counts: Counts,
-    /// What became of its connections.
+    /// Connections by their end.
     pub connections: Connections,
-    /// What TLS handshakes agreed on; `null` without TLS, or if none was completed.
+    /// TLS handshakes and the parameters that they agreed on; `null` without TLS, or if none was completed.
     #[serde(default)]
     pub tls: Option<TlsSeen>,
     /// Errors and time-outs by class, the most frequent first; those of the warm-up are among them.
     pub errors: Vec<ErrorCount>,
-    /// How long the phases of connections took.
+    /// Times of the phases of connections.
     pub phases: Phases,
     /// Closed loop: from handing a message's first byte to the kernel until its whole reply was decoded; in the
     /// measured window. `null` if there was none.
@@ -34,16 +34,16 @@ pub struct Block {
     /// Times of an open loop; `null` for a closed one, which has no schedule.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
-    /// How often the workers themselves stood still in the measured window.
+    /// Gaps in the workers' own loops in the measured window.
     #[serde(default)]
     pub stalls: Stalls,
-    /// What became of replies that can be told apart; `null` where messages carry no header.
+    /// Replies that were lost, doubled, late or wrong; `null` where messages carry no header.
     #[serde(default)]
     pub identity: Option<Identity>,
-    /// How evenly connections that live through the block were served; `null` where there are fewer than two.
+    /// The spread of replies over connections that live through the block; `null` where there are fewer than two.
     #[serde(default)]
     pub fairness: Option<Fairness>,
-    /// What the server sent unasked; `null` where the protocol has no such thing.
+    /// Messages that the server sent unasked; `null` where the protocol has no such thing.
     #[serde(default)]
     pub pushed: Option<Pushed>,
     /// As the published test of bots has it, for comparison: of the last 1000 right replies that came in the measured
@@ -61,16 +61,16 @@ pub struct Block {
     pub cpu: Cpu,
     /// Bytes on the wire.
     pub wire: Wire,
-    /// How often threads were taken off their CPU.
+    /// Context switches of both sides.
     pub context_switches: ContextSwitches,
-    /// Whether Little's law holds.
+    /// Little's law, held against the block.
     pub little: Little,
     /// The measured window second by second.
     pub series: Vec<Second>,
-    /// What was used ten times a second; sweeps only.
+    /// Usage of machine and processes, ten times a second; sweeps only.
     #[serde(default)]
     pub samples: Vec<Sample>,
-    /// What the network interface counted; sweeps only.
+    /// Counters of the network interface; sweeps only.
     #[serde(default)]
     pub interface: Option<Interface>,
     /// Memory of both sides; sweeps only.
@@ -79,7 +79,7 @@ pub struct Block {
     /// The share of one core that taking the samples cost, 0 to 1.
     #[serde(default)]
     pub sampling_cpu_fraction: Option<f64>,
-    /// What the client said of itself, where it is a subject.
+    /// The client's own report, where it is a subject.
     #[serde(default)]
     pub client: Option<ClientReport>,
 }
@@ -129,13 +129,13 @@ pub struct OpenLoop {
     pub response: Option<Summary>,
     /// From handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
     pub service: Option<Summary>,
-    /// How late we were: from the instant at which the schedule wanted a message sent until its first byte was handed
-    /// to the kernel, without the time in which no connection was free for it.
+    /// The generator's lateness: from the instant at which the schedule wanted a message sent until its first byte was
+    /// handed to the kernel, without the time in which no connection was free for it.
     pub send_lag: Option<Summary>,
     /// From the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its time.
     /// Of messages that were alone on their connection. `null` where the kernel gives no stamps.
     pub own_share: Option<Summary>,
-    /// What the server says that it waited before it answered; oracle servers only.
+    /// The wait before the answer, as the server reports it; oracle servers only.
     #[serde(default)]
     pub true_delay: Option<Summary>,
     /// Partly open: what became of the sessions.
@@ -143,7 +143,7 @@ pub struct OpenLoop {
     pub sessions: Option<Sessions>,
 }
 
-/// What became of the sessions that were due in the measured window.
+/// Sessions that were due in the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
     /// That were to begin.
@@ -154,11 +154,10 @@ pub struct Sessions {
     pub completed: u64,
 }
 
-/// How often the workers themselves stood still: gaps in their own loops, from the instant at which they were to go
-/// on to the instant at which they did.
+/// Gaps in the workers' own loops, each from the instant at which the loop was to go on to the instant at which it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stalls {
-    /// How many.
+    /// The number of gaps.
     pub count: u64,
     /// The longest.
     pub longest_ns: u64,
@@ -180,15 +179,15 @@ impl Stalls {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Stall {
-    /// When it began, from the start of the measured window.
+    /// The start of the gap, from the start of the measured window.
     pub at_ns: u64,
-    /// How long it lasted.
+    /// The length of the gap.
     pub duration_ns: u64,
     /// Messages that were due or awaited a reply meanwhile.
     pub affected: u64,
 }
 
-/// What became of replies, by the connection and sequence number that messages carry.
+/// Replies that went astray, by the connection and sequence number that messages carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Messages without a reply, on a connection that answered a later one.
@@ -201,7 +200,7 @@ pub struct Identity {
     pub corrupted: u64,
 }
 
-/// What the server sent that answers no message of the connection it came on.
+/// Messages from the server that answer no message of the connection they came on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pushed {
     /// Replies to others at the same table, in the measured window.
@@ -229,16 +228,16 @@ pub struct Whole {
 /// Replies of the measured window, by connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
-    /// How many connections there are.
+    /// The number of connections.
     pub connections: u64,
     /// The fewest that one of them had.
     pub replies_min: u64,
-    /// What half of them had at most.
+    /// The replies that half of them had at most.
     pub replies_median: u64,
 }
 
-/// What became of the messages of the measured window: those of the warm-up do not count, and the drain decides what
-/// became of the last.
+/// Messages of the measured window, each counted once by its end: those of the warm-up do not count, and the drain
+/// decides the end of the last ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// That were to be sent.
@@ -281,7 +280,7 @@ impl Counts {
     }
 }
 
-/// Which identity of the counts does not hold.
+/// The identity of the counts that does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountError {
     /// Planned messages were neither sent nor counted as unsent, or some were counted twice.
@@ -295,7 +294,7 @@ pub enum CountError {
     Sent(Counts),
 }
 
-/// What became of the connections of a block.
+/// Connections of a block, each counted once by its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
     /// Connections that were to be opened.
@@ -315,7 +314,7 @@ pub struct Connections {
     pub reconnects: u64,
 }
 
-/// How long the phases of connections took; `null` where the transport has no such phase or none was completed.
+/// Times of the phases of connections; `null` where the transport has no such phase or none was completed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
     /// From the name to its addresses.
@@ -345,11 +344,11 @@ pub struct Cpu {
     pub generator_us_per_message: Option<f64>,
     /// Of the server, for each reply.
     pub server_us_per_message: Option<f64>,
-    /// How many cores the generator kept busy.
+    /// The number of cores that the generator kept busy.
     pub generator_cores_used: Option<f64>,
-    /// How many cores the server kept busy.
+    /// The number of cores that the server kept busy.
     pub server_cores_used: Option<f64>,
-    /// How many cores everybody else on the machine kept busy; known where the server is ours.
+    /// The number of cores that everybody else on the machine kept busy; known where the server is ours.
     #[serde(default)]
     pub others_cores_used: Option<f64>,
     /// The largest share of one core that a worker thread of the generator was busy, 0 to 1.
@@ -357,12 +356,12 @@ pub struct Cpu {
     pub busiest_worker_fraction: Option<f64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1.
     pub machine_idle_fraction: Option<f64>,
-    /// Why something is `null`.
+    /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,
 }
 
-/// What TLS handshakes agreed on, and how many there were.
+/// TLS handshakes and the parameters that they agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsSeen {
     /// The version of the first, e.g. `1.3`.
@@ -391,7 +390,7 @@ pub struct Wire {
     pub sent_bytes_per_message: Option<f64>,
     /// Read for each reply; `null` if there was none.
     pub received_bytes_per_message: Option<f64>,
-    /// What of the written bytes belongs to which layer; `null` in records from before they were told apart.
+    /// The written bytes by layer; `null` in records from before they were told apart.
     #[serde(default)]
     pub sent: Option<Split>,
     /// The same of the read ones.
@@ -401,7 +400,7 @@ pub struct Wire {
     /// compression.
     #[serde(default)]
     pub compression_ratio: Option<f64>,
-    /// Why something is `null`.
+    /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,
 }
@@ -425,11 +424,11 @@ pub struct Split {
     pub framing_bytes: u64,
     /// Of TLS: its handshakes, the headers, padding and tags of its records, alerts and tickets.
     pub tls_bytes: u64,
-    /// What TCP and IP add to the stream: not counted but estimated, from the number of segments.
+    /// Bytes that TCP and IP add to the stream: not counted but estimated, from the number of segments.
     pub tcp_ip_estimated_bytes: Option<u64>,
 }
 
-/// How often threads were taken off their CPU in the measured window.
+/// Context switches in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextSwitches {
     /// The generator waited.
@@ -440,7 +439,7 @@ pub struct ContextSwitches {
     pub server_voluntary: Option<u64>,
     /// The server had to yield.
     pub server_involuntary: Option<u64>,
-    /// Why something is `null`.
+    /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,
 }
@@ -451,18 +450,18 @@ pub struct ContextSwitches {
 pub enum Little {
     /// It was checked.
     Checked {
-        /// What was asked: connections x messages in flight on each.
+        /// The number that was requested: connections x messages in flight on each.
         expected_in_flight: f64,
-        /// What the two measurements multiply to.
+        /// The product of the two measurements: replies a second x mean round trip.
         measured_in_flight: f64,
-        /// How far that is off, as a share of what was asked; negative if it is less.
+        /// The deviation as a share of the requested number; negative if it is less.
         deviation_fraction: f64,
-        /// Whether that is within the limit of 5 %.
+        /// True if that is within the limit of 5 %.
         holds: bool,
     },
     /// It was not.
     NotChecked {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -472,9 +471,9 @@ pub enum Little {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Second {
-    /// When it began, from the start of the measured window.
+    /// The start of the second, from the start of the measured window.
     pub at_ns: u64,
-    /// How long it was: a second, or what was left of the window.
+    /// Its length: a second, or the rest of the window.
     pub duration_ns: u64,
     /// Messages sent in it.
     pub sent: u64,
@@ -486,7 +485,7 @@ pub struct Second {
     pub timed_out: u64,
     /// The median round trip of its replies (open loop: service time); `null` below 20 of them.
     pub p50_ns: Option<u64>,
-    /// What 99 % of its round trips stayed within; `null` below 1000 of them.
+    /// The time that 99 % of its round trips stayed within; `null` below 1000 of them.
     pub p99_ns: Option<u64>,
     /// Its longest round trip; `null` without one.
     pub max_ns: Option<u64>,

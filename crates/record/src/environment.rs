@@ -16,7 +16,7 @@ pub struct Environment {
     pub kernel: Option<String>,
     /// The processor as it calls itself.
     pub cpu_model: Option<String>,
-    /// How many CPUs are online.
+    /// The number of CPUs that are online.
     pub cpus_online: Option<u32>,
     /// The numbers of the CPUs that this process may run on.
     #[serde(default)]
@@ -24,7 +24,7 @@ pub struct Environment {
     /// The same CPUs by core: those of one core are threads of it. Empty: not known.
     #[serde(default)]
     pub cores_allowed: Vec<Vec<u32>>,
-    /// Whether two threads of one core are both online.
+    /// True if two threads of one core are both online.
     pub smt: Option<bool>,
     /// The frequency governor.
     pub governor: Option<String>,
@@ -33,13 +33,13 @@ pub struct Environment {
     /// Mitigations of processor faults that are switched on, in short.
     #[serde(default)]
     pub mitigations: Vec<String>,
-    /// Where the kernel takes its time from, e.g. `tsc`.
+    /// The kernel's source of time, e.g. `tsc`.
     pub clock_source: Option<String>,
-    /// How often the kernel's timer ticks, in hertz.
+    /// The frequency of the kernel's timer ticks, in hertz.
     pub timer_tick_hz: Option<u32>,
     /// By how much the kernel may delay timers of the measuring threads.
     pub timer_slack_ns: Option<u64>,
-    /// How exactly a short sleep ends here.
+    /// The precision of a short sleep on this machine.
     pub timer_floor: Option<TimerFloor>,
     /// TCP congestion control in force.
     pub congestion_control: Option<String>,
@@ -56,21 +56,21 @@ pub struct Environment {
     pub steal_before_fraction: Option<f64>,
     /// The same while it ran.
     pub steal_during_fraction: Option<f64>,
-    /// What `wirebench selftest` found on this machine since it was started; `null` if it did not run.
+    /// The result of `wirebench selftest` on this machine since it was started; `null` if it did not run.
     #[serde(default)]
     pub selftest: Option<Certificate>,
     /// Versions of what matters besides, e.g. `rustc`.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
-    /// Why something is `null`.
+    /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,
 }
 
-/// How exactly a short sleep ends: what it took more than was asked for.
+/// The precision of a short sleep: the time that it took beyond the requested one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimerFloor {
-    /// How long each sleep was meant to be.
+    /// The requested length of each sleep.
     pub asked_ns: u64,
     /// The median overshoot.
     pub overshoot_p50_ns: u64,
@@ -83,7 +83,7 @@ pub struct TimerFloor {
 pub struct Limits {
     /// Open files of this process, as in force.
     pub open_files_soft: Option<u64>,
-    /// What it may raise that to.
+    /// The limit up to which it may raise that.
     pub open_files_hard: Option<u64>,
     /// The longest queue of connections that wait to be accepted (`net.core.somaxconn`).
     pub somaxconn: Option<u64>,
@@ -91,8 +91,7 @@ pub struct Limits {
     pub port_first: Option<u16>,
     /// The highest one.
     pub port_last: Option<u16>,
-    /// Whether ports of finished connections are taken again early: 0 no, 1 yes, 2 on loopback
-    /// (`net.ipv4.tcp_tw_reuse`).
+    /// Early reuse of the ports of finished connections: 0 no, 1 yes, 2 on loopback (`net.ipv4.tcp_tw_reuse`).
     pub tcp_tw_reuse: Option<u32>,
     /// Receive buffer of a TCP socket (`net.ipv4.tcp_rmem`).
     pub receive_buffer: Option<SocketBuffer>,
@@ -100,7 +99,7 @@ pub struct Limits {
     pub send_buffer: Option<SocketBuffer>,
 }
 
-/// How large the kernel makes a buffer of a TCP socket.
+/// The size that the kernel gives a buffer of a TCP socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SocketBuffer {
     /// Kept even when memory is short.
@@ -114,31 +113,31 @@ pub struct SocketBuffer {
 /// Limits of the container or control group that the process is in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Container {
-    /// What kind, if it shows itself, e.g. `docker`.
+    /// The kind of container, if it shows itself, e.g. `docker`.
     pub kind: Option<String>,
-    /// How many cores' worth of CPU time it may use; `null` if it is not limited.
+    /// The CPU time that it may use, in cores; `null` if it is not limited.
     pub cpu_cores_max: Option<f64>,
-    /// How much memory it may use; `null` if it is not limited.
+    /// The memory that it may use; `null` if it is not limited.
     pub memory_max_bytes: Option<u64>,
 }
 
-/// What a self-test found.
+/// The result of a self-test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Certificate {
-    /// When it ran: RFC 3339, UTC.
+    /// The time of the test: RFC 3339, UTC.
     pub at: String,
     /// The version of the program that ran it.
     pub version: String,
     /// Identifies the start of the machine that it holds for.
     pub boot_id: String,
-    /// Whether every check passed.
+    /// True if every check passed.
     pub passed: bool,
-    /// What was checked, in the order of time.
+    /// The checks, in the order of time.
     pub checks: Vec<Check>,
     /// The median round trip of one connection to an echo within the generator's own process: less cannot be measured.
     #[serde(default)]
     pub round_trip_floor_ns: Option<u64>,
-    /// How many messages a second one thread of the generator carries with that echo on another.
+    /// The messages a second that one thread of the generator carries with that echo on another.
     #[serde(default)]
     pub messages_per_s_max: Option<u64>,
 }
@@ -148,8 +147,8 @@ pub struct Certificate {
 pub struct Check {
     /// A stable name for programs, e.g. `stalled_server`.
     pub code: String,
-    /// Whether it passed.
+    /// True if it passed.
     pub passed: bool,
-    /// What was measured beside what is true.
+    /// The measured values beside the true ones.
     pub evidence: String,
 }

@@ -1,4 +1,4 @@
-//! What google-benchmark prints as JSON (`--benchmark_format=json`), read into plain values and written from them.
+//! The JSON that google-benchmark prints (`--benchmark_format=json`), read into plain values and written from them.
 //!
 //! Left out: complexity estimates (`BigO`, `RMS`), counters of a benchmark's own, and the host's name.
 //!
@@ -31,10 +31,10 @@ pub fn read(json: &str) -> Result<File, ReadError> {
     Ok(File { context: raw.context, benchmarks })
 }
 
-/// What one run of google-benchmark printed.
+/// The output of one run of google-benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct File {
-    /// Where and when it ran.
+    /// The machine and the time of the run.
     pub context: Context,
     /// Its repetitions and what was worked out over them, in its order. Not empty if it was read.
     pub benchmarks: Vec<Entry>,
@@ -49,7 +49,7 @@ impl File {
     }
 }
 
-/// Where and when google-benchmark ran; what it did not say is `None`.
+/// The machine and the time of a run; a value that google-benchmark did not print is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Context {
@@ -59,16 +59,16 @@ pub struct Context {
     /// The program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executable: Option<String>,
-    /// How many CPUs there were.
+    /// The number of CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_cpus: Option<u64>,
-    /// How fast they were said to be.
+    /// The clock rate of the CPUs, as printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mhz_per_cpu: Option<u64>,
-    /// Whether their frequency changed.
+    /// True if their frequency changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_scaling_enabled: Option<bool>,
-    /// How google-benchmark itself was built: `release` or `debug`.
+    /// The build of google-benchmark itself: `release` or `debug`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_build_type: Option<String>,
 }
@@ -78,7 +78,7 @@ pub struct Context {
 pub struct Entry {
     /// Its name; that of an aggregate ends in `_mean` and the like.
     pub name: String,
-    /// Which benchmark of the program it is of.
+    /// The index of its benchmark in the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family_index: Option<u64>,
     /// And which of its sets of arguments.
@@ -86,28 +86,28 @@ pub struct Entry {
     pub per_family_instance_index: Option<u64>,
     /// The name that repetitions and aggregates have in common.
     pub run_name: String,
-    /// Which of both it is.
+    /// The kind of entry.
     pub run_type: RunType,
-    /// How many repetitions there were.
+    /// The number of repetitions.
     pub repetitions: u64,
-    /// Which of them this is, from 0; an aggregate has none.
+    /// The index of this repetition, from 0; an aggregate has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repetition_index: Option<u64>,
-    /// How many threads ran it.
+    /// The number of threads that ran it.
     pub threads: u64,
     /// `mean`, `median`, `stddev`, `cv`, or one of the program's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate_name: Option<String>,
-    /// What the times of an aggregate are: most are times; `cv` is a share, and then `time_unit` means nothing.
+    /// The meaning of the numbers of an aggregate: most are times; `cv` is a share, and then `time_unit` means nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate_unit: Option<AggregateUnit>,
-    /// Whether it failed; then its times are 0 and mean nothing.
+    /// True if it failed; then its times are 0 and mean nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub error_occurred: bool,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// How many iterations; of an aggregate, how many repetitions.
+    /// The number of iterations; of an aggregate, the number of repetitions.
     pub iterations: u64,
     /// Mean wall time of an iteration, in `time_unit`.
     pub real_time: f64,
@@ -115,7 +115,7 @@ pub struct Entry {
     pub cpu_time: f64,
     /// The unit of both.
     pub time_unit: TimeUnit,
-    /// What the program added in words.
+    /// The words that the program added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
@@ -149,7 +149,7 @@ impl Entry {
     }
 }
 
-/// Whether an entry was measured or worked out.
+/// The kind of an entry: measured or derived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunType {
@@ -160,7 +160,7 @@ pub enum RunType {
     Iteration,
 }
 
-/// What the numbers of an aggregate are.
+/// The meaning of the numbers of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AggregateUnit {
@@ -186,7 +186,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How many nanoseconds one is.
+    /// The length of one in nanoseconds.
     pub fn nanoseconds(self) -> f64 {
         match self {
             Self::Ns => 1.0,
@@ -197,7 +197,7 @@ impl TimeUnit {
     }
 }
 
-/// Why a text is not what google-benchmark prints.
+/// The reason why a text is not the output of google-benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -211,19 +211,19 @@ pub enum ReadError {
         index: usize,
         /// Its name.
         name: String,
-        /// Which of its times.
+        /// The name of the time.
         field: &'static str,
-        /// What it is.
+        /// Its value.
         value: String,
     },
     /// It is not JSON, or not of this shape.
     #[error("line {line}, column {column}: {what}")]
     Invalid {
-        /// Where, from 1.
+        /// The line, from 1.
         line: usize,
         /// And where in that line.
         column: usize,
-        /// What is wrong there.
+        /// The problem.
         what: String,
     },
 }
@@ -297,7 +297,7 @@ impl RawEntry {
     }
 }
 
-/// What serde says, without the position that it puts behind it.
+/// The words of serde, without the position that it puts behind them.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

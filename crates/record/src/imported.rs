@@ -8,14 +8,14 @@ use crate::{
 };
 use stats::Bootstrap;
 
-/// Who imports, and when.
+/// The program that imports, and the time.
 #[derive(Clone, Debug, Default)]
 pub struct Importer {
     /// The program.
     pub tool: Tool,
     /// Its arguments, without secrets.
     pub command_line: Vec<String>,
-    /// When: RFC 3339, UTC.
+    /// The time of the import: RFC 3339, UTC.
     pub started_at: String,
 }
 

@@ -82,7 +82,7 @@ pub fn schema() -> String {
     json
 }
 
-/// Why a text is not a record that can be read.
+/// The reason why a text is not a record that can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is not JSON, is cut off, or is not a record; the message says where.
@@ -93,17 +93,17 @@ pub enum ReadError {
     NoSuchWorkload {
         /// The index it names.
         index: usize,
-        /// How many workloads there are.
+        /// The number of workloads.
         count: usize,
     },
     /// A step of a sweep belongs to a line, or names a block, that is not there.
     #[error("{what} {index} is named, the record has {count} (counted from 0)")]
     NoSuchPart {
-        /// What is not there.
+        /// The part that is not there.
         what: &'static str,
         /// The index it names.
         index: usize,
-        /// How many there are.
+        /// The number of parts.
         count: usize,
     },
     /// It was written by a newer program, in a format that may mean something else.

@@ -5,18 +5,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{LeftOut, Published, View};
 
-/// What a lab asked, and what could not be answered. Its numbers are those of the record's workloads and blocks.
+/// The question of a lab, and what could not be answered. Its numbers are those of the record's workloads and blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lab {
-    /// What it is to answer.
+    /// The question that it is to answer.
     pub question: String,
-    /// What its page shows besides the table.
+    /// The views that its page shows besides the table.
     pub views: Vec<View>,
-    /// What others published; `null` where this repeats nobody's test.
+    /// The published results of others; `null` where this repeats nobody's test.
     pub published: Option<Published>,
-    /// What was asked for and is not among the workloads.
+    /// Rows that were requested and are not among the workloads.
     pub left_out: Vec<LeftOut>,
-    /// What subjects need to be shipped; of those that were looked at.
+    /// The size of subjects when shipped, of those that were measured.
     pub footprints: Vec<Footprint>,
 }
 
@@ -35,15 +35,15 @@ pub struct Subject {
     pub version_found: Option<String>,
     /// The licence of the library, as SPDX has it.
     pub licence: String,
-    /// Whether it runs as it comes.
+    /// The effort that its configuration took.
     pub class: Class,
     /// Every option that is not the default, in words.
     pub options: Vec<String>,
-    /// How it was warmed up, once, before its first block; `null`: not besides what each block has.
+    /// Its warm-up, once before its first block; `null` if it had none besides that of each block.
     pub warm_up: Option<WarmUp>,
 }
 
-/// Whether a subject runs as it comes.
+/// The effort that a subject's configuration took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -54,23 +54,23 @@ pub enum Class {
     Tuned,
 }
 
-/// How a subject that compiles while it runs was brought to its speed: driven in short windows until its throughput
-/// rose no more.
+/// The warm-up of a subject that compiles while it runs: it is driven in short windows until its throughput stops to
+/// rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
-    /// How long that took.
+    /// The time that it took.
     pub took_ns: u64,
-    /// How many windows there were.
+    /// The number of windows.
     pub windows: u32,
     /// Messages a second in the first of them.
     pub first_per_s: f64,
     /// And in the last.
     pub last_per_s: f64,
-    /// Whether throughput had stopped to rise; if not, the time for it was over.
+    /// True if throughput stopped to rise; else the time for it was over.
     pub is_steady: bool,
 }
 
-/// What a client subject said of a block, in its own words and by its own clocks.
+/// A client subject's report of a block, in its own words and by its own clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientReport {
     /// Wall time of its measured window.
@@ -82,7 +82,7 @@ pub struct ClientReport {
     /// From the start of a connection until it was usable, where the library does not know the parts of that.
     #[serde(default)]
     pub open: Option<Summary>,
-    /// What google-benchmark printed, where that ran it.
+    /// The output of google-benchmark, where that ran the client.
     pub google_benchmark: Option<GoogleBenchmark>,
 }
 
@@ -91,7 +91,7 @@ pub struct ClientReport {
 pub struct GoogleBenchmark {
     /// The benchmark's name.
     pub name: String,
-    /// How many iterations.
+    /// The number of iterations.
     pub iterations: u64,
     /// Mean wall time of an iteration.
     pub real_time_ns: f64,
@@ -99,28 +99,28 @@ pub struct GoogleBenchmark {
     pub cpu_time_ns: f64,
 }
 
-/// What a subject needs to be shipped, measured on this machine.
+/// The size of a subject when shipped, measured on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Footprint {
     /// The name of the subject.
     pub subject: String,
     /// The library, with its version.
     pub library: String,
-    /// What brings it: `apt`, `npm`, `pip`, `Maven`, `Go`, `Cargo`.
+    /// The installer: `apt`, `npm`, `pip`, `Maven`, `Go`, `Cargo`.
     pub from: String,
-    /// How many packages are needed, itself among them, with all that they need.
+    /// The number of packages that are needed, itself among them, with all that they need.
     pub packages: Option<u64>,
-    /// How many bytes they come to when installed.
+    /// Their bytes when installed.
     pub installed_bytes: Option<u64>,
-    /// How many bytes are fetched for it.
+    /// The bytes that are fetched for it.
     pub download_bytes: Option<u64>,
-    /// What every program of that language needs, so that it is not the library's: within the two above.
+    /// The bytes that every program of that language needs, so that they are not the library's: within the two above.
     pub floor_bytes: Option<u64>,
     /// The size of the built program.
     pub program_bytes: Option<u64>,
     /// Wall time of a build from clean, with everything fetched before.
     pub build_ns: Option<u64>,
-    /// Why something is `null`.
+    /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,
 }

@@ -66,5 +66,5 @@ pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, Swe
 pub use trust::{Level, Reason, Verdict};
 pub use verdict::{incomparable, judge, levels, partner};
 
-/// Why a number is `null`: the reason under the name of its field.
+/// Reasons why numbers are `null`, each under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

@@ -1,14 +1,14 @@
-//! What is told of a run while it goes on. It is in no record: those who measure and those who show have it in common,
-//! and neither know the other.
+//! Numbers that are shown of a run while it goes on. They are in no record: those who measure and those who show have
+//! them in common, and neither know the other.
 
 use units::Nanos;
 
-/// What the last tenth of a second was like; of an open loop the last second.
+/// The numbers of the last tenth of a second; of an open loop those of the last second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
     /// The name of the measurement.
     pub name: &'a str,
-    /// Which block of how many, from 0.
+    /// The index of the block, from 0, and the number of blocks.
     pub block: (usize, usize),
     /// `connect`, `warm-up`, `measure`, `drain` or `close`.
     pub phase: &'a str,
@@ -22,11 +22,11 @@ pub struct Live<'a> {
     pub p99: Option<Nanos>,
     /// Messages that failed or timed out since the block began.
     pub failed: u64,
-    /// What an open loop has besides, while messages are due.
+    /// Numbers that only an open loop has, while messages are due.
     pub open_loop: Option<LiveOpenLoop>,
 }
 
-/// What an open loop has besides; times and rates are those of about the last second.
+/// Numbers that only an open loop has; times and rates are those of about the last second.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveOpenLoop {
     /// Messages that are due each second.

@@ -1,17 +1,17 @@
-//! What the blocks of a workload come to.
+//! The results of a workload, across its blocks.
 
 use crate::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the blocks of one workload come to; failed blocks do not count.
+/// The results of one workload, across its blocks; failed blocks do not count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
     /// The index of the workload in the plan.
     pub workload: usize,
-    /// How many blocks count.
+    /// The number of blocks that count.
     pub blocks: usize,
-    /// How many failed.
+    /// The number of blocks that failed.
     pub blocks_failed: usize,
     /// Medians of the blocks' values.
     pub medians: PerMetric<Estimate>,
@@ -31,9 +31,9 @@ pub struct PerMetric<T> {
     pub messages_per_s: Option<T>,
     /// The median round trip; of short-lived clients the median life. The same holds for the other percentiles.
     pub round_trip_p50_ns: Option<T>,
-    /// What 90 % of round trips stayed within.
+    /// The time that 90 % of round trips stayed within.
     pub round_trip_p90_ns: Option<T>,
-    /// What 99 % of round trips stayed within.
+    /// The time that 99 % of round trips stayed within.
     pub round_trip_p99_ns: Option<T>,
     /// Open loop: the median response time.
     pub response_p50_ns: Option<T>,
@@ -60,14 +60,14 @@ pub struct Estimate {
     pub high: Option<f64>,
 }
 
-/// What a layer adds: a workload less the same one without the layer, across the blocks of both in the same rounds.
+/// The cost of a layer: a workload less the same one without the layer, across the blocks of both in the same rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// The index of the workload that has the layer.
     pub workload: usize,
     /// The index of the one that is the same without it.
     pub base: usize,
-    /// What the layer is, e.g. `TLS`.
+    /// The name of the layer, e.g. `TLS`.
     pub layer: String,
     /// The median round trip less that of the base; of short-lived clients the lives. In a closed loop that keeps
     /// generator and server busy it is longer queues that make a round trip longer, on every connection at once: the
@@ -82,7 +82,7 @@ pub struct Added {
     pub received_bytes_per_message: Option<f64>,
 }
 
-/// How a workload compares with the baseline in one metric.
+/// The comparison of a workload with the baseline in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Median of the workload's blocks by median of the baseline's.

@@ -14,38 +14,38 @@ pub struct RunRecord {
     /// Its arguments, without the program's own name and without secrets: values of headers and passwords of URLs are
     /// cut out.
     pub command_line: Vec<String>,
-    /// When the run began: RFC 3339, UTC.
+    /// The start of the run: RFC 3339, UTC.
     pub started_at: String,
-    /// How long it took in all, from start to end of the program's work.
+    /// Its duration in all, from start to end of the program's work.
     pub duration_ns: u64,
-    /// What was asked.
+    /// The kind of measurement.
     pub kind: Kind,
-    /// How it ended.
+    /// The end of the run.
     pub ended: Ended,
     /// The machine.
     pub environment: Environment,
     /// The experiment as it was asked for, with everything resolved; `null` in records that do not hold enough of it.
     #[serde(default)]
     pub spec: Option<spec::Experiment>,
-    /// What was to be done, every default resolved.
+    /// The plan, every default resolved.
     pub plan: Plan,
-    /// What was measured, in the order of time.
+    /// The blocks, in the order of time.
     pub blocks: Vec<Block>,
-    /// What it comes to for each workload, across its blocks.
+    /// The results of each workload, across its blocks.
     pub results: Vec<WorkloadResult>,
-    /// What layers add: for each of [`Plan::layers`] whose two workloads share a round.
+    /// The cost of layers: of each of [`Plan::layers`] whose two workloads share a round.
     #[serde(default)]
     pub added: Vec<Added>,
     /// Steps of load and where they bend; `null` unless it is a sweep.
     #[serde(default)]
     pub sweep: Option<Sweep>,
-    /// What was asked of third-party programs; `null` unless it is a lab.
+    /// The question that third-party programs were measured for; `null` unless it is a lab.
     #[serde(default)]
     pub lab: Option<Lab>,
-    /// Whether the numbers may be believed; `null` in records from before there was a verdict.
+    /// The trust in the numbers; `null` in records from before there was a verdict.
     #[serde(default)]
     pub verdict: Option<Verdict>,
-    /// What the user should know besides.
+    /// Causes that explain numbers, for the user.
     pub warnings: Vec<Warning>,
     /// The answer in one sentence, if there is one.
     pub conclusion: Option<String>,
@@ -62,7 +62,7 @@ pub struct Tool {
     pub commit: Option<String>,
 }
 
-/// What was asked.
+/// The kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -81,7 +81,7 @@ pub enum Kind {
     Other,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
@@ -94,7 +94,7 @@ pub enum Ended {
     },
     /// Something was lost on the way.
     Partial {
-        /// What.
+        /// The loss.
         reason: String,
     },
 }
@@ -104,11 +104,11 @@ pub enum Ended {
 pub struct Warning {
     /// A stable name for programs, e.g. `shared_cores`.
     pub code: String,
-    /// What is wrong, for people.
+    /// The problem, for people.
     pub message: String,
     /// The numbers that show it.
     pub evidence: String,
-    /// What to do next.
+    /// The next thing to do.
     pub advice: String,
 }
 

@@ -1,4 +1,4 @@
-//! What must not be stored: passwords in URLs, values of headers.
+//! Secrets that must not be stored: passwords in URLs, values of headers.
 
 /// `arguments` as a record may keep them: without the values of headers (`--header`, `-H`) and without the user
 /// names and passwords of URLs.

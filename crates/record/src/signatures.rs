@@ -57,7 +57,7 @@ const SYN_RETRIES: [Band; 2] = [
     Band { first: Nanos(995_000_000), last: Nanos(1_100_000_000) },
     Band { first: Nanos(2_990_000_000), last: Nanos(3_200_000_000) },
 ];
-/// So many samples at least make a peak: those that a p99.9 of 10 000 hangs on.
+/// The smallest number of samples that makes a peak: those that a p99.9 of 10 000 depends on.
 const PEAK_MIN: u64 = 10;
 /// A peak has so many times the samples of what lies beside it.
 const PEAK_HEIGHT: u64 = 3;
@@ -250,7 +250,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// What `times` of the blocks have in `band`, if that is a peak of `min` samples at least.
+    /// The samples that `times` of the blocks have in `band`, if that is a peak of `min` samples at least.
     fn peak(&self, band: Band, min: u64, times: fn(&Block) -> Option<&Summary>) -> Option<String> {
         let (mut all, mut samples) = (Histogram::new(), 0_u64);
         for summary in self.blocks.iter().filter_map(|block| times(block)) {
@@ -300,9 +300,9 @@ fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorCount> {
     })
 }
 
-/// What `engine::ConnectionError` says where no port was free.
+/// The words of `engine::ConnectionError` where no port was free.
 const NO_PORT: &str = "no free port";
-/// What it says where nobody accepted.
+/// Its words where nobody accepted.
 const REFUSED: &str = "connection refused";
 
 #[expect(

@@ -8,9 +8,9 @@ use stats::{DecodeError, Histogram};
 /// A distribution of times, of one sample at least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// How many samples.
+    /// The number of samples.
     pub count: u64,
-    /// How many of them were above the histogram's bound of one hour and stand in it as that.
+    /// The samples above the histogram's bound of one hour; they stand in it as that.
     pub saturated: u64,
     /// The shortest.
     pub min_ns: u64,
@@ -20,17 +20,17 @@ pub struct Summary {
     pub mean_ns: f64,
     /// The standard deviation.
     pub stddev_ns: f64,
-    /// What half stayed within.
+    /// The time that half stayed within.
     pub p50_ns: Option<u64>,
-    /// What 90 % stayed within.
+    /// The time that 90 % stayed within.
     pub p90_ns: Option<u64>,
-    /// What 99 % stayed within.
+    /// The time that 99 % stayed within.
     pub p99_ns: Option<u64>,
-    /// What 99.9 % stayed within.
+    /// The time that 99.9 % stayed within.
     pub p99_9_ns: Option<u64>,
-    /// What 99.99 % stayed within.
+    /// The time that 99.99 % stayed within.
     pub p99_99_ns: Option<u64>,
-    /// Why a percentile is `null`.
+    /// The reasons why percentiles are `null`.
     #[serde(default)]
     pub missing: Missing,
     /// The whole distribution in nanoseconds: HdrHistogram V2, uncompressed, base64.
@@ -38,7 +38,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What `histogram` comes to; `None` if it is empty.
+    /// The summary of `histogram`; `None` if it is empty.
     pub fn of(histogram: &Histogram) -> Option<Self> {
         let mut missing = Missing::new();
         let [p50_ns, p90_ns, p99_ns, p99_9_ns, p99_99_ns] = std::array::from_fn(|index| {

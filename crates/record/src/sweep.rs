@@ -4,31 +4,31 @@ use crate::{Estimate, Level, Published, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a sweep found. Its blocks are those of the record; each step names its own.
+/// The findings of a sweep. Its blocks are those of the record; each step names its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
-    /// What is stepped.
+    /// The quantity that is stepped.
     pub of: SweepOf,
     /// The name of the published experiment, if it is one, e.g. `cubeia`.
     pub preset: Option<String>,
-    /// What others published of the same experiment; `null` where this repeats nobody's test.
+    /// The published results of others for the same experiment; `null` where this repeats nobody's test.
     #[serde(default)]
     pub published: Option<Published>,
     /// The objective that the capacity is about, e.g. `p99 < 50ms`; `null` if none was given.
     pub slo: Option<String>,
-    /// What is compared, e.g. one line for each transport.
+    /// The lines that are compared, e.g. one for each transport.
     pub lines: Vec<SweepLine>,
-    /// What was offered and what became of it: by line, and within a line by offered load.
+    /// The steps, by line, and within a line by offered load.
     pub steps: Vec<SweepStep>,
 }
 
-/// What is stepped.
+/// A quantity that can be stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepOf {
-    /// How many bots there are, each with its own pace; and where no more are allowed, their pace.
+    /// The number of bots, each with its own pace; and where no more are allowed, their pace.
     Bots,
-    /// How many connections there are, each with its own pace.
+    /// The number of connections, each with its own pace.
     Connections,
     /// The rate of messages, over a fixed number of connections.
     Rate,
@@ -42,15 +42,15 @@ pub enum SweepOf {
 pub struct SweepLine {
     /// Its name, e.g. `binary`.
     pub name: String,
-    /// Where it bends.
+    /// The load at which it bends.
     pub knee: Knee,
-    /// What it carries within the objective; `null` without one, or if no step was within it.
+    /// The load that it carries within the objective; `null` without one, or if no step was within it.
     pub capacity: Option<Capacity>,
-    /// What ran out at its last step, in words.
+    /// The resource that ran out at its last step, in words.
     pub ran_out: String,
 }
 
-/// Where a line bends: the smallest offered load at which achieved by offered is below 99 % in two steps running.
+/// The knee of a line: the smallest offered load at which achieved by offered is below 99 % in two steps running.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Knee {
@@ -67,7 +67,7 @@ pub enum Knee {
     NotReached {
         /// The largest offered load that was carried.
         offered_max_per_s: f64,
-        /// Why no more was offered, or why what came then says nothing of the server.
+        /// The reason why no more was offered, or why the next steps say nothing of the server.
         reason: String,
     },
 }
@@ -81,7 +81,7 @@ pub struct Capacity {
     pub low_per_s: f64,
     /// The smallest offered load that did not keep it; `null` if all did.
     pub high_per_s: Option<f64>,
-    /// Whether it was kept again when it was asked once more.
+    /// True if the load was kept again when it was measured once more.
     pub confirmed: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct SweepStep {
     pub blocks: Vec<usize>,
     /// The messages that were due each second: the theoretical maximum.
     pub offered_per_s: f64,
-    /// How many bots, or connections, they came from.
+    /// The number of bots, or connections, that sent.
     pub bots: u64,
     /// Replies each second: the median of the blocks.
     pub achieved_per_s: Estimate,
@@ -111,43 +111,43 @@ pub struct SweepStep {
     pub last_1000_mean_ms: Option<u64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1: the mean of the blocks. All that follow are means too.
     pub machine_idle_fraction: Option<f64>,
-    /// How many cores the server kept busy.
+    /// The number of cores that the server kept busy.
     pub server_cores_used: Option<f64>,
-    /// How many cores the generator kept busy.
+    /// The number of cores that the generator kept busy.
     pub generator_cores_used: Option<f64>,
     /// Payload, both directions.
     pub payload_bytes_per_s: Option<f64>,
     /// Bytes written to and read from the sockets.
     pub stream_bytes_per_s: Option<f64>,
-    /// What the interface counted, both directions; on `lo` every byte is counted where it is sent and where it is
-    /// received, and is here once.
+    /// Bytes that the interface counted, both directions; on `lo` every byte is counted where it is sent and where it
+    /// is received, and is here once.
     pub interface_bytes_per_s: Option<f64>,
     /// Memory of the server (PSS, or RSS where that is not known), the largest of the blocks.
     pub server_memory_bytes: Option<u64>,
-    /// How far its numbers may be believed. That load is offered which is not achieved is no reason for doubt here.
+    /// The trust in its numbers. A load that is offered and not achieved is no reason for doubt here.
     pub level: Level,
 }
 
-/// What was used in a tenth of a second.
+/// Usage in a tenth of a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// When it ended, from the start of the measured window.
+    /// The end of that time, from the start of the measured window.
     pub at_ns: u64,
     /// Share of the machine's CPU time that nobody used, 0 to 1.
     pub machine_idle_fraction: Option<f64>,
-    /// How many cores the server kept busy.
+    /// The number of cores that the server kept busy.
     pub server_cores_used: Option<f64>,
-    /// How many cores the generator kept busy.
+    /// The number of cores that the generator kept busy.
     pub generator_cores_used: Option<f64>,
-    /// What the interface counted as sent.
+    /// Bytes that the interface counted as sent.
     pub interface_sent_bytes: Option<u64>,
-    /// What the interface counted as received.
+    /// Bytes that the interface counted as received.
     pub interface_received_bytes: Option<u64>,
     /// Memory of the server then (RSS).
     pub server_memory_bytes: Option<u64>,
 }
 
-/// What the counters of the network interface said of the measured window, everybody's traffic included.
+/// Counters of the network interface in the measured window, everybody's traffic included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interface {
     /// Its name, e.g. `lo`.
@@ -165,10 +165,10 @@ pub struct Interface {
 /// Memory at the end of the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// What the server holds (RSS); `null` if it is not ours to look into.
+    /// The server's memory (RSS); `null` if it is not ours to look into.
     pub server_rss_bytes: Option<u64>,
     /// The same, where pages that are shared count in proportion (PSS).
     pub server_pss_bytes: Option<u64>,
-    /// What the generator holds (RSS).
+    /// The generator's memory (RSS).
     pub generator_rss_bytes: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What cannot be, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
+//! Impossible numbers, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
 
 use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
@@ -95,7 +95,7 @@ fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// What no measurement can give.
+/// Numbers that no measurement can give.
 fn impossible(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "impossible",
@@ -239,9 +239,9 @@ fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
     })
 }
 
-/// Whether all connections can have been taken: only if as many messages are due in the time of the longest response as
-/// there are connections, or half as many, since they do not come evenly; or if some were lost. In a session the first
-/// message waits for its own connection to be made.
+/// True if all connections can have been taken: if half as many messages are due in the time of the longest response as
+/// there are connections (they do not come evenly), or if some connections were lost. In a session the first message
+/// waits for its own connection to be made.
 fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
     let due = u128::from(block.counts.planned) * u128::from(longest_ns);
     let meanwhile = due / u128::from(block.measured_ns.max(1));

@@ -104,7 +104,7 @@ fn sharing(workload: &Workload, environment: &Environment) -> Option<String> {
     })
 }
 
-/// How many CPUs there are for everybody.
+/// The number of CPUs that everybody has together.
 fn cores(workload: &Workload, environment: &Environment) -> Option<f64> {
     // A server that is not ours may run where we may not.
     let is_ours = !workload.pinning.server_cpus.is_empty();

@@ -1,4 +1,5 @@
-//! What became of messages and connections: numbers that are right, and say less than they seem to.
+//! Messages and connections that failed or were treated unevenly: the numbers are right, and mean less than they seem
+//! to.
 
 use super::generator::P99_MOVED;
 use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, percent};
@@ -53,8 +54,8 @@ fn failures(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// What still waits when the drain ends is in no distribution, and it is the slowest that there is. A signal ends
-/// everything at once, so after one it says nothing.
+/// Messages that still wait when the drain ends are in no distribution, and they are the slowest. A signal ends
+/// everything at once, so after one they prove nothing.
 fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     if matches!(subject.record.ended, Ended::Interrupted { .. }) {
         return None;

@@ -5,14 +5,14 @@ use crate::{Block, Level, Reason, RunRecord, Summary, Workload};
 /// A workload and its blocks.
 pub(super) struct Subject<'a> {
     pub(super) record: &'a RunRecord,
-    /// Which workload of the plan.
+    /// The index of the workload in the plan.
     pub(super) index: usize,
     pub(super) workload: &'a Workload,
     /// Those that count, at least one.
     pub(super) blocks: Vec<&'a Block>,
 }
 
-/// What is wrong with a block.
+/// A problem of a block.
 pub(super) struct Finding {
     pub(super) level: Level,
     /// The larger, the worse.
@@ -21,7 +21,7 @@ pub(super) struct Finding {
     pub(super) evidence: String,
 }
 
-/// What a finding is called, and what it means that others did not make it.
+/// The name of a problem, and its fate where most blocks do not have it.
 pub(super) struct Rule {
     pub(super) code: &'static str,
     pub(super) message: String,
@@ -29,7 +29,7 @@ pub(super) struct Rule {
     pub(super) outvoted: Outvoted,
 }
 
-/// What becomes of something that fewer than half of the blocks share.
+/// The fate of a problem that fewer than half of the blocks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outvoted {
     /// Nothing: medians of blocks survive it.
@@ -50,7 +50,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Whether a program of others sends: how busy it is, and when, is its own affair and what is measured, and no
+    /// True if a program of others sends. That it is busy, or pauses, is a property of it and what is measured, and no
     /// limit of ours.
     pub(super) fn has_client(&self) -> bool {
         self.workload.client.is_some()

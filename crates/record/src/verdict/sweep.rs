@@ -1,5 +1,5 @@
-//! What is left of the reasons in a sweep, whose steps are dozens of workloads: each reason once, and none for what a
-//! sweep looks for.
+//! The reasons for doubt in a sweep, whose steps are dozens of workloads: each reason once, and none for the overload
+//! that a sweep looks for.
 
 use crate::{Knee, Level, Reason, Sweep, SweepStep};
 
@@ -43,7 +43,7 @@ pub(super) fn summed(reasons: Vec<Reason>, sweep: &Sweep) -> Vec<Reason> {
     summed.into_iter().map(finish).collect()
 }
 
-/// Whether the step offered no more than its line carried.
+/// True if the step offered no more than its line carried.
 fn is_carried(sweep: &Sweep, step: &SweepStep) -> bool {
     let most = sweep.lines.get(step.line).map(|line| match line.knee {
         Knee::Found { low_per_s, .. } => low_per_s,

@@ -1,4 +1,4 @@
-//! What was agreed on with the server: one workload is one way of encrypting.
+//! Changes of TLS parameters within a workload: blocks that are encrypted differently measure different things.
 
 use super::subject::{Finding, Outvoted, Rule, Subject};
 use crate::{Level, Reason};
