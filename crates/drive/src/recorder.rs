@@ -76,9 +76,9 @@ pub(crate) struct Recorder {
     interval: Box<Interval>,
     /// Messages due from here on count; in a closed loop they are due when they are sent.
     measured_from: Instant,
-    /// Whether connections that began before that count too.
+    /// True if connections that began before that count too.
     long_lived: bool,
-    /// What a message that fails has cost its user at least.
+    /// The least time that a failed message has cost its user.
     reply_timeout: Nanos,
     pub(crate) measured: Counts,
     pub(crate) warm_up: Counts,
@@ -87,7 +87,7 @@ pub(crate) struct Recorder {
     times: PhaseTimes,
     tls: Vec<(Facts, Handshakes)>,
     pub(crate) stream: Stream,
-    /// How long the payload of a message is.
+    /// The length of a message's payload.
     payload_len: u64,
     errors: BTreeMap<ErrorClass, Tally>,
     identity: Identity,
@@ -100,7 +100,7 @@ pub(crate) struct Recorder {
     replies_each: BTreeMap<u64, u64>,
 }
 
-/// How a message ended, other than well.
+/// The ways in which a message can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Error,
@@ -184,7 +184,7 @@ impl Recorder {
         }
     }
 
-    /// How many replies came so far, those to other connections' messages among them.
+    /// The number of replies so far, those to other connections' messages among them.
     pub(crate) fn heard(&self) -> u64 {
         self.warm_up.ok + self.measured.ok + self.pushed.whole.deliveries
     }
@@ -264,8 +264,8 @@ impl Recorder {
         }
     }
 
-    /// When the loop went on after it had stood still the last time; what is outstanding and was due before that has
-    /// been counted as affected.
+    /// The instant at which the loop went on after its last stall; messages that are outstanding and were due before
+    /// that have been counted as affected.
     pub(crate) fn stalled_until(&self) -> Instant {
         self.stalled_until
     }
@@ -299,7 +299,7 @@ impl Recorder {
         }
     }
 
-    /// Whether what belongs to `instant` is part of the measurement.
+    /// True if an event at `instant` is part of the measurement.
     #[inline]
     pub(crate) fn is_measured(&self, instant: Instant) -> bool {
         instant >= self.measured_from && self.measured_from != Instant::NEVER
@@ -404,18 +404,18 @@ impl Recorder {
         self.measured_from = instant;
     }
 
-    /// From when on messages count.
+    /// The instant from which on messages count.
     pub(crate) fn measured_from(&self) -> Instant {
         self.measured_from
     }
 
-    /// When the current interval began.
+    /// The start of the current interval.
     pub(crate) fn interval_start(&self) -> Instant {
         self.interval.start
     }
 }
 
-/// What the recorder does not know of what is left behind.
+/// The parts of an outcome that the recorder does not know.
 pub(crate) struct Left {
     /// The number of messages that was asked for, if one was.
     pub(crate) planned: Option<u64>,
@@ -434,5 +434,5 @@ fn parameters(facts: &Facts) -> TlsParameters {
     }
 }
 
-/// How long an interval is.
+/// The length of an interval.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(100);

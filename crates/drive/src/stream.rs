@@ -1,4 +1,4 @@
-//! What the bytes of the transport's stream are made of, and in how many segments they travelled; of the window.
+//! The bytes of the transport's stream by layer, and the segments in which they travelled; of the window.
 //!
 //! Nothing is asked for a message: its payload is added up where it is counted anyway, the layers of a stack keep sums
 //! of their own, and both are looked at when the window begins, when it ends, and when a connection ends inside it.
@@ -48,20 +48,20 @@ struct Sample {
 /// A connection that is in the sample.
 #[derive(Debug)]
 pub(crate) struct Sampled {
-    /// What it had when the window began.
+    /// The segments that it had when the window began.
     begin: engine::Segments,
     /// It came in the window.
     came: bool,
 }
 
 impl Stream {
-    /// So many payload bytes were sent.
+    /// Counts payload bytes that were sent.
     #[inline]
     pub(crate) fn sent(&mut self, payload: u64) {
         self.payload_sent += payload;
     }
 
-    /// So many payload bytes were decoded.
+    /// Counts payload bytes that were decoded.
     #[inline]
     pub(crate) fn received(&mut self, payload: usize) {
         self.payload_received += payload as u64;
@@ -77,7 +77,7 @@ impl Stream {
         }
     }
 
-    /// What the window was made of.
+    /// The bytes of the window by layer.
     pub(crate) fn layers(&self) -> StreamLayers {
         let (sent, received, sums) = (self.sent, self.received, self.layers);
         StreamLayers {
@@ -105,7 +105,7 @@ impl Stream {
         is_sampled.then(|| Box::new(Sampled { begin: engine::Segments::default(), came: true }))
     }
 
-    /// What a connection of the sample had of the window.
+    /// Adds the segments that a connection of the sample had in the window.
     fn sampled(&mut self, sampled: &Sampled, end: engine::Segments) {
         let sample = if sampled.came { &mut self.came } else { &mut self.stayed };
         sample.sent += end.sent.saturating_sub(sampled.begin.sent);
@@ -216,8 +216,8 @@ fn segments<E: Engine>(
     })
 }
 
-/// So many bytes of one direction by layer. Together the layers are exactly the bytes that the intervals of the
-/// measurement count.
+/// The bytes of one direction by layer. Together the layers are exactly the bytes that the intervals of the measurement
+/// count.
 ///
 /// A message's payload and what encoding added to it count where it is sent, or decoded as a whole: of a message that
 /// the edge of the window cuts, the bytes that arrived outside of it count as if they had arrived inside, and the other
@@ -232,7 +232,7 @@ fn split(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Split {
     Split { payload_bytes, encoding_bytes, framing_bytes, tls_bytes, tcp_ip_estimated_bytes: None }
 }
 
-/// How many of the connections that are there when the window begins are in the sample at most.
+/// The largest number of connections in the sample, of those that are there when the window begins.
 const SAMPLED_MAX: usize = 256;
 
 /// Of so many connections that come in the window, one is in the sample.

@@ -24,7 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use units::{Instant, Nanos};
 
-/// What the blocks of a run have in common.
+/// The state that the blocks of a run have in common.
 pub(crate) struct Stage<'a> {
     pub(crate) clock: Clock,
     /// The number of the signal that asks to stop; 0 if none did.
@@ -32,20 +32,20 @@ pub(crate) struct Stage<'a> {
     pub(crate) feed: &'a Feed,
     pub(crate) system: Option<SystemSampler>,
     pub(crate) ourselves: Together,
-    /// What is shorter is no stall of a worker.
+    /// The shortest gap that counts as a stall of a worker.
     pub(crate) stall_min: Nanos,
-    /// Whether the machine, both sides and the interface are looked at ten times a second.
+    /// True if the machine, both sides and the interface are sampled ten times a second.
     pub(crate) is_sampled: bool,
-    /// Whether the memory of both sides is looked at when a block ends.
+    /// True if the memory of both sides is read when a block ends.
     pub(crate) is_weighed: bool,
     /// The warm-up that the next block is, and what it came to.
     warming: Option<Warming>,
     warmed: Option<WarmUp>,
-    /// How many numbers connections of earlier blocks have: none is given twice.
+    /// The numbers that connections of earlier blocks have used: none is given twice.
     pub(crate) numbered: u64,
 }
 
-/// Which block this is.
+/// The task of a block.
 pub(crate) struct Task<'a> {
     pub(crate) measurement: &'a Measurement,
     pub(crate) target: &'a Target,
@@ -53,7 +53,7 @@ pub(crate) struct Task<'a> {
     pub(crate) server: Option<Processes>,
     /// The CPU of each worker; empty: the system chooses.
     pub(crate) cpus: &'a [usize],
-    /// Which of how many.
+    /// The index of the block, and the number of blocks.
     pub(crate) number: (usize, usize),
 }
 
@@ -66,13 +66,13 @@ pub(crate) struct Measured {
     pub(crate) busiest_worker: Option<f64>,
     pub(crate) before: Option<Reading>,
     pub(crate) after: Option<Reading>,
-    /// Where they were asked for.
+    /// The samples, where they were asked for.
     pub(crate) samples: Option<Samples>,
     pub(crate) memory: Option<Memory>,
 }
 
-/// What was used up until a boundary of the measurement. CPU time is read by the worker at the boundary itself, the
-/// rest by the collector as soon as it hears of it, so that no message waits for it.
+/// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
+/// collector as soon as it hears of it, so that no message waits for it.
 pub(crate) struct Reading {
     pub(crate) cpu: CpuReading,
     pub(crate) system: Option<SystemTimes>,
@@ -81,7 +81,7 @@ pub(crate) struct Reading {
 }
 
 impl<'a> Stage<'a> {
-    /// What the blocks after this set-up have in common.
+    /// The common state of the blocks after this set-up.
     pub(crate) fn new(set_up: &mut SetUp, context: Context<'a>, feed: &'a Feed) -> Self {
         Self {
             clock: context.clock,
@@ -193,7 +193,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Where a worker thread runs, what it keeps time with, and how it waits.
+/// The CPU of a worker thread, its clock, and its way of waiting.
 #[derive(Clone, Copy)]
 struct Keeping {
     clock: Clock,

@@ -114,7 +114,7 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
     cpu
 }
 
-/// How many cores were busy beside generator and server, which must be known.
+/// The number of cores that were busy beside generator and server, which must be known.
 fn others(cpu: &Cpu, machine: CpuTimes, time: Nanos) -> Option<f64> {
     let known = cpu.generator_cores_used? + cpu.server_cores_used?;
     let busy = Nanos(machine.total().0 - machine.idle.0 - machine.iowait.0 - machine.steal.0);

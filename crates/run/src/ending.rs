@@ -6,16 +6,16 @@ use crate::{Event, Feed, Host, Plan, written};
 use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
 use units::Nanos;
 
-/// What there is when all blocks have run.
+/// The state of a run when all its blocks are done.
 pub(crate) struct Ending<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) host: &'a Host,
-    /// Which measurements ran in each round, in their order.
+    /// The measurements that ran in each round, in their order.
     pub(crate) order: &'a [Vec<usize>],
     pub(crate) kept: Vec<Kept>,
     /// The number of the signal that asked to stop; 0 if none did.
     pub(crate) signal: usize,
-    /// How long all of it took.
+    /// The time that all of it took.
     pub(crate) took: Nanos,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
     record
 }
 
-/// How the run ended: what was interrupted or lost makes the record a partial one.
+/// The end of a run: an interruption or a loss makes the record a partial one.
 fn ended(signal: usize, blocks: &[Block]) -> Ended {
     if signal != 0 {
         return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };

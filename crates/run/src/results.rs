@@ -32,13 +32,13 @@ impl Kept {
         Some(Self { block, headline })
     }
 
-    /// Where in the plan it belongs.
+    /// The place of the block in the plan.
     pub(crate) fn place(&self) -> Place {
         Place { workload: self.block.workload, round: self.block.round }
     }
 }
 
-/// What a message's time is in tables.
+/// The time of a message that tables show.
 #[derive(Debug)]
 pub(crate) enum Headline {
     /// Closed loop: the round trip; for short-lived clients their whole life.
@@ -112,7 +112,7 @@ impl Metric {
         }
     }
 
-    /// Where it belongs among the results.
+    /// The field of the metric among the results.
     fn place<T>(self, results: &mut PerMetric<T>) -> &mut Option<T> {
         match self {
             Self::MessagesPerSecond => &mut results.messages_per_s,
@@ -134,7 +134,7 @@ fn time(times: &Histogram, q: f64) -> Option<f64> {
     times.quantile(q).ok().map(|time| time.0 as f64)
 }
 
-/// What all blocks come to, for each measurement of the plan.
+/// The results of all blocks, for each measurement of the plan.
 pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     let mut results: Vec<WorkloadResult> =
         (0..plan.measurements.len()).map(|workload| one(plan, kept, workload)).collect();
@@ -148,7 +148,7 @@ pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     results
 }
 
-/// What each layer of the plan adds, where its two measurements share a round.
+/// The cost of each layer of the plan, where its two measurements share a round.
 pub(crate) fn added(plan: &Plan, kept: &[Kept]) -> Vec<Added> {
     plan.experiment.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
 }
@@ -216,7 +216,7 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
     }
 }
 
-/// What the messages of all blocks come to: one distribution, no averages of percentiles.
+/// The distribution of the messages of all blocks: one distribution, no averages of percentiles.
 pub(crate) fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<Summary> {
     let mut merged = Histogram::new();
     blocks.for_each(|times| merged.add(times));

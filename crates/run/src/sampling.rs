@@ -1,4 +1,4 @@
-//! What is looked at ten times a second while a block is measured, on files that stay open.
+//! Samples of usage, ten times a second while a block is measured, from files that stay open.
 //!
 //! It costs CPU time of the collecting thread alone, which is measured and told.
 
@@ -17,13 +17,13 @@ pub(crate) struct Sampler {
     ourselves: Together,
     system: Option<SystemSampler>,
     interface: Option<InterfaceSampler>,
-    /// When the measured window began, and what was used until then.
+    /// The snapshot at the start of the measured window.
     first: Option<Snapshot>,
     last: Option<Snapshot>,
     taken: Samples,
 }
 
-/// What the samples of a block come to.
+/// The samples of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     pub(crate) samples: Vec<Sample>,
@@ -33,7 +33,7 @@ pub(crate) struct Samples {
     pub(crate) cost: Nanos,
 }
 
-/// What was used until some instant.
+/// Usage up to some instant.
 #[derive(Clone, Debug)]
 struct Snapshot {
     at: Instant,
@@ -147,7 +147,7 @@ pub(crate) fn memory(server: Option<&mut Together>, generator: &mut Together) ->
 }
 
 impl Snapshot {
-    /// What was used after `earlier`, which is some time ago.
+    /// The usage after `earlier`, which is some time ago.
     fn since(&self, earlier: &Self) -> Sample {
         let time = self.at.since(earlier.at);
         let cores = |now: Nanos, then: Nanos| {
@@ -172,9 +172,9 @@ impl Snapshot {
     }
 }
 
-/// How often is looked. A little less than the interval of workers, by which the collector is woken.
+/// The time between two samples. A little less than the interval of workers, by which the collector is woken.
 const EVERY: Nanos = Nanos::from_millis(95);
-/// So many at most are kept of a block: ten minutes.
+/// The number of samples that are kept of a block at most: ten minutes of them.
 const SAMPLES_MAX: usize = 6000;
 
 #[cfg(test)]

@@ -23,18 +23,18 @@ use stage::{Known, Stage, StopTest};
 use std::sync::atomic::AtomicUsize;
 use units::Nanos;
 
-/// What a self-test came to.
+/// The findings of a self-test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// What was checked, in the order of time.
+    /// The checks, in the order of time.
     pub checks: Vec<Check>,
     /// The median round trip of one connection to the null subject.
     pub round_trip_floor: Option<Nanos>,
-    /// How many messages a second one thread carries with it.
+    /// The messages a second that one thread carries with it.
     pub messages_per_s_max: Option<u64>,
 }
 
-/// What a self-test tells while it runs.
+/// The progress of a self-test.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
     /// This is being measured now.

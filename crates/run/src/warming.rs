@@ -87,7 +87,7 @@ fn is_steady(windows: &[f64]) -> bool {
     }
 }
 
-/// So many windows are compared with as many before them.
+/// The number of windows that are compared with as many before them.
 const COMPARED: usize = 3;
 /// The smallest rise, as a share.
 const RISE_MAX: f64 = 0.02;

@@ -10,12 +10,12 @@ use crate::sample::{Pair, SampleError, Sides, check, check_positive, float, quan
 use std::fmt;
 use units::Random;
 
-/// How to draw: the same values and options give the same interval, always.
+/// The way to draw blocks: the same values and options give the same interval, always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// How often blocks are drawn.
+    /// The number of draws.
     pub resamples: usize,
-    /// Which ones are, follows from this.
+    /// The seed that determines the draws.
     pub seed: u64,
 }
 
@@ -128,7 +128,7 @@ impl Default for Bootstrap {
 /// A number with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -136,10 +136,10 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// How many times the baseline, with its 95 % interval. Shown as `1.06x [1.04, 1.08]`.
+/// The ratio to the baseline, with its 95 % interval. Shown as `1.06x [1.04, 1.08]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// What was measured.
+    /// The measured ratio.
     pub value: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -148,7 +148,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Whether the interval leaves out 1: a difference was shown.
+    /// True if the interval leaves out 1: a difference was shown.
     pub fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
@@ -183,7 +183,8 @@ fn accelerated(drawn: &[f64], value: f64, acceleration: f64) -> [f64; 2] {
     })
 }
 
-/// How fast the statistic's spread changes with its value: the skewness of what leaving out each block does to it.
+/// The speed at which the statistic's spread changes with its value: the skewness of what leaving out each block does
+/// to it.
 fn acceleration(all: &[Vec<usize>], mut statistic: impl FnMut(&[Vec<usize>]) -> f64) -> f64 {
     let (mut cubes, mut squares) = (0.0, 0.0);
     let mut picks = all.to_vec();

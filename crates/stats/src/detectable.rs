@@ -1,4 +1,4 @@
-//! What a comparison could have seen.
+//! The smallest difference that a comparison could have shown.
 
 use crate::normal;
 use crate::sample::{Pair, SampleError, check_positive, float};

@@ -80,13 +80,13 @@ impl Histogram {
 /// One entry of an interval log.
 #[derive(Clone, Copy, Debug)]
 pub struct LogInterval<'a> {
-    /// When it began.
+    /// The start of the interval.
     pub start: Instant,
-    /// How long it was.
+    /// Its length.
     pub length: Nanos,
-    /// What tells its histograms from others in the log; characters that the format does not allow become `_`.
+    /// The tag that tells its histograms from others in the log; characters that the format does not allow become `_`.
     pub tag: &'a str,
-    /// What was counted in it.
+    /// The times of the interval.
     pub histogram: &'a Histogram,
 }
 
@@ -117,7 +117,7 @@ pub fn interval_log<'a>(
     String::from_utf8(bytes).expect("the log is text")
 }
 
-/// Why a text is not a histogram of ours.
+/// The reason why a text is not a histogram of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -139,7 +139,7 @@ pub enum DecodeError {
     /// It counts values that are out of its bounds.
     #[error("histogram has a value at index {index}, which is out of its bounds")]
     OutOfBounds {
-        /// Where in the list of counts.
+        /// The place in the list of counts.
         index: u64,
     },
 }
@@ -198,7 +198,7 @@ fn value_at(index: u64) -> Option<u64> {
     (value <= Histogram::MAX.0).then_some(value)
 }
 
-/// What follows cookie and length in the header: normalizing offset, digits, bounds, ratio of integers to doubles.
+/// The header after cookie and length: normalizing offset, digits, bounds, ratio of integers to doubles.
 fn bounds() -> [u8; HEADER_SIZE - 8] {
     let mut bounds = [0; HEADER_SIZE - 8];
     bounds[4..8].copy_from_slice(&u32::from(DIGITS).to_be_bytes());
@@ -217,14 +217,14 @@ fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
 }
 
-/// What a V2 histogram begins with: the format's number, and 16-bit words.
+/// The first bytes of a V2 histogram: the format's number, and 16-bit words.
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const HEADER_SIZE: usize = 40;
 /// Half of the sub-buckets that three digits need.
 const HALF: u64 = 1024;
 /// As many samples as a billion a second would give in three days; keeps sums of many histograms below 2^63.
 const COUNT_MAX: u64 = 1 << 48;
-/// How finely the percentile table is drawn; the default of HdrHistogram's own tools.
+/// The resolution of the percentile table; the default of HdrHistogram's own tools.
 const STEPS_PER_HALVING: u32 = 5;
 
 #[cfg(test)]

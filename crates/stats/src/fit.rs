@@ -1,4 +1,4 @@
-//! How well a sample fits a distribution, or another sample.
+//! The fit of a sample to a distribution, or to another sample.
 
 use crate::Histogram;
 use crate::sample::{SampleError, check, check_positive, float};
@@ -30,7 +30,7 @@ pub fn anderson_darling(gaps: &[f64], mean: Mean) -> Result<AndersonDarling, Sam
     Ok(AndersonDarling { a_squared: a_squared * correction, critical })
 }
 
-/// What is known of the mean of exponential gaps.
+/// The mean of exponential gaps, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mean {
     /// It is to be this, too.
@@ -44,15 +44,15 @@ pub enum Mean {
 pub struct AndersonDarling {
     /// The statistic A²; where the mean is estimated, times 1 + 0.6 / n.
     pub a_squared: f64,
-    /// What exponential gaps pass once in a hundred times.
+    /// The value that exponential gaps exceed once in a hundred times.
     pub critical: f64,
 }
 
 impl AndersonDarling {
-    /// How many gaps are needed at least for [`AndersonDarling::critical`] to hold.
+    /// The least number of gaps for which [`AndersonDarling::critical`] holds.
     pub const GAPS_MIN: usize = 5;
 
-    /// Whether the gaps are not exponential, at the level of 1 %.
+    /// True if the gaps are not exponential, at the level of 1 %.
     pub fn rejects(self) -> bool {
         self.a_squared > self.critical
     }

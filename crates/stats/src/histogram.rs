@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-/// How often which time occurred: an HdrHistogram of nanoseconds with three significant digits.
+/// A distribution of times: an HdrHistogram of nanoseconds with three significant digits.
 ///
 /// From 1 ns to [`Histogram::MAX`], in 264 KiB that never grow; a value is at most 0.1 % off. Longer times are counted
 /// as that bound ([`Histogram::saturated`]).
@@ -37,22 +37,22 @@ impl Histogram {
         self.counts.reset();
     }
 
-    /// How many times were counted.
+    /// The number of times that were counted.
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// Whether none was.
+    /// True if none was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// How many were [`Histogram::MAX`] or longer, to the 0.1 % that the histogram resolves.
+    /// The number of times of [`Histogram::MAX`] or longer, to the 0.1 % that the histogram resolves.
     pub fn saturated(&self) -> u64 {
         self.counts.count_at(Self::MAX.0)
     }
 
-    /// How many were between `first` and `last`, both included, to the 0.1 % that the histogram resolves.
+    /// The number of times between `first` and `last`, both included, to the 0.1 % that the histogram resolves.
     pub fn count_between(&self, first: Nanos, last: Nanos) -> u64 {
         self.counts.count_between(first.0.min(Self::MAX.0), last.0.min(Self::MAX.0))
     }
@@ -102,13 +102,13 @@ impl Default for Histogram {
     }
 }
 
-/// Why a quantile is not shown: too few samples lie beyond it.
+/// The reason why a quantile is not shown: too few samples lie beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} samples, at least {needed} are needed")]
 pub struct TooFewSamples {
-    /// How many there are.
+    /// The number of samples.
     pub count: u64,
-    /// How many there must be.
+    /// The least number.
     pub needed: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct TooFewSamples {
 pub const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
-/// How many samples the quantile `q` needs: ten of them beyond it.
+/// The number of samples that the quantile `q` needs: ten of them beyond it.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

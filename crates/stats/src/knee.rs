@@ -1,4 +1,4 @@
-//! Where a server bends: which load to measure next, and the interval that is left.
+//! The search for the load at which a server bends: the load to measure next, and the interval that is left.
 //!
 //! A load is a number of units: messages a second, or bots. Each measurement of it says whether the load was kept. What
 //! is kept is the caller's rule: for the knee that 99 % of what was offered was achieved, for a capacity that an
@@ -38,7 +38,7 @@ pub struct Range {
     pub factor: f64,
 }
 
-/// What to do next.
+/// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure this load once.
@@ -56,7 +56,7 @@ pub struct Interval {
     pub high: Option<u64>,
 }
 
-/// How often a load was kept, and not.
+/// The measurements of a load, by their result: kept, and not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     kept: u32,
@@ -82,7 +82,7 @@ impl Search {
         self.ceiling = Some(self.ceiling.map_or(load, |ceiling| ceiling.min(load)));
     }
 
-    /// What to do next, from all that was measured so far.
+    /// The next thing to do, from all measurements so far.
     pub fn next(&self) -> Next {
         if let Some((load, _)) = self.loads.iter().find(|(_, tally)| !self.is_settled(tally)) {
             return Next::Measure(*load);
@@ -120,7 +120,7 @@ impl Search {
         }
     }
 
-    /// Whether the load was measured again after it had become an end of the interval.
+    /// True if the load was measured again after it had become an end of the interval.
     pub fn is_confirmed(&self, load: u64) -> bool {
         self.loads.get(&load).is_some_and(|tally| tally.count() >= self.confirmed_count())
     }
@@ -184,7 +184,7 @@ impl Tally {
     }
 }
 
-/// Whether the interval is wider than [`WIDTH_MAX`].
+/// True if the interval is wider than [`WIDTH_MAX`].
 #[expect(clippy::cast_precision_loss, reason = "loads below 2^53")]
 fn is_wide(low: u64, high: u64) -> bool {
     high as f64 / low as f64 > WIDTH_MAX

@@ -1,4 +1,4 @@
-//! What measurements come to: distributions of times, and comparisons that hold up.
+//! Distributions of times, and comparisons of measurements that hold up.
 //!
 //! [`Histogram`] takes every single time, on the hot path, and gives percentiles. Everything else starts from
 //! *blocks*: some seconds of one workload come to one number, and only such numbers are compared, because messages of

@@ -5,50 +5,50 @@
 
 use units::Nanos;
 
-/// What a closed loop measured.
+/// The measurements of a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedLoop {
-    /// How many messages were to be in flight at any time: connections x messages on each.
+    /// The messages that were to be in flight at any time: connections x messages on each.
     pub in_flight: u64,
-    /// How many replies came in the measured window.
+    /// The replies that came in the measured window.
     pub replies: u64,
-    /// How long the window was.
+    /// The length of the window.
     pub measured: Nanos,
     /// The mean of their round trips.
     pub round_trip_mean_ns: f64,
 }
 
-/// Whether Little's law holds.
+/// The outcome of checking Little's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Little {
     /// It was checked.
     Checked {
-        /// What was asked to be in flight.
+        /// The number that was requested to be in flight.
         expected_in_flight: f64,
         /// Replies a second x mean round trip.
         measured_in_flight: f64,
-        /// How far that is off, as a share of what was asked; negative if it is less.
+        /// The deviation as a share of the requested number; negative if it is less.
         deviation: f64,
-        /// Whether that is within [`Little::DEVIATION_MAX`].
+        /// True if that is within [`Little::DEVIATION_MAX`].
         holds: bool,
     },
     /// It could not be.
     NotChecked {
-        /// Why.
+        /// The reason.
         reason: NotChecked,
     },
 }
 
 impl Little {
-    /// How far the two sides may be apart, as a share of what was asked.
+    /// The largest deviation of the two sides, as a share of the requested number.
     pub const DEVIATION_MAX: f64 = 0.05;
 
-    /// So many replies for each message in flight are needed. The first and the last round trips lie only partly in
+    /// The least number of replies for each message in flight. The first and the last round trips lie only partly in
     /// the window, which can move the product by up to one of them for each message in flight: 1 % of 100.
     pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 100;
 }
 
-/// Why Little's law was not checked.
+/// The reason why Little's law was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotChecked {
@@ -58,9 +58,9 @@ pub enum NotChecked {
     /// The edges of the window would weigh too much.
     #[error("{replies} replies, at least {needed} are needed")]
     TooFewReplies {
-        /// How many there are.
+        /// The number of replies.
         replies: u64,
-        /// How many there must be.
+        /// The least number.
         needed: u64,
     },
 }

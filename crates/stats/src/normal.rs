@@ -7,7 +7,7 @@ pub(crate) fn below(z: f64) -> f64 {
     libm::erfc(-z / SQRT_2) / 2.0
 }
 
-/// What is undercut with `probability`: infinite at 0 and 1.
+/// The value that is undercut with `probability`: infinite at 0 and 1.
 pub(crate) fn quantile(probability: f64) -> f64 {
     if probability <= 0.0 || probability >= 1.0 {
         return if probability < 0.5 { f64::NEG_INFINITY } else { f64::INFINITY };

@@ -36,7 +36,7 @@ pub fn mann_whitney(sides: Sides<'_>) -> Result<MannWhitney, SampleError> {
 pub struct MannWhitney {
     /// In how many pairs of blocks the subject's is larger; equal ones count half.
     pub u: f64,
-    /// How often equal sides would differ at least as much.
+    /// The probability that equal sides would differ at least as much.
     pub p_value: f64,
 }
 

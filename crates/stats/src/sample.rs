@@ -39,22 +39,22 @@ pub fn per_message(total: u64, messages: u64) -> Option<f64> {
 /// The blocks of two workloads in the same round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// What is judged.
+    /// The block that is judged.
     pub subject: f64,
-    /// What it is judged against.
+    /// The block that it is judged against.
     pub baseline: f64,
 }
 
 /// The blocks of two workloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sides<'a> {
-    /// What is judged.
+    /// The blocks that are judged.
     pub subject: &'a [f64],
-    /// What it is judged against.
+    /// The blocks that they are judged against.
     pub baseline: &'a [f64],
 }
 
-/// Why blocks cannot be judged.
+/// The reason why blocks cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
@@ -73,9 +73,9 @@ pub enum SampleError {
     /// There are too few blocks.
     #[error("{count} blocks, at least {min} are needed")]
     TooFew {
-        /// How many there are.
+        /// The number of blocks.
         count: usize,
-        /// How many there must be.
+        /// The least number.
         min: usize,
     },
 }

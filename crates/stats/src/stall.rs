@@ -1,4 +1,4 @@
-//! What an open loop must measure when its server stands still once: the stalled server of METHOD.
+//! The response times that an open loop must measure when its server stands still once: the stalled server of METHOD.
 //!
 //! Messages are due at a constant rate, and the server answers at once but for one stop, after which it works off what
 //! came in the meantime, in order. The message that is due as the stop begins waits for all of it; each later one waits
@@ -13,18 +13,18 @@ use units::{Nanos, Rate};
 /// had done so when the measurement ended; elsewhere the numbers mean nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// How often a message is due.
+    /// The rate at which messages are due.
     pub rate: Rate,
-    /// How long was measured.
+    /// The measured time.
     pub measured: Nanos,
-    /// How long the server stood still.
+    /// The time that the server stood still.
     pub stopped: Nanos,
-    /// How fast the server works off what has piled up.
+    /// The rate at which the server works off the backlog.
     pub drain_rate: Rate,
 }
 
 impl Stall {
-    /// How many messages there are, each with its response time: all that were due.
+    /// The number of messages, each with its response time: all that were due.
     pub fn count(&self) -> u64 {
         let due = u128::from(self.measured.0) * u128::from(self.rate.count().get());
         u64::try_from(due.div_ceil(u128::from(self.rate.per().0))).unwrap_or(u64::MAX)
@@ -41,13 +41,13 @@ impl Stall {
         nanos(self.stopped_secs() * (1.0 - waited_less))
     }
 
-    /// How many response times are longer than `length`.
+    /// The number of response times longer than `length`.
     pub fn samples_over(&self, length: Nanos) -> f64 {
         let share = 1.0 - length.as_secs_f64() / self.stopped_secs();
         self.rate.per_second() * self.affected_secs() * share.max(0.0)
     }
 
-    /// For how long, from the beginning of the stop, messages that are due have to wait.
+    /// The time from the beginning of the stop in which messages that are due have to wait.
     fn affected_secs(&self) -> f64 {
         let drain = self.drain_rate.per_second();
         self.stopped_secs() * drain / (drain - self.rate.per_second())

@@ -1,4 +1,4 @@
-//! What was measured against what is true: pure, so that each check can be seen to pass and to fail.
+//! The comparison of what was measured with what is true: pure, so that each check can be seen to pass and to fail.
 
 use record::{Check, TimerFloor};
 use stats::{Histogram, Stall, kolmogorov_smirnov_beyond};
@@ -40,7 +40,7 @@ impl Null {
     }
 }
 
-/// How late messages were sent.
+/// The lateness of sent messages.
 #[derive(Clone, Debug)]
 pub(super) struct SendLag {
     pub(super) lag: Histogram,
@@ -73,12 +73,12 @@ impl SendLag {
     }
 }
 
-/// What was measured of a server whose delays are known.
+/// The times measured of a server whose delays are known.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     /// From sent to received.
     pub(super) measured: Histogram,
-    /// What the server says of the same messages.
+    /// The server's own times of the same messages.
     pub(super) truth: Histogram,
     pub(super) failed: u64,
 }
@@ -114,10 +114,10 @@ impl Delays {
     }
 }
 
-/// What was measured of a server that was stopped once.
+/// The measurements of a server that was stopped once.
 #[derive(Clone, Debug)]
 pub(super) struct StalledServer {
-    /// What must have been measured.
+    /// The response times that must have been measured.
     pub(super) truth: Stall,
     pub(super) response: Histogram,
     pub(super) planned: u64,
@@ -148,10 +148,10 @@ impl StalledServer {
     }
 }
 
-/// What was found of a stop of the generator itself.
+/// The findings about a stop of the generator itself.
 #[derive(Clone, Debug)]
 pub(super) struct StalledGenerator {
-    /// How long it was stopped.
+    /// The length of the stop.
     pub(super) stopped: Nanos,
     /// Messages that were due meanwhile.
     pub(super) due: u64,
@@ -159,7 +159,7 @@ pub(super) struct StalledGenerator {
     pub(super) longest: Nanos,
     /// Messages that it says were affected.
     pub(super) affected: u64,
-    /// Whether its verdict names a stalled generator.
+    /// True if its verdict names a stalled generator.
     pub(super) is_named: bool,
     pub(super) service_p99: Option<Nanos>,
     /// Messages that did not get their reply.
@@ -262,7 +262,7 @@ const LAG_P99_MORE: Nanos = Nanos::from_micros(250);
 const P50_OFF_MAX: Nanos = Nanos::from_micros(100);
 const P99_OFF_MAX: Nanos = Nanos::from_micros(150);
 const P99_OFF_PERCENT: u64 = 3;
-/// How many of all may be further off than the p50.
+/// The share of all that may be further off than the p50.
 const DISTANCE_MAX: f64 = 0.05;
 
 /// The windows of the stall test by what is true. For 2 s of 20 s at 1000/s that are p95 in [0.95, 1.20] s of 1.050 s,
@@ -274,9 +274,9 @@ const QUANTILE_BOUNDS: [(&str, f64, [f64; 2]); 3] = [
 ];
 const MEAN_BOUNDS: [f64; 2] = [0.095 / 0.105_263, 0.130 / 0.105_263];
 
-/// How far off the gap may be that a generator finds in itself.
+/// The largest error of the gap that a generator finds in itself.
 const GAP_OFF_MAX: Nanos = Nanos::from_millis(50);
-/// How far off its count of affected messages may be.
+/// The largest error of its count of affected messages.
 const AFFECTED_OFF_PERCENT: u64 = 10;
 /// A server is not blamed if what it seems to take is less than this share of the stop.
 const BLAME_MAX: f64 = 0.1;

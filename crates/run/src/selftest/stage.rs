@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 use units::{Bytes, Count, Nanos, Rate};
 
-/// What all checks have in common.
+/// The means that all checks have in common.
 pub(super) struct Stage<'a> {
     host: &'a Host,
     interrupt: &'a AtomicUsize,
@@ -59,7 +59,7 @@ impl Known {
 pub(super) struct StopTest {
     scheme: Scheme,
     measured: Nanos,
-    /// From when on in the measurement.
+    /// The start of the stop, in the measurement.
     after: Nanos,
     stopped: Nanos,
 }
@@ -275,7 +275,7 @@ struct Load {
     /// True for a closed loop, false for [`rate`].
     is_closed: bool,
     time: Nanos,
-    /// True if the server says its true delay.
+    /// True if the server tells its true delay.
     oracle: bool,
 }
 
@@ -345,7 +345,7 @@ impl Measured {
     }
 }
 
-/// What a summary was made of; empty if there is none.
+/// The distribution behind a summary; empty if there is none.
 fn histogram(summary: Option<&Summary>) -> Histogram {
     summary.and_then(|summary| summary.histogram().ok()).unwrap_or_default()
 }
@@ -354,7 +354,7 @@ fn rate() -> Rate {
     per_second(1000)
 }
 
-/// How fast a server of ours works off what has piled up, at the least; the windows allow for more.
+/// The rate at which a server of ours works off its backlog, at least; the windows allow for more.
 fn drain_rate() -> Rate {
     per_second(20_000)
 }
