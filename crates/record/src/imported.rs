@@ -185,7 +185,7 @@ fn alone(field: &str) -> Missing {
     [(field.to_owned(), "google-benchmark measures its own process alone".to_owned())].into()
 }
 
-/// So many iterations of this length.
+/// The total of iterations of this length.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
