@@ -200,14 +200,13 @@ pub(crate) fn per_second(rate: f64) -> String {
     }
 }
 
-/// `24.0 k/s [23.8 k/s, 24.2 k/s]`: a value with its interval, each with its unit.
+/// `24.0 k/s [23.8, 24.2]`: a value with its interval, in the unit of the value.
 pub(crate) fn interval(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
-    match interval {
-        Some((low, high)) => {
-            format!("{} [{}, {}]", unit.show(value), unit.show(low), unit.show(high))
-        }
-        None => unit.show(value),
-    }
+    let scale = unit.scale([value]);
+    let text = unit.show(value);
+    interval.map_or(text.clone(), |(low, high)| {
+        format!("{text} [{}, {}]", scale.number(low), scale.number(high))
+    })
 }
 
 /// `70 B`, `70.5 B`, `1.5 KiB`.
@@ -356,6 +355,14 @@ mod tests {
         check(percent, &[
             (0.031, "3.1 %"), (-0.002, "-0.2 %"), (0.0005, "0.05 %"), (0.0, "0 %"), (12.0, "1200 %"),
         ]);
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_value() {
+        let shown = |unit, value, ends| interval(unit, value, ends);
+        assert_eq!(shown(Unit::Rate, 24e3, Some((980.0, 24.2e3))), "24.0 k/s [0.980, 24.2]");
+        assert_eq!(shown(Unit::Cpu, 1.11, Some((0.935, 1.25))), "1.11 us [0.935, 1.25]");
+        assert_eq!(shown(Unit::Time, 5e6, None), "5.00 ms");
     }
 
     #[test]

@@ -62,11 +62,9 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
     let name = if record.kind == Kind::Ladder { "rung" } else { "row" };
     let time = |head: &str| Column::new(head, Unit::Time);
     let cpu = |head: &str| Column::new(head, Unit::Cpu).detail(is_steps);
-    let (client, of) = match record.kind {
-        Kind::Lab => ("CPU client", group.rows.first().map_or("", |it| it.row.compared_time())),
-        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
-            ("CPU generator", "p50")
-        }
+    let of = match record.kind {
+        Kind::Lab => group.rows.first().map_or("", |it| it.row.compared_time()),
+        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => "p50",
     };
     let to = group.zero().map_or("baseline", |zero| match record.kind {
         Kind::Ladder => &zero.name,
@@ -82,7 +80,7 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         time("max").detail(!is_steps),
         Column::new("offered", Unit::Rate).detail(!is_steps),
         Column::new(if is_steps { "achieved" } else { "messages" }, Unit::Rate),
-        cpu(client),
+        cpu("CPU client"),
         cpu("CPU server"),
         Column::new("bytes each", Unit::MessageBytes).detail(is_steps),
         Column::new("memory server", Unit::Size).detail(is_steps),

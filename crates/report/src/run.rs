@@ -461,7 +461,7 @@ fn little(facts: &mut Facts, block: &Block) {
     facts.add("Little's law", text);
 }
 
-/// `191 k/s [189 k/s, 193 k/s]`: a median, with its 95 % interval if it has one.
+/// `191 k/s [189, 193]`: a median, with its 95 % interval if it has one.
 fn shown(unit: Unit, estimate: Estimate) -> String {
     number::interval(unit, estimate.value, estimate.low.zip(estimate.high))
 }

@@ -45,7 +45,7 @@ pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepSt
     pairs
 }
 
-/// `2.10 k/s [2.08 k/s, 2.12 k/s]`, or that there was none.
+/// `2.10 k/s [2.08, 2.12]`, or that there was none.
 pub(crate) fn knee_words(knee: &Knee) -> String {
     match *knee {
         Knee::Found { offered_per_s, low_per_s, high_per_s } => {

@@ -1,8 +1,8 @@
 //! Two records side by side.
 
-use crate::records;
+use crate::{records, sweeps};
 use expect_test::{Expect, expect};
-use record::{Block, Level, Reason, RunRecord, Verdict};
+use record::{Block, Knee, Level, Reason, RunRecord, Verdict};
 use report::Style;
 
 #[test]
@@ -100,6 +100,34 @@ fn what_is_invalid_or_differs_has_no_ratio() {
     assert!(report::compares_nothing(&with_blocks(8, 250_000), &invalid));
     let page = report::compare(&with_blocks(8, 250_000), &invalid, &Style::default());
     assert!(page.contains("- invalid\n"), "{page}");
+}
+
+#[test]
+fn sweeps_are_compared_by_where_their_lines_bend() {
+    let base = sweeps::cubeia();
+    let mut record = sweeps::cubeia();
+    let sweep = record.sweep.as_mut().unwrap();
+    sweep.lines[0].knee =
+        Knee::Found { offered_per_s: 27_000.0, low_per_s: 26_700.0, high_per_s: 27_300.0 };
+    sweep.lines[1].knee =
+        Knee::NotReached { offered_max_per_s: 30_000.0, reason: "it is over".to_owned() };
+    sweep.lines[1].capacity = None;
+    let page = report::compare(&base, &record, &Style::default());
+    let (tables, _) = page.split_once("\nbase, ").unwrap();
+    expect![[r#"
+        Where lines bend
+        line      base                  record                ratio [95 %]
+        binary    24.0 k/s [23.8, 24.2] 27.0 k/s [26.7, 27.3] 1.12x [1.10, 1.15]
+        WebSocket 15.2 k/s [15.0, 15.4] above 30.0 k/s        - not both bend
+        Comet     5.10 k/s [5.05, 5.15] 5.10 k/s [5.05, 5.15] 1.00x [0.98, 1.02]
+
+        Capacity within p99 < 50ms
+        line      base     record   ratio [95 %]
+        binary    23.0 k/s 23.0 k/s        1.00x
+        WebSocket 14.6 k/s none                -
+        Comet     4.90 k/s 4.90 k/s        1.00x
+    "#]]
+    .assert_eq(tables);
 }
 
 #[test]

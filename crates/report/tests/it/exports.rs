@@ -132,7 +132,7 @@ fn markdown_has_the_answers_and_the_tables() {
 
         **64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in random order (seed 7); round trips**
 
-        | rung | p50, us | p90, us | p99, us | messages, k/s | CPU generator, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
+        | rung | p50, us | p90, us | p99, us | messages, k/s | CPU client, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
         | tcp | 254 | 301 | 412 | 191 | 5.10 | 5.00 | 128 | baseline |
         | ws | 270 | 319 | 437 | 180 | 5.41 | 5.30 | 136 | 1.06x \[1.04, 1.08\] |

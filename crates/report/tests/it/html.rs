@@ -53,7 +53,7 @@ fn what_was_published_is_set_beside_what_was_found() {
         Cubeia, made up.
         The knee
         published: about 1500 events/s
-        here: holds: WebSocket 15.2 k/s [15.0 k/s, 15.4 k/s], binary 24.0 k/s [23.8 k/s, 24.2 k/s]: WebSocket gives way first. How many events that is depends on the machine.
+        here: holds: WebSocket 15.2 k/s [15.0, 15.4], binary 24.0 k/s [23.8, 24.2]: WebSocket gives way first. How many events that is depends on the machine.
         Throughput
         published: within 1 % of each other
         here: holds: at 8 loads that both carried they differ by 0 % at most. By the rule itself it cannot be much more: whoever carries a load misses less than 1 % of it.

@@ -141,6 +141,27 @@ fn what_was_not_reached_says_why() {
 }
 
 #[test]
+fn a_reason_of_several_lines_flows() {
+    let mut record = records::lab();
+    let lab = record.lab.as_mut().unwrap();
+    lab.left_out[0].reason = "it said:\n  error: no such module\r\n".to_owned();
+    let page = page(&record);
+    assert!(page.contains("socket.io left out: it said: error: no such module\n"), "{page}");
+    assert!(!page.contains("\\n") && !report::html(&record).contains("said:\\n"), "{page}");
+}
+
+#[test]
+fn a_subject_has_the_name_of_its_row() {
+    let mut record = records::lab();
+    for (workload, load) in [(5, "pings"), (11, "lives")] {
+        record.plan.workloads[workload].name = format!("Ratchet on PHP, {load}");
+    }
+    let page = page(&record);
+    assert!(page.contains("\nRatchet on PHP: Java, libratchet 1.0"), "{page}");
+    assert!(!page.contains("\nratchet: "), "{page}");
+}
+
+#[test]
 fn one_load_leaves_names_as_they_are() {
     let mut record = records::lab();
     record.plan.workloads.truncate(6);

@@ -18,16 +18,16 @@ fn every_rung_stands_beside_the_floor() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                                                  CPU    CPU bytes
-                       p50 p90 p99 messages generator server  each p50 to tcp
-            rung        us  us  us      k/s        us     us     B [interval]
-            tcp        254 301 412      191      5.10   5.00   128 baseline
-            tcp-framed 270 319 437      180      5.41   5.30   136 1.06x [1.04, 1.08]
-            unix       285 337 461      171      5.71   5.60   144 1.12x [1.10, 1.14]
-            ws         300 355 486      162      6.02   5.90   152 1.18x [1.16, 1.20]
-            ws-text    315 373 511      154      6.32   6.20   160 1.24x [1.22, 1.26]
-            http       331 391 536      147      6.63   6.50   168 1.30x [1.28, 1.32]
-            http-new   346 409 560      141      6.94   6.80   176 1.36x [1.34, 1.38]
+                                               CPU    CPU bytes
+                       p50 p90 p99 messages client server  each p50 to tcp
+            rung        us  us  us      k/s     us     us     B [interval]
+            tcp        254 301 412      191   5.10   5.00   128 baseline
+            tcp-framed 270 319 437      180   5.41   5.30   136 1.06x [1.04, 1.08]
+            unix       285 337 461      171   5.71   5.60   144 1.12x [1.10, 1.14]
+            ws         300 355 486      162   6.02   5.90   152 1.18x [1.16, 1.20]
+            ws-text    315 373 511      154   6.32   6.20   160 1.24x [1.22, 1.26]
+            http       331 391 536      147   6.63   6.50   168 1.30x [1.28, 1.32]
+            http-new   346 409 560      141   6.94   6.80   176 1.36x [1.34, 1.38]
 
             On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
             trip p50, 50 connections, one message in flight).
@@ -59,12 +59,11 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                                            CPU    CPU bytes
-                 p50 p90 p99 messages generator server  each p50 to tcp
-            rung  us  us  us      k/s        us     us     B [interval]
-            tcp  254 301 412      191      5.10   5.00   128 baseline
-            ws     -   -   -        -         -      -     - failed, see below
-            http 285 337 461      171      5.71   5.60   144 1.12x [1.10, 1.14]
+                 p50 p90 p99 messages CPU client CPU server bytes each
+            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
+            tcp  254 301 412      191       5.10       5.00        128 baseline
+            ws     -   -   -        -          -          -          - failed, see below
+            http 285 337 461      171       5.71       5.60        144 1.12x [1.10, 1.14]
 
             ws failed: connection refused by 127.0.0.1:4000
             http failed in part: 1 of 2 blocks do not count: every message failed:
@@ -111,12 +110,11 @@ fn a_partial_record_says_what_was_not_reached() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                                            CPU    CPU bytes
-                 p50 p90 p99 messages generator server  each  p50 to tcp
-            rung  us  us  us      k/s        us     us     B  [interval]
-            tcp  254 301 412      191      5.10   5.00   128    baseline
-            ws   270 319 437      180      5.41   5.30   136       1.06x
-            http   -   -   -        -         -      -     - not reached
+                 p50 p90 p99 messages CPU client CPU server bytes each
+            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
+            tcp  254 301 412      191       5.10       5.00        128              baseline
+            ws   270 319 437      180       5.41       5.30        136                 1.06x
+            http   -   -   -        -          -          -          -           not reached
 
             http not reached: the run ended before its first block
 
@@ -157,10 +155,10 @@ fn a_number_that_is_missing_says_why() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                 p50 p90 p99 messages CPU generator bytes each
-            rung  us  us  us      k/s            us          B p50 to tcp [interval]
-            tcp  254 301 412      191          5.10        128 baseline
-            ws   270 319   -      180          5.41        136 1.06x [1.04, 1.08]
+                 p50 p90 p99 messages CPU client bytes each
+            rung  us  us  us      k/s         us          B p50 to tcp [interval]
+            tcp  254 301 412      191       5.10        128 baseline
+            ws   270 319   -      180       5.41        136 1.06x [1.04, 1.08]
             - CPU of the server: the server is not ours (tcp, ws)
             - round trip p99: too few messages: 500, at least 1000 needed (ws)
 
@@ -201,11 +199,10 @@ fn doubts_are_told_with_their_advice() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                                            CPU    CPU bytes
-                 p50 p90 p99 messages generator server  each p50 to tcp
-            rung  us  us  us      k/s        us     us     B [interval]
-            tcp  254 301 412      191      5.10   5.00   128   baseline
-            ws   270 319 437      180      5.41   5.30   136    invalid
+                 p50 p90 p99 messages CPU client CPU server bytes each
+            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
+            tcp  254 301 412      191       5.10       5.00        128              baseline
+            ws   270 319 437      180       5.41       5.30        136               invalid
 
             No conclusion: the measurement is invalid, see the verdict.
 
@@ -247,7 +244,7 @@ fn slow_rungs_keep_their_columns() {
     medians.wire_bytes_per_message = estimate(33_554_432.0);
     let table = report::terminal(&record, &Style::default());
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
-    expect!["ws   123000 1230000 90000000     4.00     12300   5.30 33554432"].assert_eq(row);
+    expect!["ws   123000 1230000 90000000     4.00  12300   5.30 33554432 1.06x [1.04, 1.08]"].assert_eq(row);
 }
 
 #[test]

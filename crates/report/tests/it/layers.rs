@@ -29,23 +29,23 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
 
         64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in
         random order (seed 7); round trips
-                                                CPU    CPU bytes
-                     p50 p90 p99 messages generator server  each p50 to tcp
-        rung          us  us  us      k/s        us     us     B [interval]
-        tcp          254 301 412      191      5.10   5.00   128 baseline
-        tcp-framed   270 319 437      180      5.41   5.30   136 1.06x [1.04, 1.08]
-        unix         285 337 461      171      5.71   5.60   144 1.12x [1.10, 1.14]
-        ws           300 355 486      162      6.02   5.90   152 1.18x [1.16, 1.20]
-        ws-text      315 373 511      154      6.32   6.20   160 1.24x [1.22, 1.26]
-        http         331 391 536      147      6.63   6.50   168 1.30x [1.28, 1.32]
-        http-new     346 409 560      141      6.94   6.80   176 1.36x [1.34, 1.38]
-        tls          361 427 585      135      7.24   7.10   184 1.42x [1.40, 1.44]
-        wss          376 445 610      129      7.55   7.40   192 1.48x [1.46, 1.50]
-        ws-json      392 464 634      124      7.85   7.70   200 1.54x [1.52, 1.56]
-        ws-deflate   407 482 659      120      8.16   8.00   208 1.60x [1.58, 1.62]
-        https        422 500 684      115      8.47   8.30   216 1.66x [1.64, 1.68]
-        https-new    437 518 709      111      8.77   8.60   224 1.72x [1.70, 1.74]
-        https-resume 453 536 733      107      9.08   8.90   232 1.78x [1.76, 1.80]
+                                             CPU    CPU bytes
+                     p50 p90 p99 messages client server  each p50 to tcp
+        rung          us  us  us      k/s     us     us     B [interval]
+        tcp          254 301 412      191   5.10   5.00   128 baseline
+        tcp-framed   270 319 437      180   5.41   5.30   136 1.06x [1.04, 1.08]
+        unix         285 337 461      171   5.71   5.60   144 1.12x [1.10, 1.14]
+        ws           300 355 486      162   6.02   5.90   152 1.18x [1.16, 1.20]
+        ws-text      315 373 511      154   6.32   6.20   160 1.24x [1.22, 1.26]
+        http         331 391 536      147   6.63   6.50   168 1.30x [1.28, 1.32]
+        http-new     346 409 560      141   6.94   6.80   176 1.36x [1.34, 1.38]
+        tls          361 427 585      135   7.24   7.10   184 1.42x [1.40, 1.44]
+        wss          376 445 610      129   7.55   7.40   192 1.48x [1.46, 1.50]
+        ws-json      392 464 634      124   7.85   7.70   200 1.54x [1.52, 1.56]
+        ws-deflate   407 482 659      120   8.16   8.00   208 1.60x [1.58, 1.62]
+        https        422 500 684      115   8.47   8.30   216 1.66x [1.64, 1.68]
+        https-new    437 518 709      111   8.77   8.60   224 1.72x [1.70, 1.74]
+        https-resume 453 536 733      107   9.08   8.90   232 1.78x [1.76, 1.80]
 
         What a layer adds [95 % interval]
                                                                              bytes bytes
@@ -88,8 +88,8 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
         - TCP/IP: a Unix socket has neither (unix)
 
         On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
-        trip p50, 50 connections, one message in flight), and TLS adds 2.00 us [1.80 us,
-        2.20 us] of CPU to each of its messages.
+        trip p50, 50 connections, one message in flight), and TLS adds 2.00 us [1.80,
+        2.20] of CPU to each of its messages.
 
         Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
         process, for each message. Bytes: both directions of the stream, without TCP and
@@ -210,7 +210,7 @@ fn the_conclusion_says_what_tls_adds_to_websocket() {
     assert_eq!(
         report::conclusion(&records::layered(&["tcp", "ws", "wss"])).unwrap(),
         "On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round trip p50, 50 connections, \
-         one message in flight), and TLS adds 2.00 us [1.80 us, 2.20 us] of CPU to each of its messages."
+         one message in flight), and TLS adds 2.00 us [1.80, 2.20] of CPU to each of its messages."
     );
 }
 
@@ -238,8 +238,8 @@ fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
         connections    asked 50, opened 50, failed 0, lost 0, opened again 0
         TLS            1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, ALPN http/1.1,
                        verified; 40 full, 10 resumed handshakes
-        CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                       server 5.00 us [4.95 us, 5.05 us]
+        CPU/message    generator 5.10 us [5.05, 5.15]
+                       server 5.00 us [4.95, 5.05]
         bytes/message  sent 92 B = payload 64 + framing 6 + TLS 22; TCP/IP about 52
                        received 88 B = payload 64 + framing 2 + TLS 22; TCP/IP about 52
         Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)

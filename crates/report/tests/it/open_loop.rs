@@ -33,8 +33,8 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                           server 5.00 us [4.95 us, 5.05 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
+                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -81,8 +81,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                           server 5.00 us [4.95 us, 5.05 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
+                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -110,8 +110,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.41 us [5.35 us, 5.46 us]
-                           server 5.30 us [5.25 us, 5.35 us]
+            CPU/message    generator 5.41 us [5.35, 5.46]
+                           server 5.30 us [5.25, 5.35]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -139,8 +139,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.71 us [5.65 us, 5.77 us]
-                           server 5.60 us [5.54 us, 5.66 us]
+            CPU/message    generator 5.71 us [5.65, 5.77]
+                           server 5.60 us [5.54, 5.66]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -211,8 +211,8 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             stalls         2, the longest 20.0 ms, 31.0 ms in all; 62 messages affected
             fairness       100 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                           server 5.00 us [4.95 us, 5.05 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
+                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max

@@ -28,12 +28,12 @@ fn all_that_was_measured_of_one_target_is_shown() {
             - round trip p99.9: too few messages: 95000, at least 100000 needed
 
             response       none: a closed loop has no schedule; --rate has one
-            throughput     191 k/s [189 k/s, 193 k/s]
+            throughput     191 k/s [189, 193]
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                           server 5.00 us [4.95 us, 5.05 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
+                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
@@ -114,13 +114,13 @@ fn clients_that_live_shortly_have_their_phases_apart() {
             - life p99.9: too few messages: 95000, at least 100000 needed
 
             response       none: a closed loop has no schedule; --rate has one
-            throughput     191 k/s [189 k/s, 193 k/s]
+            throughput     191 k/s [189, 193]
             clients        15.9 k/s (20000 served)
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
-                           server 5.00 us [4.95 us, 5.05 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
+                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   not checked: connections are short-lived
 
@@ -196,11 +196,11 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             - round trip p99.9: too few messages: 95000, at least 100000 needed
 
             response       none: a closed loop has no schedule; --rate has one
-            throughput     191 k/s [189 k/s, 193 k/s]
+            throughput     191 k/s [189, 193]
             messages       planned 100 = sent 90 + unsent 10
                            sent 90 = ok 30 + error 47 + timed out 13 + in flight 0
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05 us, 5.15 us]
+            CPU/message    generator 5.10 us [5.05, 5.15]
                            server - (the server is not ours)
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             errors         47 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:

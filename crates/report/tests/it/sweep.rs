@@ -80,9 +80,9 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
             Against what was published
             Cubeia, made up.
             The knee        published: about 1500 events/s
-                            here: holds: WebSocket 15.2 k/s [15.0 k/s, 15.4 k/s], binary
-                            24.0 k/s [23.8 k/s, 24.2 k/s]: WebSocket gives way first. How
-                            many events that is depends on the machine.
+                            here: holds: WebSocket 15.2 k/s [15.0, 15.4], binary 24.0 k/s
+                            [23.8, 24.2]: WebSocket gives way first. How many events that is
+                            depends on the machine.
             Throughput      published: within 1 % of each other
                             here: holds: at 8 loads that both carried they differ by 0 % at
                             most. By the rule itself it cannot be much more: whoever carries
@@ -110,17 +110,17 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
                             here: not shown: there is no line `carrier pigeon`.
             These are other machines and years: what compares is the shape and the ratios.
 
-            binary         bends at 24.0 k/s [23.8 k/s, 24.2 k/s]
+            binary         bends at 24.0 k/s [23.8, 24.2]
                            From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            23.0 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
                            23.8 k/s did not.
-            WebSocket      bends at 15.2 k/s [15.0 k/s, 15.4 k/s]
+            WebSocket      bends at 15.2 k/s [15.0, 15.4]
                            From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            14.6 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
                            15.0 k/s did not.
-            Comet          bends at 5.10 k/s [5.05 k/s, 5.15 k/s]
+            Comet          bends at 5.10 k/s [5.05, 5.15]
                            From there on less than 99 % of what is offered is achieved.
                            What ran out: CPU of the server: 0.98 of the one core it may use.
                            4.90 k/s kept p99 < 50ms with less than 1 % missing (confirmed);
