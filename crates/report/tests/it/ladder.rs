@@ -244,7 +244,8 @@ fn slow_rungs_keep_their_columns() {
     medians.wire_bytes_per_message = estimate(33_554_432.0);
     let table = report::terminal(&record, &Style::default());
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
-    expect!["ws   123000 1230000 90000000     4.00  12300   5.30 33554432 1.06x [1.04, 1.08]"].assert_eq(row);
+    expect!["ws   123000 1230000 90000000     4.00  12300   5.30 33554432 1.06x [1.04, 1.08]"]
+        .assert_eq(row);
 }
 
 #[test]
