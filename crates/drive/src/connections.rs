@@ -258,3 +258,16 @@ const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_millis(10);
 
 /// The least time between two looks at the deadlines of all connections of an open loop.
 const DEADLINES_EVERY: Nanos = Nanos::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_takes_352_bytes_at_most() {
+        let index = size_of::<u32>();
+        // The slot and the index in here; in the pace its member, and its place among the vacant ones.
+        let ours = size_of::<Option<Connection>>() + index + Pace::MEMBER_SIZE + index;
+        assert!(ours <= 352, "{ours} bytes");
+    }
+}

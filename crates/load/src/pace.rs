@@ -191,6 +191,9 @@ pub enum Taken {
 }
 
 impl Pace {
+    /// The memory that each connection takes here, in bytes, besides its place in queues.
+    pub const MEMBER_SIZE: usize = size_of::<Member>();
+
     /// The pace of `workload`. If the protocol does not `pipeline`, an open loop has one message in flight on each
     /// connection: one that waits behind another would be measured as if the server had it.
     pub fn new(workload: &Workload, pipelines: bool) -> Self {

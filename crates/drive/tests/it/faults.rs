@@ -6,6 +6,7 @@ use crate::world::{
 };
 use engine::sim::{Conditions, Cut, Cuts, Outcome as Ended, Party, Sim};
 use engine::{Address, ConnectionId, Engine};
+use load::Content;
 use record::{Connections, Counts, ErrorClass};
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
@@ -39,6 +40,29 @@ fn when_half_of_the_connections_are_refused_the_others_do_the_work() {
             played.outcome.connections;
         assert_eq!((started, opened, failed, lost, reconnects), (8, 4, 4, 0, 0));
     }
+}
+
+#[test]
+fn a_message_that_our_own_protocol_refuses_is_an_error_and_ends_its_connection() {
+    let not_utf8 = Content::exactly(&[0xFF; 64], true);
+    let named = "not sent: text message is not UTF-8";
+    let mut play = Play::new(Speech::WebSocketText).connections(3).in_flight(2, None);
+    play.workload.content = not_utf8.clone();
+    let played = play.against(&mut Watched::new(Speech::WebSocketText));
+    assert_eq!(played.outcome.measured, Counts { sent: 3, error: 3, ..Counts::default() });
+    assert_eq!(played.errors(), [(ErrorClass::Unsendable, 3, named)]);
+    let counts = Connections { started: 3, opened: 3, lost: 3, ..Connections::default() };
+    assert_eq!(played.outcome.connections, counts);
+    assert!(played.ended < Instant::START + ms(100), "nothing is waited for");
+
+    let mut play = Play::new(Speech::WebSocketText).rate("1000/s").duration(ms(500));
+    play.workload.content = not_utf8;
+    let played = play.against(&mut Watched::new(Speech::WebSocketText));
+    let Counts { sent, error, unsent, .. } = played.outcome.measured;
+    // Each connection that is made in the place of another carries one message: in the drain too, every 14 ms.
+    assert!((90..=101).contains(&error), "{:?}", played.outcome.measured);
+    assert_eq!((sent, sent + unsent), (error, 500));
+    assert_eq!(played.errors(), [(ErrorClass::Unsendable, error, named)]);
 }
 
 #[test]
