@@ -168,12 +168,13 @@ impl<O: Observer> Worker<O> {
     /// The begin of the phase that is entered at `now`: an open loop keeps to its schedule, which starts with the
     /// traffic.
     fn nominal(&self, phase: Phase, now: Instant) -> Instant {
-        match phase {
-            Phase::WarmUp if self.pace.is_timed() => self.control.started_at(),
-            Phase::Measure if self.pace.is_timed() => {
-                now.min(self.control.started_at() + self.workload.phases.warm_up)
-            }
-            _ => now,
+        let start = self.control.started_at();
+        if self.pace.is_timed() && phase == Phase::WarmUp {
+            start
+        } else if self.pace.is_timed() && phase == Phase::Measure {
+            now.min(start + self.workload.phases.warm_up)
+        } else {
+            now
         }
     }
 

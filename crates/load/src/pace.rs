@@ -441,13 +441,12 @@ impl Pace {
         self.in_flight -= u64::from(member.in_flight);
         *member = Member { generation: member.generation, ..Member::VACANT };
         self.vacant.push_back(place);
-        match &mut self.load {
-            Load::Sessions { beginning, .. } if !has_begun => {
-                *beginning -= 1;
-                Some(since)
-            }
-            _ => None,
+        let Load::Sessions { beginning, .. } = &mut self.load else { return None };
+        if has_begun {
+            return None;
         }
+        *beginning -= 1;
+        Some(since)
     }
 
     /// The worker's loop stood still: messages due meanwhile are held back, and those that are so already for longer.

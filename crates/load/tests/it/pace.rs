@@ -166,9 +166,9 @@ fn bots_that_think_begin_at_phases_of_their_own_and_wait_for_each_reply() {
     assert_eq!(sends(&mut pace), []);
     let first = due(&mut pace, at(100));
     let instants = |taken: &[Taken]| -> Vec<(u32, Instant)> {
-        let instant = |one: &Taken| match one {
-            Taken::Send(batch) => (batch.place, batch.due.unwrap()),
-            other => panic!("{other:?}"),
+        let instant = |one: &Taken| {
+            let Taken::Send(batch) = one else { panic!("{one:?}") };
+            (batch.place, batch.due.unwrap())
         };
         taken.iter().map(instant).collect()
     };
