@@ -1,6 +1,6 @@
 //! The record as JSON: written, read back, and described by a schema.
 
-use crate::{RunRecord, SCHEMA_VERSION};
+use crate::{RunRecord, SCHEMA_VERSION, upgrade};
 use serde::Deserialize;
 
 impl RunRecord {
@@ -17,7 +17,13 @@ impl RunRecord {
         if schema_version > SCHEMA_VERSION {
             return Err(ReadError::Newer { version: schema_version });
         }
-        let record: Self = serde_json::from_str(json)?;
+        let mut record: Self = serde_json::from_str(json)?;
+        if record.spec.is_none() {
+            let old: serde_json::Value = serde_json::from_str(json)?;
+            if old.get("spec").is_none() {
+                record.spec = Some(serde_json::from_value(upgrade::spec_of(&old))?);
+            }
+        }
         record.check_indexes()?;
         Ok(record)
     }

@@ -30,6 +30,7 @@ mod signatures;
 mod summary;
 mod sweep;
 mod trust;
+mod upgrade;
 mod verdict;
 
 pub use block::{

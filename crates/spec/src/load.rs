@@ -146,7 +146,7 @@ impl Load {
 pub enum Lifetime {
     /// Through all phases. Connections are opened before the warm-up, and a connect is inside no round trip.
     Long,
-    /// So many round trips; then it is closed. Opening is part of what is measured, and timed apart.
+    /// A number of round trips; then it is closed. Opening is part of what is measured, and timed apart.
     RoundTrips(NonZeroU32),
 }
 
@@ -181,9 +181,9 @@ pub struct Phases {
 pub enum Stop {
     /// After a time.
     After(Nanos),
-    /// When this many short-lived clients have ended.
+    /// At the end of this many short-lived clients.
     Clients(NonZeroU64),
-    /// When this many messages have been sent and answered, failed or timed out.
+    /// At the end of this many messages: answered, failed or timed out.
     Messages(NonZeroU64),
 }
 

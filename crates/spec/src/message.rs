@@ -169,7 +169,7 @@ impl JsonSchema for Blob {
             "description": "bytes: a string where they are UTF-8, else an object with their base64",
             "anyOf": [
                 { "type": "string" },
-                { "type": "object", "properties": { "base64": { "type": "string" } }, "required": ["base64"] },
+                { "type": "object", "properties": { "base64": { "type": "string", "description": "the bytes in base64" } }, "required": ["base64"] },
             ],
         })
     }

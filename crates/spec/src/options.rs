@@ -135,7 +135,7 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "KIND", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_kind: Option<PayloadKind>,
-    /// Send different messages in turn, so that none is met again within what a compressor remembers; implied by --deflate
+    /// Send different messages in turn, as --deflate does: none is met again within what a compressor remembers
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub varied: bool,
@@ -278,8 +278,8 @@ pub struct Options {
     pub lobby: Option<Share>,
     /// Player id of the first bot; each next one has the next [default: 1]
     ///
-    /// Bots that take the place of lost ones go on counting, and so does each next count of --bots. Whoever is logged in
-    /// with the same id elsewhere is logged out.
+    /// Bots that take the place of lost ones go on counting, and so does each next count of --bots. Whoever is logged
+    /// in with the same id elsewhere is logged out.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NUMBER", hide_short_help = true, help_heading = "Games"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_player: Option<u32>,
@@ -289,8 +289,8 @@ pub struct Options {
     pub event_delay: Option<Nanos>,
     /// Pack --payload, which is JSON, by the definition of packets in FILE (XML)
     ///
-    /// For styx:// and styx-tls://, where it is sent packed, and ws:// and wss://, where it is sent as JSON in the order
-    /// of the definition.
+    /// For styx:// and styx-tls://, where it is sent packed, and ws:// and wss://, where it is sent as JSON in the
+    /// order of the definition.
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Games"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codec: Option<String>,

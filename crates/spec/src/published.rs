@@ -12,7 +12,7 @@ pub struct Published {
     /// In the order of the publication.
     #[serde(default, alias = "row")]
     pub rows: Vec<PublishedRow>,
-    /// What an honest reading adds, a sentence each.
+    /// Additions of an honest reading, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Statements about the lines of a sweep.
@@ -68,7 +68,7 @@ pub struct Claim {
     pub min: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
-    /// What an honest reading adds, in a sentence.
+    /// The addition of an honest reading, in a sentence.
     pub note: Option<String>,
 }
 

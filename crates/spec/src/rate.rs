@@ -27,7 +27,7 @@ pub struct Piece {
     pub from: Option<Rate>,
     /// The rate at the end; `None` is `0/s`.
     pub to: Option<Rate>,
-    /// How long it lasts; `None` is without end, for a constant rate.
+    /// Its length; `None` is without end, for a constant rate.
     pub length: Option<Nanos>,
 }
 
@@ -111,7 +111,7 @@ impl Profile {
         }
     }
 
-    /// How long all pieces last together; `None` is without end.
+    /// The length of all pieces together; `None` is without end.
     pub fn length(&self) -> Option<Nanos> {
         let lengths = self.pieces.iter().map(|piece| piece.length.map(|length| length.0));
         lengths.sum::<Option<u64>>().map(Nanos)

@@ -7,6 +7,7 @@ mod google_benchmark;
 mod imported;
 mod json;
 mod merging;
+mod old;
 mod schema;
 mod secrets;
 mod signatures;

@@ -10,6 +10,7 @@ mod lab;
 mod ladder;
 mod layers;
 mod live;
+mod old;
 mod open_loop;
 mod records;
 mod run;

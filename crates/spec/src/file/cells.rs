@@ -1,6 +1,6 @@
 //! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
 
-use super::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
+use super::description::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
 use crate::{
     AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
     Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
@@ -56,34 +56,41 @@ pub trait Subjects {
     fn refusal(&self, name: &str, method: &str, path: &str) -> Option<String>;
 }
 
-/// All workloads of a file.
-pub(super) fn experiment(
-    file: &File,
-    asked: &Asked,
-    subjects: &dyn Subjects,
-    context: &Context<'_>,
-) -> Result<Experiment, String> {
-    let axis = file.axis(asked).map_err(|problem| format!("{}: {problem}", file.source.name))?;
-    let quick = file.quick(asked);
-    let is_url = file.source.text.is_empty();
-    let mut cells = Cells {
-        file,
-        asked,
-        quick,
-        subjects,
-        context,
-        axis,
-        made: Vec::new(),
-        left_out: Vec::new(),
-    };
-    let compares = cells.axis.is_none() && !is_url;
-    if compares && file.baseline.is_none() {
-        cells.loads().into_iter().try_for_each(|load| cells.row_zero(load))?;
+impl File {
+    /// The experiment, with everything resolved, of the subjects that are there.
+    ///
+    /// # Errors
+    ///
+    /// The first problem, with its place in the file where it has one.
+    pub fn experiment(
+        &self,
+        asked: &Asked,
+        subjects: &dyn Subjects,
+        context: &Context<'_>,
+    ) -> Result<Experiment, String> {
+        let axis =
+            self.axis(asked).map_err(|problem| format!("{}: {problem}", self.source.name))?;
+        let quick = self.quick(asked);
+        let is_url = self.source.text.is_empty();
+        let mut cells = Cells {
+            file: self,
+            asked,
+            quick,
+            subjects,
+            context,
+            axis,
+            made: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let compares = cells.axis.is_none() && !is_url;
+        if compares && self.baseline.is_none() {
+            cells.loads().into_iter().try_for_each(|load| cells.row_zero(load))?;
+        }
+        for row in &self.rows {
+            cells.row(row)?;
+        }
+        cells.experiment(compares)
     }
-    for row in &file.rows {
-        cells.row(row)?;
-    }
-    cells.experiment(compares)
 }
 
 /// Workloads that are being made.
@@ -137,7 +144,8 @@ impl<'a> Cells<'a> {
         self.add(None, load, ROW_ZERO, &server, None)
     }
 
-    /// The product of all that a row names, as far as manifests allow it. A subject that is in no cell of it is left out.
+    /// The product of all that a row names, as far as manifests allow it. A subject that is in no cell of it is left
+    /// out.
     fn row(&mut self, row: &'a Row) -> Result<(), String> {
         let name = row.keys.name.as_ref().map(|name| name.get_ref().as_str());
         let quick_rows = self.quick.as_ref().and_then(|quick| quick.rows.as_ref());

@@ -1,7 +1,9 @@
+//! Files and the experiments that they become.
+
 use super::*;
-use crate::{Content, Context, Experiment, Load, Stop};
+use crate::{AxisOf, Content, Context, Experiment, Load, Stop};
 use std::collections::BTreeMap;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 /// Subjects with what their manifests say besides the usual.
 struct Those(BTreeMap<&'static str, Result<Facts, String>>);

@@ -1,3 +1,5 @@
+//! Options, and the workloads that they become.
+
 use super::*;
 use crate::{Content, Expect, Lifetime, Load, Profile, Stop, Trust};
 use std::num::NonZeroU64;

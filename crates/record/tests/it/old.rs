@@ -1,0 +1,104 @@
+//! Records that were written before experiments were embedded: one of each kind, as they were.
+
+use record::{Kind, RunRecord};
+use spec::{Content, Expect, Header, Lifetime, Load, Server, Stop};
+use units::Nanos;
+
+macro_rules! old {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("old/", $name, ".json")))),*] };
+}
+
+const OLD: [(&str, &str); 11] = old![
+    "imported",
+    "lab",
+    "ladder",
+    "run-bots",
+    "run-clients",
+    "run-closed",
+    "run-closed-bots",
+    "run-game",
+    "run-open",
+    "run-sessions",
+    "sweep"
+];
+
+fn read(name: &str) -> RunRecord {
+    let (_, json) = OLD.iter().find(|(known, _)| *known == name).unwrap();
+    RunRecord::from_json(json).unwrap()
+}
+
+#[test]
+fn every_kind_of_old_record_is_read_and_written_again_as_it_was() {
+    for (name, json) in OLD {
+        let record = RunRecord::from_json(json).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(RunRecord::from_json(&record.to_json()).unwrap(), record, "{name}");
+        assert!(!record.blocks.is_empty() && record.spec.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_run_of_before_can_be_repeated() {
+    let loads: [(&str, fn(&Load) -> bool); 6] = [
+        (
+            "run-closed",
+            |load| matches!(load, Load::Closed { in_flight, .. } if in_flight.get() == 1),
+        ),
+        (
+            "run-bots",
+            |load| matches!(load, Load::Bots { bots, every, .. } if bots.get() == 3 && *every == Nanos::from_millis(50)),
+        ),
+        (
+            "run-clients",
+            |load| matches!(load, Load::Clients { concurrency, .. } if concurrency.get() == 3),
+        ),
+        (
+            "run-closed-bots",
+            |load| matches!(load, Load::ClosedBots { think, .. } if *think == Nanos::from_millis(50)),
+        ),
+        ("run-sessions", |load| {
+            matches!(load, Load::Sessions { rate, .. } if rate.to_string() == "50/s")
+                && matches!(load.lifetime(), Lifetime::RoundTrips(each) if each.get() == 2)
+        }),
+        ("run-open", |_| false),
+    ];
+    for (name, is_expected) in loads {
+        let spec = read(name).spec.unwrap();
+        if name == "run-open" {
+            // Its payload was given, and not kept.
+            assert_eq!(spec.unknown, ["workloads[0].message.content"]);
+            continue;
+        }
+        assert_eq!(spec.unknown, [""; 0], "{name}");
+        let workload = &spec.workloads[0];
+        assert!(is_expected(&workload.load), "{name}: {:?}", workload.load);
+        assert!(
+            matches!(&workload.server, Server::Given(url) if url.to_string() == "ws://127.0.0.1:19001/")
+        );
+        assert!(
+            matches!(workload.message.content, Content::Generated { size, .. } if size.0 == 64)
+        );
+        assert_eq!(workload.expect, Expect::Echo);
+        assert_eq!(workload.timeouts.reply, Nanos::from_secs(5));
+    }
+    let closed = read("run-closed").spec.unwrap();
+    assert_eq!(closed.workloads[0].phases.stop, Stop::After(Nanos::from_millis(200)));
+    // Of secrets the names alone.
+    let authorization = Header { name: "Authorization".to_owned(), value: None };
+    assert_eq!(closed.workloads[0].http.headers, [authorization]);
+}
+
+#[test]
+fn a_record_that_says_too_little_names_what_it_lacks() {
+    for (name, kind, unknown) in [
+        ("sweep", Kind::Sweep, "axis"),
+        ("ladder", Kind::Ladder, "workloads[].server"),
+        ("lab", Kind::Lab, "workloads[].server"),
+        ("imported", Kind::Imported, "workloads[].server"),
+        ("run-game", Kind::Run, "workloads[0].bots"),
+    ] {
+        let record = read(name);
+        let spec = record.spec.unwrap();
+        assert_eq!((record.kind, &spec.unknown[0][..]), (kind, unknown), "{name}");
+        assert!(spec.workloads.is_empty(), "{name}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Records that were written before experiments were embedded are shown, exported and compared like others.
+
+use record::RunRecord;
+use std::path::Path;
+
+#[test]
+fn every_kind_of_old_record_is_shown_exported_and_compared() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/it/old");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let record = RunRecord::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let name = &record.plan.workloads[0].name;
+        let style = report::Style { width: 80, color: false };
+        let pages = [
+            report::terminal(&record, &style),
+            report::markdown(&record),
+            report::csv(&record),
+            report::html(&record),
+            report::compare(&record, &record, &style),
+        ];
+        for page in pages {
+            assert!(page.len() > 40, "{}: {name}: {page}", path.display());
+        }
+        count += 1;
+    }
+    assert_eq!(count, 11);
+}

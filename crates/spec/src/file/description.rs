@@ -1,0 +1,464 @@
+//! The description of an experiment as its file has it, with the place of every problem.
+//!
+//! Left out: the workloads that rows under loads become (`cells`).
+
+use super::table::{Error, Table};
+use crate::{Axis, AxisOf, Objective, Options, Published, View};
+use serde::Deserialize;
+use std::fmt;
+use toml::Spanned;
+use toml::de::DeTable;
+use units::{Count, Nanos};
+
+/// An experiment as its file describes it.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub(super) source: Source,
+    pub(super) question: String,
+    pub(super) show: Vec<View>,
+    pub(super) rounds: Option<Count>,
+    /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
+    pub(super) baseline: Option<Spanned<String>>,
+    /// The answer of servers, in place of an echo.
+    pub(super) reply: Option<String>,
+    pub(super) options: Options,
+    pub(super) quick: Option<Quick>,
+    pub(super) loads: Vec<Load>,
+    pub(super) rows: Vec<Row>,
+    pub(super) axis: Option<AxisKeys>,
+    pub(super) published: Option<Published>,
+}
+
+/// The name and text of a file, for messages with places.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// The differences of a quick run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Quick {
+    pub(super) rounds: Option<Count>,
+    pub(super) loads: Option<Spanned<Words>>,
+    pub(super) rows: Option<Words>,
+    pub(super) options: Options,
+    pub(super) axis: AxisKeys,
+}
+
+/// A load that every row is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub(super) name: Spanned<String>,
+    pub(super) options: Options,
+    pub(super) quick: Option<Options>,
+}
+
+/// A row: a product of servers, clients, transports and loads.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) keys: RowKeys,
+    pub(super) options: Options,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RowKeys {
+    pub(super) name: Option<Spanned<String>>,
+    /// A line for `--help` and pages.
+    pub(super) about: Option<String>,
+    /// A server that listens already, in place of `server` and `transport`.
+    pub(super) url: Option<Spanned<String>>,
+    /// Subjects, or `embedded`: our own.
+    pub(super) server: Option<Spanned<Words>>,
+    /// Subjects, or `wirebench`: ourselves.
+    pub(super) client: Option<Spanned<Words>>,
+    /// Schemes of URLs.
+    pub(super) transport: Option<Spanned<Words>>,
+    /// Names of loads; none named: all.
+    pub(super) load: Option<Spanned<Words>>,
+    /// The answer of the server, in place of the file's; `""`: an echo.
+    pub(super) reply: Option<String>,
+    /// The host that the client connects to, in place of the server's address.
+    pub(super) host: Option<String>,
+    /// The path that is asked for, in place of the one that the server says.
+    pub(super) path: Option<String>,
+    /// Options of `wirebench serve` for an embedded server.
+    pub(super) serve_options: Vec<String>,
+    /// The row that it is compared with; by default the baseline.
+    pub(super) base: Option<Spanned<String>>,
+    /// The row that is the same without a layer, and the layer.
+    pub(super) layer: Option<LayerKeys>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct LayerKeys {
+    pub(super) over: Spanned<String>,
+    pub(super) adds: String,
+}
+
+/// The keys of an axis, each optional: in the table `[axis]`, and as flags of `wirebench sweep`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AxisKeys {
+    /// Quantity that rises: rate, bots, connections [default: rate]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)
+    )]
+    pub of: Option<AxisOf>,
+    /// First load, e.g. 100/s, or 100 bots [default: 100]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LOAD", value_parser = load))]
+    pub from: Option<Count>,
+    /// Largest load [default: 10M]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LOAD", value_parser = load))]
+    pub to: Option<Count>,
+    /// Factor from one load to the next [default: 2]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NUMBER", hide_short_help = true))]
+    pub factor: Option<f64>,
+    /// Blocks of each load [default: 2]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    pub repeats: Option<Count>,
+    /// Bots and connections: from one message of each to its next; as a flag, that of the workload's options.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub every: Option<Nanos>,
+    /// Bots: the most there are; for more load the same bots send more often [default: no bound]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    pub bots_max: Option<Count>,
+    /// Find the largest load within this too: 'p99 < 50ms'
+    ///
+    /// p50, p90, p99 or p99.9 of the response time, and less than 1 % missing.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE"))]
+    pub slo: Option<Objective>,
+    /// Stop starting blocks that could not finish within this time [default: 10m]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    pub budget: Option<Nanos>,
+}
+
+/// A load, with or without `/s`.
+#[cfg(feature = "cli")]
+fn load(text: &str) -> Result<Count, units::ParseError> {
+    text.strip_suffix("/s").unwrap_or(text).parse()
+}
+
+impl AxisKeys {
+    /// These keys, and below them those of `lower`.
+    #[must_use]
+    pub fn over(self, lower: Self) -> Self {
+        Self {
+            of: self.of.or(lower.of),
+            from: self.from.or(lower.from),
+            to: self.to.or(lower.to),
+            factor: self.factor.or(lower.factor),
+            repeats: self.repeats.or(lower.repeats),
+            every: self.every.or(lower.every),
+            bots_max: self.bots_max.or(lower.bots_max),
+            slo: self.slo.or(lower.slo),
+            budget: self.budget.or(lower.budget),
+        }
+    }
+}
+
+/// One text or several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::lists::one_or_more(deserializer).map(Self)
+    }
+}
+
+/// Everything that is asked besides the content of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// True for the differences of the table `[quick]`.
+    pub quick: bool,
+    /// Rows by their names or by who takes part; empty: all.
+    pub only: Vec<String>,
+    /// Blocks of each workload, in place of the file's.
+    pub rounds: Option<Count>,
+    /// Options over those of the file.
+    pub options: Options,
+    /// Keys over those of the file's axis.
+    pub axis: AxisKeys,
+    /// True if the command sweeps, whatever the file has.
+    pub is_sweep: bool,
+    /// The name of the published experiment, if it is one.
+    pub preset: Option<String>,
+    /// True if addresses that are neither loopback nor private may be loaded.
+    pub public_allowed: bool,
+}
+
+impl File {
+    /// The experiment in `text`; `name` is the name of the file in messages.
+    ///
+    /// # Errors
+    ///
+    /// The first problem, with line, column and what is expected there.
+    pub fn read(name: &str, text: &str) -> Result<Self, String> {
+        let source = Source { name: name.to_owned(), text: text.to_owned() };
+        let table = DeTable::parse(text).map_err(|error| source.error(&error.into()))?;
+        Self::of_table(source.clone(), table).map_err(|error| source.error(&error))?.checked()
+    }
+
+    /// The experiment of one URL.
+    pub fn of_url(url: &str) -> Self {
+        let row = Row {
+            keys: RowKeys { url: Some(Spanned::new(0..0, url.to_owned())), ..RowKeys::default() },
+            options: Options::default(),
+        };
+        Self {
+            source: Source { name: url.to_owned(), text: String::new() },
+            question: String::new(),
+            show: Vec::new(),
+            rounds: None,
+            baseline: None,
+            reply: None,
+            options: Options::default(),
+            quick: None,
+            loads: Vec::new(),
+            rows: vec![row],
+            axis: None,
+            published: None,
+        }
+    }
+
+    fn of_table(source: Source, table: Spanned<DeTable<'_>>) -> Result<Self, Error> {
+        let mut table = Table::new(table);
+        let quick = table.take_table("quick")?.map(Quick::of_table).transpose()?;
+        let loads =
+            table.take_tables("load")?.into_iter().map(Load::of_table).collect::<Result<_, _>>()?;
+        let rows =
+            table.take_tables("row")?.into_iter().map(Row::of_table).collect::<Result<_, _>>()?;
+        Ok(Self {
+            source,
+            question: table.take("question")?.unwrap_or_default(),
+            show: table.take("show")?.unwrap_or_default(),
+            rounds: table.take("rounds")?,
+            baseline: table.take("baseline")?,
+            reply: table.take("reply")?,
+            axis: table.take("axis")?,
+            published: table.take("published")?,
+            quick,
+            loads,
+            rows,
+            options: table.rest()?,
+        })
+    }
+
+    /// The file, if names are unique and those that are referred to are there.
+    fn checked(self) -> Result<Self, String> {
+        let mut names: Vec<&str> = Vec::new();
+        for Load { name, .. } in &self.loads {
+            if names.contains(&name.get_ref().as_str()) {
+                let known = name.get_ref();
+                return Err(self.source.at(name, format_args!("two loads are called `{known}`")));
+            }
+            names.push(name.get_ref());
+        }
+        let of_rows = self.rows.iter().filter_map(|row| row.keys.load.as_ref());
+        let of_quick = self.quick.iter().filter_map(|quick| quick.loads.as_ref());
+        for load in of_rows.chain(of_quick) {
+            if let Some(name) = load.get_ref().0.iter().find(|name| !names.contains(&name.as_str()))
+            {
+                let all = names.join(", ");
+                return Err(self
+                    .source
+                    .at(load, format_args!("no load is called `{name}`; there are {all}")));
+            }
+        }
+        if self.rows.is_empty() {
+            return Err(format!("{}: no `[[row]]` names a server to measure", self.source.name));
+        }
+        for row in &self.rows {
+            row.check(&self.source)?;
+        }
+        Ok(self)
+    }
+
+    /// The file with `defaults` below all of its options.
+    #[must_use]
+    pub fn with_defaults(self, defaults: Options) -> Self {
+        Self { options: self.options.over(defaults), ..self }
+    }
+
+    /// The names of its rows, with a line about each.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rows.iter().filter_map(|row| {
+            Some((
+                row.keys.name.as_ref()?.get_ref().as_str(),
+                row.keys.about.as_deref().unwrap_or_default(),
+            ))
+        })
+    }
+
+    /// The question that it is to answer.
+    pub fn question(&self) -> &str {
+        &self.question
+    }
+
+    pub(super) fn quick(&self, asked: &Asked) -> Option<Quick> {
+        let usual = || Quick {
+            rounds: Some(ROUNDS_QUICK),
+            options: Options { duration: Some(BLOCK_QUICK), ..Options::default() },
+            ..Quick::default()
+        };
+        asked.quick.then(|| self.quick.clone().unwrap_or_else(usual))
+    }
+
+    /// The axis, every default resolved; `None` if the loads do not rise.
+    pub(super) fn axis(&self, asked: &Asked) -> Result<Option<Axis>, String> {
+        if self.axis.is_none() && !asked.is_sweep {
+            return Ok(None);
+        }
+        let quick = self.quick(asked).map(|quick| quick.axis).unwrap_or_default();
+        let keys = asked.axis.clone().over(quick).over(self.axis.clone().unwrap_or_default());
+        let usual = if asked.quick { AXIS_QUICK } else { AXIS };
+        let from = keys.from.unwrap_or(Count(100)).0;
+        let to = keys.to.unwrap_or(Count(10_000_000)).0;
+        let factor = keys.factor.unwrap_or(usual.factor);
+        let repeats = keys.repeats.map_or_else(|| u64::from(usual.repeats), |Count(count)| count);
+        let of = keys.of.unwrap_or(AxisOf::Rate);
+        let problem = |field: &str, message: String| Err(format!("{field}: {message}"));
+        if from == 0 {
+            return problem("from", "must be at least 1".to_owned());
+        }
+        if from > to {
+            return problem("from", format!("{from} is above the largest load, {to}"));
+        }
+        if !(1.05..=10.0).contains(&factor) {
+            return problem("factor", format!("{factor} is not between 1.05 and 10"));
+        }
+        let Some(repeats) = u32::try_from(repeats).ok().filter(|count| (1..=100).contains(count))
+        else {
+            return problem("repeats", format!("{repeats} is not between 1 and 100"));
+        };
+        if of == AxisOf::Rate && keys.every.is_some() {
+            return problem(
+                "every",
+                "belongs to sweeps of bots and connections; leave it out".to_owned(),
+            );
+        }
+        if of != AxisOf::Bots && keys.bots_max.is_some() {
+            return problem("bots-max", "belongs to sweeps of bots; leave it out".to_owned());
+        }
+        let bots_max = keys.bots_max.map(|Count(max)| u32::try_from(max).unwrap_or(u32::MAX));
+        Ok(Some(Axis {
+            of,
+            from,
+            to,
+            factor,
+            repeats,
+            every: keys.every.unwrap_or(Nanos::from_secs(1)),
+            bots_max: bots_max.and_then(std::num::NonZeroU32::new),
+            in_flight_max: None,
+            slo: keys.slo,
+            budget: keys.budget.unwrap_or(usual.budget),
+            preset: asked.preset.clone(),
+        }))
+    }
+}
+
+impl Source {
+    /// `problem`, with the place of `at`.
+    pub(super) fn at<T>(&self, at: &Spanned<T>, problem: impl fmt::Display) -> String {
+        self.at_byte(at.span().start, problem)
+    }
+
+    fn at_byte(&self, at: usize, problem: impl fmt::Display) -> String {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("{}:{line}:{column}: {problem}", self.name)
+    }
+
+    fn error(&self, Error { at, message }: &Error) -> String {
+        self.at_byte(*at, message)
+    }
+}
+
+impl Quick {
+    fn of_table(mut table: Table<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            rounds: table.take("rounds")?,
+            loads: table.take("loads")?,
+            rows: table.take("rows")?,
+            axis: table.take("axis")?.unwrap_or_default(),
+            options: table.rest()?,
+        })
+    }
+}
+
+impl Load {
+    fn of_table(mut table: Table<'_>) -> Result<Self, Error> {
+        Ok(Self { name: table.need("name")?, quick: table.take("quick")?, options: table.rest()? })
+    }
+}
+
+impl Row {
+    fn of_table(mut table: Table<'_>) -> Result<Self, Error> {
+        Ok(Self { keys: table.take_keys(ROW_KEYS)?, options: table.rest()? })
+    }
+
+    fn check(&self, source: &Source) -> Result<(), String> {
+        let RowKeys { url, server, transport, .. } = &self.keys;
+        match (url, server, transport) {
+            (Some(_), None, None) => Ok(()),
+            (Some(url), ..) => {
+                Err(source.at(url, "a row has a `url`, or a `server` and its `transport`"))
+            }
+            (None, Some(server), Some(transport)) => {
+                for (words, key) in [(server, "server"), (transport, "transport")] {
+                    if words.get_ref().0.is_empty() {
+                        return Err(source.at(words, format_args!("a row needs a `{key}`")));
+                    }
+                }
+                Ok(())
+            }
+            (None, Some(words), None) | (None, None, Some(words)) => {
+                Err(source.at(words, "a row has both a `server` and a `transport`, or a `url`"))
+            }
+            (None, None, None) => {
+                let name = self.keys.name.as_ref();
+                let problem = "a row needs a `url`, or a `server` and its `transport`";
+                Err(name
+                    .map_or_else(|| source.at_byte(0, problem), |name| source.at(name, problem)))
+            }
+        }
+    }
+}
+
+const ROW_KEYS: &[&str] = &[
+    "name",
+    "about",
+    "url",
+    "server",
+    "client",
+    "transport",
+    "load",
+    "reply",
+    "host",
+    "path",
+    "serve-options",
+    "base",
+    "layer",
+];
+
+/// The defaults of an axis.
+struct AxisUsual {
+    factor: f64,
+    repeats: u32,
+    budget: Nanos,
+}
+
+const AXIS: AxisUsual = AxisUsual { factor: 2.0, repeats: 2, budget: Nanos::from_secs(600) };
+const AXIS_QUICK: AxisUsual = AxisUsual { factor: 4.0, repeats: 1, budget: Nanos::from_secs(110) };
+/// Turns of each row.
+pub(super) const ROUNDS: Count = Count(10);
+const ROUNDS_QUICK: Count = Count(3);
+/// The length of each turn.
+pub(super) const BLOCK: Nanos = Nanos::from_secs(1);
+const BLOCK_QUICK: Nanos = Nanos::from_millis(300);
