@@ -13,6 +13,8 @@ pub(super) struct Plant {
     pub(super) file: &'static str,
     /// The crate whose tests catch it.
     pub(super) caught_by: &'static str,
+    /// A part of the name of a test that catches it, tried first; the others are tried if it does not.
+    pub(super) test: &'static str,
     /// The places at which the code differs.
     pub(super) changes: &'static [Change],
 }
@@ -25,6 +27,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "tools whose users sleep, wake up, and take the time then",
         file: "crates/load/src/pace.rs",
         caught_by: "drive",
+        test: "open_loop::a_worker_that_hears_late_of_the_start_keeps_to_the_schedule_of_all",
         changes: &[Change {
             place: "return Some(Taken::Held(gap));\n        }\n        Some(self.line_up(«due», whose))",
             bug: "due.max(now)",
@@ -36,6 +39,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "oha without its correction, hey, siege, k6",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
             place: "«open_loop.response.record(received.since(flight.due));»",
             bug: "open_loop.response.record(received.since(flight.sent));",
@@ -47,6 +51,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "corrections of what was measured from due already",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
             place: "«open_loop.response.record(received.since(flight.due));»",
             bug: "let late = flight.sent.since(flight.due);\nopen_loop.response.record(received.since(flight.due) + late);",
@@ -58,6 +63,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "autocannon with a rate, wrk 4",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
             place: "«open_loop.response.record(received.since(flight.due));»",
             bug: "let mut time = received.since(flight.due);\nopen_loop.response.record(time);\nwhile time > Nanos::from_millis(10) {\n    time = Nanos(time.0 - 10_000_000);\n    open_loop.response.record(time);\n}",
@@ -69,6 +75,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "wrk, ab, hey",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "identity::a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names",
         changes: &[Change {
             place: "«open_loop.response.record(now.since(flight.due).max(self.reply_timeout));»",
             bug: "",
@@ -80,6 +87,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "artillery, autocannon, k6",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least",
         changes: &[Change {
             place: "«open_loop.response.record(now.since(flight.due).max(self.reply_timeout));»",
             bug: "open_loop.response.record(now.since(flight.due));",
@@ -91,6 +99,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "nearly all: they show none",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::a_worker_that_hears_late_of_the_start_keeps_to_the_schedule_of_all",
         changes: &[Change { place: "open_loop.lag.record(«lag»);", bug: "Nanos(lag.0.min(1))" }],
     },
     Plant {
@@ -99,6 +108,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "tools that stop at a deadline and look at what they have",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::messages_due_in_the_warm_up_do_not_count_though_they_are_sent_after_it",
         changes: &[
             Change {
                 place: "self.count(«flight.due», count.into(), |counts| &mut counts.sent)",
@@ -120,6 +130,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "all without a warm-up: wrk, ab, hey, oha",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "clients::clients_of_a_time_that_began_in_it_are_timed",
         changes: &[Change {
             place: "if due >= «self.measured_from» {\n            *of(&mut self.measured)",
             bug: "Instant::START",
@@ -131,6 +142,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "k6 ends well with dropped iterations",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "open_loop::a_number_of_messages_beyond_what_may_be_outstanding_is_counted_out",
         changes: &[Change {
             place: "unsent: «if is_open { planned - self.measured.sent } else { 0 }»,",
             bug: "0",
@@ -142,6 +154,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "floor programs, tools with a fixed number of users",
         file: "crates/drive/src/lib.rs",
         caught_by: "drive",
+        test: "open_loop::a_number_of_messages_beyond_what_may_be_outstanding_is_counted_out",
         changes: &[Change { place: "«self.recorder.unsent(due, count);»", bug: "" }],
     },
     Plant {
@@ -150,6 +163,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "token buckets, `while due <= now { send }`",
         file: "crates/load/src/pace.rs",
         caught_by: "drive",
+        test: "sessions::sessions_that_were_due_while_we_stood_still_begin_one_gap_later",
         changes: &[Change { place: "«self.replay.stalled(from, until);»", bug: "" }],
     },
     Plant {
@@ -158,6 +172,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "all",
         file: "crates/drive/src/lib.rs",
         caught_by: "drive",
+        test: "stalls::a_closed_loop_knows_its_gaps_too",
         changes: &[Change {
             place: "if now.since(self.alive_until) >= «self.stall_min» {",
             bug: "Nanos::MAX",
@@ -169,6 +184,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "ab without keep-alive, harnesses that connect when they first send",
         file: "crates/drive/src/lib.rs",
         caught_by: "drive",
+        test: "closed_loop::",
         changes: &[Change {
             place: "let flight = «Flight { due: batch.due.unwrap_or(sent), sent }»;",
             bug: "{\n    let sent = if connection.replied { sent } else { connection.began };\n    Flight { due: batch.due.unwrap_or(sent), sent }\n}",
@@ -180,6 +196,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "all that do not compare what comes back",
         file: "crates/drive/src/identity.rs",
         caught_by: "drive",
+        test: "identity::a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names",
         changes: &[Change {
             place: "«expect.check_body(content, sequence, reply.payload, reply.kind == Kind::Text)»;",
             bug: "Ok::<(), Mismatch>(())",
@@ -191,6 +208,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "loops that sleep for 1 / rate after each message",
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
+        test: "schedule::as_many_messages_are_due_by_any_time_as_the_rate_says",
         changes: &[Change {
             place: "Due { at: «curve.due(index)», connection: self.turn }",
             bug: "Nanos(index.saturating_mul(curve.due(1).0))",
@@ -202,6 +220,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "harnesses whose users start together and sleep for the same time",
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
+        test: "schedule::as_many_messages_are_due_by_any_time_as_the_rate_says",
         changes: &[Change {
             place: "self.cycle.saturating_mul(cycle_len(self.stripe)).saturating_add(«number»);",
             bug: "0",
@@ -213,6 +232,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "oha, autocannon, hey",
         file: "crates/stats/src/histogram.rs",
         caught_by: "stats",
+        test: "histogram::percentiles_need_ten_samples_beyond_them",
         changes: &[Change {
             place: "let needed = «samples_min(q)»;",
             bug: "samples_min(q).min(1)",
@@ -224,6 +244,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "ab, autocannon",
         file: "crates/stats/src/histogram.rs",
         caught_by: "stats",
+        test: "encoding::the_percentile_table_is_that_of_hdrhistogram",
         changes: &[Change {
             place: "self.counts.saturating_record(«time.0.min(Self::MAX.0)»);",
             bug: "time.0.min(Self::MAX.0) / 1_000_000 * 1_000_000",
@@ -235,6 +256,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "all: none checks it",
         file: "crates/stats/src/little.rs",
         caught_by: "stats",
+        test: "little::it_breaks_beyond_five_percent",
         changes: &[Change {
             place: "let holds = deviation.abs() <= «Little::DEVIATION_MAX»;",
             bug: "f64::INFINITY",
@@ -246,6 +268,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "dashboards, and tools that add up their workers' percentiles",
         file: "crates/run/src/results.rs",
         caught_by: "run",
+        test: "percentiles_of_all_blocks_are_those_of_all_messages",
         changes: &[Change {
             place: "    «let mut merged = Histogram::new();\n    blocks.for_each(|times| merged.add(times));\n    Summary::of(&merged)»\n",
             bug: "let mut merged = Histogram::new();\nlet mut each = Vec::new();\nblocks.for_each(|times| {\n    merged.add(times);\n    each.extend(times.quantile(0.99).map(|time| time.0));\n});\nlet mut summary = Summary::of(&merged)?;\nsummary.p99_ns = Some(each.iter().sum::<u64>() / each.len().max(1) as u64);\nSome(summary)",
@@ -257,6 +280,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "wrk, oha without -w, tools that stop at a deadline",
         file: "crates/run/src/intervals.rs",
         caught_by: "run",
+        test: "replies_of_the_drain_are_in_the_distribution_and_in_no_rate",
         changes: &[Change {
             place: "Phase::Drain => «interval.traffic.forget_rates()»,",
             bug: "return",
@@ -268,6 +292,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "tools with one time for `TLS handshake`, whatever the server's tickets made of it",
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
+        test: "secure::http_connections_that_the_server_ends_are_opened_anew_and_resume",
         changes: &[Change { place: "let is_resumed = «facts.resumed»;", bug: "false" }],
     },
     Plant {
@@ -276,6 +301,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "tools that time `connecting` as one thing",
         file: "crates/drive/src/lifecycle.rs",
         caught_by: "drive",
+        test: "secure::the_tls_phase_is_timed_exactly_and_so_is_what_follows_it",
         changes: &[Change {
             place: "    «connection.since = now;»\n    match secured.opening {",
             bug: "",
@@ -287,6 +313,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "most tools: one body is given, and sent again and again",
         file: "crates/load/src/content.rs",
         caught_by: "load",
+        test: "payload::each_kind_compresses_as_what_it_stands_for",
         changes: &[Change { place: "if «self.count == 1» {", bug: "self.count > 0" }],
     },
     Plant {
@@ -295,6 +322,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "virtual users that are started together and pace themselves",
         file: "crates/load/src/schedule.rs",
         caught_by: "load",
+        test: "schedule::bots_keep_the_phase_that_the_seed_gave_them",
         changes: &[Change {
             place: "(«random.below(shortest)» as u128 * curve.peak(), connection)",
             bug: "random.below(1)",
@@ -306,6 +334,7 @@ pub(super) const PLANTS: &[Plant] = &[
         had_by: "capacity tests that stop at the first step that misses its target",
         file: "crates/stats/src/knee.rs",
         caught_by: "stats",
+        test: "knee::tests::a_step_that_fails_by_itself_is_no_knee",
         changes: &[Change {
             place: "Some((_, is_next_kept)) => «!loads[at].1 && !is_next_kept»,",
             bug: "!loads[at].1",

@@ -36,14 +36,21 @@ fn program(line: &str) -> Option<Program> {
     is_test.then(|| Program { folder: manifest.with_file_name(""), file: file.into() })
 }
 
-/// Runs the test programs of a crate with one plant awake, or none, up to the first that fails.
-pub(super) fn test(programs: &[Program], name: &str, plant: Option<&str>) -> Result<Outcome> {
+/// Runs the tests of a crate whose names contain `filter`, with one plant awake or none, up to the first program that
+/// fails.
+pub(super) fn test(
+    programs: &[Program],
+    name: &str,
+    filter: &str,
+    plant: Option<&str>,
+) -> Result<Outcome> {
     let mut count = 0;
     for program in programs.iter().filter(|program| program.folder.ends_with(name)) {
         count += 1;
         // A plant may make a test wait for ever.
         let mut patience = shell::command("timeout");
         patience.args(["--kill-after=5", TEST_SECONDS_MAX]).arg(&program.file);
+        patience.args(Some(filter).filter(|filter| !filter.is_empty()));
         // The stacks of tests that are meant to fail take longer than the tests.
         patience.current_dir(&program.folder).env("RUST_BACKTRACE", "0");
         if let Some(plant) = plant {
@@ -60,8 +67,8 @@ pub(super) fn test(programs: &[Program], name: &str, plant: Option<&str>) -> Res
     Ok(Outcome::Survived)
 }
 
-/// The longest run of a test program; it takes a few seconds.
-const TEST_SECONDS_MAX: &str = "120";
+/// The longest run of a test program; on a quiet machine it takes ten seconds.
+const TEST_SECONDS_MAX: &str = "300";
 
 #[cfg(test)]
 mod tests {
