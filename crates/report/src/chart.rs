@@ -28,8 +28,11 @@ pub(crate) struct Layers {
 pub(crate) struct Ratios {
     pub(crate) id: String,
     pub(crate) title: String,
-    pub(crate) rows: Vec<(String, f64, Option<(f64, f64)>)>,
+    pub(crate) rows: Vec<RatioRow>,
 }
+
+/// A name, its ratio, and the 95 % interval if there is one.
+pub(crate) type RatioRow = (String, f64, Option<(f64, f64)>);
 
 /// The layers of [`Layers`].
 pub(crate) const LAYERS: [&str; 4] =

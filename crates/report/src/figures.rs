@@ -2,7 +2,9 @@
 //!
 //! Left out: how they are drawn ([`crate::svg`]).
 
-use crate::chart::{Axis, Chart, Figure, Layers, Mark, Point, Ratios, Scale, Series, Unit};
+use crate::chart::{
+    Axis, Chart, Figure, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
+};
 use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
 use crate::measured::{Group, message_ns};
@@ -83,7 +85,7 @@ fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
         let Some(zero) = group.zero().filter(|zero| zero.is_allowed) else { continue };
         let is_lab = record.kind == Kind::Lab;
         let what = if is_lab { zero.row.compared_time() } else { "p50 round trip" };
-        let rows: Vec<(String, f64, Option<(f64, f64)>)> = match is_lab {
+        let rows: Vec<RatioRow> = match is_lab {
             true => {
                 let ranked = group.ranked(message_ns).into_iter();
                 let ratio = ranked.filter_map(|it| Some((it, it.to(zero, message_ns)?)));

@@ -73,7 +73,8 @@ impl Unit {
         let least = sizes.first().copied().unwrap_or(0.0);
         let fits =
             |(factor, _): &&(f64, &str)| round(median) >= *factor && least >= *factor * LEAST;
-        let (factor, name) = self.steps().iter().rev().find(fits).unwrap_or(&self.steps()[0]);
+        let steps = self.steps();
+        let (factor, name) = steps.iter().rev().find(fits).unwrap_or(&steps[0]);
         Scale { unit: self, factor: *factor, name }
     }
 
@@ -204,9 +205,10 @@ pub(crate) fn per_second(rate: f64) -> String {
 pub(crate) fn interval(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
     let scale = unit.scale([value]);
     let text = unit.show(value);
-    interval.map_or(text.clone(), |(low, high)| {
-        format!("{text} [{}, {}]", scale.number(low), scale.number(high))
-    })
+    match interval {
+        Some((low, high)) => format!("{text} [{}, {}]", scale.number(low), scale.number(high)),
+        None => text,
+    }
 }
 
 /// `70 B`, `70.5 B`, `1.5 KiB`.
@@ -270,7 +272,7 @@ pub(crate) fn float(count: u64) -> f64 {
 /// `value` in the largest unit that it reaches.
 fn of_steps(value: f64, steps: &[(f64, &str)], between: &str) -> String {
     let reached = steps.iter().rev().find(|(factor, _)| value >= *factor);
-    let (factor, name) = reached.or(steps.first()).copied().unwrap_or((1.0, ""));
+    let (factor, name) = reached.or_else(|| steps.first()).copied().unwrap_or((1.0, ""));
     format!("{}{between}{name}", three(value / factor))
 }
 

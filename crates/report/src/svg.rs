@@ -6,7 +6,7 @@
 //! Start reading at [`draw`].
 
 use crate::chart::{
-    Axis, Chart, Figure, Key, LAYERS, Layers, Mark, Point, Ratios, Scale, Series, Unit,
+    Axis, Chart, Figure, Key, LAYERS, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
 };
 use crate::escape::{columns, cut};
 use crate::number;
@@ -254,7 +254,7 @@ impl Writer {
         let long = ratios.rows.iter().any(|(name, ..)| columns(name) > SHORT_NAME);
         let (name_max, left) = if long { (24, 176.0) } else { (SHORT_NAME, 116.0) };
         let right = 338.0;
-        let ends = |(_, value, interval): &(String, f64, Option<(f64, f64)>)| {
+        let ends = |(_, value, interval): &RatioRow| {
             let (low, high) = interval.unwrap_or((*value, *value));
             [low, high, 1.0]
         };

@@ -126,7 +126,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
         let SweepStep { offered_per_s, achieved_per_s, achieved_fraction, .. } = step;
         let tone = match verdict::tone(step.level) {
             Tone::Plain if achieved_fraction.value < KEPT_MIN => Tone::Doubtful,
-            tone => tone,
+            tone @ (Tone::Plain | Tone::Strong | Tone::Doubtful | Tone::Failed) => tone,
         };
         let cells = vec![
             Cell::Number(*offered_per_s, None),
@@ -151,10 +151,8 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
 /// The level of a step; a step all of whose blocks failed is none.
 fn level(record: &RunRecord, step: &SweepStep) -> &'static str {
     let mut blocks = step.blocks.iter().filter_map(|index| record.blocks.get(*index));
-    match step.level {
-        Level::Invalid if blocks.all(|block| block.failed.is_some()) => "failed",
-        level => verdict::name(level),
-    }
+    let failed = step.level == Level::Invalid && blocks.all(|block| block.failed.is_some());
+    if failed { "failed" } else { verdict::name(step.level) }
 }
 
 fn bytes_by_layer(record: &RunRecord, sweep: &Sweep) -> Table {

@@ -385,7 +385,7 @@ pub(crate) fn subjects(record: &RunRecord, groups: &[Group<'_>]) -> Vec<String> 
 
 fn of_subject(subject: &Subject, groups: &[Group<'_>]) -> String {
     let is_it = |it: &&Measured<'_>| {
-        it.row.client().or(it.row.server()).is_some_and(|other| other.name == subject.name)
+        it.row.client().or_else(|| it.row.server()).is_some_and(|other| other.name == subject.name)
     };
     let mut names: Vec<&str> =
         groups.iter().flat_map(|group| &group.rows).filter(is_it).map(|it| &it.name[..]).collect();
