@@ -187,13 +187,12 @@ impl Installation<'_> {
 
     fn run(&mut self, command: &[String], from: Option<From>) -> Result<(), InstallError> {
         (self.tell)(&command.join(" "));
-        self.tools.succeed(command, &self.folder, from).map_err(|error| match error {
-            InstallError::Command { command, status, said, .. } => {
-                let packages = self.subject.manifest.needs.all_packages();
-                let packages = not_installed(packages, self.tools);
-                InstallError::Command { command, status, said, packages }
+        self.tools.succeed(command, &self.folder, from).map_err(|mut error| {
+            if let InstallError::Command { packages, .. } = &mut error {
+                let named = self.subject.manifest.needs.all_packages();
+                *packages = not_installed(named, self.tools);
             }
-            other => other,
+            error
         })
     }
 }

@@ -249,7 +249,11 @@ mod tests {
         let number = |event| match event {
             Event::Interval(tick) => tick.start.0,
             Event::Begin { expected } => 1000 + expected.0,
-            other => panic!("{other:?}"),
+            other @ (Event::Machine(_)
+            | Event::Block { .. }
+            | Event::Warning(_)
+            | Event::Waiting(_)
+            | Event::Behind(_)) => panic!("{other:?}"),
         };
         listener.map(number).collect()
     }

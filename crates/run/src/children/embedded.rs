@@ -45,9 +45,9 @@ impl EmbeddedServer {
         socket: &Path,
     ) -> Subject {
         let path = |path: &Path| path.display().to_string();
-        let listen = match self.scheme.protocol {
-            Protocol::Unix => path(socket),
-            _ => format!("{}:{}", settings.host, settings.port),
+        let listen = match self.scheme.protocol == Protocol::Unix {
+            true => path(socket),
+            false => format!("{}:{}", settings.host, settings.port),
         };
         let mut start = vec![path(program), "serve".to_owned()];
         start.extend(self.arguments.iter().cloned());

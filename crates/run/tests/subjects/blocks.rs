@@ -192,10 +192,9 @@ fn a_version_that_is_not_confirmed_is_waited_for_briefly_and_told() {
     let began = engine::clock::Clock::start();
     let (record, events) = execute_and_listen(&plan(vec![workload("ours", server.as_server())], 1));
     assert!(began.now().0 < units::Nanos::from_secs(40).0, "it took {}", began.now().0);
-    let waiting = events.iter().find_map(|event| match event {
-        Event::Waiting(what) => Some(&**what),
-        _ => None,
-    });
+    let waiting = events
+        .iter()
+        .find_map(|event| if let Event::Waiting(what) = event { Some(&**what) } else { None });
     let waiting = waiting.expect("it is told while it is waited for");
     assert!(waiting.contains("for its version: `sleep 60`, at most 10 s"), "{waiting}");
     let found = &record.plan.workloads[0].server.as_ref().unwrap().version_found;
