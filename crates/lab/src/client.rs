@@ -62,9 +62,9 @@ pub struct Run {
 /// The end of a block's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// So many lives of clients have ended. The whole run is measured.
+    /// The end of this number of lives of clients. The whole run is measured.
     Clients(u64),
-    /// So many round trips are done.
+    /// The end of this number of round trips.
     Messages(u64),
     /// So much time has passed.
     Time(Nanos),

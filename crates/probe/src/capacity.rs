@@ -93,7 +93,7 @@ pub enum Sources {
     /// The run takes as many loopback addresses as it needs ([`Ports::addresses_for`]): an IPv4 loopback target
     /// without `--source-ip`.
     Automatic,
-    /// So many source addresses and no more.
+    /// A fixed number of source addresses.
     Fixed {
         /// The number of addresses; 1 if none was chosen.
         count: u64,
@@ -210,7 +210,8 @@ fn ports_message(
     }
 }
 
-/// So many loopback addresses from 127.0.0.2 on, as `--source-ip` takes them; `None` if 127.0.0.0/8 ends before.
+/// A range of `count` loopback addresses from 127.0.0.2 on, as `--source-ip` takes them; `None` if 127.0.0.0/8 ends
+/// before.
 fn loopback_range(count: u64) -> Option<String> {
     let first = u32::from(Ipv4Addr::new(127, 0, 0, 2));
     let last = first.checked_add(u32::try_from(count.checked_sub(1)?).ok()?)?;

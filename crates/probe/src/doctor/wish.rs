@@ -74,7 +74,7 @@ impl WishError {
     }
 }
 
-/// So many of what every noun here stands for.
+/// A number of connections, which every noun here stands for.
 fn connections(text: &str, count: &str, noun: &str) -> Result<u64, WishError> {
     if !NOUNS.contains(&noun.trim_end_matches('s')) {
         return Err(WishError::new(text, format_args!("has `{noun}` where connections should be")));
