@@ -168,11 +168,10 @@ fn series(random: &mut Random) -> BTreeMap<Origin, BTreeSet<Second>> {
         sent: random.below(2) as u64,
         ..Second::default()
     };
-    (0..random.below(3))
-        .map(|origin| {
-            let origin = Origin(u32::try_from(origin).unwrap());
-            (origin, (0..random.below(4)).map(|_| second(random)).collect())
-        })
+    [Origin(0), Origin(1), Origin(2)]
+        .into_iter()
+        .take(random.below(3))
+        .map(|origin| (origin, (0..random.below(4)).map(|_| second(random)).collect()))
         .collect()
 }
 
