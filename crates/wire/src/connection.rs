@@ -5,6 +5,7 @@ use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerE
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
+use crate::lines::Lines;
 use crate::raw::Raw;
 use crate::socketio::SocketIo;
 use crate::sockjs::SockJs;
@@ -23,6 +24,8 @@ pub enum Connection {
     Game(Box<Bot>),
     /// HTTP/1.1.
     Http1(Http1),
+    /// Lines of text.
+    Lines(Lines),
     /// No framing.
     Raw(Raw),
     /// Socket.IO over WebSocket.
@@ -45,6 +48,7 @@ macro_rules! each {
             Connection::Framed($protocol) => $call,
             Connection::Game($protocol) => $call,
             Connection::Http1($protocol) => $call,
+            Connection::Lines($protocol) => $call,
             Connection::Raw($protocol) => $call,
             Connection::SocketIo($protocol) => $call,
             Connection::SockJs($protocol) => $call,
@@ -127,6 +131,12 @@ impl From<Bot> for Connection {
 impl From<Http1> for Connection {
     fn from(protocol: Http1) -> Self {
         Self::Http1(protocol)
+    }
+}
+
+impl From<Lines> for Connection {
+    fn from(protocol: Lines) -> Self {
+        Self::Lines(protocol)
     }
 }
 

@@ -262,6 +262,9 @@ pub enum PeerError {
     /// A violation of HTTP/1.1.
     #[error(transparent)]
     Http1(#[from] crate::http1::PeerError),
+    /// A violation of lines of text.
+    #[error(transparent)]
+    Lines(#[from] crate::lines::PeerError),
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),

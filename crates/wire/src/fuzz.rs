@@ -6,6 +6,7 @@
 use crate::contract::{Event, Input, Kind, Message, Protocol};
 use crate::framed::{self, Framed};
 use crate::http1::{self, Http1};
+use crate::lines::{self, Lines};
 use crate::websocket::deflate;
 use crate::websocket::handshake::{
     self, Accepted, ClientHandshake, HandshakeError, ServerHandshake, ServerOptions,
@@ -48,6 +49,11 @@ pub fn http1_response(bytes: &[u8]) {
     for method in ["POST", "HEAD"] {
         check_splits_of_replies(bytes, &|| http1_client(method, 3, HTTP_LIMITS));
     }
+}
+
+/// Lines of text.
+pub fn lines(bytes: &[u8]) {
+    check_splits(bytes, &|| Lines::new(lines::Limits { line_len_max: 1 << 10 }));
 }
 
 /// A client of Socket.IO.
@@ -316,7 +322,7 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 18] = [
+    const TARGETS: [(&str, Check); 19] = [
         ("bayeux_batch", bayeux_batch),
         ("bayeux_session", bayeux_session),
         ("framed", framed),
@@ -324,6 +330,7 @@ mod tests {
         ("game_json", game_json),
         ("http1_request", http1_request),
         ("http1_response", http1_response),
+        ("lines", lines),
         ("socketio", socketio),
         ("sockjs", sockjs),
         ("styx_definition", styx_definition),

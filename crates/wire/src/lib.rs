@@ -16,6 +16,7 @@ pub mod framed;
 pub mod fuzz;
 pub mod game;
 pub mod http1;
+pub mod lines;
 mod pieces;
 pub mod raw;
 pub mod socketio;

@@ -9,6 +9,7 @@ use crate::bayeux::{self, Comet};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
+use crate::lines::{self, Lines};
 use crate::raw::Raw;
 use crate::socketio::{self, SocketIo};
 use crate::sockjs::{self, SockJs};
@@ -101,6 +102,10 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::TcpFramed, _) => {
             let limits = framed::Limits { frame_len_max };
             Arc::new(move |_, _| tls.around(Framed::new(limits)))
+        }
+        (Protocol::Lines, _) => {
+            let limits = lines::Limits { line_len_max: max };
+            Arc::new(move |_, _| tls.around(Lines::new(limits)))
         }
         (Protocol::Styx, _) => {
             let limits = styx::Limits { frame_len_max };

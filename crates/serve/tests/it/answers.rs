@@ -1,8 +1,8 @@
 //! The answers and the counters of the servers.
 
 use crate::world::{
-    HANDSHAKE, SWITCHED, Speaks, Talking, World, address, calm, frame, framed, http, ms, raw,
-    raw_messages, styx, websocket,
+    HANDSHAKE, SWITCHED, Speaks, Talking, World, address, calm, frame, framed, http, lines, ms,
+    raw, raw_messages, styx, websocket,
 };
 use engine::sim::{Conditions, Outcome, Party, Split};
 use engine::{Engine, UNSENT_LEN_MAX};
@@ -22,9 +22,10 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
     let close = frame(0x88, b"\x03\xe8");
     let frames: [&[u8]; 4] =
         [b"\x81\x06", "grüß".as_bytes(), b"\x82\x02\0\xff", b"\x88\x02\x03\xe8"];
-    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 6] = [
+    let table: [(Speaks, u64, Vec<u8>, Vec<u8>); 7] = [
         (framed(), 2, b"\0\0\0\x02hi\0\0\0\0".into(), b"\0\0\0\x02hi\0\0\0\0".into()),
         (styx(), 2, b"\0\0\0\x05\x12\0\0\0\x06hi".into(), b"\0\0\0\x05\x12\0\0\0\x06hi".into()),
+        (lines(), 3, "hi\n\ngrüß\r\n".into(), "hi\n\ngrüß\r\n".into()),
         (http(), 3, [&post[..], post, last].concat(), [&hello[..], hello, bye].concat()),
         (raw(), 0, b"whatever".into(), b"whatever".into()),
         (raw_messages(3), 2, b"whatever".into(), b"whatev".into()),

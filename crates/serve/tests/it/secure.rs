@@ -1,7 +1,7 @@
 //! The servers inside TLS, and who else comes to a TLS port.
 
 use crate::world::{
-    HANDSHAKE, Speaks, Talking, World, address, calm, framed, http, ms, raw, raw_messages,
+    HANDSHAKE, Speaks, Talking, World, address, calm, framed, http, lines, ms, raw, raw_messages,
     websocket,
 };
 use engine::sim::{Conditions, Outcome, Sim, Split};
@@ -20,7 +20,7 @@ fn every_transport_is_served_inside_tls_in_whatever_pieces_it_comes() {
         let people = People::new(key_type, VALID);
         for version in [Version::Tls12, Version::Tls13] {
             for split in [Split::Never, Split::ByteByByte, Split::Random { chunk_len_max: 700 }] {
-                for speaks in [framed(), http(), raw(), raw_messages(5), websocket()] {
+                for speaks in [framed(), lines(), http(), raw(), raw_messages(5), websocket()] {
                     let options =
                         ServerOptions { versions: vec![version], ..people.server_options() };
                     let mut world = secure(&speaks, &options, Conditions { split, ..calm() });

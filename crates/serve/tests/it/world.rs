@@ -304,6 +304,10 @@ pub(crate) fn http() -> Speaks {
     Speaks::of("http://localhost")
 }
 
+pub(crate) fn lines() -> Speaks {
+    Speaks::of("lines://localhost:9")
+}
+
 pub(crate) fn styx() -> Speaks {
     Speaks::of("styx://localhost:9")
 }

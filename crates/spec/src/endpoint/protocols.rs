@@ -10,6 +10,8 @@ pub enum Protocol {
     Tcp,
     /// Messages with a 32-bit length before them, over TCP.
     TcpFramed,
+    /// Lines of text over TCP.
+    Lines,
     /// Bytes without framing over a Unix socket.
     Unix,
     /// WebSocket (RFC 6455).
@@ -75,6 +77,8 @@ pub enum Carries {
     Bytes,
     /// Events of a game. The protocol makes and checks them.
     Events,
+    /// Messages that are text without a line feed.
+    Lines,
     /// Requests, each with one response, and one at a time on a connection.
     Requests,
     /// Messages that are text.
@@ -83,7 +87,7 @@ pub enum Carries {
 
 /// A row for each protocol, in the order in which they are listed to people.
 #[rustfmt::skip]
-pub static PROTOCOLS: [Facts; 11] = [
+pub static PROTOCOLS: [Facts; 12] = [
     Facts {
         protocol: Protocol::Tcp, name: "tcp", secured: Some("tls"), carries: Carries::Bytes, message_min: 1,
         has_echo: true, has_subjects: true,
@@ -93,6 +97,11 @@ pub static PROTOCOLS: [Facts; 11] = [
         protocol: Protocol::TcpFramed, name: "tcp-framed", secured: Some("tls-framed"),
         has_echo: true, has_subjects: true,
         about: "messages with a 32-bit length before them", ..USUAL
+    },
+    Facts {
+        protocol: Protocol::Lines, name: "lines", secured: Some("lines-tls"), carries: Carries::Lines,
+        has_echo: true,
+        about: "lines of text, each ended by \\n", ..USUAL
     },
     Facts {
         protocol: Protocol::Unix, name: "unix", carries: Carries::Bytes, message_min: 1,
@@ -194,9 +203,14 @@ impl Carries {
         self.is_text() || matches!(self, Self::BinaryOrText)
     }
 
+    /// False if `payload` has a byte in it that would end the message.
+    pub fn may_hold(self, payload: &[u8]) -> bool {
+        self != Self::Lines || !payload.contains(&b'\n')
+    }
+
     /// True if every message is text.
     pub const fn is_text(self) -> bool {
-        matches!(self, Self::Text)
+        matches!(self, Self::Lines | Self::Text)
     }
 }
 

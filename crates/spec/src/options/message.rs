@@ -92,6 +92,14 @@ impl Options {
                 Some(packed) => (packed, format!("{typed}, packed by --codec"), has_text),
                 None => (bytes, typed.clone(), text),
             };
+            if !facts.carries.may_hold(&bytes) {
+                return Err(Problem::new(
+                    "payload",
+                    format!(
+                        "has a line feed in it, which ends a message over {scheme}://; leave it out, or use ws://"
+                    ),
+                ));
+            }
             if text && std::str::from_utf8(&bytes).is_err() {
                 let cure = match is_text_only {
                     true => format!("over {scheme}:// messages are text"),
@@ -222,6 +230,13 @@ impl Options {
             ));
         }
         let reply = bytes("expect", typed, context)?;
+        if !facts.carries.may_hold(&reply) {
+            let scheme = server.scheme();
+            return Err(Problem::new(
+                "expect",
+                format!("has a line feed in it, which no reply over {scheme}:// has; leave it out"),
+            ));
+        }
         if reply.is_empty() && facts.carries == Carries::Bytes {
             let scheme = server.scheme();
             return Err(Problem::new(

@@ -69,6 +69,16 @@ fn a_block_ends_after_a_time_or_after_so_many_messages_or_clients() {
 }
 
 #[test]
+fn a_message_does_not_end_in_its_middle() {
+    for field in ["payload", "expect"] {
+        let text = format!("{field} = \"a\\nb\"");
+        let error = problem("lines://h:1", &text);
+        assert!(error.contains("has a line feed in it"), "{error}");
+        one("ws://h", &text);
+    }
+}
+
+#[test]
 fn messages_and_replies_are_those_asked_for() {
     let exactly = |text: &str| Expect::Exactly(text.as_bytes().into());
     #[rustfmt::skip]
@@ -82,6 +92,8 @@ fn messages_and_replies_are_those_asked_for() {
         ("ws://h",           "payload = 'Ping'; binary = true", 4, false, Expect::Echo),
         ("tcp://h:1",        "payload = 'Ping'",                4, false, Expect::Echo),
         ("tcp-framed://h:1", "size = '0B'",                     0, false, Expect::Echo),
+        ("lines://h:1",      "size = '0B'",                     0, true,  Expect::Echo),
+        ("lines://h:1",      "payload = '@ping'",               4, true,  Expect::Echo),
         ("ws://h",           "payload = 'Ping'; expect = 'Pong'", 4, true, exactly("Pong")),
         ("http://h",         "method = 'get'",                  0, false, Expect::Anything),
         ("https://h",        "method = 'GET'; insecure = true", 0, false, Expect::Anything),

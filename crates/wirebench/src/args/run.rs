@@ -47,10 +47,9 @@ Examples:
 
 fn target_help() -> String {
     format!(
-        "The server, as in wss://127.0.0.1:8443/echo, or the file of an experiment\n\nSchemes: {}. At game://, \
-         game-ws:// and game-comet:// (and inside TLS) each connection is a bot that logs in, sits down at a table and \
-         plays.",
-        spec::Scheme::list(spec::Scheme::all())
+        "The server, as in wss://127.0.0.1:8443/echo, or the file of an experiment\n\nThe protocols, without TLS and \
+         inside TLS:\n{}A connection to a game server is a bot that logs in, sits down at a table and plays.",
+        spec::Scheme::help()
     )
 }
 

@@ -275,6 +275,9 @@ impl Serve {
                 "--reply means nothing to serve {}; leave it out, or take serve ws",
                 self.kind
             )),
+            Kind::Echo(_) if !scheme.facts().carries.may_hold(reply.as_bytes()) => Err(format!(
+                "--reply has a line feed in it, which no reply over {scheme} has; leave it out"
+            )),
             Kind::Echo(_) if reply.len() < scheme.facts().message_min => Err(format!(
                 "--reply: a reply of 0 bytes cannot be seen over {scheme}; use tcp-framed"
             )),

@@ -9,6 +9,7 @@ fn every_transport_is_run_to_its_last_message() {
     for (serve, options) in [
         ("tcp", ""),
         ("tcp-framed", "--size 0"),
+        ("lines", "--size 0"),
         ("unix --listen a.sock", ""),
         ("ws", "--in-flight 4"),
         ("ws", "--text"),

@@ -12,8 +12,13 @@ use std::path::Path;
 use tungstenite::handshake::server::{Request, Response};
 
 /// What is served inside TLS, and what is the same without.
-const SECURE: [(&str, &str); 4] =
-    [("tls", "tcp"), ("tls-framed", "tcp-framed"), ("wss", "ws"), ("https", "http")];
+const SECURE: [(&str, &str); 5] = [
+    ("tls", "tcp"),
+    ("tls-framed", "tcp-framed"),
+    ("lines-tls", "lines"),
+    ("wss", "ws"),
+    ("https", "http"),
+];
 
 #[test]
 fn every_transport_runs_inside_every_version_with_every_kind_of_key() {
