@@ -35,7 +35,7 @@ pub use recorder::{Interval, Observer, Phase};
 pub use target::Target;
 
 use connections::{Connections, State};
-use engine::{Completion, ConnectionId, Engine, Node, Step};
+use engine::{Completion, ConnectionId, Metered, Node, Step};
 use identity::{Answer, Check};
 use in_flight::Flight;
 use lifecycle::{End, be_secured};
@@ -87,7 +87,7 @@ pub struct Worker<O> {
     tx: Vec<u8>,
 }
 
-impl<E: Engine, O: Observer> Node<E> for Worker<O> {
+impl<E: Metered, O: Observer> Node<E> for Worker<O> {
     fn step(&mut self, engine: &mut E) -> Step {
         if self.pace.is_timed() {
             let now = engine.now();
@@ -177,7 +177,7 @@ impl<O: Observer> Worker<O> {
     }
 
     #[inline]
-    fn take_in<E: Engine>(&mut self, engine: &mut E, completion: Completion) {
+    fn take_in<E: Metered>(&mut self, engine: &mut E, completion: Completion) {
         let id = match completion {
             Completion::Received { connection, .. } => connection,
             Completion::Connected(id) | Completion::Ended(id) | Completion::Failed(id, _) => id,
@@ -195,7 +195,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Looks at the clock and at the pace in the middle of many completions.
-    fn breathe<E: Engine>(&mut self, engine: &mut E) {
+    fn breathe<E: Metered>(&mut self, engine: &mut E) {
         let now = engine.now();
         self.notice(now);
         if now >= self.due_at {
@@ -204,7 +204,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Decodes what arrived, and sends on.
-    fn received<S: Socket, E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+    fn received<S: Socket, E: Metered>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(connection) = self.connections.find(id) else { return };
         self.recorder.bytes_received(len);
         let mut input = Input::new(&mut self.rx[..len]);
@@ -284,7 +284,7 @@ impl<O: Observer> Worker<O> {
 
     /// Does what the pace makes of something that happened on a connection, and lets others have their turn.
     #[inline]
-    fn go_on<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, next: Next) {
+    fn go_on<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, next: Next) {
         match next {
             Next::Send(batch) => self.send(engine, batch),
             Next::Thinks(due) => self.due_at = self.due_at.min(due),
@@ -302,7 +302,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Takes what has become due by `now`, and sends what can be sent.
-    fn keep_pace<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    fn keep_pace<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let mut is_behind = true;
         for _ in 0..TAKEN_MAX {
             match self.pace.take(now) {
@@ -329,7 +329,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A session is due: it begins if there is room for it.
-    fn begin_session<E: Engine>(&mut self, engine: &mut E, due: Instant, begins: bool) {
+    fn begin_session<E: Metered>(&mut self, engine: &mut E, due: Instant, begins: bool) {
         if self.recorder.is_measured(due) {
             self.recorder.sessions.planned += 1;
             self.recorder.sessions.started += u64::from(begins);
@@ -343,7 +343,7 @@ impl<O: Observer> Worker<O> {
 
     /// Lets the connections send whose turn it is.
     #[inline]
-    fn send_in_turn<E: Engine>(&mut self, engine: &mut E) {
+    fn send_in_turn<E: Metered>(&mut self, engine: &mut E) {
         for _ in 0..SENDS_MAX {
             let Some(batch) = self.pace.next_send() else { return };
             self.send(engine, batch);
@@ -352,7 +352,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Sends messages on a connection that can send.
-    fn send<E: Engine>(&mut self, engine: &mut E, batch: Batch) {
+    fn send<E: Metered>(&mut self, engine: &mut E, batch: Batch) {
         let Some(connection) = self.connections.at(batch.place) else { return };
         let content = &self.workload.content;
         let kind = if content.is_text() { Kind::Text } else { Kind::Binary };
@@ -398,7 +398,7 @@ impl<O: Observer> Worker<O> {
 
     /// Sends what the protocol itself wants said (a pong, a close), if it was not sent together with a message.
     #[inline]
-    fn flush<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    fn flush<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.tx.is_empty() && self.seconds.is_empty() {
             return;
         }

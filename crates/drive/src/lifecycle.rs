@@ -6,7 +6,7 @@ use crate::identity::{Answer, Check};
 use crate::in_flight::{Flight, InFlight};
 use crate::recorder::{Failure, Observer, Recorder};
 use crate::text::excerpt;
-use engine::{ConnectionError, ConnectionId, Engine};
+use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
 use record::ErrorClass;
 use units::Instant;
@@ -23,7 +23,7 @@ pub(crate) enum End {
 
 impl<O: Observer> Worker<O> {
     /// Starts connections that are due and allowed.
-    pub(crate) fn start_due<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    pub(crate) fn start_due<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         while now >= self.next_start() {
             if self.connections.take_start(now) {
                 self.recorder.connections.reconnects += 1;
@@ -33,7 +33,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Starts a connection; a session was to begin at `due`.
-    pub(crate) fn connect<E: Engine>(&mut self, engine: &mut E, due: Instant) {
+    pub(crate) fn connect<E: Metered>(&mut self, engine: &mut E, due: Instant) {
         let place = self.pace.join(due);
         let nth = self.recorder.connections.started;
         self.recorder.connections.started += 1;
@@ -63,7 +63,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection is established; of two, the first one.
-    pub(crate) fn connected<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn connected<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.seconds.is_empty() {
             self.established(engine, id);
         } else {
@@ -72,7 +72,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The connection is established: begins the opening handshake, if there is one.
-    pub(crate) fn established<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn established<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         if let Some(times) = self.recorder.times(connection.began) {
@@ -110,7 +110,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The first messages on a connection that is open, if it is the time for messages.
-    pub(crate) fn begin_messages<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn begin_messages<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let opening = connection.since.since(connection.began);
         let next = self.pace.opened(connection.place, opening, connection.since);
@@ -118,7 +118,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A short-lived client has had all its round trips.
-    pub(crate) fn client_served<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn client_served<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         self.recorder.served(connection.began, now);
@@ -126,7 +126,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Ends a connection properly; the protocol's last words are sent first.
-    pub(crate) fn begin_end<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+    pub(crate) fn begin_end<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.find(id) else { return };
         let answer_owed =
             connection.machine.close(&mut self.tx) && self.workload.closing == Closing::Complete;
@@ -139,7 +139,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The peer will send no more bytes.
-    pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn ended<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let mut replies = 0;
         let end = match connection.machine.end() {
@@ -170,7 +170,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The connection could not be made, or was cut. The engine has forgotten it.
-    pub(crate) fn failed<E: Engine>(
+    pub(crate) fn failed<E: Metered>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
@@ -189,7 +189,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The peer ended the conversation: as we asked, as its protocol allows, or out of turn.
-    pub(crate) fn peer_ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, end: End) {
+    pub(crate) fn peer_ended<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, end: End) {
         let is_closing = self.is_closing();
         let Some(connection) = self.connections.find(id) else { return };
         let asked = connection.state == State::AwaitClose || is_closing;
@@ -208,7 +208,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection has ended as it should; the next client does not wait for the replies of others.
-    pub(crate) fn forget<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn forget<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         if let Some(connection) = self.connections.find(id)
             && connection.state == State::AwaitClose
             && let Some(times) = self.recorder.times(connection.began)
@@ -221,7 +221,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection is gone, and its place is free for another.
-    fn remove<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    fn remove<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(mut connection) = self.connections.remove(id) else { return };
         let second = self.seconds.remove(id);
         self.leave_stream(engine, &connection, second);
@@ -238,7 +238,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection is gone that should not be: its messages in flight failed with it.
-    pub(crate) fn lose<E: Engine>(
+    pub(crate) fn lose<E: Metered>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
@@ -250,7 +250,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Ends a connection that can carry no more messages: those in flight fail with it.
-    fn cut_off<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    fn cut_off<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
         while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
@@ -286,7 +286,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Gives a peer up that did not answer in time.
-    pub(crate) fn give_up<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
+    pub(crate) fn give_up<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let timeouts = self.workload.timeouts;
         let Some(connection) = self.connections.find(id) else { return };
         let (class, waited, what) = match connection.state {

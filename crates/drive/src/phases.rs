@@ -3,7 +3,7 @@
 use crate::Worker;
 use crate::connections::State;
 use crate::recorder::{INTERVAL, Observer, Phase};
-use engine::{ConnectionId, Engine};
+use engine::{ConnectionId, Metered};
 use load::{Lifetime, Stop};
 use units::{Instant, Nanos};
 
@@ -23,7 +23,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Does all that is due, and works out when the next thing is.
-    pub(crate) fn keep_time<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    pub(crate) fn keep_time<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         if self.control.is_stopped() && self.phase < Phase::Done {
             self.stop(engine, now);
         }
@@ -119,7 +119,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    fn enter<E: Engine>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
+    fn enter<E: Metered>(&mut self, engine: &mut E, phase: Phase, now: Instant) {
         let traffic_began = self.phase >= Phase::WarmUp;
         if self.phase == Phase::Measure {
             self.end_window(engine, now);
@@ -179,7 +179,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement begins at `begin`, and it is `now`.
-    fn begin_window<E: Engine>(&mut self, engine: &E, begin: Instant, now: Instant) {
+    fn begin_window<E: Metered>(&mut self, engine: &E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
         self.observer.phase(Phase::Measure, now);
         self.begin_stream(engine);
@@ -202,7 +202,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement is over at `now`, or was before that.
-    fn end_window<E: Engine>(&mut self, engine: &E, now: Instant) {
+    fn end_window<E: Metered>(&mut self, engine: &E, now: Instant) {
         self.end_stream(engine);
         let Some((begin, end)) = &mut self.window else { return };
         *end = now;
@@ -222,7 +222,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The first messages, on all connections that are there.
-    fn begin_traffic<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    fn begin_traffic<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let start = self.control.started_at();
         if self.pace.is_timed() && self.phase == Phase::WarmUp {
             self.recorder.measure_from(self.pace.end());
@@ -233,7 +233,7 @@ impl<O: Observer> Worker<O> {
         self.alive_until = engine.now();
     }
 
-    fn close_all<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    fn close_all<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let all: Vec<ConnectionId> =
             self.connections.iter().map(|connection| connection.id).collect();
         for id in all {
@@ -251,7 +251,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Ends at once; messages in flight stay so.
-    fn stop<E: Engine>(&mut self, engine: &E, now: Instant) {
+    fn stop<E: Metered>(&mut self, engine: &E, now: Instant) {
         if self.phase == Phase::Measure {
             self.end_window(engine, now);
             self.observer.phase(Phase::Drain, now);

@@ -6,9 +6,9 @@ use crate::Worker;
 use crate::connections::Connection;
 use crate::lifecycle::End;
 use crate::recorder::Observer;
-use engine::{Completion, ConnectionId, Engine};
+use engine::{Completion, ConnectionId, Metered};
 use std::net::IpAddr;
-use wire::{Event, Input, PeerError, Protocol};
+use wire::{Event, Input, PeerError, Protocol, TwoSockets};
 
 /// The second connections.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ fn put<T: Clone>(slots: &mut Vec<Option<T>>, index: usize, value: T) {
 impl<O: Observer> Worker<O> {
     /// Something happened on the second connection of `first`.
     #[cold]
-    pub(crate) fn second<E: Engine>(
+    pub(crate) fn second<E: Metered>(
         &mut self,
         engine: &mut E,
         first: ConnectionId,
@@ -117,7 +117,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The first connection is established, and the second begins.
-    pub(crate) fn connect_second<E: Engine>(&mut self, engine: &mut E, first: ConnectionId) {
+    pub(crate) fn connect_second<E: Metered>(&mut self, engine: &mut E, first: ConnectionId) {
         let Some(Some((source, second))) = self.seconds.seconds.get_mut(first.index()) else {
             return;
         };
@@ -129,7 +129,7 @@ impl<O: Observer> Worker<O> {
 
 /// Hands `tx` to the engine, and on the second connection what waits for that; returns the number of bytes in both.
 #[inline]
-pub(crate) fn hand_over<E: Engine>(
+pub(crate) fn hand_over<E: Metered>(
     engine: &mut E,
     seconds: &Seconds,
     connection: &mut Connection,
@@ -142,7 +142,7 @@ pub(crate) fn hand_over<E: Engine>(
     hand_over_both(engine, seconds, connection, tx)
 }
 
-fn hand_over_both<E: Engine>(
+fn hand_over_both<E: Metered>(
     engine: &mut E,
     seconds: &Seconds,
     connection: &mut Connection,

@@ -9,7 +9,7 @@
 use crate::Worker;
 use crate::connections::Connection;
 use crate::recorder::{Observer, Phase};
-use engine::{ConnectionId, Engine};
+use engine::{ConnectionId, Metered};
 use record::{Segments, Split, StreamLayers};
 use wire::{Layers, Protocol};
 
@@ -144,7 +144,7 @@ impl Sample {
 
 impl<O: Observer> Worker<O> {
     /// The window begins: what the layers have counted so far is not of it.
-    pub(crate) fn begin_stream<E: Engine>(&mut self, engine: &E) {
+    pub(crate) fn begin_stream<E: Metered>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
         let stride = (self.connections.live() as usize).div_ceil(SAMPLED_MAX).max(1);
         for (index, connection) in self.connections.iter_mut().enumerate() {
@@ -160,7 +160,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The window ends.
-    pub(crate) fn end_stream<E: Engine>(&mut self, engine: &E) {
+    pub(crate) fn end_stream<E: Metered>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
         for connection in self.connections.iter_mut() {
             if let Some(sampled) = connection.sampled.take()
@@ -181,7 +181,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection ends; the engine has not closed it yet.
-    pub(crate) fn leave_stream<E: Engine>(
+    pub(crate) fn leave_stream<E: Metered>(
         &mut self,
         engine: &E,
         connection: &Connection,
@@ -203,7 +203,7 @@ impl<O: Observer> Worker<O> {
 }
 
 /// The segments of a connection, and of its second one if it has two.
-fn segments<E: Engine>(
+fn segments<E: Metered>(
     engine: &E,
     first: ConnectionId,
     second: Option<ConnectionId>,

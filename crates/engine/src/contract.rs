@@ -50,28 +50,30 @@ pub trait Engine {
     /// The next thing that happened, without waiting; `None` when there is nothing more.
     /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
+}
 
-    /// Which [`Engine::listen`] the connection was accepted by, counted from 0; 0 for one that we made or closed.
-    fn listener(&self, _connection: ConnectionId) -> usize {
-        0
-    }
+/// An engine for servers: it tells its listeners apart, and can stop reading from clients for a while.
+pub trait Accepting: Engine {
+    /// The number of the [`Engine::listen`], counted from 0, that accepted the connection; 0 for one that we made or
+    /// closed.
+    fn listener(&self, connection: ConnectionId) -> usize;
 
-    /// While `on`, nothing is received on connections that were accepted, whoever waits for what they bring being slow;
-    /// those that we made go on. What had been received by then is still told. Engines that cannot do it do nothing.
-    fn hold_back(&mut self, _on: bool) {}
+    /// While `on`, nothing is received on connections that were accepted, because whoever waits for their bytes is slow;
+    /// those that we made go on. Bytes that had been received by then are still told.
+    fn hold_back(&mut self, on: bool);
+}
 
-    /// When the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's own stamp:
-    /// before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of bytes that
-    /// arrive one right after the other the kernel may know only when the last of them did, received yet or not.
-    fn arrived(&self) -> Option<Instant> {
-        None
-    }
+/// An engine that tells what the kernel knows of connections.
+pub trait Metered: Engine {
+    /// The instant at which the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's
+    /// own stamp: before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of
+    /// bytes that arrive one right after the other the kernel may know only when the last of them did, received yet or
+    /// not.
+    fn arrived(&self) -> Option<Instant>;
 
-    /// How many segments of TCP went over the connection so far, by the kernel's count. `None` for one that is closed
-    /// or not of TCP, and where nobody counts. Costs a system call.
-    fn segments(&self, _connection: ConnectionId) -> Option<Segments> {
-        None
-    }
+    /// The segments of TCP that went over the connection so far, by the kernel's count. `None` for one that is closed or
+    /// not of TCP, and where nobody counts. Costs a system call.
+    fn segments(&self, connection: ConnectionId) -> Option<Segments>;
 }
 
 /// Segments of one TCP connection, from its first SYN on; those without payload and those sent again are among them.

@@ -11,7 +11,8 @@ use crate::clock::{self, Clock};
 use crate::contract::UNSENT_LEN_MAX;
 use crate::stamps::Stamps;
 use crate::{
-    Address, Completion, ConnectionError, ConnectionId, Engine, Segments, Sharing, socket,
+    Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Segments,
+    Sharing, socket,
 };
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -542,28 +543,6 @@ impl Engine for Epoll {
         clock::sleep(until.since(self.now()));
     }
 
-    fn listener(&self, connection: ConnectionId) -> usize {
-        let slot = &self.slots[connection.index()];
-        if slot.generation == connection.generation() { slot.listener.into() } else { 0 }
-    }
-
-    fn hold_back(&mut self, on: bool) {
-        self.holds_back = on;
-        if !on {
-            self.unread_later.append(&mut self.held_back);
-        }
-    }
-
-    fn arrived(&self) -> Option<Instant> {
-        self.stamps.as_ref()?.arrived()
-    }
-
-    fn segments(&self, connection: ConnectionId) -> Option<Segments> {
-        let slot = self.slots.get(connection.index())?;
-        let socket = slot.socket.as_ref()?;
-        if slot.generation == connection.generation() { socket::segments(socket) } else { None }
-    }
-
     #[inline]
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         // First, so that no byte of a connection comes before the connection.
@@ -601,6 +580,32 @@ impl Engine for Epoll {
             }
         }
         None
+    }
+}
+
+impl Accepting for Epoll {
+    fn listener(&self, connection: ConnectionId) -> usize {
+        let slot = &self.slots[connection.index()];
+        if slot.generation == connection.generation() { slot.listener.into() } else { 0 }
+    }
+
+    fn hold_back(&mut self, on: bool) {
+        self.holds_back = on;
+        if !on {
+            self.unread_later.append(&mut self.held_back);
+        }
+    }
+}
+
+impl Metered for Epoll {
+    fn arrived(&self) -> Option<Instant> {
+        self.stamps.as_ref()?.arrived()
+    }
+
+    fn segments(&self, connection: ConnectionId) -> Option<Segments> {
+        let slot = self.slots.get(connection.index())?;
+        let socket = slot.socket.as_ref()?;
+        if slot.generation == connection.generation() { socket::segments(socket) } else { None }
     }
 }
 

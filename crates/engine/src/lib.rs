@@ -18,7 +18,7 @@ mod socket;
 mod stamps;
 
 pub use contract::{
-    Address, Completion, ConnectionError, ConnectionId, Engine, Node, Segments, Step,
-    UNSENT_LEN_MAX, run,
+    Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Segments,
+    Step, UNSENT_LEN_MAX, run,
 };
 pub use socket::Sharing;

@@ -1,7 +1,9 @@
 //! One type for the connections of all protocols.
 
 use crate::bayeux::Comet;
-use crate::contract::{Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol};
+use crate::contract::{
+    Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
+};
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
@@ -96,9 +98,22 @@ impl Protocol for Connection {
     fn layers(&self) -> Layers {
         each!(self, protocol => protocol.layers())
     }
+}
 
+impl TwoSockets for Connection {
     fn take_second(&mut self) -> Vec<u8> {
-        each!(self, protocol => protocol.take_second())
+        match self {
+            Self::Comet(comet) => comet.take_second(),
+            Self::Game(bot) => bot.take_second(),
+            Self::Framed(_)
+            | Self::Http1(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::SockJs(_)
+            | Self::Tls(_)
+            | Self::Web(_)
+            | Self::WebSocket(_) => Vec::new(),
+        }
     }
 
     fn receive_second<'a, 'b: 'a>(
@@ -106,7 +121,21 @@ impl Protocol for Connection {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError> {
-        each!(self, protocol => protocol.receive_second(input, tx))
+        match self {
+            Self::Comet(comet) => comet.receive_second(input, tx),
+            Self::Game(bot) => bot.receive_second(input, tx),
+            Self::Framed(_)
+            | Self::Http1(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::SockJs(_)
+            | Self::Tls(_)
+            | Self::Web(_)
+            | Self::WebSocket(_) => {
+                input.take_all();
+                Ok(None)
+            }
+        }
     }
 }
 

@@ -220,15 +220,15 @@ pub trait Protocol {
     fn layers(&self) -> Layers {
         Layers::default()
     }
+}
 
-    /// Takes the bytes that wait to be sent on the second connection, for a protocol that uses two to the same server:
-    /// one on which it waits for news, and one on which it sends. Called after every other method.
-    fn take_second(&mut self) -> Vec<u8> {
-        Vec::new()
-    }
+/// A protocol that uses two connections to the same server: one on which it waits for news, and one on which it sends.
+pub trait TwoSockets: Protocol {
+    /// Takes the bytes that wait to be sent on the second connection. Called after every other method.
+    fn take_second(&mut self) -> Vec<u8>;
 
     /// Like [`Protocol::receive`], for bytes that arrived on the second connection; answers for it wait for
-    /// [`Protocol::take_second`], those for the first are appended to `tx`.
+    /// [`TwoSockets::take_second`], those for the first are appended to `tx`.
     ///
     /// # Errors
     ///
@@ -236,11 +236,8 @@ pub trait Protocol {
     fn receive_second<'a, 'b: 'a>(
         &'a mut self,
         input: &mut Input<'b>,
-        _tx: &mut Vec<u8>,
-    ) -> Result<Option<Event<'a>>, PeerError> {
-        input.take_all();
-        Ok(None)
-    }
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError>;
 }
 
 /// A violation of a protocol by a peer; each protocol has its own list.

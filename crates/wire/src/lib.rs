@@ -30,7 +30,7 @@ pub mod websocket;
 pub use connection::Connection;
 pub use contract::{
     Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Push,
-    Pushed, Secured, Side,
+    Pushed, Secured, Side, TwoSockets,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -6,7 +6,9 @@ use crate::world::{Play, Speech};
 use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
-use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, run};
+use engine::{
+    Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Segments, run,
+};
 use load::{Stop, Timeouts};
 use serve::Server;
 use serve::game::GameServer;
@@ -196,9 +198,15 @@ impl Engine for Counting {
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.engine.complete(rx)
     }
+}
 
+impl Metered for Counting {
     fn arrived(&self) -> Option<Instant> {
         self.engine.arrived()
+    }
+
+    fn segments(&self, connection: ConnectionId) -> Option<Segments> {
+        self.engine.segments(connection)
     }
 }
 

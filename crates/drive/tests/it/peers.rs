@@ -2,7 +2,7 @@
 
 use crate::world::{PAYLOAD_LEN, Speech};
 use engine::sim::Sim;
-use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
+use engine::{Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
 use serve::{Behaviour, Oracle, Server, Totals};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -124,6 +124,16 @@ impl Engine for Watching<'_> {
             Completion::Connected(_) => {}
         }
         Some(completion)
+    }
+}
+
+impl Accepting for Watching<'_> {
+    fn listener(&self, connection: ConnectionId) -> usize {
+        self.engine.listener(connection)
+    }
+
+    fn hold_back(&mut self, on: bool) {
+        self.engine.hold_back(on);
     }
 }
 

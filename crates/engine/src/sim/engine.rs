@@ -1,7 +1,9 @@
 //! The engine of one simulated process.
 
 use super::kernel::Kernel;
-use crate::{Address, Completion, ConnectionError, ConnectionId, Engine};
+use crate::{
+    Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Segments,
+};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -82,6 +84,12 @@ impl Engine for Sim {
         self.freeze(self.now(), until);
     }
 
+    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
+        self.kernel.borrow_mut().complete(self.process, rx)
+    }
+}
+
+impl Accepting for Sim {
     fn listener(&self, connection: ConnectionId) -> usize {
         self.kernel.borrow().listener_of(self.process, connection)
     }
@@ -89,14 +97,16 @@ impl Engine for Sim {
     fn hold_back(&mut self, on: bool) {
         self.kernel.borrow_mut().hold_back(self.process, on);
     }
+}
 
+impl Metered for Sim {
     /// Exactly.
     fn arrived(&self) -> Option<Instant> {
         self.kernel.borrow().arrived(self.process)
     }
 
-    fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
-        self.kernel.borrow_mut().complete(self.process, rx)
+    fn segments(&self, _connection: ConnectionId) -> Option<Segments> {
+        None
     }
 }
 

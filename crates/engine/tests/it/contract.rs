@@ -3,7 +3,7 @@
 use crate::kinds::{Bytewise, Calm, Kind, Rough, Tcp, Unix};
 use crate::process::{Process, take_turns};
 use engine::Completion::{Accepted, Connected, Ended, Failed, Received};
-use engine::{Address, ConnectionError, ConnectionId, Engine, UNSENT_LEN_MAX};
+use engine::{Accepting, Address, ConnectionError, ConnectionId, Engine, UNSENT_LEN_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use units::{Instant, Nanos};
 

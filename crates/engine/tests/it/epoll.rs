@@ -5,7 +5,7 @@ use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Failed};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
-use engine::{Address, ConnectionError, ConnectionId, Engine, Sharing};
+use engine::{Address, ConnectionError, ConnectionId, Engine, Metered, Sharing};
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;

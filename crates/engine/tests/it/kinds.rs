@@ -3,7 +3,7 @@
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::sim::{Conditions, Network, Sim, Split};
-use engine::{Address, Engine};
+use engine::{Accepting, Address};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use units::Nanos;
 
 /// One world in which processes find each other.
 pub(crate) trait Kind {
-    type Engine: Engine;
+    type Engine: Accepting;
 
     fn new() -> Self;
     fn engine(&mut self) -> Self::Engine;

@@ -3,7 +3,7 @@
 use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Ended, Failed, Received};
 use engine::sim::{Conditions, Cut, Cuts, Network, Outcome, Party, Sim, Split};
-use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
+use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Step};
 use units::{Instant, Nanos};
 
 #[test]

@@ -13,7 +13,7 @@ use super::server::{BATCH_LEN, MAIL_LEN_MAX, SWEEP_EVERY, class_id_of};
 use super::sessions::Packing;
 use super::totals::Totals;
 use crate::peers::{Peer, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
-use engine::{Address, Completion, ConnectionId, Engine, Node, Step, UNSENT_LEN_MAX};
+use engine::{Accepting, Address, Completion, ConnectionId, Node, Step, UNSENT_LEN_MAX};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
@@ -114,7 +114,7 @@ impl Front {
     }
 }
 
-impl<E: Engine> Node<E> for Front {
+impl<E: Accepting> Node<E> for Front {
     fn step(&mut self, engine: &mut E) -> Step {
         let link = *self.link.get_or_insert_with(|| engine.connect(&self.world, None));
         let mut reads = 0_u32;
@@ -168,7 +168,7 @@ impl<E: Engine> Node<E> for Front {
 
 /// Input from players.
 impl Front {
-    fn accept<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    fn accept<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(door) = self.options.doors.get(engine.listener(id)) else {
             return engine.close(id);
         };
@@ -196,7 +196,7 @@ impl Front {
         Up::Begin(id).write(&mut self.up);
     }
 
-    fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+    fn received<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
         let mut left = len;
@@ -269,7 +269,7 @@ impl Front {
     }
 
     /// Writes the bytes that the machine of a connection wants to send.
-    fn send_own<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+    fn send_own<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId) {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 
@@ -281,7 +281,7 @@ impl Front {
     }
 
     /// Ends connections that have been silent for too long.
-    fn sweep<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    fn sweep<E: Accepting>(&mut self, engine: &mut E, now: Instant) {
         let silence = self.options.silence;
         let silent: Vec<ConnectionId> = self
             .peers
@@ -316,7 +316,7 @@ enum Then {
 /// Messages from and to the world.
 impl Front {
     /// Takes the frames of the world that lie in `rx`; `false` if a frame is malformed.
-    fn world_said<E: Engine>(&mut self, engine: &mut E, len: usize) -> bool {
+    fn world_said<E: Accepting>(&mut self, engine: &mut E, len: usize) -> bool {
         let now = engine.now();
         let mut left = len;
         loop {
@@ -358,7 +358,7 @@ impl Front {
     }
 
     /// Writes what is pending, each connection's with one write.
-    fn post<E: Engine>(&mut self, engine: &mut E) {
+    fn post<E: Accepting>(&mut self, engine: &mut E) {
         let mut waiting = std::mem::take(&mut self.letters.waiting);
         for id in waiting.drain(..) {
             let Some(peer) = self.peers.find(id) else { continue };
@@ -388,7 +388,7 @@ impl Front {
 
     /// Sends the frames that wait for the world. Those that the kernel does not take wait here; while they are many,
     /// nothing more is received from players.
-    fn speak<E: Engine>(&mut self, engine: &mut E, link: ConnectionId) {
+    fn speak<E: Accepting>(&mut self, engine: &mut E, link: ConnectionId) {
         if !self.up.is_empty() {
             engine.send(link, &self.up);
             self.up.clear();

@@ -13,7 +13,7 @@ use super::sessions::{Link, Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
 use crate::peers::{Peers, RX_LEN, STOP_POLL, TX_LEN};
-use engine::{Completion, ConnectionId, Engine, Node, Step};
+use engine::{Accepting, Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
@@ -86,7 +86,7 @@ impl GameServer {
     }
 }
 
-impl<E: Engine> Node<E> for GameServer {
+impl<E: Accepting> Node<E> for GameServer {
     fn step(&mut self, engine: &mut E) -> Step {
         let mut reads = 0_u32;
         while let Some(completion) = engine.complete(&mut self.rx) {
@@ -146,7 +146,7 @@ impl<E: Engine> Node<E> for GameServer {
 
 /// Connections.
 impl GameServer {
-    fn accept<E: Engine>(&mut self, engine: &E, id: ConnectionId) {
+    fn accept<E: Accepting>(&mut self, engine: &E, id: ConnectionId) {
         let now = engine.now();
         let Some(door) = self.options.doors.get(engine.listener(id)) else {
             return self.let_in(id);
@@ -236,7 +236,7 @@ impl GameServer {
     }
 
     /// Ends connections that are silent and clients that are lost, and answers connects that were held long enough.
-    fn sweep<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+    fn sweep<E: Accepting>(&mut self, engine: &mut E, now: Instant) {
         let silence = self.options.silence;
         let silent: Vec<ConnectionId> = self
             .peers
@@ -270,7 +270,7 @@ impl GameServer {
 
 /// Input.
 impl GameServer {
-    fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+    fn received<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
         let mut taken = 0;

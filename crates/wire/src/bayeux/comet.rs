@@ -8,6 +8,7 @@ use super::message::{
 use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Secured,
+    TwoSockets,
 };
 use crate::excerpt::Excerpt;
 use serde_json::value::RawValue;
@@ -231,7 +232,9 @@ impl Protocol for Comet {
             encoding_received: first.encoding_received + second.encoding_received,
         }
     }
+}
 
+impl TwoSockets for Comet {
     fn take_second(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.second_tx)
     }

@@ -4,7 +4,7 @@
 use super::message::{self, Writer};
 use super::{Comet, Limits};
 use crate::contract::{
-    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
+    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
 };
 use crate::fuzz::check_splits_of_replies;
 use crate::http1::{self, Http1, Request, RequestParts};

@@ -6,7 +6,7 @@ use super::player::{Heard, Player, State};
 use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
-    Pushed, Secured,
+    Pushed, Secured, TwoSockets,
 };
 use crate::excerpt::Excerpt;
 use crate::styx::load_test::{LoadRequest, LoadResponse};
@@ -160,7 +160,9 @@ impl Protocol for Bot {
             ..inside
         }
     }
+}
 
+impl TwoSockets for Bot {
     fn take_second(&mut self) -> Vec<u8> {
         self.player.inner.take_second()
     }

@@ -1,6 +1,6 @@
 //! A machine that plays against a script: what it understood and what it sent, the same however the input is cut.
 
-use wire::{Connection, Event, Input, Kind, Layers, Message, Protocol};
+use wire::{Connection, Event, Input, Kind, Layers, Message, Protocol, TwoSockets};
 
 /// The next thing that happens to the machine.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use wire::game::{Bot, Options, Packing, Seat};
 use wire::http1::{self, Http1, Request, RequestParts};
 use wire::styx::{self, load_test::LoadRequest};
 use wire::websocket::{self, WebSocket, handshake};
-use wire::{Connection, Event, Input, Kind, Message, Protocol, Push};
+use wire::{Connection, Event, Input, Kind, Message, Protocol, Push, TwoSockets};
 
 /// A bot, and what it has heard.
 pub(crate) struct Player {

@@ -6,7 +6,7 @@ use crate::tls::world;
 use wire::bayeux::{Comet, Limits};
 use wire::http1::{self, Http1};
 use wire::tls::Tls;
-use wire::{Connection, Event, Input, Kind, Message, Protocol};
+use wire::{Connection, Event, Input, Kind, Message, Protocol, TwoSockets};
 
 #[test]
 fn the_first_connection_says_that_it_is_secured_and_either_may_be_first() {
