@@ -107,6 +107,7 @@ impl TwoSockets for Connection {
             Self::Game(bot) => bot.take_second(),
             Self::Framed(_)
             | Self::Http1(_)
+            | Self::Lines(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
@@ -126,6 +127,7 @@ impl TwoSockets for Connection {
             Self::Game(bot) => bot.receive_second(input, tx),
             Self::Framed(_)
             | Self::Http1(_)
+            | Self::Lines(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
