@@ -1,4 +1,4 @@
-//! Experiments in files: rows under loads, as TOML that a person writes (docs/LAB.md).
+//! Experiments in files: rows under loads, as TOML that a person writes (docs/EXPERIMENTS.md).
 //!
 //! A [`File`] is read with the place of every problem ([`File::read`]), and becomes an
 //! [`Experiment`](crate::Experiment) with the subjects that are there ([`File::experiment`]): everyone with everyone,

@@ -41,9 +41,9 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(short = 'n', long, value_name = "COUNT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Count>,
-    /// Open loop: messages that are due, e.g. 2000/s, or '100/s..10k/s over 1m, 10k/s for 5m'
+    /// Open loop: messages that are due, e.g. 2000/s
     ///
-    /// They are due whatever became of those before, and the connections take turns. A message that cannot be sent when
+    /// A rate may change: '100/s..10k/s over 1m, 10k/s for 5m'. Messages are due whatever became of those before, and the connections take turns. A message that cannot be sent when
     /// it is due is sent late, and its response time counts from the instant at which it was due.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,7 +211,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_poll: Option<Nanos>,
     /// Time in which messages are exchanged before any is measured [default: 1s; none with --messages or --clients]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[cfg_attr(feature = "cli", arg(long, alias = "settle", value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Nanos>,
     /// Time that a name, a connection, a handshake, a reply and a close may take, each [default: 5s]
@@ -396,7 +396,10 @@ impl Options {
         let over_websocket = facts.over_websocket;
         let websocket = "ws:// and wss://, and protocols over them";
         let game = "bots of a game, as in game://127.0.0.1:4123";
-        let in_tls = "schemes inside TLS, as in wss://";
+        let in_tls = match facts.secured {
+            Some(secured) => format!("{secured}:// and other schemes inside TLS"),
+            None => "schemes inside TLS, as in wss://".to_owned(),
+        };
         let has_tls = self.given_tls().filter(|_| !scheme.tls);
         #[rustfmt::skip]
         let all = [
@@ -409,7 +412,7 @@ impl Options {
             ("lobby",        game, !is_game && self.lobby.is_some()),
             ("first-player", game, !is_game && self.first_player.is_some()),
             ("event-delay",  game, !is_game && self.event_delay.is_some()),
-            (has_tls.unwrap_or("ca"), in_tls, has_tls.is_some()),
+            (has_tls.unwrap_or("ca"), &in_tls, has_tls.is_some()),
         ];
         for (field, place, is_misplaced) in all {
             if is_misplaced {

@@ -5,6 +5,7 @@ use crate::{
     AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
     Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
 };
+use std::collections::BTreeSet;
 use toml::Spanned;
 use units::{Count, Nanos};
 
@@ -68,10 +69,9 @@ impl File {
         subjects: &dyn Subjects,
         context: &Context<'_>,
     ) -> Result<Experiment, String> {
-        let axis =
-            self.axis(asked).map_err(|problem| format!("{}: {problem}", self.source.name))?;
+        let axis = self.axis(asked).map_err(|problem| self.named(&problem))?;
         let quick = self.quick(asked);
-        let is_url = self.source.text.is_empty();
+        let is_url = self.is_url();
         let mut cells = Cells {
             file: self,
             asked,
@@ -81,6 +81,7 @@ impl File {
             axis,
             made: Vec::new(),
             left_out: Vec::new(),
+            known: BTreeSet::new(),
         };
         let compares = cells.axis.is_none() && !is_url;
         if compares && self.baseline.is_none() {
@@ -89,6 +90,8 @@ impl File {
         for row in &self.rows {
             cells.row(row)?;
         }
+        cells.check_only()?;
+        cells.check_first_load()?;
         cells.experiment(compares)
     }
 }
@@ -103,6 +106,8 @@ struct Cells<'a> {
     axis: Option<crate::Axis>,
     made: Vec<Cell<'a>>,
     left_out: Vec<LeftOut>,
+    /// The names of all rows and participants, asked for or not.
+    known: BTreeSet<String>,
 }
 
 /// A workload, and the row and load that it is of.
@@ -159,6 +164,10 @@ impl<'a> Cells<'a> {
             let endpoint: Endpoint = url.get_ref().parse().map_err(|error| self.at(url, error))?;
             let server = Server::Given(endpoint);
             let name = name.unwrap_or(url.get_ref());
+            self.known.insert(name.to_owned());
+            if !self.is_asked_for(name, name, name) {
+                return Ok(());
+            }
             return self
                 .of_loads(row)
                 .into_iter()
@@ -179,6 +188,7 @@ impl<'a> Cells<'a> {
             for client in &client {
                 for scheme in &schemes {
                     let name = called(row, server.name, client.name, *scheme);
+                    self.known.extend([name.as_str(), server.name, client.name].map(str::to_owned));
                     if !self.is_asked_for(&name, server.name, client.name) {
                         continue;
                     }
@@ -275,17 +285,11 @@ impl<'a> Cells<'a> {
         let workloads = options.workloads(&full_name, server, self.context);
         let workloads = workloads.map_err(|problem| {
             let place = row.and_then(|row| row.keys.name.as_ref()).map_or_else(
-                || {
-                    if self.file.source.text.is_empty() {
-                        String::new()
-                    } else {
-                        format!("{full_name}: ")
-                    }
-                },
+                || format!("{}: {full_name}: ", self.file.source.name),
                 |name| self.at(name, ""),
             );
-            match self.file.source.text.is_empty() {
-                true => format!("--{}: {}", problem.field, problem.message),
+            match self.file.is_url() {
+                true => self.file.named(&problem.to_string()),
                 false => format!("{place}{problem}"),
             }
         })?;
@@ -327,7 +331,7 @@ impl<'a> Cells<'a> {
 
     /// The options, with the usual end of a block and the usual warm-up where nothing names them.
     fn with_usual(&self, options: Options) -> Options {
-        if self.file.source.text.is_empty() && self.axis.is_none() {
+        if self.file.is_url() && self.axis.is_none() {
             return options;
         }
         let (block, warm_up, drain) = match (&self.axis, self.asked.quick) {
@@ -344,6 +348,38 @@ impl<'a> Cells<'a> {
             drain,
             ..Options::default()
         })
+    }
+
+    /// Refuses names that are asked for and that nothing has.
+    fn check_only(&self) -> Result<(), String> {
+        let Some(only) = self.asked.only.iter().find(|only| !self.known.contains(*only)) else {
+            return Ok(());
+        };
+        let near = |known: &&String| strsim::jaro_winkler(known, only) > SIMILAR;
+        let meant = self.known.iter().find(near).map_or_else(
+            || format!("there are {}", self.known.iter().cloned().collect::<Vec<_>>().join(", ")),
+            |known| format!("did you mean '{known}'?"),
+        );
+        let name = &self.file.source.name;
+        Err(format!("{name}: nothing in it is called `{only}`, which --only names; {meant}"))
+    }
+
+    /// Refuses a first load of which 1 % is less than a message.
+    fn check_first_load(&self) -> Result<(), String> {
+        let Some(axis) = &self.axis else { return Ok(()) };
+        let rate = axis.rate(axis.from).map_err(|problem| self.file.named(&problem.to_string()))?;
+        for cell in &self.made {
+            let crate::Stop::After(duration) = cell.workload.phases.stop else { continue };
+            let due = rate.per_second() * duration.as_secs_f64();
+            if due < DUE_MIN {
+                return Err(self.file.named(&format!(
+                    "from: the first load, {}, has {due:.0} messages due in a block of {duration}: too few to miss 1 % \
+                     of them; ask for --from more, or a longer --duration",
+                    axis.from
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn full_name(&self, name: &str, load: Option<usize>) -> String {
@@ -551,7 +587,10 @@ impl<'a> Cells<'a> {
     }
 
     fn at<T>(&self, place: &Spanned<T>, problem: impl std::fmt::Display) -> String {
-        self.file.source.at(place, problem)
+        match self.file.is_url() {
+            true => format!("{}: {problem}", self.file.source.name),
+            false => self.file.source.at(place, problem),
+        }
     }
 }
 
@@ -608,6 +647,10 @@ const OURSELVES: &str = "wirebench";
 /// Before each block; a subject that compiles while it runs has more before its first.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 const ROUNDS_MAX: u32 = 10_000;
+/// Of fewer messages 1 % is less than one.
+const DUE_MIN: f64 = 100.0;
+/// Names that are more alike than this are perhaps meant.
+const SIMILAR: f64 = 0.8;
 const JIT_WARM_UP_MAX_QUICK: Nanos = Nanos::from_secs(5);
 /// The block of a sweep, the warm-up before it, and the wait for late replies, which say nothing new of it.
 const AXIS_BLOCK: Nanos = Nanos::from_secs(2);

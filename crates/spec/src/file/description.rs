@@ -300,10 +300,25 @@ impl File {
         &self.question
     }
 
+    /// True for one URL, whose options are all flags.
+    pub(super) const fn is_url(&self) -> bool {
+        self.source.text.is_empty()
+    }
+
+    /// A problem with a field, named as it was given: by a flag or in the file.
+    pub(super) fn named(&self, problem: &str) -> String {
+        match self.is_url() {
+            true => format!("--{problem}"),
+            false => format!("{}: {problem}", self.source.name),
+        }
+    }
+
     pub(super) fn quick(&self, asked: &Asked) -> Option<Quick> {
+        // The blocks of a sweep are as short as they may be.
+        let duration = (self.axis.is_none() && !asked.is_sweep).then_some(BLOCK_QUICK);
         let usual = || Quick {
             rounds: Some(ROUNDS_QUICK),
-            options: Options { duration: Some(BLOCK_QUICK), ..Options::default() },
+            options: Options { duration, ..Options::default() },
             ..Quick::default()
         };
         asked.quick.then(|| self.quick.clone().unwrap_or_else(usual))

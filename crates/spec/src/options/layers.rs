@@ -4,11 +4,18 @@ use super::Options;
 use super::load::Way;
 
 impl Options {
-    /// These options, and below them those of `lower` that they neither replace nor contradict: a load that is named
-    /// here replaces the whole load there, a payload the payload, an end of the measurement the end.
+    /// These options, and below them those of `lower` that they neither replace nor contradict: a load of another kind
+    /// than the one there replaces all that belongs to that one, a payload the payload, an end of the measurement the end.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         let mut lower = lower;
+        if self.way() != Way::Closed {
+            for (field, way) in lower.ways() {
+                if way != self.way() {
+                    lower.clear(field);
+                }
+            }
+        }
         for (named, replaced) in REPLACES {
             if self.is_any_set(named) {
                 replaced.iter().for_each(|field| lower.clear(field));
@@ -49,8 +56,7 @@ const OF_LOADS: &[&str] = &[
 ];
 
 /// Options of a higher layer, and those of a lower one that they replace.
-const REPLACES: [(&[&str], &[&str]); 6] = [
-    (&["rate", "bots", "sessions", "clients", "concurrency", "round-trips"], OF_LOADS),
+const REPLACES: [(&[&str], &[&str]); 5] = [
     (&["duration", "messages", "clients"], &["duration", "messages", "clients"]),
     (&["payload"], &["size", "payload-kind", "varied"]),
     (&["size", "payload-kind", "varied"], &["payload"]),

@@ -17,7 +17,7 @@ pub(super) enum Way {
 
 impl Options {
     /// The ways to send that are named, each with the option that names it.
-    fn ways(&self) -> Vec<(&'static str, Way)> {
+    pub(super) fn ways(&self) -> Vec<(&'static str, Way)> {
         #[rustfmt::skip]
         let all = [
             ("rate",        Way::Rate,     self.rate.is_some()),

@@ -183,7 +183,7 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("ws://h", "size = '17MiB'",                    "size: 17 MiB is too large"),
         ("ws://h", "rate = '9/s'; oracle = true; size = '9B'", "oracle: needs 24 bytes of a message"),
         ("ws://h", "method = 'GET'",                    "method: means nothing to ws://, only to http:// and https://"),
-        ("ws://h", "insecure = true",                   "insecure: means nothing to ws://, only to schemes inside TLS"),
+        ("ws://h", "insecure = true",                   "insecure: means nothing to ws://, only to wss:// and other schemes inside TLS"),
         ("ws://h", "lobby = '1%'",                      "lobby: means nothing to ws://, only to bots of a game"),
         ("tcp://h:1", "header = 'A: b'",                "header: means nothing to tcp://"),
         ("tcp://h:1", "size = '0B'",                    "size: a message of 0 bytes cannot be seen on tcp://"),
@@ -280,6 +280,18 @@ fn a_higher_layer_replaces_what_it_answers_anew() {
         assert_eq!(found, expected, "{upper}");
     }
     assert_eq!(options("timeout = '2s'").over(options(lower)).timeout, Some(Nanos::from_secs(2)));
+}
+
+#[test]
+fn a_load_keeps_what_a_lower_layer_says_of_its_kind() {
+    let lower = "rate = '9/s'; every = '20ms'; round-trips = 5; think = '2s'; in-flight = 3";
+    for (upper, expected) in [
+        ("bots = 3", vec!["bots", "every"]),
+        ("clients = 3", vec!["clients", "round-trips", "in-flight"]),
+        ("sessions = '1/s'", vec!["sessions", "think"]),
+    ] {
+        assert_eq!(options(upper).over(options(lower)).set(), expected, "{upper}");
+    }
 }
 
 #[test]

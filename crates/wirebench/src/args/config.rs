@@ -21,7 +21,8 @@ directory ([run] warm-up = \"2s\"), which overrides the defaults in `run --help`
 
 Examples:
   wirebench config show
-  wirebench config show --json";
+  wirebench config show --json
+  wirebench config show --json | jq .connections";
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {

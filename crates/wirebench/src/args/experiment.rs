@@ -39,7 +39,9 @@ pub(crate) struct Execution {
     /// Origin of order, payload and keys [default: from the clock]
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
-    /// Print the experiment with all defaults, and how long it takes, and measure nothing
+    /// Print the experiment as JSON, and measure nothing
+    ///
+    /// It has every default, and `wirebench run` takes it as a file. stderr says how long it takes.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Install subjects first that are not installed
@@ -152,7 +154,7 @@ impl Execution {
         }
         let installed = |name: &str| subjects.installed(name);
         let plan = run::Plan::new(experiment, &installed)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+            .map_err(|error| Failure::usage(format!("--{error}")))?;
         if self.dry_run {
             return dry_run(&plan, terminal);
         }

@@ -10,13 +10,13 @@ use units::Nanos;
 
 /// Set servers and client libraries beside each other and bare TCP
 ///
-/// The file names the subjects, the transports and the loads (docs/LAB.md). Each subject has to answer rightly before
-/// it is timed; blocks take turns in random order; row zero is a bare TCP socket of ours. A lab that was interrupted
-/// goes on where it was when the same command is given again.
+/// The file names the subjects, the transports and the loads (docs/EXPERIMENTS.md). Each subject has to answer rightly
+/// before it is timed; blocks take turns in random order; row zero is a bare TCP socket of ours. A lab that was
+/// interrupted goes on where it was when the same command is given again.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_help = "`--help` has all options, docs/LAB.md the format of the file.",
+    after_help = "`--help` has all options, docs/EXPERIMENTS.md the format of the file.",
     after_long_help = super::exit_codes(),
     help_template = super::TEMPLATE,
 )]

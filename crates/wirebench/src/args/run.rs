@@ -11,15 +11,15 @@ use spec::{Experiment, Options};
 /// The name of the subcommand.
 pub(crate) const NAME: &str = "run";
 
-/// Load a server and measure how long its replies take; or carry out an experiment
+/// Load a server and measure how long its replies take
 ///
 /// Without a rate every connection sends a message and waits for the reply before it sends the next one: a closed loop,
 /// which measures round trips. With --rate or --bots messages are due by a schedule: an open loop, which measures
 /// response times, from the instant at which a message was due. Every reply is compared byte for byte with what was
 /// sent. A server is asked once before anything is timed.
 ///
-/// A FILE is an experiment in TOML (docs/LAB.md), its resolved form in JSON (--dry-run prints it), or a record, whose
-/// experiment is repeated.
+/// A FILE is an experiment in TOML (docs/EXPERIMENTS.md), its resolved form in JSON (--dry-run prints it), or a record,
+/// whose experiment is repeated.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -28,8 +28,7 @@ pub(crate) const NAME: &str = "run";
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Run {
-    /// The server, as in wss://127.0.0.1:8443/echo, or the file of an experiment
-    #[arg(value_name = "URL|FILE", long_help = target_help())]
+    #[arg(value_name = "URL|FILE", help = "The server, or the file of an experiment", long_help = target_help())]
     target: String,
     #[command(flatten)]
     options: Options,
@@ -42,7 +41,6 @@ const EXAMPLES: &str = "\
 Examples:
   wirebench ws://127.0.0.1:8080 --rate 2000/s -c 100 -d 30s     an open loop
   wirebench ws://127.0.0.1:8080 --bots 1k,2k,5k --every 1s      three of them
-  wirebench http://127.0.0.1:8080/echo --size 4KiB --json       a closed loop
   wirebench run chat.toml --dry-run                             a file";
 
 fn target_help() -> String {
@@ -73,7 +71,11 @@ impl Run {
 
 /// True for a URL, also one with a typing error; false for the path of a file.
 pub(super) fn is_url(target: &str) -> bool {
-    target.contains("://") || target.starts_with("unix:") || !std::path::Path::new(target).exists()
+    let path = std::path::Path::new(target);
+    let is_named_like_a_file = path.extension().is_some_and(|end| end == "toml" || end == "json");
+    target.contains("://")
+        || target.starts_with("unix:")
+        || !(path.exists() || is_named_like_a_file || target == "-")
 }
 
 /// The experiment in JSON, or of a record. Of secrets it holds the names alone: the options give their values again.

@@ -20,14 +20,13 @@ use spec::file::{Asked, AxisKeys, File};
     after_help = "`--help` has all options, and those of `wirebench run`",
     after_long_help = super::exit_codes(),
     help_template = super::TEMPLATE,
+    mut_args(only_in_long_help),
 )]
 pub(crate) struct Sweep {
-    /// The server; or the file of an experiment with an `[axis]` (docs/SWEEP.md)
-    #[arg(
-        value_name = "URL|FILE.toml",
-        required_unless_present = "preset",
-        conflicts_with = "preset"
-    )]
+    /// The server, or the file of an experiment
+    ///
+    /// A file may have an `[axis]` (docs/EXPERIMENTS.md); flags override it.
+    #[arg(value_name = "URL|FILE.toml")]
     target: Option<String>,
     /// A published experiment: cubeia
     ///
@@ -38,7 +37,7 @@ pub(crate) struct Sweep {
     axis: AxisKeys,
     #[command(flatten)]
     execution: Execution,
-    #[command(flatten, next_help_heading = "Options of `wirebench run`")]
+    #[command(flatten, next_help_heading = OF_RUN)]
     options: Options,
 }
 
@@ -70,17 +69,33 @@ impl Sweep {
             )));
         }
         let file = match (&target, &preset) {
-            (Some(url), _) if run::is_url(url) => File::of_url(url),
-            (Some(path), _) => {
+            (Some(_), Some(_)) => {
+                let problem = "--preset: it has its servers; leave the URL or the file out";
+                return Err(Failure::usage(problem.to_owned()));
+            }
+            (Some(url), None) if run::is_url(url) => File::of_url(url),
+            (Some(path), None) => {
                 let text = values::text_of(path).map_err(Failure::usage)?;
                 File::read(path, &text).map_err(Failure::usage)?
             }
-            (None, _) => File::read("cubeia", CUBEIA).map_err(Failure::usage)?,
+            (None, Some(_)) => File::read("cubeia", CUBEIA).map_err(Failure::usage)?,
+            (None, None) => {
+                let problem = "what to sweep? a URL, a file, or --preset cubeia".to_owned();
+                return Err(Failure::usage(problem));
+            }
         };
         let asked = Asked { options, axis, is_sweep: true, preset, ..execution.asked() };
         execution.of_file(file, &asked, Some(Kind::Sweep), terminal)
     }
 }
+
+/// The options of `wirebench run` fit no screen beside those of a sweep.
+fn only_in_long_help(argument: clap::Arg) -> clap::Arg {
+    let is_of_run = argument.get_help_heading() == Some(OF_RUN);
+    if is_of_run { argument.hide_short_help(true) } else { argument }
+}
+
+const OF_RUN: &str = "Options of `wirebench run`";
 
 /// The published comparison of a binary socket with WebSocket and Comet, under bots.
 const CUBEIA: &str = include_str!("../../../../experiments/published/cubeia.toml");

@@ -58,7 +58,7 @@ pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
 
 /// The text of an experiment's file, or of a record.
 pub(crate) fn text_of(path: &str) -> Result<String, String> {
-    let advice = "name a URL, as in ws://127.0.0.1:8080, or a file as in docs/LAB.md";
+    let advice = "name a URL, as in ws://127.0.0.1:8080, or a file as in docs/EXPERIMENTS.md";
     let bytes = content(path, FILE_MAX).map_err(|error| format!("{error}; {advice}"))?;
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8; {advice}"))
 }
