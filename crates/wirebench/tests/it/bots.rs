@@ -124,7 +124,7 @@ fn packets_of_a_definition_are_packed_and_come_back() {
     }
     let refused =
         sandbox.run(r#"run styx://127.0.0.1:9 --codec chess.xml --payload {"classId":9}"#);
-    refused.check(2, &["--payload: ", "--codec chess.xml"]);
+    refused.check(2, &["--codec: chess.xml: --payload: "]);
 }
 
 /// A game server at its three addresses.

@@ -221,7 +221,7 @@ fn what_cannot_be_certified_or_written_is_named_with_the_cure() {
     let table: [(&str, i32, &[&str]); _] = [
         ("certs",                             2, &["<DIR>"]),
         ("certs d --days 0",                  2, &["--days", "at least 1"]),
-        ("certs d --days 398",                2, &["`398` is above the limit of 397 days", "at most 397"]),
+        ("certs d --days 398",                2, &["`398` is above the limit of 397 days", "valid for more than 398"]),
         ("certs d --days 1.5",                2, &["--days", "`1.5`"]),
         ("certs d --key-type dsa",            2, &["'dsa'", "ecdsa, rsa"]),
         ("certs d --name [::1]",              2, &["`[::1]` has '[' in it", "neither brackets"]),

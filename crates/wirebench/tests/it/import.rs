@@ -27,7 +27,9 @@ fn it_is_kept_shown_compared_drawn_and_written_again() {
     let (ours, theirs) =
         (google_benchmark::read(&again.stdout).unwrap(), google_benchmark::read(PRINTED).unwrap());
     assert_eq!(ours.benchmarks.len(), theirs.benchmarks.len());
-    for (format, words) in [("csv", "name,server,client"), ("markdown", "**Not measured by")] {
+    for (format, words) in
+        [("csv", "name,server,client"), ("markdown", "Not measured by wirebench")]
+    {
         let shown = sandbox.run(&format!("show record.json --format {format}"));
         shown.check(0, &[]);
         assert!(shown.stdout.starts_with(words), "{}", shown.stdout);
@@ -43,7 +45,7 @@ fn without_a_name_it_goes_where_records_go_and_to_stdout_with_a_dash() {
     let mut command = sandbox.command("import google-benchmark - -o -");
     let piped = command.stdin(file).output().unwrap();
     let record = record_of(&String::from_utf8(piped.stdout).unwrap());
-    assert_eq!(record.command_line, ["import", "google-benchmark", "-"]);
+    assert_eq!(record.command_line, ["import", "google-benchmark", "-", "-o", "-"]);
     assert_eq!(sandbox.records().len(), 1);
 }
 

@@ -27,7 +27,7 @@ const RUNGS: [&str; 14] = [
 fn every_rung_is_measured_and_its_counts_add_up() {
     let sandbox = Sandbox::new();
     let ladder = sandbox.run("ladder --rounds 3 --block 100ms -c 1 --seed 7");
-    ladder.check_measured(&["machine: ", "record: ", "repeat: wirebench ladder "]);
+    ladder.check_measured(&["machine: ", "record: ", "repeat: wirebench run .wirebench/records/"]);
     check_page(&ladder.stdout);
     // Neither stream is a terminal.
     assert!(!ladder.stderr.contains(['\x1b', '\r']), "{ladder:?}");
@@ -55,7 +55,7 @@ fn every_rung_is_measured_and_its_counts_add_up() {
 fn a_quick_ladder_has_the_first_seven_rungs_and_their_layers() {
     let sandbox = Sandbox::new();
     let line = "ladder --quick --rounds 1 --block 1ms -c 1 --seed 7";
-    sandbox.run(line).check_measured(&["repeat: wirebench ladder --connections 1 --quick"]);
+    sandbox.run(line).check_measured(&["repeat: wirebench run .wirebench/records/"]);
     let record = sandbox.records().remove(0);
     assert_eq!(workload_names(&record), RUNGS[..7]);
     let names = workload_names(&record);

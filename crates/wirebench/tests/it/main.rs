@@ -6,6 +6,7 @@ mod bots;
 mod certs;
 mod doctor;
 mod ending;
+mod experiments;
 mod game_serving;
 mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]

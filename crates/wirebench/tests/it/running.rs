@@ -22,7 +22,11 @@ fn every_transport_is_run_to_its_last_message() {
         // A relative path is relative to the server's directory.
         let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));
         let run = sandbox_of_run.run(&format!("{url} -n 500 -c 5 --seed 7 {options}"));
-        run.check_measured(&["machine: ", "record: .wirebench/records/", "repeat: wirebench run "]);
+        run.check_measured(&[
+            "machine: ",
+            "record: .wirebench/records/",
+            "repeat: wirebench run .wirebench/records/",
+        ]);
         assert!(run.stdout.contains("500"), "{}", run.stdout);
         let records = sandbox_of_run.records();
         let [record] = &records[..] else { panic!("{} records", records.len()) };
@@ -78,7 +82,7 @@ fn a_fixed_reply_is_expected_where_a_server_does_not_echo() {
 fn a_ladder_compares_its_rungs_with_tcp() {
     let sandbox = Sandbox::new();
     let ladder = sandbox.run("ladder --only ws,http-new --rounds 2 --block 20ms -c 2 --seed 7");
-    ladder.check_measured(&["record: ", "repeat: wirebench ladder --connections 2 --only ws"]);
+    ladder.check_measured(&["record: ", "repeat: wirebench run .wirebench/records/"]);
     for rung in ["tcp", "ws", "http-new"] {
         let has_row = ladder.stdout.lines().any(|line| line.starts_with(rung));
         assert!(has_row, "no {rung} in {}", ladder.stdout);

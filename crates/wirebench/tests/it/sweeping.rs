@@ -60,25 +60,28 @@ fn sweep_of_a_cap() -> (RunRecord, String) {
 #[test]
 fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path().join("bad.toml"), "speed = 3\n[[line]]\nname='a'\nserve='ws'\n")
-        .unwrap();
+    std::fs::write(
+        sandbox.path().join("bad.toml"),
+        "speed = 3\n[[row]]\nname='a'\nserver='embedded'\ntransport='ws'\n",
+    )
+    .unwrap();
     #[rustfmt::skip]
     let table = [
         ("sweep",                                       "what to sweep? a URL, a file, or --preset cubeia"),
         ("sweep nowhere.toml",                          "cannot read nowhere.toml"),
-        ("sweep bad.toml",                              "bad.toml: there is no `speed`; there are question, of, from"),
+        ("sweep bad.toml",                              "bad.toml:1:1: unknown field `speed`, expected one of `connections`"),
         ("sweep ws://h --preset cubeia",                "leave the URL or the file out"),
         ("sweep --preset kubeia",                       "cubeia"),
         ("sweep ws://h --from 5 -d 1s",                 "too few to miss 1 % of them; ask for --from more"),
-        ("sweep ws://h --from 10k --to 5k",             "--from 10000 is above --to 5000"),
-        ("sweep ws://h --every 2s",                     "--every is for --of bots and connections; leave it out"),
-        ("sweep ws://h --bots-max 5",                   "--bots-max is for --of bots; leave it out"),
+        ("sweep ws://h --from 10k --to 5k",             "--from: 10000 is above the largest load, 5000"),
+        ("sweep ws://h --every 2s",                     "--every: belongs to sweeps of bots and connections; leave it out"),
+        ("sweep ws://h --bots-max 5",                   "--bots-max: belongs to sweeps of bots; leave it out"),
         ("sweep ws://h --slo fast",                     "as in `p99 < 50ms`"),
         ("sweep ws://h --factor 1",                     "is not between 1.05 and 10"),
         ("sweep ws://h --of cats",                      "bots, connections, rate"),
-        ("sweep ws://h --size 1B --payload x",          "a payload has its own size; leave one out"),
+        ("sweep ws://h --size 1B --payload x",          "--size: a --payload is what it is; leave one of the two out"),
         ("sweep wsss://h",                              "did you mean `wss`?"),
-        ("sweep tcp://127.0.0.1:1 --header A:b",        "--header means nothing to tcp://"),
+        ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: means nothing to tcp://"),
     ];
     for (line, message) in table {
         let ended = sandbox.run(line);
@@ -100,7 +103,7 @@ fn a_signal_ends_a_sweep_and_keeps_what_is_known() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
     let line =
-        format!("sweep {} -d 300ms --settle 0s --repeats 1 --from 500 -o sweep.json", server.url);
+        format!("sweep {} -d 300ms --warm-up 0s --repeats 1 --from 500 -o sweep.json", server.url);
     let mut sweep = Running::start(sandbox.command(&line));
     sweep.wait_for_word("block 2/");
     sweep.send(Signal::INT);
@@ -121,8 +124,10 @@ fn a_signal_ends_a_sweep_and_keeps_what_is_known() {
 #[test]
 fn lines_of_a_file_are_swept_side_by_side_on_servers_of_their_own() {
     let sandbox = Sandbox::new();
-    let text = "of = 'bots'\nevery = '100ms'\nfrom = 20\nto = 45\nbots-max = 40\nduration = '500ms'\nsettle = '100ms'\n\
-        repeats = 1\n[[line]]\nname = 'bare'\nserve = 'tcp'\n[[line]]\nname = 'WebSocket'\nserve = 'ws'\n";
+    let text = "duration = '500ms'\nwarm-up = '100ms'\n\
+        [axis]\nof = 'bots'\nevery = '100ms'\nfrom = 20\nto = 45\nbots-max = 40\nrepeats = 1\n\
+        [[row]]\nname = 'bare'\nserver = 'embedded'\ntransport = 'tcp'\n\
+        [[row]]\nname = 'WebSocket'\nserver = 'embedded'\ntransport = 'ws'\n";
     std::fs::write(sandbox.path().join("two.toml"), text).unwrap();
     let ended = sandbox.run("sweep two.toml --seed 7 -o sweep.json");
     assert!([Some(0), Some(12)].contains(&ended.code), "{ended:?}");

@@ -219,8 +219,8 @@ fn check_counts(record: &RunRecord, messages: u64, connections: u64) {
     let block = only_block(record);
     let (planned, sent, ok) = (messages, messages, messages);
     assert_eq!(block.counts, Counts { planned, sent, ok, ..Counts::default() }, "{block:?}");
-    let (asked, opened) = (connections, connections);
-    assert_eq!(block.connections, Connections { asked, opened, ..Connections::default() });
+    let (asked, started, opened) = (connections, connections, connections);
+    assert_eq!(block.connections, Connections { asked, started, opened, ..Connections::default() });
     assert_eq!(block.errors, []);
 }
 

@@ -31,7 +31,13 @@ fn every_transport_runs_inside_every_version_with_every_kind_of_key() {
                 let line =
                     format!("{} --ca ca.pem --tls-version {version} -n 200 -c 4", server.url);
                 let (ended, record) = run(&sandbox, &line);
-                ended.check_measured(&["repeat: wirebench run ", "--ca ca.pem"]);
+                ended.check_measured(&["repeat: wirebench run "]);
+                let asked = record.spec.as_ref().unwrap().workloads[0].tls.as_ref().unwrap();
+                let spec::Trust::Authorities(trusted) = &asked.trust else { panic!("{asked:?}") };
+                assert_eq!(
+                    trusted[0].file, "ca.pem",
+                    "and its text, so that the record repeats it"
+                );
                 let block = only_block(&record);
                 assert_eq!((block.counts.planned, block.counts.ok), (200, 200), "{line}");
                 let seen = seen(&record);
@@ -108,7 +114,10 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
         let line = format!("{line} --tls-version {version}");
         let own = "--client-cert certs/client.pem --client-key certs/client-key.pem";
         let (ended, record) = run(&sandbox, &format!("{line} {own}"));
-        ended.check_measured(&["--client-key certs/client-key.pem"]);
+        ended.check_measured(&["repeat: wirebench run "]);
+        let asked = record.spec.as_ref().unwrap().workloads[0].tls.as_ref().unwrap();
+        let identity = asked.identity.as_ref().unwrap();
+        assert_eq!((identity.key_file.as_str(), &identity.key), ("certs/client-key.pem", &None));
         assert_eq!(only_block(&record).counts.ok, 50);
         assert!(record.plan.workloads[0].tls.as_ref().unwrap().client_certificate);
         assert!(!record.to_json().contains("PRIVATE KEY"));
@@ -126,7 +135,9 @@ fn nobody_is_verified_where_that_was_asked_for_and_the_record_says_so() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "wss --name other.example");
     let (ended, record) = run(&sandbox, &format!("{} --insecure -n 50 -c 2", server.url));
-    ended.check_measured(&["--insecure"]);
+    ended.check_measured(&["repeat: wirebench run "]);
+    let asked = record.spec.as_ref().unwrap().workloads[0].tls.as_ref().unwrap();
+    assert_eq!(asked.trust, spec::Trust::Anyone);
     assert!(!record.plan.workloads[0].tls.as_ref().unwrap().verified);
     assert_eq!(only_block(&record).counts.ok, 50);
 }
