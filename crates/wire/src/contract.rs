@@ -9,6 +9,8 @@
 //! Left out: time. None of the protocols here has a timer of its own; time-outs belong to the owner. The first
 //! protocol that needs one adds `handle_timeout(now)`.
 
+pub use crate::misuse::MisuseError;
+
 use std::borrow::Cow;
 
 /// The end of a connection that a machine plays.
@@ -271,41 +273,4 @@ pub enum PeerError {
     /// A violation of WebSocket.
     #[error(transparent)]
     WebSocket(#[from] crate::websocket::PeerError),
-}
-
-/// A misuse of a machine by its caller.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MisuseError {
-    /// The protocol carries only messages of a certain form.
-    #[error("the message is not {expected}")]
-    Malformed {
-        /// The form.
-        expected: &'static str,
-    },
-    /// The protocol has no ping for a client to send.
-    #[error("the protocol has no ping")]
-    NoPing,
-    /// The opening handshake is not complete, or the end has begun.
-    #[error("the connection is not open")]
-    NotOpen,
-    /// A text message is not UTF-8.
-    #[error("text message is not UTF-8")]
-    NotUtf8,
-    /// The message is longer than the protocol or our limit allows.
-    #[error("message of {len} bytes, limit is {max}")]
-    TooLong {
-        /// Its length in bytes.
-        len: u64,
-        /// The limit in bytes.
-        max: u64,
-    },
-    /// The message is shorter than any message of the protocol.
-    #[error("message of {len} bytes, the shortest has {min}")]
-    TooShort {
-        /// Its length in bytes.
-        len: u64,
-        /// The least in bytes.
-        min: u64,
-    },
 }

@@ -6,6 +6,10 @@
 //!
 //! Left out: the servers' halves, and every transport of these protocols but WebSocket.
 
+mod error;
+
+pub use error::PeerError;
+
 use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
@@ -333,64 +337,6 @@ impl Messages {
     }
 }
 
-/// A violation of the protocol by a server, or its refusal of a client.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PeerError {
-    /// The server sent a binary message.
-    #[error("{protocol}: binary message of {len} bytes, only text is allowed")]
-    Binary {
-        /// The protocol.
-        protocol: &'static str,
-        /// The length of the text.
-        len: usize,
-    },
-    /// The connection ended before it was open.
-    #[error("{protocol}: the connection ended before {awaited}")]
-    Cut {
-        /// The protocol.
-        protocol: &'static str,
-        /// The awaited text.
-        awaited: &'static str,
-    },
-    /// A text whose content is not what its first characters announce.
-    #[error("{protocol}: {reason}: {said}")]
-    Json {
-        /// The protocol.
-        protocol: &'static str,
-        /// The fault.
-        reason: String,
-        /// The beginning of the text.
-        said: Excerpt,
-    },
-    /// The connection inside refused a packet of ours.
-    #[error("{protocol}: cannot send to the server: {error}")]
-    Mute {
-        /// The protocol.
-        protocol: &'static str,
-        /// The reason.
-        error: MisuseError,
-    },
-    /// The server refuses the connection.
-    #[error("{protocol}: refused: {said}")]
-    Refused {
-        /// The protocol.
-        protocol: &'static str,
-        /// The reason, in the server's words, escaped.
-        said: String,
-    },
-    /// A text that is not allowed, or not allowed now.
-    #[error("{protocol}: got {said}, expected {awaited}")]
-    Unexpected {
-        /// The protocol.
-        protocol: &'static str,
-        /// The texts that were possible.
-        awaited: &'static str,
-        /// The beginning of the text.
-        said: Excerpt,
-    },
-}
-
 /// Bytes that `len` bytes of message grew by when they became `packet_len` bytes of text.
 fn growth(packet_len: usize, len: usize) -> i64 {
     let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
@@ -407,7 +353,7 @@ pub(crate) mod fuzz {
 
     use super::{Dialect, Enveloped};
     use crate::contract::{Input, Kind, Message, Protocol, Side};
-    use crate::fuzz::{Transcript, check_splits};
+    use crate::transcript::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
     /// Frames of WebSocket that come to a client that awaits its greeting, and to one whose greeting is `greeting`;

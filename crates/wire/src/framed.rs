@@ -3,6 +3,10 @@
 //! A frame is a 32-bit big-endian length, and that many bytes. The length counts the message alone, or itself too; the
 //! frames of [`Styx`](crate::styx) are of the second kind. Both roles are the same.
 
+mod error;
+
+pub use error::PeerError;
+
 use crate::contract::{
     Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
 };
@@ -123,41 +127,13 @@ impl Protocol for Framed {
     }
 }
 
-/// The ways in which a peer can break the framing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PeerError {
-    /// The connection ended inside a frame.
-    #[error("the connection ended {len} bytes into a frame")]
-    FrameCutOff {
-        /// The bytes that came, with the length field.
-        len: usize,
-    },
-    /// A frame is longer than the limit.
-    #[error("frame of {len} bytes, limit is {max}")]
-    OverLimit {
-        /// The length it announced.
-        len: u32,
-        /// The limit.
-        max: u32,
-    },
-    /// A frame is shorter than any can be.
-    #[error("frame of {len} bytes, the shortest has {min}")]
-    TooShort {
-        /// The length it announced.
-        len: u32,
-        /// The least.
-        min: u32,
-    },
-}
-
 /// Length of the length field.
 const FIELD_LEN: u32 = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz::check_splits;
+    use crate::transcript::check_splits;
 
     /// Makes a machine, its input, and the events.
     type Case = (fn() -> Framed, &'static [u8], &'static [&'static str]);

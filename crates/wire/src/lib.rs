@@ -17,6 +17,7 @@ pub mod fuzz;
 pub mod game;
 pub mod http1;
 pub mod lines;
+mod misuse;
 mod pieces;
 pub mod raw;
 pub mod socketio;
@@ -24,6 +25,8 @@ pub mod sockjs;
 mod stack;
 pub mod styx;
 pub mod tls;
+#[cfg(any(test, feature = "fuzzing"))]
+mod transcript;
 pub mod web;
 pub mod websocket;
 

@@ -145,7 +145,7 @@ const LINE_FEED: u8 = b'\n';
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz::check_splits;
+    use crate::transcript::check_splits;
 
     const END: &str = "end: closed None \"\"";
 

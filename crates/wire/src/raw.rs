@@ -4,6 +4,10 @@
 //! arrives as one message. So the client sees whole messages and the server may see parts of them, which an echo does
 //! not mind.
 
+mod error;
+
+pub use error::PeerError;
+
 use crate::contract::{
     Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
 };
@@ -82,24 +86,10 @@ impl Protocol for Raw {
     }
 }
 
-/// The ways in which a peer can break a protocol that has almost no rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PeerError {
-    /// The connection ended inside a reply.
-    #[error("the connection ended after {len} of {expected} bytes of a reply")]
-    ReplyCutOff {
-        /// The bytes that came.
-        len: usize,
-        /// The length of a reply.
-        expected: usize,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz::{Transcript, check_splits};
+    use crate::transcript::{Transcript, check_splits};
 
     #[test]
     fn replies_are_as_long_as_the_client_was_told() {

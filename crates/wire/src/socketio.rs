@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::contract::Protocol;
     use crate::envelope::fuzz::{client, frame};
-    use crate::fuzz::{Transcript, check_splits};
+    use crate::transcript::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
     /// The greeting, texts from the server, or texts to it.

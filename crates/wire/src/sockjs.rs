@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol};
     use crate::envelope::fuzz::{client, frame};
-    use crate::fuzz::check_splits_of_replies;
+    use crate::transcript::check_splits_of_replies;
 
     #[test]
     fn a_session_has_a_path_of_its_own() {

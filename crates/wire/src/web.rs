@@ -193,8 +193,8 @@ impl Protocol for Web {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz::{HTTP_LIMITS, check_splits};
     use crate::http1::site::Route;
+    use crate::transcript::{HTTP_LIMITS, check_splits};
 
     const HANDSHAKE: &str = "Host: h\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";

@@ -89,7 +89,7 @@ const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Circles, "engine", 4),
     (Rule::Circles, "probe", 3),
     (Rule::Circles, "run", 3),
-    (Rule::Circles, "wire", 40),
+    (Rule::Circles, "wire", 11),
     (Rule::Circles, "wirebench", 24),
     (Rule::Questions, "drive", 111),
     (Rule::Questions, "engine", 79),

@@ -6,8 +6,8 @@ use super::{Comet, Limits};
 use crate::contract::{
     Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
 };
-use crate::fuzz::check_splits_of_replies;
 use crate::http1::{self, Http1, Request, RequestParts};
+use crate::transcript::check_splits_of_replies;
 use std::sync::{Arc, LazyLock};
 
 static REQUEST: LazyLock<Arc<Request>> = LazyLock::new(|| {

@@ -1,7 +1,7 @@
 //! The ways in which a game server can break its protocol, or refuse a bot.
 
-use crate::contract::MisuseError;
 use crate::excerpt::Excerpt;
+use crate::misuse::MisuseError;
 use crate::styx::{DecodeError, JsonError};
 
 /// A violation of the protocol by a game server, or its refusal of a bot.

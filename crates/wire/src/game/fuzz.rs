@@ -4,10 +4,10 @@ use super::{Bot, Options, Packing, Seat};
 use crate::connection::Connection;
 use crate::contract::{Event, Input, Kind, Message, Protocol};
 use crate::framed::{self, Framed};
-use crate::fuzz::check_splits_of_replies;
 use crate::styx::load_test::LoadRequest;
 use crate::styx::packets::{JoinResponse, LoginResponse};
 use crate::styx::{self, Limits, Packet};
+use crate::transcript::check_splits_of_replies;
 
 /// Frames of Styx that come to a bot, when it logs in, and when it sits and has sent three events.
 pub fn fuzz_game_binary(bytes: &[u8]) {

@@ -2,7 +2,7 @@
 
 use super::{Http1, Limits, PeerError, Request, RequestParts};
 use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol};
-use crate::fuzz::{HTTP_LIMITS, check_splits, check_splits_of_replies, http1_client};
+use crate::transcript::{HTTP_LIMITS, check_splits, check_splits_of_replies, http1_client};
 use std::sync::Arc;
 
 #[test]

@@ -1,10 +1,10 @@
 //! Definitions of packets that are known at run time only; [`super::packets`] is the table of those known when
 //! compiled.
 
+use super::fault::{XmlFault, excerpt};
 use super::field::Type;
 use super::json::{self, CLASS_ID};
 use super::packets::{self, Packet};
-use super::xml::{XmlError, XmlFault, excerpt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -92,15 +92,6 @@ impl Definition {
         });
         let draft = Draft { enums: enums.collect(), structs: structs.collect() };
         draft.resolve().expect("the table of packets is a definition")
-    }
-
-    /// Reads a definition from its XML.
-    ///
-    /// # Errors
-    ///
-    /// The first fault, and its place. A document type declaration is a fault too.
-    pub fn from_xml(text: &str) -> Result<Self, XmlError> {
-        super::xml::read(text)
     }
 
     /// The definition as XML, which reads back as the same.

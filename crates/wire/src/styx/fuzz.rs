@@ -3,7 +3,7 @@
 
 use super::load_test::{LoadRequest, LoadResponse};
 use super::{Definition, Limits, Packet, frames, json_packets};
-use crate::fuzz::check_splits;
+use crate::transcript::check_splits;
 use std::sync::LazyLock;
 
 static FIREBASE: LazyLock<Definition> = LazyLock::new(Definition::firebase);

@@ -20,6 +20,7 @@
 
 mod definition;
 mod dynamic;
+mod fault;
 mod field;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
@@ -33,13 +34,13 @@ mod xml;
 
 pub use definition::Definition;
 pub use dynamic::PackError;
+pub use fault::{XmlError, XmlFault};
 pub use field::DecodeError;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{fuzz_styx_definition, fuzz_styx_frames, fuzz_styx_json, fuzz_styx_packet};
 pub(crate) use json::write_text;
 pub use json::{JsonError, json_packets};
 pub use packets::Packet;
-pub use xml::{XmlError, XmlFault};
 
 use crate::framed::Framed;
 

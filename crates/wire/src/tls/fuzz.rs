@@ -6,7 +6,7 @@ use super::options::{Client, ClientOptions, Identity, Server, ServerOptions, Tru
 use super::{Tls, Version};
 use crate::contract::{Event, Input, Kind, Message, Protocol};
 use crate::framed::{Framed, Limits};
-use crate::fuzz::Transcript;
+use crate::transcript::Transcript;
 use rcgen::{CertificateParams, KeyPair};
 use std::sync::OnceLock;
 

@@ -21,6 +21,7 @@ mod fuzz;
 mod kept;
 mod layer;
 mod options;
+mod options_error;
 mod records;
 mod session;
 mod suites;
@@ -34,5 +35,6 @@ pub use facts::{Facts, ParseVersionError, Version};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_tls_handshake, fuzz_tls_records};
 pub use layer::Tls;
-pub use options::{Client, ClientOptions, Identity, OptionsError, Server, ServerOptions, Trust};
+pub use options::{Client, ClientOptions, Identity, Server, ServerOptions, Trust};
+pub use options_error::OptionsError;
 pub use suites::suites;

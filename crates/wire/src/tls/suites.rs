@@ -1,7 +1,7 @@
 //! Cipher suites by name.
 
 use super::facts::Version;
-use super::options::OptionsError;
+use super::options_error::OptionsError;
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs::ALL_CIPHER_SUITES;
 

@@ -4,15 +4,6 @@ use super::{PeerError, utf8};
 use crate::contract::Closed;
 use std::borrow::Cow;
 
-/// The purpose of the connection is fulfilled.
-pub(super) const NORMAL: u16 = 1000;
-/// The peer broke the protocol.
-pub(super) const PROTOCOL_ERROR: u16 = 1002;
-/// The peer sent text that is not UTF-8, or compressed bytes that cannot be inflated.
-pub(super) const BAD_PAYLOAD: u16 = 1007;
-/// The peer exceeded a limit of ours.
-pub(super) const TOO_BIG: u16 = 1009;
-
 /// Reads the payload of a Close frame.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! The ways in which a WebSocket peer can break the protocol, and the close code for each.
 
-use super::close;
+use super::close_codes;
 use super::handshake::HandshakeError;
 
 /// A violation of the WebSocket protocol, or of one of our limits, by a peer.
@@ -168,14 +168,14 @@ impl PeerError {
             | Self::ReservedBits { .. }
             | Self::ReservedOpcode { .. }
             | Self::ShortClose
-            | Self::Unmasked => Some(close::PROTOCOL_ERROR),
+            | Self::Unmasked => Some(close_codes::PROTOCOL_ERROR),
             Self::BadCloseReason { .. } | Self::BadDeflate { .. } | Self::NotUtf8 { .. } => {
-                Some(close::BAD_PAYLOAD)
+                Some(close_codes::BAD_PAYLOAD)
             }
             Self::LongFrame { .. }
             | Self::LongInflated { .. }
             | Self::LongMessage { .. }
-            | Self::TooManyFragments { .. } => Some(close::TOO_BIG),
+            | Self::TooManyFragments { .. } => Some(close_codes::TOO_BIG),
             Self::CutFrame { .. }
             | Self::CutMessage { .. }
             | Self::Handshake(_)

@@ -3,7 +3,7 @@
 use super::deflate::{Agreed, Direction};
 use super::{Limits, WebSocket};
 use crate::contract::Side;
-use crate::fuzz::{Transcript, check_splits};
+use crate::transcript::{Transcript, check_splits};
 
 /// Feeds both roles `bytes`, split in many ways. They must answer the same, and only what the other role understands.
 ///

@@ -21,6 +21,7 @@
 //!
 //! Start reading at [`WebSocket::receive`].
 
+use super::close_codes;
 use super::deflate::{Agreed, Codec};
 use super::frame::{self, Control, Frame, HeaderReader, Opcode};
 use super::handshake::{Request, ServerOptions};
@@ -196,7 +197,7 @@ impl Protocol for WebSocket {
             }
             State::Closed | State::Failed => false,
             State::Open => {
-                frame::write(CLOSE, self.fresh_key(), &close::NORMAL.to_be_bytes(), tx);
+                frame::write(CLOSE, self.fresh_key(), &close_codes::NORMAL.to_be_bytes(), tx);
                 self.state = State::AwaitClose;
                 true
             }

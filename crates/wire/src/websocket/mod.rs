@@ -10,6 +10,7 @@
 //! Left out: extensions other than permessage-deflate, and fragmenting what is sent: a message is one frame.
 
 mod close;
+mod close_codes;
 pub mod deflate;
 mod error;
 mod extensions;
