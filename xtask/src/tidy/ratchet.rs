@@ -97,7 +97,6 @@ const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Questions, "record", 57),
     (Rule::Questions, "report", 163),
     (Rule::Questions, "run", 62),
-    (Rule::Questions, "spec", 5),
     (Rule::Questions, "wirebench", 231),
     (Rule::Sleeps, "lab", 3),
     (Rule::Sleeps, "wirebench", 3),
