@@ -25,6 +25,10 @@ impl Options {
             let both = self.clone().or(lower.clone());
             match both.foreign(both.way()) {
                 None => return both,
+                // A contradiction within the lower layer that this one does not decide.
+                Some(_) if self.way() == Way::Closed && lower.foreign(lower.way()).is_some() => {
+                    return both;
+                }
                 Some((field, _)) if !self.is_any_set(&[field]) => lower.clear(field),
                 // Both stand in one layer: a contradiction that is told when it is resolved.
                 Some(_) if self.way() != Way::Closed || lower.way() == Way::Closed => return both,

@@ -291,6 +291,8 @@ fn a_load_keeps_what_a_lower_layer_says_of_its_kind() {
         ("sessions = '1/s'", vec!["sessions", "think"]),
     ] {
         assert_eq!(options(upper).over(options(lower)).set(), expected, "{upper}");
+        let between = options("size = '9B'").over(options(lower));
+        assert_eq!(options(upper).over(between).set().len(), expected.len() + 1, "{upper}");
     }
 }
 

@@ -133,7 +133,7 @@ fn nothing_that_a_record_says_moves_a_terminal() {
     let sandbox = Sandbox::new();
     let hostile = RECORD.replace("\"ws", "\"\\u001b[2J\\u009b\\u202e\\nws");
     assert_ne!(hostile, RECORD);
-    assert!(piped(&sandbox, "show -", &hostile).stdout.contains("\\u{1b}[2J\\u{9b}\\u{202e}\\nws"));
+    assert!(piped(&sandbox, "show -", &hostile).stdout.contains("\\u{1b}[2J\\u{9b}\\u{202e} ws"));
     let unknown = RECORD.replace("\"interrupted\"", "\"\\u001b[2J\\n\"");
     let formats = [
         "text",
