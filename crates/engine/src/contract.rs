@@ -58,8 +58,8 @@ pub trait Accepting: Engine {
     /// closed.
     fn listener(&self, connection: ConnectionId) -> usize;
 
-    /// While `on`, nothing is received on connections that were accepted, because whoever waits for their bytes is slow;
-    /// those that we made go on. Bytes that had been received by then are still told.
+    /// While `on`, nothing is received on connections that were accepted, because whoever waits for their bytes is
+    /// slow; those that we made go on. Bytes that had been received by then are still told.
     fn hold_back(&mut self, on: bool);
 }
 
@@ -71,8 +71,8 @@ pub trait Metered: Engine {
     /// not.
     fn arrived(&self) -> Option<Instant>;
 
-    /// The segments of TCP that went over the connection so far, by the kernel's count. `None` for one that is closed or
-    /// not of TCP, and where nobody counts. Costs a system call.
+    /// The segments of TCP that went over the connection so far, by the kernel's count. `None` for one that is closed
+    /// or not of TCP, and where nobody counts. Costs a system call.
     fn segments(&self, connection: ConnectionId) -> Option<Segments>;
 }
 

@@ -1,4 +1,4 @@
-//! What messages hold, and what their replies must be.
+//! The content of messages, and the replies that they are due.
 
 use crate::header::{Header, TrueDelay};
 use crate::payload::{payload, printable};
@@ -14,9 +14,9 @@ use units::{Bytes, Random};
 pub struct Content {
     /// One behind the other.
     payloads: Arc<[u8]>,
-    /// How long each of them is.
+    /// The length of each of them, in bytes.
     size: usize,
-    /// How many there are, at least one.
+    /// Their number, at least one.
     count: u32,
     text: bool,
     /// Nothing is lost when a header is written over the beginning: we made the bytes, and they are no JSON.
@@ -144,7 +144,7 @@ impl Content {
         &self.payloads[self.span_of(sequence)]
     }
 
-    /// Where in [`Content::payloads`] it is.
+    /// Its place in [`Content::payloads`].
     #[inline]
     pub fn span_of(&self, sequence: u32) -> Range<usize> {
         if self.count == 1 {
@@ -159,17 +159,17 @@ impl Content {
         &self.payloads
     }
 
-    /// How many different payloads there are.
+    /// The number of different payloads.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether it is sent as text.
+    /// True if it is sent as text.
     pub fn is_text(&self) -> bool {
         self.text
     }
 
-    /// Whether a [`Header`] may be written over its beginning: there is room, the bytes were made by us, and they are
+    /// True if a [`Header`] may be written over its beginning: there is room, the bytes were made by us, and they are
     /// no JSON, which would not stay it.
     pub fn carries_header(&self) -> bool {
         self.may_be_overwritten && self.size >= Header::len(self.text)
@@ -179,29 +179,29 @@ impl Content {
 /// A ring is at least so long without one of its messages: twice the window of deflate.
 const RING_LEN_MIN: u64 = 64 << 10;
 
-/// How many payloads a ring has at most.
+/// The payloads of a ring, at most.
 const RING_COUNT_MAX: u64 = 4096;
 
-/// How many payloads in a row may be there already before a ring is left as it is.
+/// A ring is left as it is after so many payloads in a row that it has already.
 const MISSES_MAX: u32 = 256;
 
-/// What a reply must be to count as one.
+/// The reply that a message is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// Anything that the protocol calls a success (HTTP: a 2xx status), whatever its payload.
     Anything,
-    /// What was sent, byte for byte and of the same kind.
+    /// The message itself, byte for byte and of the same kind.
     Echo,
     /// Always this payload.
     Exactly(Arc<[u8]>),
     /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.
     InSequence,
     /// An echo in which the server has written how long it kept the message: the bytes of [`TrueDelay`] may be any.
-    /// What is sent is made by [`Content::for_oracle`].
+    /// Its messages are made by [`Content::for_oracle`].
     Oracle,
 }
 
-/// How a reply differs from what it must be.
+/// The difference between a reply and the one that was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The first difference is at this byte.
@@ -211,15 +211,15 @@ pub enum Mismatch {
         at: usize,
         /// The length of the payload.
         len: usize,
-        /// What it is.
+        /// The one that came.
         got: u8,
-        /// What it should be.
+        /// The one that was due.
         expected: u8,
     },
     /// Text came back for binary, or binary for text.
     #[error("{} came back for {}", kind(*text), kind(!text))]
     Kind {
-        /// Whether text came back.
+        /// True if text came back.
         text: bool,
     },
     /// It has another length.

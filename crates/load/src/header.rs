@@ -1,4 +1,4 @@
-//! What a message says of itself in its first bytes, so that its reply can be told from every other.
+//! The first bytes of a message, by which its reply is told from every other.
 //!
 //! Numbers are little-endian; in a text each byte is two hexadecimal digits (`0-9a-f`), so that every number has one
 //! way to be written and what is read back equals what was sent if and only if the bytes do.
@@ -20,12 +20,12 @@ pub struct Header {
     pub connection: u32,
     /// The message's number on its connection, from 0.
     pub sequence: u32,
-    /// When it was due, on the generator's clock.
+    /// The instant at which it was due, on the generator's clock.
     pub due: Nanos,
 }
 
 impl Header {
-    /// How many bytes of a payload it takes; a shorter payload carries none.
+    /// The bytes of a payload that it takes; a shorter payload carries none.
     pub const fn len(text: bool) -> usize {
         written_len(SIZE, text)
     }
@@ -54,13 +54,13 @@ impl Header {
     }
 }
 
-/// How long an oracle server kept a message: from having decoded it to handing over its reply, on the server's clock.
-/// 8 bytes behind the header (of a text 16).
+/// The time that an oracle server kept a message: from having decoded it to handing over its reply, on the server's
+/// clock. 8 bytes behind the header (of a text 16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrueDelay(pub Nanos);
 
 impl TrueDelay {
-    /// Where it stands in a payload.
+    /// Its place in a payload.
     pub const fn span(text: bool) -> Range<usize> {
         let start = Header::len(text);
         start..start + written_len(size_of::<u64>(), text)
@@ -124,7 +124,7 @@ fn read<const SIZE: usize>(place: &[u8], text: bool) -> Option<[u8; SIZE]> {
     Some(bytes)
 }
 
-/// How many bytes of a payload so many bytes take.
+/// The bytes of a payload that `size` bytes take.
 const fn written_len(size: usize, text: bool) -> usize {
     if text { 2 * size } else { size }
 }

@@ -1,4 +1,4 @@
-//! What is sent, and when: a workload is a product of independent parts.
+//! The messages of a worker and the instants at which they are sent: a workload is a product of independent parts.
 //!
 //! Each part is one type: [`Arrival`] (when a message is sent), [`Lifetime`] (how long a connection lives),
 //! [`Content`] (what a message holds), [`Expect`] (what the reply must be), [`Phases`] (warm-up, measurement, drain),
@@ -27,19 +27,19 @@ use units::{Nanos, Rate};
 /// All that one worker is asked to do.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// How many connections are held at the same time.
+    /// Connections that are held at the same time.
     pub connections: NonZeroU32,
-    /// How fast they are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
+    /// The rate at which they are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
     pub connect_rate: Option<Rate>,
-    /// How long each of them lives.
+    /// The lifetime of each.
     pub lifetime: Lifetime,
-    /// How we end them.
+    /// The way in which we end them.
     pub closing: Closing,
-    /// When messages are sent.
+    /// The rule by which messages are sent.
     pub arrival: Arrival,
-    /// What they hold.
+    /// The content of messages.
     pub content: Content,
-    /// What each reply must be.
+    /// The reply that each message is due.
     pub expect: Expect,
     /// Warm-up, measurement, drain.
     pub phases: Phases,
@@ -51,15 +51,15 @@ pub struct Workload {
     pub seed: u64,
 }
 
-/// When messages are sent.
+/// The rule by which messages are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A closed loop: the next message is sent as soon as a reply arrived. There is no schedule, hence no response
     /// time, only round trips.
     Closed {
-        /// How many messages are in flight on each connection.
+        /// Messages in flight on each connection.
         in_flight: NonZeroU32,
-        /// How many are in flight on all connections together; the connections take turns of 32 messages.
+        /// Messages in flight on all connections together; the connections take turns of 32 messages.
         /// `None`: no such bound.
         in_flight_max: Option<NonZeroU32>,
     },
@@ -69,15 +69,15 @@ pub enum Arrival {
         schedule: Schedule,
         /// Whose turn it is to send.
         pick: Pick,
-        /// How many messages may be outstanding on all connections together: due, and neither answered nor given up.
-        /// What is due beyond that is not sent, and counted as unsent.
+        /// Messages that may be outstanding on all connections together: due, and neither answered nor given up.
+        /// Those due beyond it are not sent, and counted as unsent.
         in_flight_max: NonZeroU32,
     },
     /// Partly open: sessions begin by a schedule, each on a connection of its own that lives for
     /// [`Lifetime::RoundTrips`]; in a session the next message is due some time after the reply to the last one.
     /// A session that would be one more than [`Workload::connections`] at a time does not begin.
     Sessions {
-        /// When a session begins. It has as many connections as [`Workload::connections`].
+        /// The instants at which sessions begin. It has as many connections as [`Workload::connections`].
         schedule: Schedule,
         /// From a reply to the next message of its session.
         think: Nanos,
@@ -92,7 +92,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// Whether there is no schedule: messages wait for the replies to those before them.
+    /// True if there is no schedule: messages wait for the replies to those before them.
     pub const fn is_closed(&self) -> bool {
         match self {
             Self::Closed { .. } | Self::Think { .. } => true,
@@ -111,7 +111,7 @@ pub enum Pick {
 }
 
 impl Workload {
-    /// Whether each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where
+    /// True if each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where
     /// replies are echoes and have room for it.
     pub fn carries_headers(&self) -> bool {
         let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);

@@ -1,14 +1,14 @@
 //! The pace of a worker: which connection sends next, how many messages, and when each of them was due.
 //!
-//! A [`Pace`] is told what happens to connections ([`Pace::opened`], [`Pace::replied`], [`Pace::left`]) and answers with
-//! the messages to send. It has no clock: `now` is an argument. All loads share it, and differ in [`Load`] alone:
+//! A [`Pace`] is told what happens to connections ([`Pace::opened`], [`Pace::replied`], [`Pace::left`]) and answers
+//! with the messages to send. It has no clock: `now` is an argument. All loads share it, and differ in [`Load`] alone:
 //!
 //! - closed: a reply makes the next message due; [`Pace::replied`] and [`Pace::opened`] answer with it;
 //! - open: a message is due by the schedule, whatever becomes of others. [`Pace::take`] takes it, and it waits until a
-//!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). At most so many messages
-//!   are outstanding; one beyond that is never sent, and counted as unsent;
-//! - sessions: each begins when it is due, with a connect ([`Taken::Session`]), and its first message is due at the same
-//!   instant, so connect and handshake are inside its response time. Each next message is due some time after the reply
+//!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). The messages that are
+//!   outstanding have a bound; one beyond it is never sent, and counted as unsent;
+//! - sessions: each begins when it is due, with a connect ([`Taken::Session`]), and its first message is due at the
+//!   same instant, so connect and handshake are inside its response time. Each next message is due some time after the reply
 //!   to the last one;
 //! - bots that think: as in sessions, but they live through all phases, and no message is due that a reply has not made
 //!   so. Their first messages are spread over one think time, by the seed.
@@ -433,8 +433,8 @@ impl Pace {
         self.members[place as usize].is_open = false;
     }
 
-    /// A connection is gone, and with it what only it could have sent. Returns the instant at which its session was due,
-    /// if that had no chance to send its first message.
+    /// A connection is gone, and with it what only it could have sent. Returns the instant at which its session was
+    /// due, if that had no chance to send its first message.
     pub fn left(&mut self, place: u32) -> Option<Instant> {
         let member = &mut self.members[place as usize];
         let (has_begun, since) = (member.quota < self.messages_each, member.since);
@@ -507,8 +507,8 @@ impl Pace {
         self.next_turn()
     }
 
-    /// The instant at which something is due next, seen from `now`: the latest at which to [take](Pace::take) it, and to
-    /// look at the clock.
+    /// The instant at which something is due next, seen from `now`: the latest at which to [take](Pace::take) it, and
+    /// to look at the clock.
     pub fn wake_at(&self, now: Instant) -> Instant {
         let is_behind = match &self.load {
             _ if self.stage == Stage::AfterTraffic => return Instant::NEVER,
@@ -718,8 +718,8 @@ impl Pace {
         self.in_flight += u64::from(count);
     }
 
-    /// Messages of a closed loop that may be sent now. Short-lived clients that began in the measurement are followed to
-    /// their end.
+    /// Messages of a closed loop that may be sent now. Short-lived clients that began in the measurement are followed
+    /// to their end.
     #[inline]
     fn allowed(&self) -> u64 {
         let by_stage = match self.stage {

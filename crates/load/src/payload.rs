@@ -1,4 +1,4 @@
-//! What generated messages hold: bytes that compress as real ones do, or not at all.
+//! The content of generated messages: bytes that compress as real ones do, or not at all.
 //!
 //! Everything follows from a seed, and has exactly the size that is asked for. A codec makes of a kind what it makes
 //! of the real thing: of JSON about a quarter, of text less than a half, of zeros nothing, of random bytes themselves.
@@ -60,7 +60,7 @@ fn json(size: usize, random: &mut Random) -> String {
     text
 }
 
-/// What became of one player.
+/// The state of one player.
 fn record(instant_ms: usize, random: &mut Random) -> String {
     let mut number = |from: usize, to: usize| from + random.below(to - from);
     let (id, health, room) = (number(10_000, 99_999), number(1, 101), number(1, 40));
@@ -149,5 +149,5 @@ const WORD_LEN_MAX: usize = 16;
 /// A multiple of many ranks, large against their number.
 const WEIGHT_OF_FIRST: usize = 1 << 30;
 
-/// How many words a sentence has on average.
+/// The words of a sentence, on average.
 const WORDS_IN_SENTENCE: usize = 12;

@@ -20,7 +20,7 @@ use units::{Nanos, Random};
 pub struct Schedule {
     /// The rate of the whole; [`Schedule::stripe`] says what part of it is ours.
     pub rate: Profile,
-    /// How arrivals are spaced.
+    /// The distances between arrivals.
     pub spacing: Spacing,
     /// On which connections they are.
     pub stripe: Stripe,
@@ -88,7 +88,7 @@ impl Stripe {
         Self { first, step: self.step.saturating_mul(parts), of: self.of }
     }
 
-    /// How many connections belong to it.
+    /// The number of its connections.
     pub const fn connections(self) -> u32 {
         (self.of.get() - self.first).div_ceil(self.step.get())
     }

@@ -29,7 +29,7 @@ struct Queue {
 }
 
 impl Waiting {
-    /// So many empty queues, with memory for `expected` messages.
+    /// `count` empty queues, with memory for `expected` messages.
     pub(crate) fn new(queues: usize, expected: usize) -> Self {
         let empty = Queue { first: NONE, last: NONE };
         Self {
@@ -86,7 +86,7 @@ impl Waiting {
         }
     }
 
-    /// How many of them were due at `since` or later.
+    /// The number of those that were due at `since` or later.
     pub(crate) fn due_since(&self, since: Instant) -> u64 {
         let mut count = 0;
         for queue in &self.queues {
@@ -100,12 +100,12 @@ impl Waiting {
         count
     }
 
-    /// How many wait in all queues.
+    /// The number that wait in all queues.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether none waits in this queue.
+    /// True if none waits in this queue.
     pub(crate) fn is_empty(&self, queue: usize) -> bool {
         self.queues[queue].first == NONE
     }

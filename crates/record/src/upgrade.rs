@@ -1,7 +1,7 @@
 //! Records of before: the experiment that they did not embed, worked out of the plan that they had.
 //!
-//! One function from JSON to JSON, so that no type of an older format has to be kept. A record that says too little to be
-//! repeated gets an experiment whose `unknown` names the fields that it lacks.
+//! One function from JSON to JSON, so that no type of an older format has to be kept. A record that says too little to
+//! be repeated gets an experiment whose `unknown` names the fields that it lacks.
 
 use serde_json::{Value, json};
 

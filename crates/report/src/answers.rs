@@ -7,10 +7,10 @@ use crate::row::{self, Row};
 use crate::{sweep, verdict};
 use record::{Comparison, Kind, Level, RunRecord, Summary, Verdict, WorkloadResult};
 
-/// The answer in one sentence: the cost of WebSocket against the baseline or, if that was not measured, that of the first
-/// rung that was; and what TLS adds to a WebSocket message, if that was measured and shows. `None` if there is nothing to
-/// compare, or if the verdict says that it is no result. It has the record's numbers and texts as they are, unescaped,
-/// for the record itself.
+/// The answer in one sentence: the cost of WebSocket against the baseline or, if that was not measured, that of the
+/// first rung that was; and what TLS adds to a WebSocket message, if that was measured and shows. `None` if there is
+/// nothing to compare, or if the verdict says that it is no result. It has the record's numbers and texts as they are,
+/// unescaped, for the record itself.
 ///
 /// Of a sweep: where its lines bend. Of a lab: the fastest row under its first load.
 pub fn conclusion(record: &RunRecord) -> Option<String> {

@@ -1,5 +1,5 @@
-//! Two records side by side: ratios of medians where there are enough blocks for an interval, the two numbers where there
-//! are not. Sweeps are compared by where their lines bend and by their capacity.
+//! Two records side by side: ratios of medians where there are enough blocks for an interval, the two numbers where
+//! there are not. Sweeps are compared by where their lines bend and by their capacity.
 
 use crate::document::{Cell, Column, Document, Part, Remark, Section, Table, Tone};
 use crate::measured::{Measured, Metric};
@@ -9,8 +9,8 @@ use crate::{row, steps, verdict};
 use record::{Knee, Level, Reason, RunRecord, Sweep, SweepLine};
 use stats::{Bootstrap, Sides};
 
-/// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons for
-/// which the two may not be compared.
+/// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
+/// for which the two may not be compared.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
 /// [`Bootstrap::BLOCKS_MIN`] blocks: its interval comes from drawing the blocks of each for themselves.

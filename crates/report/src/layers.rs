@@ -58,8 +58,8 @@ fn difference(estimate: Option<Estimate>) -> Cell {
     }
 }
 
-/// A row for each rung: bytes of a message in both directions by layer. A layer that adds nothing is left blank, and one
-/// that adds nothing anywhere has no column.
+/// A row for each rung: bytes of a message in both directions by layer. A layer that adds nothing is left blank, and
+/// one that adds nothing anywhere has no column.
 pub(crate) fn bytes(record: &RunRecord) -> Table {
     let mut columns = vec![Column::new("rung", Unit::Words)];
     for layer in LAYERS {

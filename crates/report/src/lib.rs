@@ -1,17 +1,18 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
-//! A record becomes one `Document` ([`page::document`]): sections, tables, drawings, notes, the verdict. Printers of it are
-//! [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with all
-//! digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For programs:
-//! [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]. `web` beside `src` makes the charts of the page move.
+//! A record becomes one `Document` ([`page::document`]): sections, tables, drawings, notes, the verdict. Printers of it
+//! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
+//! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For
+//! programs: [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]. `web` beside `src` makes the charts of the page
+//! move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
 //!
 //! Left out: where pages go, and whether a terminal wants colours.
 //!
-//! Start reading at [`page::document`]; `document` has its types, `number` the spelling of numbers, and `row` is the only
-//! module that knows how a record describes what was asked.
+//! Start reading at [`page::document`]; `document` has its types, `number` the spelling of numbers, and `row` is the
+//! only module that knows how a record describes what was asked.
 
 mod answers;
 mod benchmark;

@@ -147,8 +147,8 @@ impl<'a> Group<'a> {
         self.rows.iter().find(|it| Some(it.row.index) == self.zero)
     }
 
-    /// The rows that were measured and stay a result, without the one that all are compared with; by `metric`, the least
-    /// first.
+    /// The rows that were measured and stay a result, without the one that all are compared with; by `metric`, the
+    /// least first.
     pub(crate) fn ranked(&self, metric: Metric) -> Vec<&Measured<'a>> {
         let is_one = |it: &&Measured<'_>| it.is_allowed && Some(it.row.index) != self.zero;
         let all = self.rows.iter().filter(is_one);

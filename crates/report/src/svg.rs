@@ -1,7 +1,8 @@
-//! Drawings as SVG: charts with axes, lines, intervals, marks and their bands; ratios one below the other; bars of layers.
+//! Drawings as SVG: charts with axes, lines, intervals, marks and their bands; ratios one below the other; bars of
+//! layers.
 //!
-//! Everything that is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within a page it
-//! is among the page's style sheets, so that its Content-Security-Policy can do without inline styles.
+//! Everything that is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within
+//! a page it is among the page's style sheets, so that its Content-Security-Policy can do without inline styles.
 //!
 //! Start reading at [`draw`].
 

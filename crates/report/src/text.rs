@@ -224,8 +224,8 @@ impl Page {
     }
 }
 
-/// The front of `text` that goes on a line of `width` columns, and the rest: broken at a space, or within a word that is
-/// longer than a line.
+/// The front of `text` that goes on a line of `width` columns, and the rest: broken at a space, or within a word that
+/// is longer than a line.
 fn split(text: &str, width: usize) -> (&str, &str) {
     let fits = fitting(text, width);
     if fits == text.len() {

@@ -43,8 +43,9 @@ pub struct Options {
     pub messages: Option<Count>,
     /// Open loop: messages that are due, e.g. 2000/s
     ///
-    /// A rate may change: '100/s..10k/s over 1m, 10k/s for 5m'. Messages are due whatever became of those before, and the connections take turns. A message that cannot be sent when
-    /// it is due is sent late, and its response time counts from the instant at which it was due.
+    /// A rate may change: '100/s..10k/s over 1m, 10k/s for 5m'. Messages are due whatever became of those before, and
+    /// the connections take turns. A message that cannot be sent when it is due is sent late, and its response time
+    /// counts from the instant at which it was due.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Profile>,

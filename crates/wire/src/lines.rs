@@ -3,6 +3,10 @@
 //! A line is UTF-8 without a line feed. A carriage return before the line feed belongs to the line. Both roles are the
 //! same.
 
+mod error;
+
+pub use error::PeerError;
+
 use crate::contract::{
     Closed, Event, Input, Kind, Message, MisuseError, Opening, PeerError as AnyPeerError, Protocol,
 };
@@ -113,30 +117,6 @@ impl Protocol for Lines {
 
 fn is_line_feed(byte: &u8) -> bool {
     *byte == LINE_FEED
-}
-
-/// The ways in which a peer can break the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PeerError {
-    /// The connection ended inside a line.
-    #[error("the connection ended {len} bytes into a line")]
-    LineCutOff {
-        /// The bytes that came.
-        len: usize,
-    },
-    /// A line is not text.
-    #[error("line of {len} bytes is not UTF-8")]
-    NotUtf8 {
-        /// Its length.
-        len: usize,
-    },
-    /// A line is longer than [`Limits::line_len_max`].
-    #[error("no line feed within {max} bytes, the limit of a line")]
-    OverLimit {
-        /// The limit.
-        max: usize,
-    },
 }
 
 /// The end of a line.

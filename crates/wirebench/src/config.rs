@@ -1,7 +1,7 @@
 //! The project file: defaults of a project, as options of a workload.
 //!
-//! Its table `[run]` has the keys of an experiment's file (docs/EXPERIMENTS.md) and stands below every option that a flag
-//! or a file names. Left out: options of single calls, and everything that says where results go.
+//! Its table `[run]` has the keys of an experiment's file (docs/EXPERIMENTS.md) and stands below every option that a
+//! flag or a file names. Left out: options of single calls, and everything that says where results go.
 
 use crate::exit::Failure;
 use spec::Options;

@@ -93,7 +93,7 @@ fn check(kind: PayloadKind, payload: &[u8]) {
     }
 }
 
-/// What raw deflate makes of two rounds of the ring, message by message, in per cent of its bytes.
+/// The result of raw deflate on two rounds of the ring, message by message, in per cent of its bytes.
 fn percent(content: &Content, takes_over: bool) -> f64 {
     let mut codec = Compress::new(Compression::new(6), false);
     let (mut raw, mut packed) = (0, 0);

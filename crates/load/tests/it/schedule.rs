@@ -1,4 +1,4 @@
-//! When messages are due: exact where it is exact, and a Poisson process where it is one.
+//! The instants at which messages are due: exact where it is exact, and a Poisson process where it is one.
 
 use load::{Due, Schedule, Spacing};
 use stats::{Mean, anderson_darling};

@@ -96,7 +96,7 @@ fn messages_carry_headers_where_replies_are_echoes_that_have_room_for_them() {
     }
 }
 
-/// What all parts have together.
+/// The sum of all parts.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
     connections: u32,
@@ -137,7 +137,7 @@ fn has_the_connections_of_its_schedule(part: &Workload) {
     }
 }
 
-/// What is due in the first 10 ms, on which connection of the whole.
+/// Messages due in the first 10 ms, each with its connection of the whole.
 fn dues(part: &Workload) -> Vec<Due> {
     let schedule = arrivals_of(part);
     let mut arrivals = schedule.arrivals(part.seed);

@@ -2,8 +2,8 @@
 //!
 //! Whatever a record says gets into the page in three ways, each with its own guard: as text by the template, which
 //! escapes for HTML what was escaped for a terminal here; in drawings by [`crate::svg`], which escapes; and as data for
-//! the front end by [`data`], in which no character is left that could end its element. A Content-Security-Policy allows
-//! the page's own script and styles by their hashes, and nothing else.
+//! the front end by [`data`], in which no character is left that could end its element. A Content-Security-Policy
+//! allows the page's own script and styles by their hashes, and nothing else.
 //!
 //! Left out: where the page is written.
 //!

@@ -5,7 +5,8 @@ use super::load::Way;
 
 impl Options {
     /// These options, and below them those of `lower` that they neither replace nor contradict: a load of another kind
-    /// than the one there replaces all that belongs to that one, a payload the payload, an end of the measurement the end.
+    /// than the one there replaces all that belongs to that one, a payload the payload, an end of the measurement the
+    /// end.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         let mut lower = lower;
