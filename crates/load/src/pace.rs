@@ -8,8 +8,8 @@
 //!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). The messages that are
 //!   outstanding have a bound; one beyond it is never sent, and counted as unsent;
 //! - sessions: each begins when it is due, with a connect ([`Taken::Session`]), and its first message is due at the
-//!   same instant, so connect and handshake are inside its response time. Each next message is due some time after the reply
-//!   to the last one;
+//!   same instant, so connect and handshake are inside its response time. Each next message is due some time after the
+//!   reply to the last one;
 //! - bots that think: as in sessions, but they live through all phases, and no message is due that a reply has not made
 //!   so. Their first messages are spread over one think time, by the seed.
 //!

@@ -53,8 +53,7 @@ impl Config {
             ))?;
             return Ok(Exit::DONE);
         }
-        let header =
-            (!run.header.is_empty()).then_some("header = (not shown)\n").unwrap_or_default();
+        let header = if run.header.is_empty() { "" } else { "header = (not shown)\n" };
         let options = toml::to_string(&run).context("cannot write TOML")?;
         terminal.result(&format!("# ./{FILE}\n[run]\n{}{header}", options))?;
         Ok(Exit::DONE)

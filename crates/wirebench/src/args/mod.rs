@@ -192,8 +192,8 @@ impl Shared {
     /// The two streams, as the flags want them, or else as WIREBENCH_COLOR does.
     fn terminal(&self, matches: &ArgMatches) -> Terminal {
         let by_flag = matches.value_source("color") == Some(clap::parser::ValueSource::CommandLine);
-        let variable = std::env::var("WIREBENCH_COLOR").ok();
-        let variable = variable.and_then(|when| When::from_str(&when, true).ok());
+        let variable = std::env::var_os("WIREBENCH_COLOR");
+        let variable = variable.and_then(|when| When::from_str(when.to_str()?, true).ok());
         let color = variable.filter(|_| !by_flag).unwrap_or(self.color);
         let talk = match self {
             Self { quiet: true, .. } => Talk::Quiet,

@@ -102,7 +102,7 @@ fn resolved(
         )));
     }
     let secrets = options.header.clone();
-    let others = Options { header: Vec::new(), client_key: None, ..options.clone() };
+    let others = Options { header: Vec::new(), client_key: None, ..options };
     if let [first, ..] = others.set()[..] {
         return Err(problem(format!(
             "--{first}: an experiment in JSON has its options already; leave it out, or edit a copy of the file"
