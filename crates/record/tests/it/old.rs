@@ -23,8 +23,8 @@ const OLD: [(&str, &str); 11] = old![
 ];
 
 fn read(name: &str) -> RunRecord {
-    let (_, json) = OLD.iter().find(|(known, _)| *known == name).unwrap();
-    RunRecord::from_json(json).unwrap()
+    let (_, json) = OLD.iter().find(|(known, _)| *known == name).expect("it is a fixture");
+    RunRecord::from_json(json).expect("it is a record")
 }
 
 #[test]
@@ -38,7 +38,8 @@ fn every_kind_of_old_record_is_read_and_written_again_as_it_was() {
 
 #[test]
 fn a_run_of_before_can_be_repeated() {
-    let loads: [(&str, fn(&Load) -> bool); 6] = [
+    type IsExpected = fn(&Load) -> bool;
+    let loads: [(&str, IsExpected); 6] = [
         (
             "run-closed",
             |load| matches!(load, Load::Closed { in_flight, .. } if in_flight.get() == 1),
