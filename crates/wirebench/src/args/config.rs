@@ -55,7 +55,7 @@ impl Config {
         }
         let header = if run.header.is_empty() { "" } else { "header = (not shown)\n" };
         let options = toml::to_string(&run).context("cannot write TOML")?;
-        terminal.result(&format!("# ./{FILE}\n[run]\n{}{header}", options))?;
+        terminal.result(&format!("# ./{FILE}\n[run]\n{options}{header}"))?;
         Ok(Exit::DONE)
     }
 }
