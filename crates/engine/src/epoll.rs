@@ -159,7 +159,7 @@ impl Epoll {
         self.busy_poll = length;
     }
 
-    /// Has the kernel stamp what arrives on TCP connections that are made from now on, for [`Engine::arrived`], which
+    /// Has the kernel stamp what arrives on TCP connections that are made from now on, for [`Metered::arrived`], which
     /// is then right to within a microsecond, and `None` where the wall clock was just set. Receiving costs a little
     /// more: a system call that does more, and two clock readings. Switched off, as at first, it costs nothing.
     pub fn set_receive_stamps(&mut self, on: bool) {

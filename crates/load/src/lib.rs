@@ -65,7 +65,7 @@ pub enum Arrival {
     },
     /// An open loop: messages are due by a schedule, whatever becomes of those before them.
     Open {
-        /// When, and on which connection. It has as many as [`Workload::connections`].
+        /// The instants of messages, and the connection of each. It has as many as [`Workload::connections`].
         schedule: Schedule,
         /// Whose turn it is to send.
         pick: Pick,

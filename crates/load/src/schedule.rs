@@ -107,7 +107,7 @@ impl Stripe {
 /// A message that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// When, from the start of the schedule.
+    /// The instant, from the start of the schedule.
     pub at: Nanos,
     /// On which connection of this part, from 0.
     pub connection: u32,

@@ -1,23 +1,23 @@
-//! What was to be done, every default resolved: enough to repeat it.
+//! The plan as it was carried out, every default resolved.
 
 use crate::Subject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{Layer, PayloadKind, Spacing};
 
-/// What was to be done.
+/// The plan of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// What is measured; the other parts of the record point here by index, from 0.
+    /// The workloads; the other parts of the record point here by index, from 0.
     pub workloads: Vec<Workload>,
     /// The order of blocks: in each round the indexes of the workloads, in the order they run.
     pub rounds: Vec<Vec<usize>>,
     /// The index of the workload that the others are compared with.
     pub baseline: Option<usize>,
-    /// Which workloads are another one with a layer more.
+    /// The workloads that are another one with a layer more.
     #[serde(default)]
     pub layers: Vec<Layer>,
-    /// What all random choices follow from: the order of blocks, payloads, intervals.
+    /// The origin of all random choices: the order of blocks, payloads, intervals.
     pub seed: u64,
 }
 
@@ -26,41 +26,41 @@ pub struct Plan {
 pub struct Workload {
     /// Its name, unique in the plan.
     pub name: String,
-    /// Where to, as a URL without user name and password.
+    /// The URL of the server, without user name and password.
     pub target: String,
-    /// How: the scheme of the URL, e.g. `tcp-framed`, `ws`.
+    /// The scheme of the URL, e.g. `tcp-framed`, `ws`.
     pub transport: String,
-    /// How many connections are open at a time.
+    /// Connections that are open at a time.
     pub connections: u64,
-    /// How long each of them lives.
+    /// The lifetime of each of them.
     pub lifetime: Lifetime,
-    /// Whether the answer to our own end is awaited, where the protocol has one (WebSocket).
+    /// True if the answer to our own end is awaited, where the protocol has one (WebSocket).
     #[serde(default = "awaited")]
     pub closing_awaited: bool,
-    /// When messages are sent.
+    /// The rule by which messages are sent.
     #[serde(default)]
     pub arrival: Arrival,
     /// Closed loop: how many messages wait for their reply at a time, on each connection.
     pub in_flight: u32,
-    /// How many may be outstanding on all connections together; `null`: no such bound.
+    /// Messages that may be outstanding on all connections together; `null`: no such bound.
     #[serde(default)]
     pub in_flight_max: Option<u32>,
-    /// What is sent.
+    /// The messages.
     pub message: Message,
-    /// When the measurement ends.
+    /// The end of the measurement.
     pub stop: Stop,
-    /// How long a worker looked for replies again and again before it slept.
+    /// Time in which a worker looked for replies again and again before it slept.
     #[serde(default)]
     pub busy_poll_ns: u64,
-    /// How long messages run before they are measured.
+    /// Time in which messages run before they are measured.
     pub warm_up_ns: u64,
-    /// How long replies are awaited after the last message.
+    /// Time in which replies are awaited after the last message.
     pub drain_ns: u64,
-    /// How long each phase may take.
+    /// The time that each phase may take.
     pub time_outs: TimeOuts,
-    /// How many connections a second are opened at most; `null`: as fast as it goes.
+    /// Connections that are opened a second, at most; `null`: as fast as it goes.
     pub connects_per_s: Option<f64>,
-    /// How many threads send.
+    /// Threads that send.
     pub threads: u32,
     /// Local addresses that connections start from; empty: the kernel chooses.
     #[serde(default)]
@@ -71,18 +71,18 @@ pub struct Workload {
     /// Subprotocols that are offered, in order of preference.
     #[serde(default)]
     pub subprotocols: Vec<String>,
-    /// How the stream was to be encrypted; `null`: not at all.
+    /// The TLS that was asked for; `null`: not at all.
     #[serde(default)]
     pub tls: Option<Tls>,
     /// The parameters of permessage-deflate that were offered, as typed, with the level of compression; `null`: no
     /// compression was asked for.
     #[serde(default)]
     pub deflate: Option<String>,
-    /// How replies are checked.
+    /// The check of replies.
     pub verify: Verify,
-    /// What this workload's random choices follow from.
+    /// The origin of this workload's random choices.
     pub seed: u64,
-    /// Which CPUs the two sides are bound to.
+    /// The CPUs that the two sides are bound to.
     pub pinning: Pinning,
     /// The server, where it is a subject.
     #[serde(default)]
@@ -96,7 +96,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether the server is on the machine of the generator, as far as the target says: a Unix socket, or a loopback
+    /// True if the server is on the machine of the generator, as far as the target says: a Unix socket, or a loopback
     /// address.
     pub fn is_local(&self) -> bool {
         let Some((scheme, rest)) = self.target.split_once(':') else { return false };
@@ -106,22 +106,22 @@ impl Workload {
     }
 }
 
-/// What records say that were made before there was a choice.
+/// The value in records from before there was a choice.
 fn awaited() -> bool {
     true
 }
 
-/// How long a connection lives.
+/// The lifetime of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
     /// As long as the block.
     Long,
-    /// So many round trips, then it is closed and a new one takes its place.
+    /// A number of round trips; then it is closed and a new one takes its place.
     RoundTrips(u64),
 }
 
-/// When messages are sent.
+/// The rule by which messages are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "loop", rename_all = "snake_case")]
 pub enum Arrival {
@@ -130,37 +130,37 @@ pub enum Arrival {
     Closed,
     /// By a schedule, on any connection that can send.
     Open {
-        /// How many messages a second are due.
+        /// Messages that are due each second.
         messages_per_s: f64,
-        /// How they are spaced.
+        /// The distances between them.
         spacing: Spacing,
     },
     /// By a schedule, each connection at its own times: as many bots as connections.
     Bots {
-        /// How long after a message of a bot its next one is due.
+        /// From a message of a bot to its next.
         every_ns: u64,
-        /// How they are spaced.
+        /// The distances between them.
         spacing: Spacing,
     },
     /// Sessions begin by a schedule; in a session, each message waits for the reply to the last one.
     PartlyOpen {
-        /// How many sessions a second are due.
+        /// Sessions that are due each second.
         sessions_per_s: f64,
-        /// How they are spaced.
+        /// The distances between them.
         spacing: Spacing,
-        /// How long after a reply the next message of its session is due.
+        /// From a reply to the next message of its session.
         think_ns: u64,
     },
     /// As many bots as connections, each with its next message some time after the reply to its last one. There is no
     /// schedule, hence no response time.
     ClosedBots {
-        /// How long after a reply the next message of its bot is sent.
+        /// From a reply to the next message of its bot.
         think_ns: u64,
     },
 }
 
 impl Arrival {
-    /// Whether there is no schedule: messages wait for the replies to those before them.
+    /// True if there is no schedule: messages wait for the replies to those before them.
     pub const fn is_closed(self) -> bool {
         match self {
             Self::Closed | Self::ClosedBots { .. } => true,
@@ -169,39 +169,39 @@ impl Arrival {
     }
 }
 
-/// What is sent.
+/// The messages of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// What the payload holds.
+    /// The kind of payload.
     pub kind: MessageKind,
     /// The length of the payload.
     pub size_bytes: u64,
-    /// Where the payload comes from, e.g. `random bytes of seed 7`.
+    /// The source of the payload, e.g. `random bytes of seed 7`.
     pub source: String,
-    /// How well it can be compressed: what kind of payload was generated; `null` for one that was given, and in records
-    /// from before there was a choice.
+    /// The kind of payload that was generated, which decides how well it compresses; `null` for one that was given, and
+    /// in records from before there was a choice.
     #[serde(default)]
     pub payload_kind: Option<PayloadKind>,
 }
 
-/// How a stream was to be encrypted, as asked for; what was agreed on is in [`crate::TlsSeen`].
+/// The TLS that was asked for; the one that was agreed on is in [`crate::TlsSeen`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
     /// The versions that were offered, e.g. `1.3`; empty: all that this program knows.
     pub versions: Vec<String>,
     /// The cipher suites that were offered, by their IANA names; empty: all that this program knows.
     pub suites: Vec<String>,
-    /// Whether sessions were to be taken up again.
+    /// The resumption of sessions.
     pub resumption: Resumption,
     /// The protocols that were offered (ALPN), in order of preference.
     pub alpn: Vec<String>,
-    /// Whether the server's certificate was verified; `false`: `--insecure`.
+    /// True if the server's certificate was verified; `false`: `--insecure`.
     pub verified: bool,
-    /// Whether a certificate of our own was at hand for a server that asks for one.
+    /// True if a certificate of our own was at hand for a server that asks for one.
     pub client_certificate: bool,
 }
 
-/// Whether TLS sessions are taken up again.
+/// The resumption of TLS sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resumption {
@@ -211,7 +211,7 @@ pub enum Resumption {
     None,
 }
 
-/// What a payload holds.
+/// The kind of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
@@ -221,7 +221,7 @@ pub enum MessageKind {
     Text,
 }
 
-/// When the measurement ends.
+/// The end of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -233,7 +233,7 @@ pub enum Stop {
     Clients(u64),
 }
 
-/// How long each phase of a connection may take.
+/// The time that each phase of a connection may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeOuts {
     /// Turning a name into addresses.
@@ -248,7 +248,7 @@ pub struct TimeOuts {
     pub close_ns: u64,
 }
 
-/// How replies are checked.
+/// The check of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
@@ -262,7 +262,7 @@ pub enum Verify {
     Sequence,
 }
 
-/// Which CPUs the two sides are bound to; empty: not bound.
+/// The CPUs that the two sides are bound to; empty: not bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pinning {
     /// Of the generator.

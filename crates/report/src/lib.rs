@@ -1,6 +1,6 @@
 //! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
 //!
-//! A record becomes one `Document` ([`page::document`]): sections, tables, drawings, notes, the verdict. Printers of it
+//! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Printers of it
 //! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
 //! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For
 //! programs: [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]. `web` beside `src` makes the charts of the page
@@ -11,7 +11,7 @@
 //!
 //! Left out: where pages go, and whether a terminal wants colours.
 //!
-//! Start reading at [`page::document`]; `document` has its types, `number` the spelling of numbers, and `row` is the
+//! Start reading at `page::document`; `document` has its types, `number` the spelling of numbers, and `row` is the
 //! only module that knows how a record describes what was asked.
 
 mod answers;

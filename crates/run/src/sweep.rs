@@ -93,7 +93,7 @@ struct Run<'a, 'b> {
     stage: Stage<'b>,
     lines: Vec<Line<'a>>,
     kept: Vec<Kept>,
-    /// Which workloads ran in each round, in their order.
+    /// The workloads that ran in each round, in their order.
     rounds: Vec<Vec<usize>>,
 }
 
@@ -115,7 +115,7 @@ impl Run<'_, '_> {
         Ok(self.kept.len() > before)
     }
 
-    /// What is to be measured on a line next, if anything: a load whose connections the machine allows.
+    /// The next load of a line, if there is one: a load whose connections the machine allows.
     fn next_of(&mut self, line: usize) -> Option<Asked> {
         loop {
             let load = self.lines[line].next()?;
@@ -231,13 +231,13 @@ impl Run<'_, '_> {
         Ok(record)
     }
 
-    /// How long all of it will take, about.
+    /// The time that all of it will take, about.
     fn expected(&self) -> Nanos {
         let block = self.plan.measurements.iter().map(block_time).max().unwrap_or(Nanos::ZERO);
         Nanos(block.0.saturating_mul(self.expected_blocks() as u64)).min(self.sweep.axis.budget)
     }
 
-    /// How many blocks it will have, about: half of the way up, the halving, and the confirmation.
+    /// The number of its blocks, about: half of the way up, the halving, and the confirmation.
     fn expected_blocks(&self) -> usize {
         let Range { from, to, factor } = self.sweep.range();
         let log = |value: f64| value.ln() / factor.max(1.01).ln();
@@ -255,7 +255,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Where something was not measured at all, the record is a partial one.
+/// The end of the sweep: partial, if a line was not measured at all.
 fn ended(lines: &[Line<'_>]) -> Ended {
     let failed: Vec<String> = lines
         .iter()
@@ -264,7 +264,7 @@ fn ended(lines: &[Line<'_>]) -> Ended {
     if failed.is_empty() { Ended::Completed } else { Ended::Partial { reason: failed.join("; ") } }
 }
 
-/// How long a block takes, about.
+/// The time of a block, about.
 fn block_time(measurement: &Measurement) -> Nanos {
     let phases = measurement.workload.phases;
     match phases.stop {
@@ -275,5 +275,5 @@ fn block_time(measurement: &Measurement) -> Nanos {
 
 /// A server that does not answer for so long is measured as it is.
 const RECOVERY_MAX: Nanos = Nanos::from_secs(10);
-/// What connecting, draining and closing take.
+/// The time of connecting, draining and closing.
 const BESIDES: Nanos = Nanos::from_millis(300);

@@ -1,11 +1,11 @@
 //! Verification of a subject before it is timed: a server answers every message, a client counts its messages.
 //!
-//! [`verify_server`] asks a server for echoes of every length at which a protocol changes its form, for pongs and for
-//! its end; [`verify_client`] holds what a client reports against servers that know better. Nothing here measures: what
-//! passes may be timed, what fails is shown as failed.
+//! A server is asked for echoes of every length at which a protocol changes its form, for pongs and for its end; the
+//! report of a client is compared with servers that know better. Nothing here measures: a subject that passes may be
+//! timed, one that fails is shown as failed.
 //!
-//! `server` and `client` have what is asked of each, `content` the messages, `conversation` one connection to a server
-//! and what is said on it, `known` the servers that know better.
+//! `server` and `client` have the questions for each, `content` the messages, `conversation` one connection to a
+//! server, `known` the servers that know better. Start reading at [`verify_subject`].
 //!
 //! Left out: starting servers (crate `lab`, and [`crate::execute`]), and every reply while it is timed (crate `drive`).
 

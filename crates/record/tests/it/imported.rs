@@ -1,4 +1,4 @@
-//! What google-benchmark printed, as a record.
+//! The output of google-benchmark as a record.
 
 use record::{Importer, Kind, Level, RunRecord, google_benchmark, imported};
 

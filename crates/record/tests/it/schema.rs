@@ -45,7 +45,7 @@ fn every_field_is_described() {
     assert_eq!(undescribed, Vec::<String>::new());
 }
 
-/// Where `value` is not what the schema of the record says.
+/// The places at which `value` does not match the schema of the record.
 fn faults(value: &Value) -> Vec<String> {
     let root: Value = serde_json::from_str(&record::schema()).expect("a schema is JSON");
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! What a record may keep of a command line.
+//! The parts of a command line that a record may keep.
 
 use record::{url_without_secrets, without_secrets};
 

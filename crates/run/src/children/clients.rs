@@ -157,9 +157,13 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
     if !manifest.speaks.iter().any(|speaks| speaks == scheme.name()) {
         return Some(format!("it does not speak {scheme}"));
     }
-    match measurement.workload.arrival {
+    match &measurement.workload.arrival {
         Arrival::Closed { in_flight, in_flight_max: None } if in_flight.get() == 1 => {}
-        Arrival::Open { .. } if manifest.rates => {}
+        Arrival::Open { schedule, .. } if manifest.rates => {
+            if schedule.rate.constant().is_none() {
+                return Some("it sends at one rate alone, not at one that changes".to_owned());
+            }
+        }
         Arrival::Open { .. } => return Some("it cannot send at a rate".to_owned()),
         Arrival::Closed { .. } | Arrival::Sessions { .. } | Arrival::Think { .. } => {
             return Some("it has one message in flight on each connection".to_owned());

@@ -18,7 +18,7 @@ pub(super) struct Line<'a> {
     knee: Search,
     /// Begins when the knee is known.
     capacity: Option<Search>,
-    /// What each load came to.
+    /// The result of each load.
     loads: BTreeMap<u64, AtOneLoad>,
     /// Why it cannot be measured at all.
     unreachable: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Line<'a> {
     stopped: Option<String>,
 }
 
-/// What is known of one load.
+/// The blocks of one load.
 #[derive(Clone, Debug, Default)]
 struct AtOneLoad {
     /// The index of its step in the plan.
@@ -39,7 +39,7 @@ struct AtOneLoad {
     generator_bound: usize,
 }
 
-/// What is to be measured.
+/// The load and workload of the next block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) load: u64,
@@ -174,7 +174,7 @@ impl<'a> Line<'a> {
         Some((low?, high, search.is_confirmed(low?)))
     }
 
-    /// Whether the load was not kept because of the generator rather than the server.
+    /// True if the load was not kept because of the generator rather than the server.
     pub(super) fn is_generator_bound(&self, load: u64) -> bool {
         self.loads.get(&load).is_some_and(|known| {
             let not_kept = known.blocks.iter().filter(|(is_kept, _)| !is_kept).count();
@@ -207,7 +207,7 @@ fn is_met(slo: Objective, kept: &Kept) -> bool {
     not_below <= (1.0 - slo.quantile) * float(times.count())
 }
 
-/// Whether 99 % of what was due was answered in the time in which it was due. A message at either edge of the window
+/// True if 99 % of what was due was answered in the time in which it was due. A message at either edge of the window
 /// may be answered on the other side of it.
 pub(super) fn is_kept(block: &Block) -> bool {
     let due = float(block.counts.planned);
@@ -224,8 +224,8 @@ fn replies(block: &Block) -> f64 {
     block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
 }
 
-/// What the busiest worker used of a core, if that was all it could and the server had some to spare: what was not
-/// achieved then says nothing of the server.
+/// The share of a core that the busiest worker used, if that was all it could and the server had some to spare: what
+/// was not achieved then says nothing of the server.
 pub(super) fn generator_share(block: &Block) -> Option<f64> {
     let cpu = &block.cpu;
     let busy = cpu.busiest_worker_fraction.or(cpu.generator_cores_used)?;
@@ -254,5 +254,5 @@ pub(super) fn float(count: u64) -> f64 {
 
 /// From this share of a core on nothing is to spare.
 pub(super) const BUSY_MIN: f64 = 0.9;
-/// So many messages of a block may be lost to its edges.
+/// Messages of a block that may be lost to its edges.
 const EDGES: f64 = 2.0;

@@ -1,4 +1,4 @@
-//! What the steps of a sweep come to, and what its lines say: numbers from blocks, sentences from numbers.
+//! The results of the steps of a sweep and of its lines: numbers from blocks, sentences from numbers.
 
 use super::Sweep;
 use super::line::{Asked, BUSY_MIN, Line, achieved_fraction, float, offered};
@@ -119,7 +119,7 @@ impl Found<'_> {
         }
     }
 
-    /// What ran out, in words.
+    /// The resource that ran out, in words.
     fn ran_out(&self) -> String {
         let interval = self.line.knee();
         if let Some(reason) = self.line.unreachable() {
@@ -152,7 +152,7 @@ impl Found<'_> {
     }
 }
 
-/// Who had nothing to spare on a step that was not kept.
+/// The parties that had nothing to spare on a step that was not kept.
 fn at_its_limit(step: &SweepStep) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let (server, generator) = (step.server_cores_used, step.generator_cores_used);

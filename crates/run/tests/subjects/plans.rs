@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use tempfile::TempDir;
 use units::{Count, Nanos};
 
-/// So many messages each block has.
+/// The messages of each block.
 pub(crate) const MESSAGES: u64 = 200;
 
 /// One connection and [`MESSAGES`] messages to `server`, by this program.
