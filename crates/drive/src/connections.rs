@@ -54,7 +54,7 @@ pub(crate) struct Connection {
     pub(crate) sampled: Option<Box<Sampled>>,
 }
 
-/// What is awaited on a connection.
+/// The stage of a connection, by what it awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     AwaitConnect,

@@ -1,4 +1,4 @@
-//! What the workers of one run share: the common start, and the wish to stop.
+//! The state that the workers of one run share: the common start, and the wish to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use units::{Instant, Nanos};
@@ -28,7 +28,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Control::stop`] was called.
+    /// True if [`Control::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -42,7 +42,7 @@ impl Control {
         }
     }
 
-    /// When all workers begin; [`Instant::NEVER`] as long as one is not ready.
+    /// The instant at which all workers begin; [`Instant::NEVER`] as long as one is not ready.
     pub(crate) fn started_at(&self) -> Instant {
         Instant(self.start.load(Ordering::Acquire))
     }

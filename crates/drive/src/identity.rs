@@ -1,4 +1,4 @@
-//! Which message a reply answers, and whether it is what it must be.
+//! Finds the message that a reply answers, and checks that the reply is what it must be.
 //!
 //! In a closed loop, and wherever messages carry no header, replies come in the order of their messages. A header names
 //! the connection and the message, so that replies that are lost, come twice, or overtake each other are known as such.
@@ -15,11 +15,11 @@ use wire::{Kind, Message};
 pub(crate) struct Check<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) recorder: &'a mut Recorder,
-    /// When the whole reply had been decoded.
+    /// The instant at which the whole reply had been decoded.
     pub(crate) received: Instant,
 }
 
-/// What a reply came to.
+/// The result of taking a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// This message has ended, well or not.

@@ -1,4 +1,4 @@
-//! What awaits a reply on one connection, and which of it a reply answers.
+//! The messages of one connection that await a reply, and the one among them that a reply answers.
 //!
 //! Messages of a connection are numbered in the order in which they were sent, so a reply that names its message finds
 //! it without a search. What has ended stays while an older message is awaited, so that a second reply, or one that
@@ -10,7 +10,7 @@ use units::Instant;
 /// A message that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
-    /// When it was due; in a closed loop when it was sent.
+    /// The instant at which it was due; in a closed loop the one at which it was sent.
     pub(crate) due: Instant,
     pub(crate) sent: Instant,
 }
@@ -19,13 +19,13 @@ pub(crate) struct Flight {
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     slots: VecDeque<Slot>,
-    /// How many of them are not awaited.
+    /// The number of slots that are not awaited.
     ended: usize,
-    /// How many messages of the connection are older than all of them: the sequence number of the first.
+    /// The number of messages of the connection that are older than all slots: the sequence number of the first slot.
     first: u64,
-    /// How many of them are not newer than the newest that was answered.
+    /// The number of slots that are not newer than the newest that was answered.
     overtaken: usize,
-    /// How many were forgotten that got no reply although a later one did.
+    /// The number of messages that were forgotten and got no reply although a later one did.
     lost: u64,
 }
 
@@ -42,7 +42,7 @@ enum State {
     GivenUp,
 }
 
-/// What a reply is to the message that it names.
+/// The relation of a reply to the message that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     /// The first one.
@@ -108,7 +108,7 @@ impl InFlight {
         }
     }
 
-    /// How many are awaited that were due at `since` or later.
+    /// The number of awaited messages that were due at `since` or later.
     pub(crate) fn due_since(&self, since: Instant) -> u64 {
         let awaited = |slot: &&Slot| slot.state == State::Awaited && slot.flight.due >= since;
         self.slots.iter().filter(awaited).count() as u64
@@ -140,7 +140,7 @@ impl InFlight {
         std::mem::take(&mut self.lost)
     }
 
-    /// How many are awaited.
+    /// The number of awaited messages.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.ended
@@ -192,19 +192,19 @@ impl InFlight {
         }
     }
 
-    /// Where the message with this number is, if it is still known.
+    /// The index of the message with this number, if it is still known.
     fn index(&self, sequence: u32) -> Option<usize> {
         let index = sequence.wrapping_sub(wrapped(self.first)) as usize;
         (index < self.slots.len()).then_some(index)
     }
 
-    /// Whether a message had this number that is not known any more.
+    /// True if a message had this number and is not known any more.
     fn was_sent(&self, sequence: u32) -> bool {
         (1..=self.first).contains(&wrapped(self.first).wrapping_sub(sequence).into())
     }
 }
 
-/// How many messages that have ended are kept at most because an older one was given up and may still be answered.
+/// The most ended messages that are kept because an older one was given up and may still be answered.
 const ENDED_MAX: usize = 1024;
 
 /// Sequence numbers begin again after 2^32 messages of a connection.

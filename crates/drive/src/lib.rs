@@ -81,7 +81,8 @@ pub struct Worker<O> {
     /// True if a layer (TLS, compression, an envelope) counts its own bytes.
     has_layers: bool,
 
-    /// Where messages have a header: their payloads, with the header of the last written over its beginning.
+    /// The payloads of messages that have a header, with the header of the last message written over its beginning;
+    /// empty if messages have no header.
     payloads: Box<[u8]>,
     rx: Box<[u8]>,
     tx: Vec<u8>,

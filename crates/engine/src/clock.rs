@@ -34,7 +34,7 @@ impl Clock {
     }
 }
 
-/// What two clocks of the system showed one right after the other, in nanoseconds.
+/// Readings of two clocks of the system, taken one right after the other, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     /// `CLOCK_MONOTONIC`.

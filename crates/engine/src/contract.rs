@@ -30,7 +30,7 @@ pub trait Engine {
     /// we made goes on receiving: if both ends stopped reading until the other reads, neither would ever go on.
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
 
-    /// How many submitted bytes the kernel has not taken yet; zero for a connection that is closed.
+    /// The number of submitted bytes that the kernel has not taken yet; zero for a connection that is closed.
     fn unsent(&self, connection: ConnectionId) -> usize;
 
     /// Ends our sending side once all that was submitted is written. Receiving goes on.
@@ -85,7 +85,7 @@ pub struct Segments {
     pub received: u64,
 }
 
-/// How many bytes that the kernel would not take are kept for an accepted connection before receiving on it pauses.
+/// The most unsent bytes that are kept for an accepted connection before receiving on it pauses.
 pub const UNSENT_LEN_MAX: usize = 1 << 20;
 
 /// Something that happened.
@@ -101,9 +101,9 @@ pub enum Completion {
     Failed(ConnectionId, ConnectionError),
     /// `len` bytes arrived, never zero.
     Received {
-        /// On which connection.
+        /// The connection on which they arrived.
         connection: ConnectionId,
-        /// How many.
+        /// The number of bytes.
         len: usize,
     },
 }
@@ -142,7 +142,7 @@ impl ConnectionId {
     }
 }
 
-/// Where to connect to, or to listen at.
+/// An address to connect to, or to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// An Internet address and port.
@@ -203,7 +203,7 @@ pub trait Node<E> {
     fn step(&mut self, engine: &mut E) -> Step;
 }
 
-/// What a node wants next.
+/// A node's answer to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is finished.

@@ -30,16 +30,16 @@ pub struct Epoll {
     clock: Clock,
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// When the timer will fire; [`Instant::START`] if it is not set.
+    /// The instant at which the timer will fire; [`Instant::START`] if it is not set.
     timer_at: Instant,
     listeners: Vec<OwnedFd>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// How long a wait looks again and again before it sleeps.
+    /// The time for which a wait polls without sleeping before it sleeps.
     busy_poll: Nanos,
-    /// Where receive stamps are wanted.
+    /// The receiver that reads stamps too; `None` if they are not wanted.
     stamps: Option<Stamps>,
-    /// What the last wait brought, and how far it has been worked off.
+    /// The events that the last wait brought, and the number of those that have been worked off.
     ready: Vec<epoll::Event>,
     next: usize,
     /// Connections where more may be there to read and no edge will say so: those to visit in this turn, and those to
@@ -49,7 +49,7 @@ pub struct Epoll {
     /// Nothing is received on connections that were accepted; and those on which something may be there.
     holds_back: bool,
     held_back: VecDeque<ConnectionId>,
-    /// What became of connection attempts that were decided at once.
+    /// The outcomes of connection attempts that were decided at once.
     decided: VecDeque<(ConnectionId, Result<(), ConnectionError>)>,
     /// The last connection attempt failed, or there was none yet: nobody may listen at the next one's target.
     in_doubt: bool,
@@ -66,7 +66,7 @@ struct Slot {
     socket: Option<OwnedFd>,
     connecting: bool,
     incoming: Incoming,
-    /// By which of the listeners it was accepted.
+    /// The listener that accepted this connection.
     listener: u16,
     /// It is registered for writability too: since it was connecting, or had something unsent for the first time.
     watches_writable: bool,
@@ -77,18 +77,18 @@ struct Slot {
     shutdown: bool,
     /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
     broken: Option<Errno>,
-    /// What the kernel did not take. Boxed, because most connections never have any.
+    /// Bytes that the kernel did not take. Boxed, because most connections never have any.
     unsent: Option<Box<Unsent>>,
 }
 
 #[derive(Default)]
 struct Unsent {
     bytes: Vec<u8>,
-    /// How many of them have been written since.
+    /// The number of those bytes that have been written since.
     written: usize,
 }
 
-/// What is known of the peer's sending side.
+/// The known state of the peer's sending side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Incoming {
     Open,
@@ -273,7 +273,7 @@ impl Epoll {
         }
     }
 
-    /// What to be told about the listeners. They are level-triggered: what is not accepted now is told again.
+    /// Sets the events to report for listeners. They are level-triggered: what is not accepted now is told again.
     fn listen_for(&self, interest: EventFlags) {
         for (index, listener) in self.listeners.iter().enumerate() {
             let changed = epoll::modify(&self.epoll, listener, listener_token(index), interest);
@@ -624,7 +624,7 @@ impl Slot {
         unsent: None,
     };
 
-    /// Whether too much is unsent to receive more that is to be answered.
+    /// True if too much is unsent to receive more that is to be answered.
     fn is_paused(&self) -> bool {
         !self.is_ours && self.unsent_len() > UNSENT_LEN_MAX
     }
@@ -634,7 +634,7 @@ impl Slot {
     }
 }
 
-/// What every connection is registered for.
+/// The events that every connection is registered for.
 const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
 /// The events after which nothing but the rest of the data and the end, or an error, is to be read.
@@ -643,14 +643,15 @@ const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFla
 /// The events after which writing goes on, or fails.
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
 
-/// How long after running out of open files accepting is tried again: others in this process may have closed some.
+/// The pause after running out of open files, before accepting is tried again: others in this process may have closed
+/// some by then.
 const ACCEPT_AGAIN_AFTER: Nanos = Nanos::from_millis(10);
 
 /// The most buffers that are kept for the next connections with unsent bytes, and the longest that one of them may be.
 const SPARE_COUNT_MAX: usize = 16;
 const SPARE_LEN_MAX: usize = 4 * UNSENT_LEN_MAX;
 
-/// How many events one wait brings at most.
+/// The most events that one wait brings.
 const READY_MAX: usize = 1024;
 
 /// Marks the token of a listener.

@@ -2,7 +2,7 @@
 //!
 //! Start reading at [`Engine`]: operations are submitted, completions come back. [`epoll`] does it on this machine,
 //! [`sim`] in memory with a virtual clock, so that whatever is written against the interface runs unchanged in both.
-//! What runs on an engine is a [`Node`]: it is stepped whenever something may have happened, and never blocks.
+//! A [`Node`] runs on an engine: it is stepped whenever something may have happened, and never blocks.
 //!
 //! Left out: what the bytes mean (crate `wire`), and when to send which (crates `load` and `drive`).
 #![expect(

@@ -11,10 +11,10 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
+/// The most connections that may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
 
-/// Whether further sockets of this user may listen at the same address.
+/// Permission for further sockets of this user to listen at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// No other may.
@@ -116,8 +116,8 @@ pub(crate) fn connect(
     Ok((socket, is_there))
 }
 
-/// Whether a connection that was begun just now has come about by now. On loopback it has: the peer's kernel is ours
-/// and answered before we came back, and to ask is cheaper than to wait for the event.
+/// True if a connection that was begun just now is made by now. On loopback it is: the peer's kernel is ours and
+/// answered before we came back, and to ask is cheaper than to wait for the event.
 fn is_there_already(socket: &OwnedFd, address: &Address) -> Result<bool, Errno> {
     match address {
         Address::Tcp(target) if target.ip().is_loopback() => match net::connect(socket, target) {
@@ -181,7 +181,7 @@ pub(crate) fn receive_stamped(
     Ok((len, is_stamped.then(|| wall_nanos(stamp)).flatten()))
 }
 
-/// What is received beside the bytes: one control message, since one was asked for.
+/// Data that is received beside the bytes: one control message, since one was asked for.
 #[repr(C)]
 struct Control {
     header: libc::cmsghdr,
@@ -193,7 +193,7 @@ fn wall_nanos(time: libc::timespec) -> Option<u64> {
     secs.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-/// What the kernel has counted of a TCP socket; `None` for a Unix socket.
+/// The segments that the kernel has counted on a TCP socket; `None` for a Unix socket.
 pub(crate) fn segments(socket: &OwnedFd) -> Option<Segments> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     #[expect(clippy::cast_possible_truncation, reason = "it has a few hundred bytes")]
@@ -223,7 +223,7 @@ pub(crate) fn shutdown(socket: &OwnedFd) {
     net::shutdown(socket, net::Shutdown::Write).ok();
 }
 
-/// What became of a connection attempt that was in progress.
+/// The outcome of a connection attempt that was in progress.
 pub(crate) fn outcome(socket: &OwnedFd) -> Result<(), Errno> {
     net::sockopt::socket_error(socket)?
 }

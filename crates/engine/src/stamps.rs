@@ -1,4 +1,4 @@
-//! When bytes reached this machine: the kernel's receive stamps, on our own clock.
+//! The instants at which bytes reached this machine: the kernel's receive stamps, on our own clock.
 //!
 //! The kernel stamps what arrives with the wall clock, as it takes it in and before anybody is woken for it
 //! (`SO_TIMESTAMPNS`; TCP has the stamp of the last bytes that were read, Unix sockets have none). Our instants are
@@ -34,13 +34,13 @@ impl Stamps {
         Ok(len)
     }
 
-    /// When the last bytes of what was received last had reached this machine.
+    /// The instant at which the last bytes of the newest receive reached this machine; `None` if it has no valid stamp.
     pub(crate) fn arrived(&self) -> Option<Instant> {
         self.arrived
     }
 }
 
-/// How far the wall clock is ahead of the monotonic one, and since when that is known. In nanoseconds.
+/// The lead of the wall clock over the monotonic one, and the monotonic time since which it is known. In nanoseconds.
 struct Offset {
     ahead: i64,
     since: u64,
@@ -51,8 +51,8 @@ impl Offset {
         Self { ahead: ahead(now), since: now.monotonic }
     }
 
-    /// What the monotonic clock showed when the wall clock showed `stamp`, to within [`DRIFT_MAX`]. `None` if the wall
-    /// clock was set meanwhile, or the answer is not between the last time it was set and now.
+    /// The reading of the monotonic clock when the wall clock showed `stamp`, to within [`DRIFT_MAX`]. `None` if the
+    /// wall clock was set meanwhile, or the answer is not between the last time it was set and now.
     fn monotonic(&mut self, stamp: u64, now: Reading) -> Option<u64> {
         if ahead(now).abs_diff(self.ahead) > DRIFT_MAX {
             *self = Self::new(now);
@@ -68,8 +68,8 @@ fn ahead(reading: Reading) -> i64 {
     reading.wall.cast_signed() - reading.monotonic.cast_signed()
 }
 
-/// How much the offset may seem to change, in nanoseconds: its two clocks are read one after the other. More is the
-/// wall clock being set, or an interruption between the two readings, which costs a stamp or two.
+/// The largest apparent change of the offset, in nanoseconds: its two clocks are read one after the other. More means
+/// that the wall clock was set, or an interruption between the two readings, which costs a stamp or two.
 const DRIFT_MAX: u64 = 1000;
 
 #[cfg(test)]

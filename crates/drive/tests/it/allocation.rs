@@ -76,7 +76,7 @@ fn allocations_are_counted() {
     assert_eq!(allocations() - before, 2);
 }
 
-/// How often the worker's thread allocates between the thousandth message that it sends and one of the last.
+/// The number of times the worker's thread allocates between the thousandth message that it sends and one of the last.
 fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, play: Play) -> u64 {
     allocations_against(move |stop| Server::new(speech.server(tls), stop), play)
 }
@@ -210,13 +210,13 @@ impl Metered for Counting {
     }
 }
 
-/// What rustls and the layer allocate for a record that is sent and one that is received, at most.
+/// The most allocations of rustls and the layer for a record that is sent and one that is received.
 const EACH_MAX: u64 = 3;
 
 /// Everything that is allocated once is allocated by then.
 const FIRST: u64 = 1_000;
 
-/// How often this thread has allocated.
+/// The number of times this thread has allocated.
 fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }

@@ -62,7 +62,7 @@ fn connections_take_turns_when_few_messages_may_be_in_flight() {
     }
 }
 
-/// How many replies a turn lasts.
+/// The number of replies that a turn lasts.
 const TURN_LEN: u64 = 32;
 
 #[test]

@@ -121,7 +121,7 @@ fn a_server_that_does_not_greet_is_given_up() {
     }
 }
 
-/// Which protocol.
+/// The protocol of the envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     SockJs,

@@ -181,7 +181,7 @@ fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place
     }
 }
 
-/// How packets travel.
+/// The ways in which packets travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Binary,
@@ -205,7 +205,7 @@ impl Way {
 /// A game server in its process, and what it is made to do to its connections.
 struct Table {
     server: GameServer,
-    /// When which of the connections that were accepted is closed.
+    /// The instant at which a connection is closed, and its index among those that were accepted.
     kills: Option<(Instant, usize)>,
     census: Census,
 }

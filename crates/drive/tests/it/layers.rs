@@ -1,4 +1,4 @@
-//! What the bytes of the stream are made of, held against the arithmetic of the protocols, byte for byte.
+//! The composition of the bytes of the stream, held against the arithmetic of the protocols, byte for byte.
 
 use crate::peers::{Once, Watched};
 use crate::secure::Ends;
@@ -164,7 +164,7 @@ fn a_stop_in_the_middle_leaves_parts_that_add_up() {
     }
 }
 
-/// What is spoken.
+/// The protocol that is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Plain(Speech),
@@ -316,7 +316,7 @@ fn http_head(head: &str, len: u64) -> u64 {
     head.replace("LEN", &len.to_string()).len() as u64
 }
 
-/// What permessage-deflate makes of one message after the other (RFC 7692 §7.2.1).
+/// The compressor of permessage-deflate, for one message after the other (RFC 7692 §7.2.1).
 struct Deflating(Compress);
 
 impl Default for Deflating {
@@ -337,10 +337,10 @@ impl Deflating {
     }
 }
 
-/// What is around the stream.
+/// The layer around the stream: none, or TLS.
 struct Protection {
     ends: Option<Ends>,
-    /// What each record adds.
+    /// The number of bytes that each record adds.
     overhead: u64,
     what: &'static str,
 }

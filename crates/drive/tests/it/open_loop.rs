@@ -449,7 +449,7 @@ fn length((begin, end): (Instant, Instant)) -> Nanos {
     end.since(begin)
 }
 
-/// What a message says of itself.
+/// Reads the header of a message.
 fn header(bytes: &[u8]) -> Header {
     Header::read(bytes, false).unwrap()
 }

@@ -17,7 +17,7 @@ pub(crate) struct Watched {
     census: Census,
 }
 
-/// How many connections there were, and when they came.
+/// The connections that a server saw: their number, and the instants at which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     open: BTreeMap<ConnectionId, u64>,
@@ -26,7 +26,7 @@ pub(crate) struct Census {
     pub(crate) accepted: Vec<Instant>,
     /// In the same order.
     pub(crate) ids: Vec<ConnectionId>,
-    /// How many bytes came on each, in the order in which they ended.
+    /// The number of bytes that came on each, in the order in which they ended.
     pub(crate) bytes: Vec<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Watched {
         self.server.totals()
     }
 
-    /// What was seen so far; connections that are open count as ended now.
+    /// The census so far; connections that are open count as ended now.
     pub(crate) fn census(mut self) -> Census {
         self.census.bytes.extend(std::mem::take(&mut self.census.open).into_values());
         self.census
@@ -172,7 +172,7 @@ impl Node<Sim> for Noting {
 /// A server without a protocol: `on` is told of everything and does what it likes.
 pub(crate) struct Scripted<F>(pub(crate) F);
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard<'a> {
     Accepted,
@@ -208,7 +208,7 @@ pub(crate) struct Answering<F> {
     pub(crate) bytes_received: u64,
 }
 
-/// What follows an answer.
+/// The server's action after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     GoOn,

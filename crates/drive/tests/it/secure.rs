@@ -264,7 +264,7 @@ fn a_peer_that_breaks_the_protocol_inside_is_an_error_of_that_protocol() {
     assert_eq!(played.outcome.tls_seen().unwrap().full, 1);
 }
 
-/// What both ends of TLS need, made for each other.
+/// The client and server parts of TLS, made for each other.
 pub(crate) struct Ends {
     pub(crate) client: tls::Client,
     pub(crate) server: tls::Server,
@@ -309,7 +309,7 @@ impl Ends {
     }
 }
 
-/// How long a full handshake takes.
+/// The duration of a full handshake.
 fn full(version: Version) -> Nanos {
     match version {
         Version::Tls12 => Nanos(2 * ROUND_TRIP.0),

@@ -199,7 +199,7 @@ fn frozen(speech: Speech, play: Play, length: Nanos) -> (Played, Noting) {
     (world.finish(), noting)
 }
 
-/// How many times are longer than `length`.
+/// The number of recorded times that are longer than `length`.
 fn over(times: &Histogram, length: Nanos) -> u64 {
     times.count_between(length, Histogram::MAX)
 }

@@ -83,7 +83,7 @@ fn what_the_drain_does_not_bring_is_in_flight_at_the_end() {
     assert_eq!(played.ended, after_delays(2) + ms(150));
 }
 
-/// How many round trips end between two instants, if the first of them starts at `begin`.
+/// The number of round trips that end between two instants, if the first of them starts at `begin`.
 fn rounds(begin: Instant, end: Instant) -> u64 {
     end.since(begin).0 / ROUND_TRIP.0
 }

@@ -42,7 +42,7 @@ fn messages_larger_than_all_buffers_go_both_ways_at_once() {
 /// More than is kept unsent, or held by the kernels.
 const LARGE: usize = 3 << 20;
 
-/// How a run ends.
+/// The condition that ends a run.
 #[derive(Clone, Copy, Debug)]
 enum Until {
     Duration,
@@ -114,8 +114,8 @@ fn networks() -> [(&'static str, Conditions); 5] {
     ]
 }
 
-/// How many round trips a run for a time lasts.
+/// The number of round trips that a run for a time lasts.
 const ROUNDS: u64 = 10;
 
-/// How many short-lived clients there are in all.
+/// The number of short-lived clients in all.
 const CLIENTS: u64 = 15;

@@ -50,7 +50,7 @@ impl Speech {
         url.parse().unwrap()
     }
 
-    /// Whether there is an opening handshake, and an answer to a close.
+    /// True if there is an opening handshake, and an answer to a close.
     pub(crate) fn shakes_hands(self) -> bool {
         matches!(self, Self::WebSocket | Self::WebSocketText)
     }
@@ -61,7 +61,7 @@ pub(crate) fn headers(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// What is to be run; tests change the parts that they are about.
+/// The description of a run; tests change the parts that they are about.
 #[derive(Clone, Debug)]
 pub(crate) struct Play {
     pub(crate) conditions: Conditions,
@@ -281,7 +281,7 @@ impl World {
         self.network.run(&mut parties, until)
     }
 
-    /// What the run left behind, after a look at everything that must hold on every run.
+    /// The results of the run, after a look at everything that must hold on every run.
     pub(crate) fn finish(self) -> Played {
         let (outcome, notes) = self.worker.finish();
         Played::new(outcome, notes, self.is_open)
@@ -304,17 +304,17 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
     Worker::new(play.workload.clone(), target, Arc::clone(control), Notes::default())
 }
 
-/// What a run left behind.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Played {
     is_open: bool,
     pub(crate) outcome: Outcome,
     pub(crate) notes: Notes,
-    /// When the worker was done: the end of its last interval.
+    /// The instant at which the worker was done: the end of its last interval.
     pub(crate) ended: Instant,
 }
 
-/// What a worker handed over.
+/// The data that a worker handed over.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Notes {
     pub(crate) intervals: Vec<Kept>,
@@ -376,14 +376,14 @@ impl Played {
         self.notes.intervals.iter().map(of).sum()
     }
 
-    /// How many replies arrived in the window.
+    /// The number of replies that arrived in the window.
     pub(crate) fn replies_of_window(&self) -> u64 {
         let intervals = self.notes.intervals.iter();
         let of_window = intervals.filter(|interval| interval.phase == Phase::Measure);
         of_window.map(|interval| interval.replies).sum()
     }
 
-    /// What went wrong: class, how often, the example.
+    /// The errors of the run: class, count, example.
     pub(crate) fn errors(&self) -> Vec<(ErrorClass, u64, &str)> {
         let errors = self.outcome.errors.iter();
         errors.map(|(class, tally)| (*class, tally.count, &*tally.example)).collect()
@@ -490,7 +490,7 @@ pub(crate) const DELAY: Nanos = Nanos::from_millis(1);
 /// A message there and its reply back.
 pub(crate) const ROUND_TRIP: Nanos = Nanos::from_millis(2);
 
-/// What takes longer is taken for a hang.
+/// The time limit of a run: one that takes longer is taken for a hang.
 pub(crate) const TIME_MAX: Instant = Instant(120_000_000_000);
 
 pub(crate) const PAYLOAD_LEN: usize = 16;

@@ -40,7 +40,7 @@ impl Connection {
     }
 }
 
-/// Where something happens: at which end of which connection.
+/// One end of one connection: the place where something happens.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) connection: u64,
@@ -83,7 +83,7 @@ pub(super) struct End {
     pub(super) ended: bool,
     /// The connection is gone; told once all that had arrived before is received.
     pub(super) broken: Option<ConnectionError>,
-    /// What does not fit into the kernel's buffer.
+    /// Bytes that do not fit into the kernel's buffer.
     pub(super) unsent: VecDeque<u8>,
     pub(super) shutdown: bool,
     /// Its process has been told that there is something to see here.
@@ -109,12 +109,12 @@ impl End {
         }
     }
 
-    /// Whether too much is unsent to receive on this end, which is on `side`.
+    /// True if too much is unsent to receive on this end, which is on `side`.
     pub(super) fn is_paused(&self, side: Side) -> bool {
         side == Side::Server && self.unsent.len() > UNSENT_LEN_MAX
     }
 
-    /// Whether the process has yet to be told something.
+    /// True if the process has yet to be told something.
     pub(super) fn has_news(&self, now: Instant) -> bool {
         self.just_made
             || self.broken.is_some()
@@ -131,16 +131,16 @@ pub(super) enum Stage {
     Closed,
 }
 
-/// What is on its way to an end, and what has arrived there and is not received.
+/// Everything on its way to an end, and everything that has arrived there and is not received.
 #[derive(Default)]
 pub(super) struct Inbox {
     bytes: VecDeque<u8>,
     chunks: VecDeque<Chunk>,
-    /// When the peer's end arrives.
+    /// The instant at which the peer's end arrives.
     pub(super) end: Option<Instant>,
     /// Nothing that is sent later arrives before this.
     pub(super) last_arrival: Instant,
-    /// When the last bytes that were received had arrived.
+    /// The instant at which the last bytes that were received had arrived.
     pub(super) last_read_arrival: Instant,
 }
 
@@ -186,7 +186,7 @@ impl Inbox {
         len
     }
 
-    /// What has not arrived by `now` never will.
+    /// Drops the bytes and the end that have not arrived by `now`: they never will.
     pub(super) fn lose_what_is_under_way(&mut self, now: Instant) {
         self.chunks.retain(|chunk| chunk.arrives <= now);
         self.bytes.truncate(self.chunks.iter().map(|chunk| chunk.len).sum());
@@ -201,7 +201,7 @@ impl Inbox {
         self.first_arrival().is_some_and(|arrival| arrival <= now)
     }
 
-    /// When the first byte arrives, or arrived.
+    /// The instant at which the first byte arrives, or arrived.
     pub(super) fn first_arrival(&self) -> Option<Instant> {
         self.chunks.front().map(|chunk| chunk.arrives)
     }

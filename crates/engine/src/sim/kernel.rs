@@ -1,4 +1,4 @@
-//! What the system does for the processes, and what the wire does to bytes.
+//! The simulated kernel: the system's services to the processes, and the wire that carries the bytes.
 
 use super::connection::{Connection, Inbox, Place, Side, Stage};
 use super::{Conditions, Cuts, Split};
@@ -17,7 +17,7 @@ pub(super) struct Kernel {
     connection_count: u64,
 }
 
-/// What is under way.
+/// The events that are under way, and the conditions that shape them.
 struct Wire {
     conditions: Conditions,
     random: Random,
@@ -44,16 +44,16 @@ enum Event {
 struct Process {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Where there is something to see.
+    /// Connections with something for the process to see.
     ready: VecDeque<Ready>,
-    /// What a completion costs, and until when those that were taken keep it busy.
+    /// The time that a completion costs, and the instant until which those that were taken keep the process busy.
     cost: Nanos,
     busy_until: Instant,
-    /// When the last bytes of what it received last had arrived.
+    /// The instant at which the last bytes of the newest receive had arrived.
     arrived: Option<Instant>,
     /// It receives nothing on connections that it accepted.
     holds_back: bool,
-    /// When it does not run, from and until, by the former.
+    /// The periods in which it does not run, from and until, ordered by their beginning.
     freezes: Vec<(Instant, Instant)>,
 }
 
@@ -150,7 +150,7 @@ impl Kernel {
         self.now.max(self.processes[process].busy_until)
     }
 
-    /// When something happens next.
+    /// The instant of the next event; [`Instant::NEVER`] if there is none.
     pub(super) fn next_event(&self) -> Instant {
         self.wire.events.first_key_value().map_or(Instant::NEVER, |((at, _), _)| *at)
     }
@@ -159,7 +159,7 @@ impl Kernel {
         self.runs_at(process, wake) <= self.now
     }
 
-    /// When the process runs next, as things are, if it wants to be woken at `wake`.
+    /// The next instant at which the process runs, as things are, if it wants to be woken at `wake`.
     pub(super) fn runs_at(&self, process: usize, wake: Instant) -> Instant {
         let wake = if self.processes[process].ready.is_empty() { wake } else { self.now };
         let unfrozen = wake.max(self.now_in(process));
@@ -230,7 +230,7 @@ impl Kernel {
         Err(ConnectionError::AddressInUse)
     }
 
-    /// Which of the listeners of `process` accepted the connection, or would have.
+    /// The index of the listener of `process` that accepted the connection, or would have.
     pub(super) fn listener_of(&self, process: usize, id: ConnectionId) -> usize {
         let place = self.place(process, id).filter(|place| place.side == Side::Server);
         let target = place.and_then(|place| Some(&self.connections.get(&place.connection)?.target));
@@ -289,7 +289,7 @@ impl Kernel {
     }
 }
 
-/// What processes ask for on a connection.
+/// The operations that processes ask for on a connection.
 impl Kernel {
     pub(super) fn send(&mut self, process: usize, id: ConnectionId, bytes: &[u8]) {
         let Some(place) = self.place(process, id) else { return };
@@ -387,7 +387,7 @@ impl Kernel {
     }
 }
 
-/// What happens to a connection.
+/// The events in the life of a connection.
 impl Kernel {
     /// Puts on the wire what the buffers take of what is unsent, and the end behind it if that was asked for.
     fn transmit(&mut self, place: Place, departs: Instant) {
@@ -496,7 +496,7 @@ impl Wire {
         self.event_count += 1;
     }
 
-    /// When what departs now and then arrives.
+    /// The instant at which something that departs at `departs` arrives.
     fn arrival(&mut self, departs: Instant) -> Instant {
         let jitter = usize::try_from(self.conditions.jitter.0).unwrap_or(usize::MAX - 1);
         let late = if jitter == 0 { 0 } else { self.random.below(jitter + 1) };
@@ -507,7 +507,7 @@ impl Wire {
         departs + self.conditions.delay.max(Nanos(1))
     }
 
-    /// How long the first piece of `left` bytes is.
+    /// The length of the first piece of `left` bytes.
     fn piece_len(&mut self, left: usize) -> usize {
         match self.conditions.split {
             Split::AsSent | Split::Never => left,
@@ -518,7 +518,7 @@ impl Wire {
         }
     }
 
-    /// How long after it was made a connection is cut, if it is.
+    /// The times from when a connection is made to its cuts; none if it is not cut.
     fn cuts_after(&mut self, number: u64) -> Vec<Nanos> {
         match &self.conditions.cuts {
             Cuts::Never => Vec::new(),
@@ -537,7 +537,7 @@ impl Wire {
 }
 
 impl Process {
-    /// Whether it holds back what arrives on this side of a connection.
+    /// True if it holds back what arrives on this side of a connection.
     fn holds(&self, side: Side) -> bool {
         self.holds_back && side == Side::Server
     }

@@ -62,7 +62,7 @@ impl Network {
         self.kernel.borrow().now()
     }
 
-    /// When something happens next, or a party runs again.
+    /// The next instant at which something happens or a party runs again.
     fn next(&self, parties: &[Party<'_>], wakes: &[Option<Instant>]) -> Instant {
         let kernel = self.kernel.borrow();
         let runs = parties.iter().zip(wakes).filter_map(|(party, wake)| {
@@ -90,7 +90,7 @@ impl<'a> Party<'a> {
         Self { engine, node, awaited: false }
     }
 
-    /// When it wants to be woken; `None` if it is done.
+    /// Steps the node and returns the instant at which it wants to be woken; `None` if it is done.
     fn step(&mut self) -> Option<Instant> {
         let step = self.node.step(self.engine);
         let Step::Wait(wake) = step else { return None };
@@ -99,7 +99,7 @@ impl<'a> Party<'a> {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
@@ -111,21 +111,21 @@ pub enum Outcome {
     TimeUp,
 }
 
-/// What the network is like. The default is a fast one without faults.
+/// The properties of the network. The default is a fast one without faults.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// How long everything takes from one end to the other, at least 1 ns: a connection is there after two of these.
+    /// The delay from one end to the other, at least 1 ns: a connection is there after two of these.
     pub delay: Nanos,
-    /// How much longer it may take, at random. Bytes of a connection keep their order all the same.
+    /// The most time that is added to the delay at random. Bytes of a connection keep their order all the same.
     pub jitter: Nanos,
-    /// In which pieces bytes arrive.
+    /// The pieces in which bytes arrive.
     pub split: Split,
-    /// Which connections are cut.
+    /// The connections that are cut.
     pub cuts: Cuts,
-    /// How many bytes the kernels at both ends hold for each direction of a connection, at least 1; what is beyond that
-    /// stays with the sending engine.
+    /// The number of bytes that the kernels at both ends hold for each direction of a connection, at least 1; what is
+    /// beyond that stays with the sending engine.
     pub buffer_len_max: usize,
-    /// How many connections may wait to be accepted at a listener; more are refused.
+    /// The most connections that may wait to be accepted at a listener; more are refused.
     pub backlog: usize,
 }
 
@@ -142,11 +142,11 @@ impl Default for Conditions {
     }
 }
 
-/// In which pieces bytes arrive. Each piece is received by itself.
+/// The pieces in which bytes arrive. Each piece is received by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// What was sent at once is a piece, as far as the buffers have room: each costs a process that was slowed down
-    /// ([`Sim::slow_down`]) its time, however many have piled up.
+    /// Bytes that were sent at once are one piece, as far as the buffers have room: each piece costs a process that was
+    /// slowed down ([`Sim::slow_down`]) its time, however many have piled up.
     AsSent,
     /// All that has arrived is received at once, however it was sent.
     Never,
@@ -159,16 +159,16 @@ pub enum Split {
     },
 }
 
-/// Which connections are cut. A cut resets both ends at once, and what is under way is lost.
+/// The connections that are cut. A cut resets both ends at once, and what is under way is lost.
 #[derive(Clone, Debug)]
 pub enum Cuts {
     /// None.
     Never,
     /// Some, at a random time.
     Random {
-        /// How likely a connection is to be cut, from 0 to 1.
+        /// The probability that a connection is cut, from 0 to 1.
         probability: f64,
-        /// How long after it was made it is cut at the latest.
+        /// The most time from when a connection is made to its cut.
         within: Nanos,
     },
     /// These.
@@ -178,8 +178,8 @@ pub enum Cuts {
 /// One connection to cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// Which: connections of the whole network are counted from 0 in the order in which they were begun.
+    /// Its number: connections of the whole network are counted from 0 in the order in which they were begun.
     pub connection: u64,
-    /// How long after it was made.
+    /// The time from when the connection is made to the cut.
     pub after: Nanos,
 }

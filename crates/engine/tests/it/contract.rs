@@ -1,4 +1,4 @@
-//! What every engine promises, tried on each kind of them.
+//! The promises of every engine, tried on each kind of engine.
 
 use crate::kinds::{Bytewise, Calm, Kind, Rough, Tcp, Unix};
 use crate::process::{Process, take_turns};

@@ -1,4 +1,4 @@
-//! What the system adds to the contract: files, and running out of them.
+//! Tests of what the system adds to the contract: files, and running out of them.
 
 use crate::kinds::{Kind, Tcp, Unix};
 use crate::process::Process;
@@ -183,7 +183,8 @@ impl Pair {
         Self { client, server, there, here }
     }
 
-    /// When the server sent something, when it arrived by its stamp, and when the client had it.
+    /// Sends a message to the client and returns the instants at which it was sent, arrived by its stamp, and was
+    /// received.
     fn exchange(&mut self) -> (Instant, Option<Instant>, Instant) {
         let sent = self.server.engine.now();
         self.server.engine.send(self.here, b"message");

@@ -18,9 +18,9 @@ pub(crate) trait Kind {
     /// Somewhere to listen.
     fn address(&self) -> Address;
 
-    /// Whether time stands still unless somebody waits.
+    /// True if time stands still unless somebody waits.
     const IS_VIRTUAL: bool;
-    /// How much is a large transfer; more than the kernels' buffers hold.
+    /// The length of a large transfer; more than the kernels' buffers hold.
     const LARGE: usize = 16 << 20;
 }
 

@@ -1,4 +1,4 @@
-//! What the simulated network does beyond the contract.
+//! Tests of what the simulated network does beyond the contract.
 
 use crate::process::Process;
 use engine::Completion::{Accepted, Connected, Ended, Failed, Received};
