@@ -1,8 +1,8 @@
 //! `cargo xtask check`: the one gate.
 //!
-//! What it needs of the machine is known before its first step. The steps run one after another, and third parties are
-//! fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps are
-//! told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
+//! Its first step looks for all that the gate needs of the machine. The steps run one after another, and third parties
+//! are fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps
+//! are told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::{front_end, mutants, needs, shell, third_party, tidy};
 use anyhow::{Result, anyhow, bail};

@@ -56,7 +56,7 @@ impl Figure {
         }
     }
 
-    /// What it shows, in a sentence.
+    /// A sentence on what it shows.
     pub(crate) fn caption(&self) -> &str {
         match self {
             Self::Layers(_) => {
@@ -86,7 +86,7 @@ pub(crate) struct Chart {
     /// Its file name without an ending, and its place on the page.
     pub(crate) id: &'static str,
     pub(crate) title: String,
-    /// What it shows, in a sentence.
+    /// A sentence on what it shows.
     pub(crate) caption: String,
     /// Charts of one group share their x axis and one cursor.
     pub(crate) group: &'static str,
@@ -102,7 +102,7 @@ pub(crate) struct Chart {
     pub(crate) names_marks: bool,
     /// Half as high: a strip under another chart.
     pub(crate) strip: bool,
-    /// What is missing, with the reason.
+    /// Data that is missing, with the reason.
     pub(crate) notes: Vec<String>,
 }
 
@@ -120,9 +120,9 @@ pub(crate) struct Axis {
 pub(crate) enum Unit {
     /// Bytes a second.
     BytesPerSecond,
-    /// So many nines of a share: 2 is 99 %.
+    /// The number of nines of a share: 2 is 99 %.
     Nines,
-    /// How often a second.
+    /// Events per second.
     PerSecond,
     /// Seconds since a beginning.
     Seconds,

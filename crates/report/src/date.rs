@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-/// How long after 1970 the instant `text` was, which is RFC 3339 in UTC: `2026-11-20T21:46:16Z`, with or without a
+/// The time from 1970 to the instant `text`, which is RFC 3339 in UTC: `2026-11-20T21:46:16Z`, with or without a
 /// fraction of the second. `None` if it is not, or lies out of what [`Nanos`] can hold (1970 to 2554).
 ///
 /// The date is turned into days as in "chrono-Compatible Low-Level Date Algorithms" (Hinnant): years begin in March, so

@@ -17,7 +17,7 @@ pub(crate) fn all(record: &RunRecord) -> Vec<Section> {
     all
 }
 
-/// When, how long, on what.
+/// The time and length of the run, and the machine.
 pub(crate) fn subtitle(record: &RunRecord) -> String {
     let when = record.started_at.replace('T', " ").replace('Z', " UTC");
     let mut parts = vec![when, number::nanos(record.duration_ns)];

@@ -12,9 +12,9 @@ use record::Level;
 /// All that a report says.
 #[derive(Default)]
 pub(crate) struct Document {
-    /// What was measured.
+    /// The heading, which names what was measured.
     pub(crate) title: String,
-    /// When, how long, on what machine.
+    /// The time and length of the run, and the machine.
     pub(crate) subtitle: String,
     /// Why the run did not end as planned.
     pub(crate) partial: Option<String>,
@@ -25,9 +25,9 @@ pub(crate) struct Document {
     /// Drawings, which text leaves out.
     pub(crate) figures: Vec<Figure>,
     pub(crate) results: Vec<Section>,
-    /// What is needed to read the results, and doubts about them.
+    /// Explanations needed to read the results, and doubts about them.
     pub(crate) notes: Vec<Part>,
-    /// What few readers look for; left out of text.
+    /// Details that few readers look for; left out of text.
     pub(crate) details: Vec<Section>,
     pub(crate) verdict: Option<Judgement>,
     /// The command that measures it again.
@@ -75,11 +75,11 @@ pub(crate) struct Remark {
     pub(crate) text: String,
     /// The evidence for it.
     pub(crate) shown_by: String,
-    /// What to do next.
+    /// The next step to take.
     pub(crate) next: String,
 }
 
-/// How far the numbers may be believed.
+/// The verdict on how far the numbers may be believed.
 pub(crate) struct Judgement {
     pub(crate) level: Level,
     pub(crate) self_test: Option<String>,

@@ -87,7 +87,7 @@ pub enum ExportError {
     Damaged {
         /// The block or the workload that it belongs to.
         whose: String,
-        /// What is wrong with it.
+        /// The error of its decoding.
         error: DecodeError,
     },
     /// There are several workloads, and nothing says which one is meant.
@@ -110,7 +110,7 @@ pub enum ExportError {
     /// The record does not say when it began: it was changed by hand.
     #[error("`started_at` is `{text}`, and not a time in UTC such as 2026-01-01T00:00:00Z")]
     StartedAt {
-        /// What it says.
+        /// The text of `started_at`.
         text: String,
     },
 }

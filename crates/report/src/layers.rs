@@ -1,4 +1,4 @@
-//! What layers add to a message, and which of its bytes belong to which layer.
+//! The costs that layers add to a message, and the split of its bytes by layer.
 
 use crate::document::{Cell, Column, Table};
 use crate::number::{self, MISSING, Unit};

@@ -1,4 +1,4 @@
-//! What is shown while a run goes on: one line.
+//! The one line that is shown while a run goes on.
 
 use crate::escape::{columns, cut, escape};
 use crate::number;
@@ -87,7 +87,7 @@ fn short(count: u64) -> String {
     }
 }
 
-/// What this machine is, in one line of at most `width` columns; what could not be read is left out.
+/// The facts of this machine, in one line of at most `width` columns; those that could not be read are left out.
 pub fn machine_line(environment: &Environment, width: usize) -> String {
     let facts = [
         environment.cpus_online.map(|count| format!("{count} CPUs")),

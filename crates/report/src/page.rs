@@ -112,7 +112,7 @@ fn runs(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Sect
     all
 }
 
-/// What is needed to read the tables, and doubts about them.
+/// Explanations needed to read the tables, and doubts about them.
 fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
     let mut parts = Vec::new();
     let text = |text: &str| Part::Text(Tone::Plain, text.to_owned());

@@ -1,4 +1,4 @@
-//! What others published beside what was found here: rows of numbers, and statements about the lines of a sweep.
+//! Results published by others beside ours: rows of numbers, and statements about the lines of a sweep.
 //!
 //! The numbers and statements are data of the record, which has them from the file of the experiment. Absolute numbers
 //! are of other machines and years; shapes and ratios compare. Everything said of ours is worked out from the record.
@@ -165,7 +165,7 @@ fn fact(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Fact {
     }
 }
 
-/// What a record says of a statement.
+/// The finding of a record about a statement.
 struct Found {
     text: String,
     holds: Holds,

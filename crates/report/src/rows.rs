@@ -311,7 +311,8 @@ pub(crate) fn not_reached(record: &RunRecord) -> &'static str {
     }
 }
 
-/// What times of short-lived clients include, what is sent where it is not random, and what handshakes agreed on.
+/// Notes on the rows: what the times of short-lived clients include, payloads that are not random, compression ratios,
+/// and what TLS handshakes agreed on.
 pub(crate) fn footnotes(groups: &[Group<'_>]) -> Vec<Part> {
     let mut facts = Vec::new();
     let mut encryptions: Vec<(String, Vec<&str>)> = Vec::new();

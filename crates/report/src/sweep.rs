@@ -170,5 +170,5 @@ fn bytes_by_layer(record: &RunRecord, sweep: &Sweep) -> Table {
     table
 }
 
-/// What less is not kept.
+/// The smallest share of the offered load that counts as kept; a step that achieves less is marked as doubtful.
 const KEPT_MIN: f64 = 0.99;

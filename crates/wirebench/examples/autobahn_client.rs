@@ -69,8 +69,8 @@ fn walk(url: &str, agent: &str) -> Result<u32, String> {
     Ok(cases)
 }
 
-/// What to offer in the case that `info` describes, e.g. `{"id": "13.2.1", "description": "…"}`: that the server may
-/// limit our window, and where it insists on it, that we forget it after each message.
+/// The offer for the case that `info` describes, e.g. `{"id": "13.2.1", "description": "…"}`: that the server may
+/// limit our window, and in the cases that insist on it, that we forget the window after each message.
 fn offer(info: &str) -> Result<Option<deflate::Offer>, String> {
     let id = info.split('"').find(|part| part.starts_with(|first: char| first.is_ascii_digit()));
     let id = id.ok_or_else(|| format!("{info} names no case"))?;

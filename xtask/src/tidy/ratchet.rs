@@ -91,10 +91,6 @@ const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Circles, "run", 3),
     (Rule::Circles, "wire", 11),
     (Rule::Circles, "wirebench", 24),
-    (Rule::Questions, "report", 163),
-    (Rule::Questions, "wirebench", 231),
-    (Rule::Questions, "report", 163),
-    (Rule::Questions, "wirebench", 231),
     (Rule::Sleeps, "lab", 3),
     (Rule::Sleeps, "wirebench", 3),
 ];

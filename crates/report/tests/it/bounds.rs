@@ -373,7 +373,7 @@ fn any_number(random: &mut Random) -> f64 {
     }
 }
 
-/// What a hostile peer might say, up to some hundred letters.
+/// A text that a hostile peer might send, of up to some hundred letters.
 fn any_text(random: &mut Random) -> String {
     const PIECES: [&str; 14] = [
         "a",

@@ -174,7 +174,7 @@ fn nothing_that_a_record_says_is_more_than_text_in_markdown() {
     assert_eq!(bars(&harmless), bars(&evil));
 }
 
-/// What keys there are, and of what type: of the context, and of entries by what they are.
+/// The keys with their types: those of the context, and those of entries by kind (iteration, aggregate or failed).
 fn shapes(json: &str) -> BTreeMap<&'static str, BTreeMap<String, &'static str>> {
     let file: Value = serde_json::from_str(json).expect("its shape");
     let shape = |object: &Map<String, Value>| {

@@ -82,6 +82,7 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     record
 }
 
-/// What breaks out of a text, an attribute, a script, a style and a comment, or moves a terminal.
+/// A text that, unescaped, breaks out of a text, an attribute, a script, a style and a comment, or moves a terminal's
+/// cursor.
 pub(crate) const EVIL: &str = "<img src=x onerror=\"alert(1)\">'\"</script><!--</style></title><svg onload=alert(1)>\
                     &lt;b&gt;\u{1b}[2J\0\u{202e}]]>{{ 1 }}\u{2028}";

@@ -178,8 +178,8 @@ fn name_of(tag: &str) -> &str {
     tag.split([' ', '\n']).next().unwrap_or_default().trim_end_matches('/')
 }
 
-/// What stands between `<` and `>`, as a browser takes it: quotes keep a `>`, and what is in a script or a style is no
-/// element.
+/// All texts between `<` and `>`, as a browser takes them: quotes keep a `>`, and a script or a style contains no
+/// elements.
 fn all_tags(text: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What layers add, and which bytes are whose.
+//! The costs that layers add, and the split of bytes by layer.
 
 use crate::records;
 use expect_test::{Expect, expect};

@@ -9,7 +9,7 @@ use record::{
 use stats::Histogram;
 use units::Nanos;
 
-/// What the preset of the cubeia test could have found.
+/// A record that the preset of the cubeia test could have left.
 pub(crate) fn cubeia() -> RunRecord {
     let mut record = records::open();
     (record.plan.workloads, record.plan.rounds) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ fn published() -> Published {
     Published { source: "Cubeia, made up".to_owned(), claims, ..Published::default() }
 }
 
-/// How a line behaves.
+/// The made-up behaviour of a line: its knee, its latency and the bytes that it adds.
 struct Model {
     name: &'static str,
     transport: &'static str,

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Compare {
-    /// What is compared with: a file, or `-` for stdin
+    /// The record to compare with: a file, or `-` for stdin
     #[arg(value_name = "BASE")]
     base: PathBuf,
-    /// What is compared: a file, or `-` for stdin
+    /// The record to compare: a file, or `-` for stdin
     #[arg(value_name = "RECORD")]
     record: PathBuf,
 }

@@ -20,13 +20,13 @@ use units::Bytes;
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Import {
-    /// Which program printed it
+    /// Program that printed it
     #[arg(value_name = "FORMAT", value_enum)]
     format: Format,
-    /// What it printed: a file, or `-` for stdin
+    /// Its output: a file, or `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to keep the record; `-` is stdout [default: .wirebench/records]
+    /// File for the record; `-` is stdout [default: .wirebench/records]
     #[arg(short, long, value_name = "RECORD")]
     output: Option<PathBuf>,
 }
@@ -80,8 +80,8 @@ fn imported(path: &Path, importer: Importer) -> Result<RunRecord, String> {
     record::imported(&file, importer).map_err(|error| format!("{name}: {error}"))
 }
 
-/// What to do about a file of another kind.
+/// The advice to a user who names a file of another kind.
 const CURE: &str = "name a file that `--benchmark_format=json` or `--benchmark_out` made";
 
-/// What is longer was not printed by google-benchmark: an entry has some 500 bytes.
+/// The largest file that is read; google-benchmark prints no larger one: an entry has some 500 bytes.
 const SIZE_MAX: Bytes = Bytes(1 << 27);

@@ -33,7 +33,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// What a real-time transport costs, measured beside a bare TCP socket
+/// The cost of a real-time transport, measured beside a bare TCP socket
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "wirebench",
@@ -69,7 +69,7 @@ Examples:
   wirebench serve ws --listen 127.0.0.1:8080     a server to try things on
   wirebench ws://127.0.0.1:8080 -c 100 -d 30s    100 connections, for 30 s";
 
-/// What is asked for once.
+/// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
 For shells and other tools:
   wirebench completions SHELL   completions: bash, zsh or fish
@@ -84,10 +84,10 @@ const TEMPLATE: &str = "\
 {before-help}{all-args}{after-help}
 ";
 
-/// What every subcommand has.
+/// The options that every subcommand has.
 #[derive(Debug, clap::Args)]
 struct Shared {
-    /// When to use colours
+    /// Use of colours
     #[arg(
         long,
         global = true,
@@ -137,7 +137,7 @@ enum Subcommand {
     Man(man::Man),
 }
 
-/// What was asked for, every setting settled.
+/// The subcommand to run, with every setting resolved.
 #[derive(Debug)]
 pub(crate) struct Invocation {
     command: Subcommand,
@@ -163,7 +163,7 @@ impl Invocation {
     ///
     /// # Errors
     ///
-    /// What stood in the way, with its exit code.
+    /// A [`Failure`] with its cause and its exit code.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { command, terminal } = self;
         match command {
@@ -289,7 +289,7 @@ fn looks_like_url(word: &str) -> bool {
 
 const HELP: &[&str] = &["-h", "--help", "-V", "--version"];
 
-/// What stands at the end of every long help.
+/// The table of exit codes at the end of every long help.
 fn exit_codes() -> String {
     let rows =
         Exit::TABLE.iter().map(|(exit, meaning)| format!("\n  {:>3}  {meaning}", exit.code()));

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-/// Where results go.
+/// The options that say where results go.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Output {
-    /// Where to keep the record; `-` is stdout
+    /// File for the record; `-` is stdout
     ///
     /// Without it the record goes into a new file in `.wirebench/records`, named by time.
     #[arg(short, long, value_name = "FILE")]
@@ -108,7 +108,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
     })
 }
 
-/// How the program ends after this record.
+/// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
     let succeeded = record.blocks.iter().any(|block| block.failed.is_none() && block.counts.ok > 0);
     exit_of(&record.ended, succeeded, level(record))
@@ -129,8 +129,8 @@ fn level(record: &RunRecord) -> Level {
     record.verdict.as_ref().map_or(Level::Trusted, |verdict| verdict.level)
 }
 
-/// What to do next, where the verdict has not said it already: after a ladder one's own server, after a closed loop an
-/// open one, well below what it reached.
+/// The command to try next, unless the verdict has named a next step: after a ladder a run against one's own server,
+/// after a closed loop an open one, well below the rate that the closed loop reached.
 fn next(record: &RunRecord) -> Option<String> {
     if record.ended != Ended::Completed || level(record) != Level::Trusted {
         return None;
@@ -152,7 +152,7 @@ fn next(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// How the charts of a sweep are drawn from the file that it was kept in.
+/// The command that draws the charts of a sweep from its record; `None` for other records and for invalid ones.
 fn page_of(record: &RunRecord, path: &Path) -> Option<String> {
     let has_result = record.kind == Kind::Sweep && level(record) != Level::Invalid;
     let path = quoted(&path.display().to_string());

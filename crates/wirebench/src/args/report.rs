@@ -21,7 +21,7 @@ pub(crate) struct Report {
     /// A file, or `-` for stdin [default: the newest of .wirebench/records]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
-    /// Where the page goes; `-` is stdout [default: beside the record]
+    /// File for the page; `-` is stdout [default: beside the record]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the charts into this folder too, as an SVG file each
@@ -66,7 +66,7 @@ impl Report {
     }
 }
 
-/// Whether both are the same file.
+/// True if both paths lead to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     real(one).is_some_and(|one| real(other) == Some(one))

@@ -34,13 +34,13 @@ use wire::{Role, ServerOptions, Stack};
     help_template = super::TEMPLATE,
 )]
 pub(crate) struct Serve {
-    /// What to speak
+    /// Server to run
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: Kind,
-    /// What an oracle speaks
+    /// An oracle's transport
     #[arg(value_parser = transports())]
     transport: Option<Scheme>,
-    /// Where: an address with a port, or a path [default: 127.0.0.1:0; a game 127.0.0.1:4123]
+    /// Address with a port, or a path [default: 127.0.0.1:0; a game 127.0.0.1:4123]
     ///
     /// Port 0 is chosen by the system. `serve unix` takes the path of the socket.
     #[arg(long, value_name = "ADDRESS|PATH")]
@@ -88,7 +88,7 @@ pub(crate) struct Serve {
     game: game::Game,
 }
 
-/// What there is to start.
+/// The servers that can be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The plain server of a transport.
@@ -184,7 +184,7 @@ impl Serve {
         Ok(server.totals())
     }
 
-    /// What a run wants of its servers.
+    /// Does what a run asks of its servers: end with the parent process, and stay on the CPUs that were named.
     fn settle_down(&self) -> anyhow::Result<()> {
         if self.die_with_parent {
             let signal = Some(rustix::process::Signal::TERM);
@@ -228,7 +228,7 @@ impl Serve {
         }
     }
 
-    /// Where to listen.
+    /// The address to listen on.
     fn address(&self, scheme: Scheme) -> Result<Address, String> {
         let is_unix = scheme.protocol == Protocol::Unix;
         let listen = match &self.listen {
@@ -313,7 +313,7 @@ impl Serve {
         })
     }
 
-    /// What the server has done, as one line.
+    /// The server's counts, as one line of text or JSON.
     fn report(&self, scheme: Scheme, totals: Totals) -> String {
         let Totals { connections, broken, messages, bytes_received, bytes_sent, .. } = totals;
         let Totals { handshakes: Handshakes { full, resumed, failed }, faults, .. } = totals;
@@ -365,7 +365,7 @@ impl Serve {
     }
 }
 
-/// What to pass to `wirebench run`.
+/// The URL to pass to `wirebench run`.
 fn url(scheme: Scheme, address: &Address) -> Endpoint {
     let address = match address {
         Address::Tcp(address) => (*address).into(),
@@ -441,7 +441,7 @@ const ORACLE: &str = "oracle";
 /// The longest message that an echo server answers, unless it is told otherwise.
 const ECHO_MAX: Bytes = Bytes(16 << 20);
 
-/// How long a message is to an oracle without framing, as in a run.
+/// The length of a message to an oracle without framing, as in a run.
 const ORACLE_SIZE: Bytes = Bytes(64);
 
 /// The longest message that a server can be asked to answer; a connection may hold that much.

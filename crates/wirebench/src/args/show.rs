@@ -48,7 +48,7 @@ enum Format {
     Hlog,
     /// An HdrHistogram percentile table of one workload, in microseconds
     Hgrm,
-    /// What google-benchmark prints, a repetition for each block; its compare.py reads it
+    /// JSON of google-benchmark, a repetition for each block; its compare.py reads it
     GoogleBenchmark,
     /// Comma-separated values, a line for each workload
     Csv,
@@ -117,8 +117,8 @@ pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
     })
 }
 
-/// What the file `path` is called and all its text, which is to be `what` and to have at most `max` bytes; that of
-/// stdin if it is `-`.
+/// The name and all text of the file `path`, or of stdin if it is `-`. The text is to be `what` and to have at most
+/// `max` bytes.
 pub(super) fn text_of(path: &Path, what: &str, max: Bytes) -> (String, io::Result<String>) {
     if path == Path::new("-") {
         return ("stdin".to_owned(), text(stdin().lock(), what, max));
@@ -158,10 +158,10 @@ fn cannot_export(error: ExportError) -> Failure {
     Failure::usage(format!("{error}{cure}"))
 }
 
-/// What to do about a file that is none of ours.
+/// The advice to a user who names a file that is none of ours.
 const CURE: &str = "name a file as a run has left it, in .wirebench/records or by `-o FILE`";
 
-/// What is longer was not left by a run: 10 000 rounds of the ladder take some 600 MB.
+/// The largest record that is read; no run leaves a larger one: 10 000 rounds of the ladder take some 600 MB.
 const RECORD_SIZE_MAX: Bytes = Bytes(1 << 30);
 
 #[cfg(test)]

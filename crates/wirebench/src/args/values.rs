@@ -26,7 +26,7 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroU32, String> {
     at_most(count(text)?, 1024)
 }
 
-/// How long a message is.
+/// Parses the size of a message.
 pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error: units::ParseError| error.to_string())?;
     if size > SIZE_MAX {
@@ -84,7 +84,7 @@ pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
     seed.unwrap_or_else(|| engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY)
 }
 
-/// Whether a client may go on with what was agreed on in an earlier connection.
+/// The means, if any, by which a client resumes the TLS session of an earlier connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Resumption {
     /// Every handshake is a full one.

@@ -373,7 +373,7 @@ fn a_public_address_is_not_even_connected_to() {
     }
 }
 
-/// What a server says in the place of a reply before it ends the connection, and how that is named.
+/// The bytes that a server sends in place of a reply before it ends the connection, and the words that name this fault.
 type Fault = (&'static [u8], &'static str);
 
 /// Has a server go wrong at its first message, and then after three good replies on each connection.
@@ -490,7 +490,7 @@ fn command_with_20_ports(sandbox: &Sandbox, script: &str, line: &str) -> Command
     sandbox.command_in_shell(&format!("{enter} '{prepare} && {script}' sh \"$@\""), line)
 }
 
-/// Whether this machine lets us make one; says so where it does not.
+/// True if this machine lets us make a network of our own; says so where it does not.
 fn has_networks_of_its_own() -> bool {
     let has = Running::start(command_with_20_ports(&Sandbox::new(), "true", "")).wait();
     if has.code != Some(0) {

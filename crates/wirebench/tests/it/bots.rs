@@ -160,7 +160,7 @@ impl Game {
         crate::harness::record_of(&ended.stdout)
     }
 
-    /// What it says that it did.
+    /// Ends the process; gives the report that it prints at its end.
     fn stop(self) -> Value {
         self.process.send(Signal::TERM);
         let said = self.process.wait().stdout;

@@ -301,7 +301,7 @@ fn certificates_that_others_have_made_are_shown() {
 const NAMES: [&str; 6] =
     ["ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "client.pem", "client-key.pem"];
 
-/// Where to work; `None`, and a word about it, where there is no openssl.
+/// A folder to work in; `None`, and a word about it, where there is no openssl.
 fn with_openssl() -> Option<Sandbox> {
     let found =
         ["/usr/bin/openssl", "/bin/openssl"].into_iter().any(|path| Path::new(path).exists());
@@ -325,7 +325,7 @@ fn connect(sandbox: &Sandbox, server: &Server, options: &str) -> Running {
     Running::start(command)
 }
 
-/// Where the server listens.
+/// The address on which the server listens.
 fn address(server: &Server) -> &str {
     server.url.split_once("://").unwrap().1.trim_end_matches('/')
 }

@@ -151,7 +151,7 @@ fn a_browser_plays_a_round() {
     assert_eq!(counts.map(|name| totals[name].as_u64().unwrap()), [1, 1, 1, 0, 0]);
 }
 
-/// What a client of others says on stdout when it ends well.
+/// Runs a client that others wrote, which has to end well; gives its stdout.
 fn run(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(folder.join("start"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

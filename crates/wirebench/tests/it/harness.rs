@@ -15,7 +15,7 @@ pub(crate) struct Sandbox {
     folder: TempDir,
 }
 
-/// How a process ended, and what it said.
+/// The exit code and the output of a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -169,7 +169,7 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// What it still says, and how it ends.
+    /// Waits for the end of the process; gives its exit code and the rest of its output.
     pub(crate) fn wait(mut self) -> Ended {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.stdout.read_to_string(&mut stdout).unwrap();
@@ -209,7 +209,7 @@ fn kill_after(patience: Duration, pid: Pid) -> Sender<()> {
     waits
 }
 
-/// How long a process may take in all, on a machine that is busy with other things.
+/// The longest that a process may take in all, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An embedded server, and its URL.

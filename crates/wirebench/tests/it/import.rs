@@ -1,4 +1,4 @@
-//! What google-benchmark printed, as a record of ours and back.
+//! The output of google-benchmark, as a record of ours and back.
 
 use crate::harness::{Sandbox, record_of};
 use record::{Kind, google_benchmark};

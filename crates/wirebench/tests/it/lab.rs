@@ -434,7 +434,7 @@ fn all_subjects() -> Vec<String> {
     catalogue.subjects.into_iter().map(|subject| subject.name).collect()
 }
 
-/// Whether it is the one whose registry need not be there, and is not.
+/// True if it is the subject whose registry need not be reached, and was not; says so.
 fn is_skipped(name: &str, installed: &Path) -> bool {
     let skipped = name == "ratchet" && !installed.join(name).join("vendor").exists();
     if skipped {
@@ -478,7 +478,7 @@ fn working_in(folder: &Path) -> Vec<String> {
     found
 }
 
-/// What takes the place of what in a program.
+/// Texts of a program, each with the one that takes its place.
 type Changes<'a> = &'a [(&'a str, &'a str)];
 
 /// A server that ends after some messages.

@@ -294,7 +294,7 @@ fn arrival(record: &RunRecord) -> Arrival {
     record.plan.workloads[0].arrival
 }
 
-/// What holds for every open loop, on however busy a machine.
+/// Checks what holds for every open loop, on however busy a machine.
 fn check_open(record: &RunRecord, block: &Block, what: &str) {
     assert_eq!(block.failed, None, "{what}");
     assert_eq!(block.counts.check(), Ok(()), "{what}");

@@ -139,7 +139,7 @@ fn write(sandbox: &Sandbox, name: &str, record: &RunRecord) {
     std::fs::write(sandbox.path().join(format!("{name}.json")), record.to_json()).unwrap();
 }
 
-/// What the script in `tests/browser` says of the three pages in `folder`.
+/// The report of the script in `tests/browser` on the three pages in `folder`.
 fn looked_at(browser: &Path, folder: &Path) -> Value {
     let mut command = Command::new(browser.join("start"));
     command

@@ -343,5 +343,5 @@ fn a_server_of_a_run_leaves_ctrl_c_to_the_run() {
 /// The transports inside TLS.
 const SECURE: [&str; 4] = ["tls", "tls-framed", "wss", "https"];
 
-/// What stands after `wirebench serve oracle` on each transport.
+/// The arguments of `wirebench serve oracle` for each transport.
 const ORACLES: [&str; 6] = ["tcp", "tcp-framed", "lines", "unix --listen a.sock", "ws", "http"];

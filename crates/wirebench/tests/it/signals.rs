@@ -139,7 +139,7 @@ fn servers(parent: Pid) -> Vec<(Pid, String)> {
     servers.map(|(pid, _, line)| (*pid, fs::read_to_string(line).unwrap())).collect()
 }
 
-/// Whether the process has ended, or ends within `patience`.
+/// True if the process has ended, or ends within `patience`.
 fn has_ended(process: &OwnedFd, patience: Timespec) -> bool {
     let mut polled = [PollFd::new(process, PollFlags::IN)];
     poll(&mut polled, Some(&patience)).unwrap() == 1
@@ -164,5 +164,5 @@ fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> Ru
     record
 }
 
-/// How long processes may take to end when they are told to, on a machine that is busy with other things.
+/// The longest that processes may take to end when they are told to, on a machine that is busy with other things.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };

@@ -235,7 +235,7 @@ fn only_block(record: &RunRecord) -> &Block {
     block
 }
 
-/// How many requests nginx says to have had, the one that asks included.
+/// The number of requests that nginx says it has had, the one that asks included.
 fn requests_of_nginx(server: &Server) -> u64 {
     use std::io::{Read as _, Write as _};
     let mut stream = crate::peers::Stream::connect(server.address("http")).unwrap();
@@ -250,7 +250,7 @@ fn requests_of_nginx(server: &Server) -> u64 {
 /// A subject that answers; ended when dropped.
 struct Server {
     _process: Running,
-    /// What it speaks, and the address of that.
+    /// The schemes that it speaks, each with its address.
     services: Vec<(String, String)>,
 }
 
@@ -286,7 +286,7 @@ impl Server {
         Some(Self { services, _process: process })
     }
 
-    /// Where it speaks that; else where it speaks anything.
+    /// The address at which it speaks `scheme`; if there is none, its first address.
     fn address(&self, scheme: &str) -> &str {
         let of_scheme = self.services.iter().find(|(spoken, _)| spoken == scheme);
         &of_scheme.unwrap_or(&self.services[0]).1
@@ -297,7 +297,7 @@ impl Server {
     }
 }
 
-/// Where subjects are installed. `None`, and a word about it, where nobody has said so.
+/// The folder in which subjects are installed. `None`, and a word about it, where nobody has named it.
 pub(crate) fn installed_subjects() -> Option<PathBuf> {
     folder_of("WIREBENCH_INSTALLED", "subjects")
 }
@@ -317,12 +317,12 @@ fn folder_of(variable: &str, what: &str) -> Option<PathBuf> {
     Some(PathBuf::from(folder))
 }
 
-/// What every server subject is told.
+/// The settings of every server subject.
 const USUAL: [(&str, &str); 4] = [
     ("WIREBENCH_HOST", "127.0.0.1"),
     ("WIREBENCH_PORT", "0"),
     ("WIREBENCH_MESSAGE_MAX", "16777216"),
     ("WIREBENCH_BACKLOG", "4096"),
 ];
-/// What nginx has at `/64`.
+/// The text that nginx serves at `/64`.
 const FILE: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";

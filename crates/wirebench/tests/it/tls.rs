@@ -11,7 +11,7 @@ use std::net::Shutdown;
 use std::path::Path;
 use tungstenite::handshake::server::{Request, Response};
 
-/// What is served inside TLS, and what is the same without.
+/// The transports inside TLS, each with the same transport without it.
 const SECURE: [(&str, &str); 5] = [
     ("tls", "tcp"),
     ("tls-framed", "tcp-framed"),
@@ -239,7 +239,7 @@ fn a_server_of_the_other_kind_is_recognised_and_the_url_that_fits_is_said() {
 
 #[test]
 fn a_server_that_goes_wrong_inside_the_handshake_is_named_for_it() {
-    /// What it says to a ClientHello before it ends, or before it falls silent.
+    /// The bytes that a server sends after a ClientHello before it ends the connection, and the words that name it.
     type Says = (&'static [u8], &'static str);
     #[rustfmt::skip]
     let ends: [Says; 5] = [
@@ -398,7 +398,7 @@ fn a_message_that_inflates_beyond_all_measure_is_refused_before_memory_is_gone()
     assert!(growth <= 2 * (16 << 20), "{usual} B without, {peak} B with bombs");
 }
 
-/// What happens to a record of a server on its way.
+/// A fault that a record of a server suffers on its way.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// A bit of it is another.
@@ -478,7 +478,7 @@ fn echo_uncompressed(stream: &mut Stream) -> io::Result<()> {
     }
 }
 
-/// So many zeros, compressed as a message (RFC 7692 §7.2.1).
+/// A number of zeros, compressed as a message (RFC 7692 §7.2.1).
 fn deflated(zeros: usize) -> Vec<u8> {
     let mut deflate = Compress::new(Compression::best(), false);
     let mut out = Vec::with_capacity(1 << 20);

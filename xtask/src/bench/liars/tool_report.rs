@@ -24,7 +24,7 @@ pub(super) struct ToolReport {
 ///
 /// # Errors
 ///
-/// What should be there is not.
+/// A value that `tool` should have printed is missing or cannot be read.
 pub(super) fn read(tool: Tool, printed: &str) -> Result<ToolReport> {
     match tool {
         Tool::Ab => ab(printed),
