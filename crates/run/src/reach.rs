@@ -181,6 +181,12 @@ pub(crate) struct Ready {
     pub(crate) reply: Option<Vec<u8>>,
 }
 
+/// The error of a single message: the reply that was wrong, rather than the bytes that came behind it.
+fn first_error(outcome: &Outcome) -> FirstError<'_> {
+    let of_reply = outcome.errors.get_key_value(&ErrorClass::WrongReply);
+    of_reply.or_else(|| outcome.errors.first_key_value())
+}
+
 /// Sends one message to each address in turn until one answers, and checks the answer.
 ///
 /// # Errors
@@ -207,7 +213,7 @@ pub(crate) fn verify(
             return Ok(Reached { target, failed });
         }
         context.check()?;
-        let error = outcome.errors.first_key_value();
+        let error = first_error(&outcome);
         let reason =
             error.map_or("it ended the connection", |(_, tally)| &tally.example).to_owned();
         if !outcome.times.connect.is_empty() {
