@@ -64,7 +64,7 @@ pub use spec::{
 pub use stats::Merge;
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
-pub use trust::{Level, Reason, Verdict};
+pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
 pub use verdict::{incomparable, judge, levels, partner};
 
 /// Reasons why numbers are `null`, each under the name of its field.

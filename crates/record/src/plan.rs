@@ -21,6 +21,24 @@ pub struct Plan {
     pub seed: u64,
 }
 
+impl Plan {
+    /// The index of the workload that number `index` is compared with in the end: the baseline of its baseline, and so
+    /// on. A workload that is compared with nothing is its own, unless the plan has a baseline.
+    pub fn zero(&self, index: usize) -> Option<usize> {
+        let workloads = &self.workloads;
+        let is_base = |index: usize| workloads.iter().any(|other| other.baseline == Some(index));
+        let mut at = index;
+        // No chain is longer, unless it is a circle.
+        for _ in 0..workloads.len() {
+            match workloads.get(at).and_then(|workload| workload.baseline) {
+                Some(base) if base < workloads.len() && base != at => at = base,
+                Some(_) | None => break,
+            }
+        }
+        if at == index && !is_base(index) { self.baseline } else { Some(at) }
+    }
+}
+
 /// One thing that is measured: a product of independent parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {

@@ -49,20 +49,9 @@ pub(crate) fn seed(record: &RunRecord) -> u64 {
     record.plan.seed
 }
 
-/// The row that row number `index` is compared with in the end: the baseline of its baseline, and so on. A row that is
-/// compared with nothing is its own, unless the plan has a baseline.
+/// The row that row number `index` is compared with in the end.
 pub(crate) fn zero(record: &RunRecord, index: usize) -> Option<usize> {
-    let workloads = &record.plan.workloads;
-    let is_base = |index: usize| workloads.iter().any(|other| other.baseline == Some(index));
-    let mut at = index;
-    // No chain is longer, unless it is a circle.
-    for _ in 0..workloads.len() {
-        match workloads.get(at).and_then(|workload| workload.baseline) {
-            Some(base) if base < workloads.len() && base != at => at = base,
-            Some(_) | None => break,
-        }
-    }
-    if at == index && !is_base(index) { record.plan.baseline } else { Some(at) }
+    record.plan.zero(index)
 }
 
 impl<'a> Row<'a> {

@@ -1,6 +1,6 @@
 //! Impossible numbers, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
 
-use super::subject::{Finding, Outvoted, Rule, Subject, float, headline, percent};
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
     Arrival, Block, Connections, Ended, Level, Little, Reason, RunRecord, Split, Summary, Wire,
 };
@@ -16,16 +16,15 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
         .collect()
 }
 
-/// No message of a workload, or of the whole record, got its reply. Without any reply the record is no result; a single
-/// workload of several is one that failed, and the others are measured.
+/// No message of a workload, or of the whole record, got its reply: there is no result of it.
 pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
     let is_nothing = |block: &Block| block.counts.ok == 0 || block.failed.is_some();
-    let nothing_at_all = record.blocks.iter().all(is_nothing);
     let reason = |workload, evidence| {
         Reason {
         code: "nothing_succeeded".to_owned(),
-        level: if nothing_at_all { Level::Invalid } else { Level::Degraded },
+        level: Level::Invalid,
         workload,
+        numbers: Numbers::new(),
         message: "no message got its reply: this is an error and no result".to_owned(),
         evidence,
         advice: "is a server listening there, and does it answer as expected? The errors say how it failed"
@@ -85,6 +84,7 @@ fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
             holds: false,
         } => Some(Finding {
             level,
+            numbers: Numbers::new(),
             weight: deviation_fraction.abs(),
             evidence: format!(
                 "{expected_in_flight:.1} messages in flight expected, {measured_in_flight:.1} measured ({})",
@@ -115,7 +115,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
             .or_else(|| in_never_zero(block))
             .or_else(|| not_a_sum(subject, block))
             .or_else(|| rate_without_replies(subject.record, block))?;
-        Some(Finding { level: Level::Invalid, weight: 0.0, evidence })
+        Some(Finding { level: Level::Invalid, numbers: Numbers::new(), weight: 0.0, evidence })
     })
 }
 
@@ -288,6 +288,7 @@ fn mean_above_p99(subject: &Subject<'_>) -> Option<Reason> {
         let is_possible = times.mean_ns <= mean_max(times) * (1.0 + ROUNDING);
         (is_possible && times.mean_ns > p99 * (1.0 + ROUNDING)).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: times.mean_ns / p99,
             evidence: format!(
                 "mean {}, p99 {}, maximum {}",

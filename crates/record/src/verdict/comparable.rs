@@ -3,6 +3,7 @@
 use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The reasons why `record` cannot be compared with `base`; none if it can.
 ///
@@ -136,6 +137,7 @@ fn difference(
         code: "incomparable".to_owned(),
         level: Level::Invalid,
         workload,
+        numbers: BTreeMap::new(),
         message: format!("the two differ in: {what}"),
         evidence: format!("{} against {}", words(base), words(record)),
         advice: "measure both with the same settings on the same machine, one after the other"

@@ -1,8 +1,12 @@
 //! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still,
 //! and load that was requested and not reached.
 
-use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, headline, percent};
-use crate::{Arrival, Block, Level, Lifetime, OpenLoop, Reason, Spacing, Summary, TimerFloor};
+use super::subject::{
+    Finding, Numbers, Outvoted, Rule, Subject, float, fraction, headline, moved_by, percent,
+};
+use crate::{
+    Arrival, Block, Level, Lifetime, Number, OpenLoop, Reason, Spacing, Summary, TimerFloor,
+};
 use units::Nanos;
 
 /// A worker that uses this share of a core has nothing to spare (docs/METHOD.md, "The verdict").
@@ -75,6 +79,7 @@ fn closed_loop_bound(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     );
     has_slack.then(|| Finding {
         level: Level::Degraded,
+        numbers: Numbers::new(),
         weight: busy,
         evidence: format!("its busiest worker used {} of a core, {server}", percent(busy)),
     })
@@ -105,33 +110,38 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
     let floor = subject.record.environment.timer_floor;
-    let late = Late::of(times).filter(|late| {
+    let is_ours = |late: &Late| {
         late.fraction() > LATE_MAX
             && !late.is_stalled(block)
             && !late.is_of_wake_ups(subject, block)
-    });
-    if busy.is_none() && late.is_none() {
-        return None;
-    }
+    };
+    let late: Vec<Late> = Late::all(times).filter(is_ours).collect();
     let used = block.cpu.busiest_worker_fraction;
     let mut evidence = used.map_or_else(
         || "what its workers used of a core is not known".to_owned(),
         |used| format!("its busiest worker used {} of a core", percent(used)),
     );
-    if let Some(late) = &late {
+    let worst = late.iter().max_by(|one, other| one.fraction().total_cmp(&other.fraction()));
+    if let Some(late) = worst {
         evidence += &format!(", {}", late.evidence());
     }
-    let is_gross = late.as_ref().is_some_and(|late| {
-        late.fraction() > LATE_INVALID && !late.is_within_timers(floor, TIMER_LAG_INVALID)
-    });
-    let late = late.map_or(0.0, |late| late.fraction());
-    let level = if is_gross { Level::Invalid } else { Level::Degraded };
-    Some(Finding { level, weight: late + busy.unwrap_or(0.0), evidence })
+    let mut numbers = Numbers::new();
+    if busy.is_some() {
+        numbers.extend(Number::ALL.map(|number| (number, Level::Degraded)));
+    }
+    for late in &late {
+        let is_gross =
+            late.fraction() > LATE_INVALID && !late.is_within_timers(floor, TIMER_LAG_INVALID);
+        let level = if is_gross { Level::Invalid } else { Level::Degraded };
+        numbers.extend(late.numbers().iter().map(|number| (*number, level)));
+    }
+    let weight = worst.map_or(0.0, Late::fraction) + busy.unwrap_or(0.0);
+    Finding::of_some(numbers, weight, evidence)
 }
 
-/// The lateness of sent messages, at the highest percentile that all times have.
+/// The lateness of sent messages, at one percentile.
 pub(super) struct Late {
-    name: &'static str,
+    at: &'static Percentile,
     lag_ns: u64,
     response_ns: u64,
     service_ns: Option<u64>,
@@ -139,14 +149,20 @@ pub(super) struct Late {
 }
 
 impl Late {
-    pub(super) fn of(times: &OpenLoop) -> Option<Self> {
-        let (lag, response) = (times.send_lag.as_ref()?, times.response.as_ref()?);
+    /// At each percentile that the lag and the response have, the highest first.
+    pub(super) fn all(times: &OpenLoop) -> impl Iterator<Item = Self> {
+        let (lag, response) = (times.send_lag.as_ref(), times.response.as_ref());
         let (service, own_share) = (times.service.as_ref(), times.own_share.as_ref());
-        PERCENTILES.iter().find_map(|(name, of)| {
-            let (lag_ns, response_ns) = (of(lag)?, of(response)?);
-            let (service_ns, own_share_ns) = (service.and_then(of), own_share.and_then(of));
-            Some(Self { name, lag_ns, response_ns, service_ns, own_share_ns })
+        PERCENTILES.iter().filter_map(move |at| {
+            let (lag_ns, response_ns) = ((at.of)(lag?)?, (at.of)(response?)?);
+            let (service_ns, own_share_ns) = (service.and_then(at.of), own_share.and_then(at.of));
+            Some(Self { at, lag_ns, response_ns, service_ns, own_share_ns })
         })
+    }
+
+    /// The numbers that it makes doubtful.
+    pub(super) fn numbers(&self) -> &'static [Number] {
+        self.at.numbers
     }
 
     /// The lag as a share of the response.
@@ -176,18 +192,18 @@ impl Late {
     fn is_within_timers(&self, floor: Option<TimerFloor>, times: f64) -> bool {
         floor.is_some_and(|floor| {
             let floor_ns =
-                if self.name == "p50" { floor.overshoot_p50_ns } else { floor.overshoot_p99_ns };
+                if self.at.name == "p50" { floor.overshoot_p50_ns } else { floor.overshoot_p99_ns };
             float(self.lag_ns) <= times * float(floor_ns)
         })
     }
 
     /// True if the gaps in the workers' loops explain it: they are a reason of their own.
     fn is_stalled(&self, block: &Block) -> bool {
-        fraction(block.stalls.affected, block.counts.sent) >= P99_MOVED
+        fraction(block.stalls.affected, block.counts.sent) >= self.at.beyond
     }
 
     pub(super) fn evidence(&self) -> String {
-        let Self { name, lag_ns, response_ns, own_share_ns, .. } = self;
+        let Self { at: Percentile { name, .. }, lag_ns, response_ns, own_share_ns, .. } = self;
         let own =
             own_share_ns.map_or_else(String::new, |own| format!(", own share {}", Nanos(own)));
         format!(
@@ -199,11 +215,25 @@ impl Late {
     }
 }
 
-type Percentile = fn(&Summary) -> Option<u64>;
-const PERCENTILES: [(&str, Percentile); 3] = [
-    ("p99", |summary| summary.p99_ns),
-    ("p90", |summary| summary.p90_ns),
-    ("p50", |summary| summary.p50_ns),
+/// A percentile at which lateness is looked at.
+struct Percentile {
+    name: &'static str,
+    /// The share of the messages that lie beyond it.
+    beyond: f64,
+    /// The numbers that are judged by it.
+    numbers: &'static [Number],
+    of: fn(&Summary) -> Option<u64>,
+}
+
+const PERCENTILES: [Percentile; 3] = [
+    Percentile {
+        name: "p99",
+        beyond: P99_MOVED,
+        numbers: &[Number::P99, Number::Tail],
+        of: |summary| summary.p99_ns,
+    },
+    Percentile { name: "p90", beyond: 0.1, numbers: &[Number::P90], of: |summary| summary.p90_ns },
+    Percentile { name: "p50", beyond: 0.5, numbers: &[Number::P50], of: |summary| summary.p50_ns },
 ];
 
 /// A worker's own loop stood still while messages were due or in flight.
@@ -226,19 +256,18 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
         let affected = fraction(stalls.affected, block.counts.sent);
         let p99 = headline(subject.workload, block).and_then(|times| times.p99_ns);
         let is_long = p99.is_some_and(|p99| fraction(stalls.longest_ns, p99) > LATE_MAX);
-        (stalls.affected > 0).then(|| Finding {
-            level: if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded },
-            weight: affected,
-            evidence: format!(
-                "{} gap{}, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
-                stalls.count,
-                if stalls.count == 1 { "" } else { "s" },
-                Nanos(stalls.longest_ns),
-                Nanos(stalls.total_ns),
-                stalls.affected,
-                percent(affected)
-            ),
-        })
+        let level = if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded };
+        let evidence = format!(
+            "{} gap{}, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
+            stalls.count,
+            if stalls.count == 1 { "" } else { "s" },
+            Nanos(stalls.longest_ns),
+            Nanos(stalls.total_ns),
+            stalls.affected,
+            percent(affected)
+        );
+        let moved = moved_by(affected).map(|number| (number, level));
+        Finding::of_some(moved.collect(), affected, evidence).filter(|_| stalls.affected > 0)
     })
 }
 
@@ -275,13 +304,7 @@ fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
         advice: advice.to_owned(),
         outvoted: Outvoted::Softened,
     };
-    subject.reason(rule, |block| {
-        shortfalls(block).map(|(_, finding)| finding).reduce(|one, other| Finding {
-            level: one.level.max(other.level),
-            weight: one.weight.max(other.weight),
-            evidence: format!("{}; {}", one.evidence, other.evidence),
-        })
-    })
+    subject.reason(rule, |block| shortfalls(block).map(|(_, finding)| finding).reduce(Finding::and))
 }
 
 fn unopened(block: &Block) -> Option<Finding> {
@@ -289,6 +312,7 @@ fn unopened(block: &Block) -> Option<Finding> {
     let opened = fraction(connections.opened, connections.asked);
     (connections.asked > 0 && opened < ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
+        numbers: Numbers::new(),
         weight: 1.0 - opened,
         evidence: format!(
             "{} of {} connections were opened",
@@ -297,20 +321,24 @@ fn unopened(block: &Block) -> Option<Finding> {
     })
 }
 
-/// Messages that were due and never sent are in no distribution: 1 % of them, and the p99 leaves out the worst. In a
-/// closed loop none is due, so that they say nothing of those that were sent.
+/// Messages that were due and never sent are in no distribution: 1 % of them, and the p99 leaves out the worst. All
+/// numbers are those of a lower load. In a closed loop none is due, so that they say nothing of those that were sent.
 fn unsent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let unsent = fraction(block.counts.unsent, block.counts.planned);
-    (unsent > P99_MOVED).then(|| Finding {
-        level: if subject.is_open() { Level::Invalid } else { Level::Degraded },
-        weight: unsent,
-        evidence: format!(
-            "{} of {} messages were never sent ({}), and no percentile has them",
-            block.counts.unsent,
-            block.counts.planned,
-            percent(unsent)
-        ),
-    })
+    if unsent <= P99_MOVED {
+        return None;
+    }
+    let mut numbers: Numbers = Number::ALL.map(|number| (number, Level::Degraded)).into();
+    if subject.is_open() {
+        numbers.extend(moved_by(unsent).map(|number| (number, Level::Invalid)));
+    }
+    let evidence = format!(
+        "{} of {} messages were never sent ({}), and no percentile has them",
+        block.counts.unsent,
+        block.counts.planned,
+        percent(unsent)
+    );
+    Finding::of_some(numbers, unsent, evidence)
 }
 
 fn not_begun(block: &Block) -> Option<Finding> {
@@ -318,6 +346,7 @@ fn not_begun(block: &Block) -> Option<Finding> {
     let started = fraction(sessions.started, sessions.planned);
     (sessions.planned > 0 && started < ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
+        numbers: Numbers::new(),
         weight: 1.0 - started,
         evidence: format!("{} of {} sessions began", sessions.started, sessions.planned),
     })
@@ -340,6 +369,7 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let due = float(block.counts.planned);
     (due + chance < asked * ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
+        numbers: Numbers::new(),
         weight: 1.0 - due / asked,
         evidence: format!("{due:.0} messages were due, {rate:.1}/s are {asked:.0}"),
     })
@@ -359,6 +389,7 @@ fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let edges = 1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt();
     (seconds > 0.0 && replied + edges < due * ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
+        numbers: Numbers::new(),
         weight: 1.0 - replied / due,
         evidence: format!(
             "{:.1} replies a second where {:.1} messages were due ({})",

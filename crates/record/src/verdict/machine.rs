@@ -1,8 +1,10 @@
 //! Effects of the machine on the numbers: parties that share cores, others that take time, timers that are not exact.
 
 use super::generator::{LATE_MAX, Late};
-use super::subject::{Finding, Outvoted, Rule, Subject, float, percent};
-use crate::{Comparison, Environment, Estimate, Level, PerMetric, Reason, RunRecord, Workload};
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, percent};
+use crate::{
+    Comparison, Environment, Estimate, Level, Number, PerMetric, Reason, RunRecord, Workload,
+};
 use std::collections::BTreeSet;
 use units::Nanos;
 
@@ -18,6 +20,7 @@ pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
         code: code.to_owned(),
         level: Level::Degraded,
         workload: None,
+        numbers: Numbers::new(),
         message: message.to_owned(),
         evidence,
         advice: advice.to_owned(),
@@ -59,6 +62,25 @@ pub(super) fn judge_subject(subject: &Subject<'_>) -> Vec<Reason> {
     .collect()
 }
 
+/// The reasons with those told once, of the run, that all of several rows share: they mark no row more than another.
+pub(super) fn told_once(mut reasons: Vec<Reason>, rows: usize) -> Vec<Reason> {
+    let is_shared = |one: &Reason, other: &Reason| {
+        ["noisy_machine", "shared_cores"].contains(&&one.code[..])
+            && (&one.code, &one.message, &one.numbers)
+                == (&other.code, &other.message, &other.numbers)
+    };
+    let mut at = 0;
+    while let Some(first) = reasons.get(at).cloned() {
+        let count = reasons.iter().filter(|other| is_shared(&first, other)).count();
+        if rows > 1 && count == rows {
+            reasons.retain(|other| !is_shared(&first, other));
+            reasons.insert(at, Reason { workload: None, ..first });
+        }
+        at += 1;
+    }
+    reasons
+}
+
 /// Parties that run in the same place slow each other down.
 fn shared_cores(subject: &Subject<'_>) -> Option<Reason> {
     let evidence = sharing(subject.workload, &subject.record.environment)?;
@@ -66,6 +88,7 @@ fn shared_cores(subject: &Subject<'_>) -> Option<Reason> {
         code: "shared_cores".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
+        numbers: Numbers::new(),
         message: "generator and server share cores, so each slows the other down".to_owned(),
         evidence,
         advice: "allow this process more CPUs, or ask for fewer --threads; ratios suffer less than times".to_owned(),
@@ -137,6 +160,7 @@ fn others(subject: &Subject<'_>) -> Option<Reason> {
         let is_tight = float(parties) + others > f64::from(online);
         (others > OTHERS_CORES_MAX && is_tight).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: others,
             evidence: format!("they used {others:.2} cores of {online}, beside {parties} parties"),
         })
@@ -152,6 +176,7 @@ fn noisier_than_the_effect(subject: &Subject<'_>) -> Option<Reason> {
         code: "noisy_machine".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
+        numbers: [(Number::Ratio, Level::Degraded)].into(),
         message: "the difference is too small to be shown reliably by blocks this noisy".to_owned(),
         evidence: format!(
             "a difference of {}; one of {} would be shown four times of five",
@@ -190,18 +215,22 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
         outvoted: Outvoted::Dropped,
     };
     subject.reason(rule, |block| {
-        let late = Late::of(block.open_loop.as_ref()?)?;
-        let is_visible = late.fraction() > LATE_MAX && late.changes_the_response();
-        (is_visible && late.is_of_wake_ups(subject, block)).then(|| Finding {
-            level: Level::Degraded,
-            weight: late.fraction(),
-            evidence: format!(
-                "{}; timers alone are late by {} (p50) and {} (p99)",
-                late.evidence(),
-                Nanos(floor.overshoot_p50_ns),
-                Nanos(floor.overshoot_p99_ns)
-            ),
-        })
+        let is_visible = |late: &Late| {
+            late.fraction() > LATE_MAX
+                && late.changes_the_response()
+                && late.is_of_wake_ups(subject, block)
+        };
+        let late: Vec<Late> = Late::all(block.open_loop.as_ref()?).filter(is_visible).collect();
+        let worst = late.iter().max_by(|one, other| one.fraction().total_cmp(&other.fraction()))?;
+        let evidence = format!(
+            "{}; timers alone are late by {} (p50) and {} (p99)",
+            worst.evidence(),
+            Nanos(floor.overshoot_p50_ns),
+            Nanos(floor.overshoot_p99_ns)
+        );
+        let numbers = late.iter().flat_map(|late| late.numbers());
+        let numbers = numbers.map(|number| (*number, Level::Degraded)).collect();
+        Finding::of_some(numbers, worst.fraction(), evidence)
     })
 }
 
@@ -215,6 +244,7 @@ fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
         code: "below_the_floor".to_owned(),
         level: Level::Degraded,
         workload: Some(subject.index),
+        numbers: [(Number::Ratio, Level::Degraded)].into(),
         message: "the difference is smaller than the error of this machine's timers".to_owned(),
         evidence: format!(
             "a difference of {:.1} us, timers are late by {} (p50)",

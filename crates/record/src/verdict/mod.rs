@@ -16,8 +16,7 @@
 //!   distribution has. Next: report it: wirebench has a bug
 //! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
 //!   an open loop
-//! - `nothing_succeeded`, invalid; degraded if another workload had replies: no message got its reply. Next: the
-//!   errors
+//! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
 //!   network
@@ -46,6 +45,7 @@ mod arithmetic;
 mod comparable;
 mod generator;
 mod machine;
+mod question;
 mod replies;
 mod subject;
 mod sweep;
@@ -53,7 +53,7 @@ mod tls;
 
 pub use comparable::{incomparable, partner};
 
-use crate::{Kind, Level, Reason, RunRecord, Verdict};
+use crate::{Kind, Level, Reason, RowVerdict, RunRecord, Verdict};
 use subject::Subject;
 
 /// Judges `record` by its contents; its own [`RunRecord::verdict`] does not matter.
@@ -63,15 +63,17 @@ use subject::Subject;
 /// In a sweep only steps that the server carried give reasons, each code once, and none because more was offered than
 /// achieved.
 pub fn judge(record: &RunRecord) -> Verdict {
-    if record.kind == Kind::Imported {
-        return Verdict { level: Level::Degraded, reasons: vec![imported()] };
-    }
-    let mut reasons = reasons(record);
+    let mut reasons = match record.kind {
+        Kind::Imported => vec![imported()],
+        Kind::Ladder | Kind::Run | Kind::Sweep | Kind::Lab | Kind::Other => reasons(record),
+    };
+    let rows: Vec<RowVerdict> =
+        (0..record.plan.workloads.len()).map(|index| RowVerdict::of(&reasons, index)).collect();
     if let Some(sweep) = &record.sweep {
         reasons = sweep::summed(reasons, sweep);
     }
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
-    Verdict { level: reasons.first().map_or(Level::Trusted, |worst| worst.level), reasons }
+    Verdict { level: question::level(record, &rows, &reasons), rows, reasons }
 }
 
 /// The trust in the numbers of each workload, in the order of the plan; a load above what was achieved is no reason for
@@ -94,6 +96,7 @@ fn imported() -> Reason {
         code: "imported".to_owned(),
         level: Level::Degraded,
         workload: None,
+        numbers: subject::Numbers::new(),
         message:
             "not measured by wirebench: nothing was checked, neither replies nor the generator"
                 .to_owned(),
@@ -113,5 +116,5 @@ fn reasons(record: &RunRecord) -> Vec<Reason> {
         reasons.extend(tls::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
     }
-    reasons
+    machine::told_once(reasons, Subject::all(record).count())
 }

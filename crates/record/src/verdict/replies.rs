@@ -2,7 +2,9 @@
 //! to.
 
 use super::generator::P99_MOVED;
-use super::subject::{Finding, Outvoted, Rule, Subject, float, fraction, percent};
+use super::subject::{
+    Finding, Numbers, Outvoted, Rule, Subject, float, fraction, moved_by, percent,
+};
 use crate::{Ended, Identity, Level, Reason};
 use units::Nanos;
 
@@ -42,6 +44,7 @@ fn failures(subject: &Subject<'_>) -> Option<Reason> {
         let failed = fraction(counts.error.saturating_add(counts.timed_out), counts.sent);
         (failed > FAILED_MAX).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: failed,
             evidence: format!(
                 "{} errors and {} time-outs of {} messages ({})",
@@ -74,16 +77,15 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     subject.reason(rule, |block| {
         let counts = block.counts;
         let waiting = fraction(counts.in_flight_at_end, counts.sent);
-        (waiting > P99_MOVED).then(|| Finding {
-            level: if subject.is_open() { Level::Invalid } else { Level::Degraded },
-            weight: waiting,
-            evidence: format!(
-                "{} of {} messages ({})",
-                counts.in_flight_at_end,
-                counts.sent,
-                percent(waiting)
-            ),
-        })
+        let level = if subject.is_open() { Level::Invalid } else { Level::Degraded };
+        let moved = moved_by(waiting).map(|number| (number, level));
+        let evidence = format!(
+            "{} of {} messages ({})",
+            counts.in_flight_at_end,
+            counts.sent,
+            percent(waiting)
+        );
+        Finding::of_some(moved.collect(), waiting, evidence).filter(|_| waiting > P99_MOVED)
     })
 }
 
@@ -101,6 +103,7 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
         let sum = all.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
         (sum > 0).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: float(sum),
             evidence: format!(
                 "{lost} lost, {duplicate} duplicate, {reordered} reordered, {corrupted} corrupted of {} messages",
@@ -126,6 +129,7 @@ fn unfair(subject: &Subject<'_>) -> Option<Reason> {
             // Times are of those that were served, and no longer of all.
             return Some(Finding {
                 level: Level::Invalid,
+                numbers: Numbers::new(),
                 weight: mean,
                 evidence: format!(
                     "half of the {} connections or more had no reply, the others {} in all",
@@ -136,6 +140,7 @@ fn unfair(subject: &Subject<'_>) -> Option<Reason> {
         let by_chance = median - FAIR_SIGMAS * median.sqrt();
         (min < FAIR_MIN * median && min < by_chance).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: 1.0 - min / median,
             evidence: format!(
                 "the least served of {} connections had {} replies, the median {}",

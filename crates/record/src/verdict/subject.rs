@@ -1,6 +1,7 @@
 //! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
 
-use crate::{Block, Level, Reason, RunRecord, Summary, Workload};
+use crate::{Block, Level, Number, Reason, RunRecord, Summary, Workload};
+use std::collections::BTreeMap;
 
 /// A workload and its blocks.
 pub(super) struct Subject<'a> {
@@ -14,12 +15,18 @@ pub(super) struct Subject<'a> {
 
 /// A problem of a block.
 pub(super) struct Finding {
+    /// The severity; of a problem of some numbers, that of the worst of them.
     pub(super) level: Level,
+    /// The numbers that it is about, as in [`Reason::numbers`].
+    pub(super) numbers: Numbers,
     /// The larger, the worse.
     pub(super) weight: f64,
     /// The numbers that show it.
     pub(super) evidence: String,
 }
+
+/// Numbers, each with the severity of its problem; empty: all, with the same.
+pub(super) type Numbers = BTreeMap<Number, Level>;
 
 /// The name of a problem, and its fate where most blocks do not have it.
 pub(super) struct Rule {
@@ -73,12 +80,23 @@ impl<'a> Subject<'a> {
         };
         let (block, worst) = found.iter().max_by(|one, other| badness(&one.1, &other.1))?;
         let (count, all) = (found.len(), self.blocks.len());
-        let level = match rule.outvoted {
-            _ if count * 2 >= all => worst.level,
-            Outvoted::Dropped => return None,
-            Outvoted::Softened => worst.level.min(Level::Degraded),
-            Outvoted::Never => worst.level,
+        // Each number for itself: its p99 may be doubted on most blocks, and its p50 on one.
+        let of_number = |number| {
+            let levels = || found.iter().filter_map(|(_, finding)| finding.of(number));
+            let worst = levels().max()?;
+            match rule.outvoted {
+                _ if levels().count() * 2 >= all => Some(worst),
+                Outvoted::Dropped => None,
+                Outvoted::Softened => Some(worst.min(Level::Degraded)),
+                Outvoted::Never => Some(worst),
+            }
         };
+        let mut numbers: Numbers =
+            Number::ALL.into_iter().filter_map(|it| Some((it, of_number(it)?))).collect();
+        let level = numbers.values().copied().max()?;
+        if numbers.len() == Number::ALL.len() && numbers.values().all(|it| *it == level) {
+            numbers.clear();
+        }
         let evidence = match all {
             1 => worst.evidence.clone(),
             // Rounds from 1, as people count.
@@ -92,11 +110,48 @@ impl<'a> Subject<'a> {
             code: rule.code.to_owned(),
             level,
             workload: Some(self.index),
+            numbers,
             message: rule.message,
             evidence,
             advice: rule.advice,
         })
     }
+}
+
+impl Finding {
+    /// A problem of some numbers of a block; `None` without any.
+    pub(super) fn of_some(numbers: Numbers, weight: f64, evidence: String) -> Option<Self> {
+        let level = numbers.values().copied().max()?;
+        Some(Self { level, numbers, weight, evidence })
+    }
+
+    /// The severity for `number`, if it is about it; the ratio is one of medians.
+    fn of(&self, number: Number) -> Option<Level> {
+        let only = |number| self.numbers.get(&number).copied();
+        match number {
+            _ if self.numbers.is_empty() => Some(self.level),
+            Number::Ratio => only(number).max(only(Number::P50)),
+            Number::P50 | Number::P90 | Number::P99 | Number::Tail => only(number),
+        }
+    }
+
+    /// Both together; numbers that only one of them is about have its severity.
+    pub(super) fn and(self, other: Self) -> Self {
+        let both =
+            Number::ALL.into_iter().filter_map(|it| Some((it, self.of(it).max(other.of(it))?)));
+        Self {
+            level: self.level.max(other.level),
+            numbers: both.collect(),
+            weight: self.weight.max(other.weight),
+            evidence: format!("{}; {}", self.evidence, other.evidence),
+        }
+    }
+}
+
+/// The percentiles that a share of all messages moves, wherever in the distribution they belong: the highest first.
+pub(super) fn moved_by(share: f64) -> impl Iterator<Item = Number> {
+    let beyond = [(Number::Tail, 0.0), (Number::P99, 0.01), (Number::P90, 0.1), (Number::P50, 0.5)];
+    beyond.into_iter().filter(move |(_, least)| share >= *least).map(|(number, _)| number)
 }
 
 /// The distribution that results are made of: response times of an open loop, lives of short-lived clients, round

@@ -1,6 +1,6 @@
 //! Changes of TLS parameters within a workload: blocks that are encrypted differently measure different things.
 
-use super::subject::{Finding, Outvoted, Rule, Subject};
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject};
 use crate::{Level, Reason};
 
 /// Blocks that were encrypted differently measure different things; what a block had besides its first handshake is
@@ -18,6 +18,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
         let is_same = (&seen.version, &seen.suite) == (&first.version, &first.suite);
         (!is_same).then(|| Finding {
             level: Level::Degraded,
+            numbers: Numbers::new(),
             weight: 0.0,
             evidence: format!(
                 "TLS {} with {}, at first TLS {} with {}",

@@ -5,11 +5,11 @@ use record::{
     Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
     ErrorCount, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee,
     Lab, Layer, LeftOut, Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing,
-    OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed,
-    Reason, Resumption, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing,
-    Split, Stall, Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TimeOuts,
-    TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning, Whole, Wire, Workload,
-    WorkloadResult,
+    Number, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow,
+    Pushed, Reason, Resumption, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions,
+    SocketBuffer, Spacing, Split, Stall, Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf,
+    SweepStep, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning,
+    Whole, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -54,10 +54,18 @@ pub(crate) fn record() -> RunRecord {
         lab: Some(lab()),
         verdict: Some(Verdict {
             level: Level::Degraded,
+            rows: vec![
+                RowVerdict::default(),
+                RowVerdict {
+                    level: Level::Trusted,
+                    numbers: [(Number::P99, Level::Degraded)].into(),
+                },
+            ],
             reasons: vec![Reason {
                 code: "shared_cores".into(),
                 level: Level::Degraded,
                 workload: Some(1),
+                numbers: [(Number::P99, Level::Degraded)].into(),
                 message: "generator and server share a core".into(),
                 evidence: "1 CPU allowed".into(),
                 advice: "run on a machine with two cores".into(),

@@ -338,8 +338,9 @@ fn any_verdict(random: &mut Random) -> Verdict {
         message: any_text(random),
         evidence: any_text(random),
         advice: any_text(random),
+        ..Reason::default()
     });
-    Verdict { level, reasons: reasons.collect() }
+    Verdict { level, reasons: reasons.collect(), ..Verdict::default() }
 }
 
 fn any_summary(random: &mut Random) -> Summary {

@@ -95,7 +95,9 @@ fn what_is_invalid_or_differs_has_no_ratio() {
             message: "it cannot be".to_owned(),
             evidence: String::new(),
             advice: String::new(),
+            ..Reason::default()
         }],
+        ..Verdict::default()
     });
     assert!(report::compares_nothing(&with_blocks(8, 250_000), &invalid));
     let page = report::compare(&with_blocks(8, 250_000), &invalid, &Style::default());

@@ -67,7 +67,9 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
             message: text(),
             evidence: text(),
             advice: text(),
+            ..Reason::default()
         }],
+        ..Verdict::default()
     });
     record.warnings =
         vec![Warning { code: text(), message: text(), evidence: text(), advice: text() }];

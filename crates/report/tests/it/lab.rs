@@ -59,8 +59,13 @@ fn what_the_verdict_takes_away_is_no_answer() {
         message: "it cannot be".to_owned(),
         evidence: String::new(),
         advice: String::new(),
+        ..Reason::default()
     };
-    record.verdict = Some(Verdict { level: Level::Invalid, reasons: vec![reason(1), reason(6)] });
+    record.verdict = Some(Verdict {
+        level: Level::Invalid,
+        reasons: vec![reason(1), reason(6)],
+        ..Verdict::default()
+    });
     let page = page(&record);
     assert!(page.contains(
         "fastest, pings   node-ws: mean round trip 211 us, 2.01x [1.99, 2.01] of raw TCP"

@@ -77,8 +77,8 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             IP; what these add is estimated from the number of segments.
             checks: Little's law held on 3 of 3 blocks; counts add up
 
-            verdict        degraded: the numbers say less than they seem to
-            degraded: no message got its reply: this is an error and no result (ws)
+            verdict        trusted
+            invalid: no message got its reply: this is an error and no result (ws)
               [nothing_succeeded]
               shown by: connection refused by 127.0.0.1:4000
               next: is a server listening there, and does it answer as expected? The errors
@@ -307,7 +307,9 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
                 message: "Little's law does not hold".to_owned(),
                 evidence: "on 2 of 2 blocks".to_owned(),
                 advice: "measure longer".to_owned(),
+                ..Reason::default()
             }],
+            ..Verdict::default()
         });
         record
     };
@@ -344,10 +346,12 @@ fn a_reason_that_rungs_share_is_told_once() {
         message: "other processes used CPU time".to_owned(),
         evidence: evidence.to_owned(),
         advice: "end them".to_owned(),
+        ..Reason::default()
     };
     record.verdict = Some(Verdict {
         level: Level::Degraded,
         reasons: vec![reason(0, "0.30 cores"), reason(2, "0.50 cores")],
+        ..Verdict::default()
     });
     let page = report::terminal(&record, &Style::default());
     expect![[r#"

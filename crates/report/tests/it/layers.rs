@@ -179,7 +179,9 @@ fn what_an_invalid_rung_adds_is_not_said() {
             message: "Little's law does not hold".to_owned(),
             evidence: String::new(),
             advice: String::new(),
+            ..Reason::default()
         }],
+        ..Verdict::default()
     });
     check(
         &record,

@@ -47,7 +47,9 @@ pub(crate) fn cubeia() -> RunRecord {
             message: "generator and server share cores".to_owned(),
             evidence: "2 CPUs for 3 parties".to_owned(),
             advice: "more CPUs, or fewer threads".to_owned(),
+            ..Reason::default()
         }],
+        ..Verdict::default()
     });
     record.conclusion = Some(
         "Made up: binary carries 24.0 k/s, WebSocket 15.2 k/s, Comet 5.10 k/s before 1 % is missing."

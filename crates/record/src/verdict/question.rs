@@ -1,0 +1,61 @@
+//! The level of a record: that of the answer to its question, and so that of the rows which the answer needs.
+
+use crate::{Kind, Level, Number, Reason, RowVerdict, RunRecord};
+use std::collections::BTreeMap;
+
+/// The level of `record`, whose rows and reasons were judged.
+///
+/// A comparison needs the row that others are compared with, and one of the others; a lab, which ranks them, is
+/// degraded with fewer than two. All else needs every row, but one without any reply is a failure beside the results
+/// of others. What is found about the whole run, and numbers that cannot be, concern every answer.
+pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason]) -> Level {
+    let has_result = rows.iter().any(|row| row.level < Level::Invalid);
+    let of = |reason: &Reason| match &reason.code[..] {
+        "nothing_succeeded" if has_result => Level::Degraded,
+        _ => reason.level,
+    };
+    let comparisons = Comparison::all(record);
+    if record.sweep.is_some() || comparisons.is_empty() {
+        return reasons.iter().map(of).max().unwrap_or_default();
+    }
+    let is_of_run = |reason: &&Reason| reason.workload.is_none() || reason.code == "impossible";
+    let of_run = reasons.iter().filter(is_of_run).map(of).max();
+    let wanted = if record.kind == Kind::Lab { 2 } else { 1 };
+    let of_answers = comparisons.iter().map(|comparison| comparison.level(rows, wanted)).max();
+    of_run.max(of_answers).unwrap_or_default()
+}
+
+/// Rows that are compared with the same one.
+struct Comparison {
+    zero: usize,
+    others: Vec<usize>,
+}
+
+impl Comparison {
+    /// All of them in which something besides the zero was measured.
+    fn all(record: &RunRecord) -> Vec<Self> {
+        let mut others: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for index in 0..record.plan.workloads.len() {
+            let is_measured = record.blocks.iter().any(|block| block.workload == index);
+            if let Some(zero) = record.plan.zero(index).filter(|zero| is_measured && *zero != index)
+            {
+                others.entry(zero).or_default().push(index);
+            }
+        }
+        others.into_iter().map(|(zero, others)| Self { zero, others }).collect()
+    }
+
+    /// The level at which others are compared with the zero: that of the best of them, degraded at least if `wanted` of
+    /// them are not trusted.
+    fn level(&self, rows: &[RowVerdict], wanted: usize) -> Level {
+        let of = |index: usize, number| {
+            rows.get(index).map_or(Level::Trusted, |row| row.of_number(number))
+        };
+        let mut others: Vec<Level> =
+            self.others.iter().map(|index| of(*index, Number::Ratio)).collect();
+        others.sort_unstable();
+        let best = others.first().copied().unwrap_or_default();
+        let last = others.iter().take(wanted).next_back().copied().unwrap_or_default();
+        of(self.zero, Number::P50).max(best).max(last.min(Level::Degraded))
+    }
+}
