@@ -1,10 +1,9 @@
 //! One of the places for a connection: there are as many as connections at a time, each driven by a thread of its
 //! own.
 
-use std::env;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -14,13 +13,11 @@ use tungstenite::http::Uri;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Bytes, Message, Utf8Bytes, WebSocket};
 
-use crate::block::Block;
-use crate::{AnyError, bytes, variable};
+use crate::contract::{self, AnyError, Block, Result, Seen, variable};
 
 /// Enough for TLS and a frame; several thousand of them are to fit.
 pub(crate) const STACK_SIZE: usize = 256 << 10;
 
-/// The environment that wirebench starts a client with.
 pub(crate) struct Settings {
     pub(crate) connections: usize,
     /// Round trips of a connection; without, it stays.
@@ -31,21 +28,6 @@ pub(crate) struct Settings {
     tls: Option<Arc<ClientConfig>>,
     message: Message,
     expect: Message,
-}
-
-/// The times that were seen in a lane, in nanoseconds.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) round_trips: Vec<u64>,
-    pub(crate) errors: Vec<String>,
-    /// The instant at which the last counted round trip was over.
-    pub(crate) last: u64,
-    lives: Vec<u64>,
-    resolves: Vec<u64>,
-    connects: Vec<u64>,
-    tls: Vec<u64>,
-    handshakes: Vec<u64>,
-    closes: Vec<u64>,
 }
 
 pub(crate) struct Lane {
@@ -61,31 +43,30 @@ enum Stream {
 }
 
 impl Settings {
-    pub(crate) fn read() -> Result<Self, AnyError> {
-        let url: Uri = variable("WIREBENCH_URL")?.parse()?;
+    pub(crate) fn new(settings: contract::Settings) -> Result<Self> {
+        let contract::Settings { url, connections, life, is_text, payload, expect } = settings;
+        let url: Uri = url.parse()?;
         let secure = match url.scheme_str() {
             Some("ws") => false,
             Some("wss") => true,
             other => return Err(format!("neither ws nor wss: {other:?}").into()),
         };
-        let text = variable("WIREBENCH_KIND")? == "text";
-        let message = |bytes: Vec<u8>| -> Result<Message, AnyError> {
-            Ok(if text {
+        let message = |bytes: Vec<u8>| -> Result<Message> {
+            Ok(if is_text {
                 Message::Text(Utf8Bytes::try_from(bytes)?)
             } else {
                 Message::Binary(Bytes::from(bytes))
             })
         };
-        let life = env::var("WIREBENCH_LIFE").unwrap_or_else(|_| "long".to_owned());
         Ok(Self {
-            connections: variable("WIREBENCH_CONNECTIONS")?.parse()?,
-            life: if life == "long" { None } else { Some(life.parse()?) },
+            connections,
+            life,
             host: url.host().ok_or("a URL without a host")?.trim_matches(['[', ']']).to_owned(),
             port: url.port_u16().unwrap_or(if secure { 443 } else { 80 }),
             url,
             tls: if secure { Some(tls()?) } else { None },
-            message: message(bytes("WIREBENCH_PAYLOAD")?)?,
-            expect: message(bytes("WIREBENCH_EXPECT")?)?,
+            message: message(payload)?,
+            expect: message(expect)?,
         })
     }
 }
@@ -104,15 +85,16 @@ impl Lane {
         }
     }
 
-    /// Waits at the gate, then runs until the block is over.
-    pub(crate) fn drive(mut self) -> Self {
-        self.block.wait_at_gate();
+    /// Waits until the gate is open, then runs until the block is over.
+    pub(crate) fn drive(mut self, gate: &RwLock<()>) -> Self {
+        drop(gate.read());
         if let Some(life) = self.settings.life {
             let mut now = self.block.now();
             while self.block.may_live(now) {
                 if let Err(error) = self.live(now, life) {
                     self.failed(&error);
-                    self.block.spend(now);
+                    // Takes the place of a message, so that a server that is gone ends the block.
+                    self.block.may_send(now);
                 }
                 now = self.block.now();
             }
@@ -138,7 +120,7 @@ impl Lane {
         self.seen
     }
 
-    fn live(&mut self, began: u64, life: u64) -> Result<(), AnyError> {
+    fn live(&mut self, began: u64, life: u64) -> Result<()> {
         let counts = self.block.counts(began);
         self.peer = Some(self.connect(counts)?);
         let whole = self.exchange(life)?;
@@ -156,7 +138,7 @@ impl Lane {
     }
 
     /// Makes `count` round trips, one after the other; false: the block was over before.
-    fn exchange(&mut self, count: u64) -> Result<bool, AnyError> {
+    fn exchange(&mut self, count: u64) -> Result<bool> {
         let Some(peer) = &mut self.peer else { return Ok(false) };
         for _ in 0..count {
             let sent = self.block.now();
@@ -182,7 +164,7 @@ impl Lane {
         Ok(true)
     }
 
-    fn connect(&mut self, counts: bool) -> Result<WebSocket<Stream>, AnyError> {
+    fn connect(&mut self, counts: bool) -> Result<WebSocket<Stream>> {
         let settings = &self.settings;
         let mut before = self.block.now();
         let mut phase = |times: &mut Vec<u64>| {
@@ -221,21 +203,7 @@ impl Lane {
 
     fn failed(&mut self, error: &AnyError) {
         self.peer = None;
-        self.seen.errors.push(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "));
-    }
-}
-
-impl Seen {
-    pub(crate) fn times(&self) -> [(&'static str, &[u64]); 7] {
-        [
-            ("round_trip_ns", &self.round_trips),
-            ("life_ns", &self.lives),
-            ("resolve_ns", &self.resolves),
-            ("connect_ns", &self.connects),
-            ("tls_ns", &self.tls),
-            ("handshake_ns", &self.handshakes),
-            ("close_ns", &self.closes),
-        ]
+        self.seen.failed(error);
     }
 }
 
@@ -274,7 +242,7 @@ impl Write for Stream {
 }
 
 /// Closes properly: until the other end has closed too.
-fn close(mut peer: WebSocket<Stream>) -> Result<(), AnyError> {
+fn close(mut peer: WebSocket<Stream>) -> Result<()> {
     peer.get_ref().tcp().set_read_timeout(Some(Duration::from_secs(5)))?;
     peer.close(None)?;
     loop {
@@ -286,7 +254,7 @@ fn close(mut peer: WebSocket<Stream>) -> Result<(), AnyError> {
     }
 }
 
-fn tls() -> Result<Arc<ClientConfig>, AnyError> {
+fn tls() -> Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(variable("WIREBENCH_CA")?)? {
         roots.add(certificate?)?;
