@@ -1,27 +1,8 @@
 //! A folder of subjects: read, searched, and its faults told.
 
+use crate::manifest::{MANIFEST, write};
 use lab::Catalogue;
 use std::path::Path;
-
-pub(crate) const MANIFEST: &str = "\
-role = \"server\"
-language = \"sh\"
-library = \"none\"
-version = \"1\"
-from = \"own\"
-licence = \"MIT\"
-speaks = [\"ws\"]
-start = [\"sh\", \"server.sh\"]
-ask-version = [\"echo\", \"1\"]
-";
-
-pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
-    for (path, text) in files {
-        let path = folder.join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-        std::fs::write(path, text).expect("it can be written");
-    }
-}
 
 #[test]
 fn a_manifest_that_is_wrong_does_not_hide_the_others() {

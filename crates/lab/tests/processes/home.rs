@@ -1,5 +1,6 @@
 //! Subjects are installed: once, wholly, and with reasons where they are not.
 
+use crate::manifest::{MANIFEST, write};
 use crate::scripts::launch;
 use lab::{Catalogue, Home, InstallError, State, Subject, Tools};
 use std::ffi::OsString;
@@ -23,26 +24,6 @@ crate::tests![
     what_a_command_leaves_behind_is_ended,
     a_build_that_fails_is_weighed_by_its_last_words,
 ];
-
-const MANIFEST: &str = "\
-role = \"server\"
-language = \"sh\"
-library = \"none\"
-version = \"1\"
-from = \"own\"
-licence = \"MIT\"
-speaks = [\"ws\"]
-start = [\"sh\", \"server.sh\"]
-ask-version = [\"echo\", \"1\"]
-";
-
-fn write(folder: &Path, files: &[(&str, &str)]) {
-    for (path, text) in files {
-        let path = folder.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-}
 
 /// A folder with `subjects/echo`, and `home` to install into.
 struct Place {

@@ -12,6 +12,8 @@ mod clients;
 mod harness;
 mod home;
 mod keepers;
+#[path = "../shared/manifest.rs"]
+mod manifest;
 mod scripts;
 mod servers;
 
