@@ -100,11 +100,12 @@ impl Protocol for Connection {
     }
 }
 
-impl TwoSockets for Connection {
-    fn take_second(&mut self) -> Vec<u8> {
+impl Connection {
+    /// The protocol as one of two sockets, if it is one.
+    fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
         match self {
-            Self::Comet(comet) => comet.take_second(),
-            Self::Game(bot) => bot.take_second(),
+            Self::Comet(comet) => Some(&mut **comet),
+            Self::Game(bot) => Some(&mut **bot),
             Self::Framed(_)
             | Self::Http1(_)
             | Self::Lines(_)
@@ -113,8 +114,14 @@ impl TwoSockets for Connection {
             | Self::SockJs(_)
             | Self::Tls(_)
             | Self::Web(_)
-            | Self::WebSocket(_) => Vec::new(),
+            | Self::WebSocket(_) => None,
         }
+    }
+}
+
+impl TwoSockets for Connection {
+    fn take_second(&mut self) -> Vec<u8> {
+        self.on_two_sockets().map(TwoSockets::take_second).unwrap_or_default()
     }
 
     fn receive_second<'a, 'b: 'a>(
@@ -122,18 +129,9 @@ impl TwoSockets for Connection {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError> {
-        match self {
-            Self::Comet(comet) => comet.receive_second(input, tx),
-            Self::Game(bot) => bot.receive_second(input, tx),
-            Self::Framed(_)
-            | Self::Http1(_)
-            | Self::Lines(_)
-            | Self::Raw(_)
-            | Self::SocketIo(_)
-            | Self::SockJs(_)
-            | Self::Tls(_)
-            | Self::Web(_)
-            | Self::WebSocket(_) => {
+        match self.on_two_sockets() {
+            Some(protocol) => protocol.receive_second(input, tx),
+            None => {
                 input.take_all();
                 Ok(None)
             }
