@@ -142,7 +142,7 @@ fn wire(task: &Task<'_>, layers: StreamLayers, segments: Option<Segments>, wire:
     let tcp_ip = tcp_ip(&task.target.address, segments)
         .map_err(|reason| missing.insert("tcp_ip_estimated_bytes".to_owned(), reason.to_owned()))
         .ok();
-    let compresses = task.measurement.speech.deflate.is_some();
+    let compresses = task.measurement.speech.options.deflate.is_some();
     let with = |split, tcp_ip_estimated_bytes| Some(Split { tcp_ip_estimated_bytes, ..split });
     Wire {
         sent: with(layers.sent, tcp_ip.map(|(sent, _)| sent)),

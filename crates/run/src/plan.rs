@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Nanos, Rate};
+use units::{Nanos, Rate};
 use wire::game::Bots;
 use wire::styx::load_test::LoadRequest;
 use wire::tls::{ClientOptions, Identity, OptionsError};
@@ -304,37 +304,28 @@ pub struct SubjectClient {
 /// Everything that a protocol lets a client say besides its messages.
 #[derive(Clone, Debug)]
 pub struct Speech {
-    /// HTTP: the method of each request; methods without a body (`GET`, `HEAD`) send none.
-    pub method: String,
-    /// HTTP and WebSocket: more header fields, by name and value.
-    pub headers: Vec<(String, String)>,
-    /// WebSocket: the subprotocols to offer.
-    pub subprotocols: Vec<String>,
-    /// WebSocket: the compression to offer.
-    pub deflate: Option<deflate::Offer>,
+    /// All of it but the length of replies, which follows from the messages, and the sessions of TLS.
+    pub options: wire::ClientOptions,
     /// The TLS around the protocol; `Some` where the scheme is inside TLS, and only there.
     pub tls: Option<Tls>,
-    /// The longest reply that is accepted.
-    pub reply_max: Bytes,
-    /// Game: the bots.
-    pub bots: Bots,
 }
 
-impl Default for Speech {
-    fn default() -> Self {
-        Self {
+impl Speech {
+    /// The usual way to speak `scheme`: POST for requests, nothing offered, [`Tls::usual`].
+    pub fn usual(scheme: Scheme) -> Self {
+        let options = wire::ClientOptions {
             method: "POST".to_owned(),
             headers: Vec::new(),
             subprotocols: Vec::new(),
             deflate: None,
-            tls: None,
-            reply_max: Bytes(16 << 20),
+            message_max: 16 << 20,
+            reply_len: 0,
             bots: Bots::default(),
-        }
+            tls: None,
+        };
+        Self { options, tls: Tls::usual(scheme) }
     }
-}
 
-impl Speech {
     fn of(spec: &Workload) -> Result<Self, PlanError> {
         let header = |header: &spec::Header| match &header.value {
             Some(value) => Ok((header.name.clone(), value.clone())),
@@ -348,19 +339,18 @@ impl Speech {
         };
         let deflate =
             spec.deflate.as_ref().map(|offer| offer.parse::<deflate::Offer>()).transpose();
-        Ok(Self {
+        let bots =
+            |spec::Bots { first_player, lobby }| Bots { first_player, lobby, ..Bots::default() };
+        let options = wire::ClientOptions {
             method: spec.http.method.clone(),
             headers: spec.http.headers.iter().map(header).collect::<Result<_, _>>()?,
             subprotocols: spec.subprotocols.clone(),
             deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,
-            tls: spec.tls.as_ref().map(|tls| Tls::of(tls, spec)).transpose()?,
-            bots: spec.bots.map_or_else(Bots::default, |spec::Bots { first_player, lobby }| Bots {
-                first_player,
-                lobby,
-                ..Bots::default()
-            }),
-            ..Self::default()
-        })
+            bots: spec.bots.map_or_else(Bots::default, bots),
+            ..Self::usual(spec.server.scheme()).options
+        };
+        let tls = spec.tls.as_ref().map(|tls| Tls::of(tls, spec)).transpose()?;
+        Ok(Self { options, tls })
     }
 }
 
@@ -377,7 +367,7 @@ pub struct Tls {
 impl Tls {
     /// The usual TLS of `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody is
     /// trusted yet. `None` where nothing is inside TLS.
-    pub fn usual(scheme: Scheme, now_unix_s: u64) -> Option<Self> {
+    pub fn usual(scheme: Scheme) -> Option<Self> {
         let options = ClientOptions {
             versions: Vec::new(),
             suites: Vec::new(),
@@ -385,7 +375,7 @@ impl Tls {
             identity: None,
             alpn: scheme.alpn(),
             resumption: true,
-            now_unix_s,
+            now_unix_s: engine::clock::unix_seconds().unwrap_or(0),
         };
         scheme.tls.then_some(Self { options, server_name: None })
     }
@@ -446,7 +436,7 @@ fn trust(trust: &Trust, is_ours: bool) -> Result<wire::tls::Trust, PlanError> {
             for file in files {
                 let pem = vec![file.text.clone().into_bytes()];
                 let alone = wire::tls::Trust::Authorities { pem, der: Vec::new() };
-                let usual = Tls::usual(Scheme { protocol: spec::Protocol::Tcp, tls: true }, 0)
+                let usual = Tls::usual(Scheme { protocol: spec::Protocol::Tcp, tls: true })
                     .expect("it is inside TLS");
                 let options = ClientOptions { trust: alone, ..usual.options };
                 wire::tls::Client::new(&options, "localhost")

@@ -1,7 +1,7 @@
 //! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
 //! echo is checked before anything is timed.
 
-use crate::plan::{Measurement, Speech, Tls};
+use crate::plan::{Measurement, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
 use drive::{Control, Target, Worker};
@@ -118,16 +118,7 @@ pub(crate) fn stack(
     reply_len: usize,
     tls: Option<Client>,
 ) -> Result<Stack, RunError> {
-    let options = wire::ClientOptions {
-        method: speech.method.clone(),
-        headers: speech.headers.clone(),
-        subprotocols: speech.subprotocols.clone(),
-        deflate: speech.deflate.clone(),
-        message_max: usize::try_from(speech.reply_max.0).unwrap_or(usize::MAX),
-        reply_len,
-        bots: speech.bots,
-        tls,
-    };
+    let options = wire::ClientOptions { reply_len, tls, ..speech.options.clone() };
     wire::stack(endpoint, Role::Client(&options))
         .map_err(|error| RunError::InvalidRequest(error.to_string()))
 }
@@ -286,7 +277,7 @@ fn next_without_tls(
 
 fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
     let is_compression = error.is_some_and(|(_, tally)| tally.example.contains(DEFLATE));
-    if measurement.speech.deflate.is_some() && is_compression {
+    if measurement.speech.options.deflate.is_some() && is_compression {
         return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
             .to_owned();
     }
@@ -295,12 +286,12 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
             .to_owned();
     }
     if measurement.peer.scheme().facts().carries == Carries::Requests
-        && !matches!(measurement.speech.method.as_str(), "GET" | "HEAD")
+        && !matches!(measurement.speech.options.method.as_str(), "GET" | "HEAD")
     {
         return format!(
             "It was sent a {}, whose body should have come back; ask for a page with --method GET, or name a fixed \
              reply with --expect",
-            measurement.speech.method
+            measurement.speech.options.method
         );
     }
     "If it answers with a fixed reply, name that with --expect".to_owned()
@@ -313,14 +304,14 @@ fn speaks_tls(
     target: Target,
     context: Context<'_>,
 ) -> Result<bool, RunError> {
-    let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
     let bytes = Endpoint { protocol: Protocol::Tcp, tls: true, ..url.clone() };
-    let Some(usual) = Tls::usual(bytes.scheme(), now_unix_s) else { return Ok(false) };
-    let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options };
+    let speech = Speech::usual(bytes.scheme());
+    let Some(usual) = &speech.tls else { return Ok(false) };
+    let anyone = ClientOptions { trust: Trust::Anyone, resumption: false, ..usual.options.clone() };
     let tls = Some(Client::new(&anyone, "localhost")?);
     let timeouts = Timeouts::all(TLS_QUESTION);
     let workload = Workload { timeouts, ..measurement.workload.clone() };
-    let target = Target { stack: stack(&bytes, &Speech::default(), 1, tls)?, ..target };
+    let target = Target { stack: stack(&bytes, &speech, 1, tls)?, ..target };
     Ok(!one_message(&workload, target, context)?.tls.is_empty())
 }
 

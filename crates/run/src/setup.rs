@@ -452,7 +452,7 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
             let reason = cannot_reply.then(|| "it answers with an echo alone".to_owned());
             let reason = reason.or_else(|| beyond(measurement, &manifest.limits));
             let refusal = || {
-                let (method, path) = (&measurement.speech.method, server.path.as_deref());
+                let (method, path) = (&measurement.speech.options.method, server.path.as_deref());
                 let limits = Some(&manifest.limits);
                 let limits = limits.filter(|_| server.scheme.protocol == Protocol::Http)?;
                 limits.refusal_of_request(method, path.unwrap_or("/"))

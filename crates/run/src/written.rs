@@ -79,10 +79,16 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         connects_per_s: load.connect_rate.map(units::Rate::per_second),
         threads: measurement.spec.threads.get(),
         source_addresses: sources.iter().map(ToString::to_string).collect(),
-        header_names: measurement.speech.headers.iter().map(|(name, _)| name.clone()).collect(),
-        subprotocols: measurement.speech.subprotocols.clone(),
+        header_names: measurement
+            .speech
+            .options
+            .headers
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect(),
+        subprotocols: measurement.speech.options.subprotocols.clone(),
         tls: measurement.speech.tls.as_ref().map(|tls| tls_wanted(&tls.options, &measurement.peer)),
-        deflate: measurement.speech.deflate.as_ref().map(ToString::to_string),
+        deflate: measurement.speech.options.deflate.as_ref().map(ToString::to_string),
         verify: match load.expect {
             Expect::Anything => Verify::Nothing,
             Expect::InSequence => Verify::Sequence,

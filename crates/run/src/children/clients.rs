@@ -115,7 +115,7 @@ impl Clients {
             payload: files.write(&file("payload"), load.content.payload())?,
             expect: files.write(&file("expect"), expected(measurement, ready)?)?,
             kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
-            method: match &measurement.speech.method[..] {
+            method: match &measurement.speech.options.method[..] {
                 "GET" => Method::Get,
                 _ => Method::Post,
             },

@@ -7,7 +7,7 @@ use super::embedded::EmbeddedServer;
 use super::private_folder::PrivateFolder;
 use super::processes::Processes;
 use crate::RunError;
-use crate::plan::{Measurement, Peer, Speech, Tls};
+use crate::plan::{Measurement, Peer, Speech};
 use lab::{Launch, Server, ServerSettings};
 use record::Block;
 use spec::{Endpoint, Scheme};
@@ -73,12 +73,11 @@ impl RunningServer {
 
     /// The usual way to speak with it over `scheme`.
     pub(crate) fn speech(&self, scheme: Scheme) -> Speech {
-        let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-        let mut tls = Tls::usual(scheme, now_unix_s);
-        if let (Some(tls), Some(pem)) = (&mut tls, &self.authority_pem) {
+        let mut speech = Speech::usual(scheme);
+        if let (Some(tls), Some(pem)) = (&mut speech.tls, &self.authority_pem) {
             tls.options.trust = Trust::Authorities { pem: vec![pem.clone()], der: Vec::new() };
         }
-        Speech { tls, ..Speech::default() }
+        speech
     }
 
     /// Ends it, because it is of no use any more.

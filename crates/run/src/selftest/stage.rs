@@ -233,7 +233,7 @@ impl<'a> Stage<'a> {
 
     /// Runs one measurement through all that a run goes through.
     fn measure(&self, url: &Endpoint, load: Load, feed: &Feed) -> Result<Measured, RunError> {
-        self.measure_with(url, Speech::default(), load, feed)
+        self.measure_with(url, Speech::usual(url.scheme()), load, feed)
     }
 
     fn measure_with(

@@ -3,8 +3,8 @@
 use super::content::{compare, lens, payload};
 use super::conversation::{Conversation, Heard, kind_text};
 use super::{Check, Extent, ServerQuestions};
+use crate::Speech;
 use crate::reach::{Context, check_public, resolve, stack, tls};
-use crate::{Speech, Tls};
 use drive::Target;
 use engine::Address;
 use engine::clock::Clock;
@@ -55,16 +55,16 @@ impl<'a> Asking<'a> {
         let addresses = resolve(url, RESOLVE_MAX, context.clock).map_err(words)?.addresses;
         check_public(&addresses, false).map_err(words)?;
         let address = addresses.into_iter().next().ok_or("the host has no address")?;
-        let tls = tls(url, &speech(url), questions.authority_pem).map_err(words)?;
+        let tls = tls(url, &Speech::usual(url.scheme()), questions.authority_pem).map_err(words)?;
         Ok(Self { address, context, questions, tls })
     }
 
     /// Opens a connection for replies of `reply_len` bytes, to the service at `path`.
     fn connect(&self, reply_len: usize, path: &str) -> Result<Conversation<'a>, String> {
         let url = Endpoint { path: path.to_owned(), ..self.questions.url.clone() };
-        let mut speech = speech(&url);
+        let mut speech = Speech::usual(url.scheme());
         if self.questions.limits.files_only {
-            "GET".clone_into(&mut speech.method);
+            "GET".clone_into(&mut speech.options.method);
         }
         let stack = stack(&url, &speech, reply_len, self.tls.clone());
         let stack = stack.map_err(|error| error.to_string())?;
@@ -236,12 +236,6 @@ impl Asking<'_> {
         checks.push(Check::new("two requests on a connection", ask(&[1, 1])));
         checks
     }
-}
-
-/// The usual way to speak with a server.
-fn speech(url: &Endpoint) -> Speech {
-    let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);
-    Speech { tls: Tls::usual(url.scheme(), now_unix_s), ..Speech::default() }
 }
 
 /// The payload of a ping.

@@ -6,8 +6,8 @@ use super::client::{Asking, Failure};
 use super::conversation::Conversation;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent, Outcome, ServerQuestions, verify_server};
+use crate::Speech;
 use crate::reach::{Context, resolve, stack, tls};
-use crate::{Speech, Tls};
 use drive::Target;
 use engine::clock::Clock;
 use lab::{ClientSettings, Limits, Report, Run, Until};
@@ -305,8 +305,7 @@ impl Honest<'_> {
         let url: Endpoint = settings.url.parse().unwrap();
         let address =
             resolve(&url, Nanos::from_secs(1), context.clock).unwrap().addresses.remove(0);
-        let tls_usual = Tls::usual(scheme, engine::clock::unix_seconds().unwrap());
-        let speech = Speech { tls: tls_usual, ..Speech::default() };
+        let speech = Speech::usual(scheme);
         let authority = settings.authority.as_ref().map(|file| std::fs::read(file).unwrap());
         let tls = tls(&url, &speech, authority.as_deref()).unwrap();
         let expect = std::fs::read(&settings.expect).unwrap();
