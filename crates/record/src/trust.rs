@@ -101,6 +101,11 @@ impl RowVerdict {
         Self { level, numbers: numbers.collect() }
     }
 
+    /// The trust in all of its numbers together.
+    pub fn worst(&self) -> Level {
+        self.numbers.values().copied().fold(self.level, Level::max)
+    }
+
     /// The trust in one of its numbers.
     pub fn of_number(&self, number: Number) -> Level {
         self.numbers.get(&number).map_or(self.level, |level| self.level.max(*level))

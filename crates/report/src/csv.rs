@@ -5,7 +5,7 @@ use crate::escape::escape;
 use crate::measured::{Group, Measured, message_ns, server_bytes};
 use crate::number::{self, Unit};
 use crate::{rows, verdict};
-use record::{Estimate, Kind, PerMetric, RunRecord, Subject, Verdict};
+use record::{Estimate, Kind, PerMetric, RunRecord, Subject};
 
 /// A line for each row of `record`, after one with the names of the columns.
 ///
@@ -25,12 +25,12 @@ pub fn csv(record: &RunRecord) -> String {
     let columns = names.into_iter().map(|name| Column::new(name, Unit::Words));
     let mut table = Table::new("", columns.collect());
     for (it, group) in all {
-        table.row(cells(record, &verdict, it, group));
+        table.row(cells(record, it, group));
     }
     print(&table)
 }
 
-fn cells(record: &RunRecord, verdict: &Verdict, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> {
+fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> {
     let row = it.row;
     let subject = |subject: Option<&Subject>, ours: &str| {
         Cell::words(subject.map_or(ours, |subject| &subject.name))
@@ -53,7 +53,9 @@ fn cells(record: &RunRecord, verdict: &Verdict, it: &Measured<'_>, group: &Group
         cells.extend(ends.map(Cell::number));
     }
     let zero = group.zero().filter(|zero| zero.row.index != row.index);
-    let ratio = zero.and_then(|zero| it.to(zero, message_ns));
+    // What is no result has no rank.
+    let compared = zero.filter(|zero| zero.is_allowed && it.is_allowed);
+    let ratio = compared.and_then(|zero| it.to(zero, message_ns));
     let ends = ratio.and_then(|ratio| ratio.interval);
     cells.extend([
         Cell::words(zero.map_or("", |zero| zero.row.name())),
@@ -61,7 +63,8 @@ fn cells(record: &RunRecord, verdict: &Verdict, it: &Measured<'_>, group: &Group
         Cell::number(ends.map(|(low, _)| low)),
         Cell::number(ends.map(|(_, high)| high)),
         Cell::number(it.median(server_bytes)),
-        Cell::words(verdict::name(verdict::level(verdict, row.index))),
+        Cell::words(verdict::name(it.trust.level)),
+        Cell::words(doubted(it)),
         Cell::words(match (it.result, it.failed.first()) {
             (Some(_), _) => "",
             (None, Some(reason)) => reason,
@@ -69,6 +72,15 @@ fn cells(record: &RunRecord, verdict: &Verdict, it: &Measured<'_>, group: &Group
         }),
     ]);
     cells
+}
+
+/// `p90=degraded p99=invalid`: the numbers that are trusted less than the row.
+fn doubted(it: &Measured<'_>) -> String {
+    let numbers = it.trust.numbers.iter();
+    let words = numbers.map(|(number, level)| {
+        format!("{}={}", verdict::number_words(*number), verdict::name(*level))
+    });
+    words.collect::<Vec<String>>().join(" ")
 }
 
 /// `table` with all digits of its numbers.
@@ -82,7 +94,7 @@ fn print(table: &Table) -> String {
             Cell::Number(value, _) | Cell::Difference(value, _) if value.is_finite() => {
                 value.to_string()
             }
-            Cell::Number(..) | Cell::Difference(..) => String::new(),
+            Cell::Number(..) | Cell::Difference(..) | Cell::Judged(..) => String::new(),
         };
         text += &line(&row.iter().map(cell).collect::<Vec<String>>());
     }
@@ -131,5 +143,13 @@ const BEFORE: [&str; 8] = [
     "blocks_failed",
 ];
 
-const AFTER: [&str; 7] =
-    ["baseline", "ratio", "ratio_low", "ratio_high", "server_memory_bytes", "believed", "failed"];
+const AFTER: [&str; 8] = [
+    "baseline",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "server_memory_bytes",
+    "believed",
+    "doubted",
+    "failed",
+];

@@ -82,6 +82,8 @@ pub(crate) struct Remark {
 /// The verdict on how far the numbers may be believed.
 pub(crate) struct Judgement {
     pub(crate) level: Level,
+    /// The rows that are not trusted, with their marks.
+    pub(crate) marked: Vec<String>,
     pub(crate) self_test: Option<String>,
     pub(crate) reasons: Vec<Remark>,
 }
@@ -111,6 +113,15 @@ impl Tone {
     }
 }
 
+/// The mark of a row or number; empty for one that is trusted.
+pub(crate) fn mark(level: Level) -> &'static str {
+    match level {
+        Level::Trusted => "",
+        Level::Degraded => "?",
+        Level::Invalid => "x",
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) heading: String,
@@ -137,6 +148,8 @@ pub(crate) enum Cell {
     Number(f64, Option<(f64, f64)>),
     /// The same, with its sign.
     Difference(f64, Option<(f64, f64)>),
+    /// A cell with the mark of its verdict.
+    Judged(Level, Box<Self>),
 }
 
 /// A table as text, escaped.
@@ -217,9 +230,23 @@ impl Cell {
         value.map_or(Self::Missing, |it| Self::Number(it.value, it.low.zip(it.high)))
     }
 
+    /// The same cell with the mark of `level`, if that is one of doubt.
+    pub(crate) fn judged(self, level: Level) -> Self {
+        match (level, &self) {
+            (Level::Trusted, _) | (_, Self::Blank | Self::Missing) => self,
+            (Level::Degraded | Level::Invalid, _) => Self::Judged(level, Box::new(self)),
+        }
+    }
+
+    /// The cell without its mark.
+    pub(crate) fn bare(&self) -> &Self {
+        if let Self::Judged(_, cell) = self { cell } else { self }
+    }
+
     fn value(&self) -> Option<f64> {
         match self {
             Self::Number(value, _) | Self::Difference(value, _) => Some(*value),
+            Self::Judged(_, cell) => cell.value(),
             Self::Blank | Self::Missing | Self::Words(_) => None,
         }
     }
@@ -234,6 +261,10 @@ impl Cell {
                 scale.estimate(*value, interval.filter(|_| intervals || scale.name.is_empty()))
             }
             Self::Difference(value, interval) => scale.difference(*value, *interval),
+            Self::Judged(level, cell) => {
+                let gap = if matches!(**cell, Self::Words(_)) { " " } else { "" };
+                format!("{}{gap}{}", mark(*level), cell.text(scale, intervals))
+            }
         }
     }
 }
@@ -272,12 +303,12 @@ impl Table {
             shown.iter().map(|column| scale(self.columns[*column].unit)).collect();
         let head = |(column, scale): (&usize, &Scale)| {
             let Column { head, unit, .. } = &self.columns[*column];
-            let has_interval = |cell: &Cell| match cell {
+            let has_interval = |cell: &Cell| match cell.bare() {
                 Cell::Number(_, interval) => {
                     interval.is_some() && (details || scale.name.is_empty())
                 }
                 Cell::Difference(_, interval) => interval.is_some(),
-                Cell::Blank | Cell::Missing | Cell::Words(_) => false,
+                Cell::Blank | Cell::Missing | Cell::Judged(..) | Cell::Words(_) => false,
             };
             Head {
                 name: flow(head),
@@ -285,10 +316,16 @@ impl Table {
                 is_left: *unit == Unit::Words || cells(*column).any(has_interval),
             }
         };
+        // Names stand below each other, marked or not.
+        let marks_rows = cells(0).any(|cell| matches!(cell, Cell::Judged(..)));
         let text = |row: &Vec<Cell>| {
             let all = shown.iter().zip(&scales);
-            let text = |(column, scale): (&usize, &Scale)| {
-                row.get(*column).map_or_else(String::new, |cell| cell.text(scale, details))
+            let text = |(column, scale): (&usize, &Scale)| match row.get(*column) {
+                Some(Cell::Words(name)) if *column == 0 && marks_rows => {
+                    format!("  {}", flow(name))
+                }
+                Some(cell) => cell.text(scale, details),
+                None => String::new(),
             };
             all.map(text).collect()
         };

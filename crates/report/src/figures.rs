@@ -92,7 +92,8 @@ fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
                 ratio.map(|(it, ratio)| (escape(&it.name), ratio.value, ratio.interval)).collect()
             }
             false => {
-                let compared = group.rows.iter().filter_map(|it| {
+                let allowed = group.rows.iter().filter(|it| it.is_allowed);
+                let compared = allowed.filter_map(|it| {
                     let to = it.result?.to_baseline.as_ref()?.round_trip_p50_ns.as_ref()?;
                     Some((escape(&it.name), to.ratio, to.low.zip(to.high)))
                 });

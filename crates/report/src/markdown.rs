@@ -70,7 +70,7 @@ fn table(table: &Table) -> String {
     }
     let printed = table.printed(false);
     let row = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        let cells: Vec<String> = cells.iter().map(|cell| plain(cell.trim())).collect();
         format!("| {} |", cells.join(" | "))
     };
     let heads: Vec<String> = printed.heads.iter().map(|head| head.text()).collect();

@@ -3,7 +3,10 @@
 use crate::number;
 use crate::row::{self, Row};
 use crate::verdict;
-use record::{Block, Cpu, Estimate, PerMetric, RunRecord, Summary, Verdict, WorkloadResult};
+use record::{
+    Block, Cpu, Estimate, Level, Number, PerMetric, RowVerdict, RunRecord, Summary, Verdict,
+    WorkloadResult,
+};
 use stats::{Bootstrap, Pair};
 
 /// All rows under one load, and the one that they are compared with.
@@ -29,6 +32,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) failed: Vec<&'a str>,
     /// `None` if no block counts.
     pub(crate) result: Option<&'a WorkloadResult>,
+    /// The trust in it and its numbers.
+    pub(crate) trust: RowVerdict,
     /// True if the verdict leaves its numbers as a result.
     pub(crate) is_allowed: bool,
     seed: u64,
@@ -158,6 +163,12 @@ impl<'a> Group<'a> {
         ranked.into_iter().map(|(_, row)| row).collect()
     }
 
+    /// Those of [`Group::ranked`] on which an answer may rest.
+    pub(crate) fn unmarked(&self, metric: Metric) -> Vec<&Measured<'a>> {
+        let is_unmarked = |it: &&Measured<'_>| it.trust.of_number(Number::Ratio) == Level::Trusted;
+        self.ranked(metric).into_iter().filter(is_unmarked).collect()
+    }
+
     /// `, 50 connections`: the load as the end of a name; empty where there is no other.
     pub(crate) fn suffix(&self) -> String {
         if self.load.is_empty() { String::new() } else { format!(", {}", self.load) }
@@ -193,6 +204,7 @@ impl<'a> Measured<'a> {
             failed: all.iter().filter_map(|block| block.failed.as_deref()).collect(),
             all,
             result: results.find(|result| result.workload == row.index && result.blocks > 0),
+            trust: verdict.row(row.index),
             is_allowed: !verdict::forbids(verdict, row.index),
             seed: row::seed(record),
         }
@@ -245,6 +257,11 @@ impl<'a> Measured<'a> {
     pub(crate) fn base_name(&self) -> &str {
         let is_ours = self.row.server().is_none() && self.row.client().is_none();
         if is_ours && self.row.transport() == "tcp" { "raw TCP" } else { &self.name }
+    }
+
+    /// The doubt about one of its numbers that the mark of the row does not show.
+    pub(crate) fn doubt(&self, number: Number) -> Level {
+        self.trust.numbers.get(&number).copied().unwrap_or_default()
     }
 
     /// The median of `metric` over the blocks that count.

@@ -7,7 +7,7 @@ use crate::figures;
 use crate::measured::Group;
 use crate::row;
 use crate::{answers, details, layers, notes, published, rows, run, sweep, verdict, views};
-use record::{Footprint, Kind, RunRecord, Verdict};
+use record::{Footprint, Kind, Level, RunRecord, Verdict};
 
 /// Everything that a report says of `record`.
 pub(crate) fn document(record: &RunRecord) -> Document {
@@ -25,22 +25,23 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         }
         (None, Kind::Ladder) => ladder(record, &verdict, &groups),
         (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
-        (None, Kind::Run | Kind::Other) => runs(record, &verdict, &groups),
+        (None, Kind::Run | Kind::Other) => runs(record, &groups),
     };
-    let conclusion = record.conclusion.clone().or_else(|| answers::conclusion(record));
+    // What an older version concluded from an invalid measurement is not shown either.
+    let kept = record.conclusion.clone().filter(|_| verdict.level < Level::Invalid);
+    let conclusion = kept.or_else(|| answers::conclusion(record));
     let missing = "No conclusion: ".to_owned()
         + match verdict.level {
-            record::Level::Invalid => "the measurement is invalid, see the verdict.",
-            record::Level::Trusted | record::Level::Degraded => {
-                "no rung can be compared with the baseline."
-            }
+            Level::Invalid => "the measurement is invalid, see the verdict.",
+            Level::Degraded => "no pair of rows to compare is without doubt, see the verdict.",
+            Level::Trusted => "no row can be compared with the baseline.",
         };
     Document {
         title: title(record),
         subtitle: details::subtitle(record),
         partial: notes::partial(record),
         conclusion: conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing)),
-        answers: answers::all(record, &groups),
+        answers: answers::all(record, &verdict, &groups),
         figures: figures::all(record, &groups),
         results,
         notes: notes(record, &groups),
@@ -76,8 +77,7 @@ fn title(record: &RunRecord) -> String {
 }
 
 fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
-    let mut tables: Vec<Table> =
-        groups.iter().map(|group| rows::table(record, verdict, group)).collect();
+    let mut tables: Vec<Table> = groups.iter().map(|group| rows::table(record, group)).collect();
     tables.extend([layers::added(record, verdict), layers::bytes(record)]);
     let mut section = Section::of_tables("", tables).unwrap_or_default();
     section.parts.splice(1..1, rows::unmeasured(record, groups));
@@ -85,7 +85,7 @@ fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Se
 }
 
 fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
-    let tables = groups.iter().map(|group| rows::table(record, verdict, group));
+    let tables = groups.iter().map(|group| rows::table(record, group));
     let is_ours = record.kind == Kind::Lab;
     let mut section = Section::of_tables("", tables.filter(|_| is_ours)).unwrap_or_default();
     section.parts.extend(rows::unmeasured(record, groups));
@@ -96,9 +96,9 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
 }
 
 /// A table of all rows where there are several, and each of them in full.
-fn runs(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
+fn runs(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
     let several = row::count(record) > 1;
-    let tables = groups.iter().map(|group| rows::table(record, verdict, group));
+    let tables = groups.iter().map(|group| rows::table(record, group));
     let mut all: Vec<Section> =
         Section::of_tables("", tables.filter(|_| several)).into_iter().collect();
     for it in groups.iter().flat_map(|group| &group.rows) {

@@ -4,20 +4,19 @@ use crate::document::{Cell, Column, Fact, Part, Remark, Table, Tone};
 use crate::measured::{Group, Measured, message_ns, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
-use record::{Comparison, Ended, Estimate, Kind, PerMetric, RunRecord, Summary, Verdict};
+use record::{Comparison, Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
 
 /// All rows of a group: of a lab in the order of their times, the one that all are compared with first.
-pub(crate) fn table(record: &RunRecord, verdict: &Verdict, group: &Group<'_>) -> Table {
+pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
     let mut rows: Vec<&Measured<'_>> = group.rows.iter().collect();
     if record.kind == Kind::Lab {
         rows.sort_by(|one, other| rank(group, one).total_cmp(&rank(group, other)));
     }
     let mut table = Table::new(heading(record, group), columns(record, group));
     for it in &rows {
-        let cells = cells(record, verdict, group, it);
-        let level = verdict::level(verdict, it.row.index);
+        let cells = cells(record, group, it);
         let tone = match it.result {
-            Some(_) => verdict::tone(level),
+            Some(_) => verdict::tone(it.trust.level),
             None => Tone::Failed,
         };
         table.rows.push((tone, cells));
@@ -94,7 +93,7 @@ fn is_steps(record: &RunRecord) -> bool {
     matches!(record.kind, Kind::Run | Kind::Other)
 }
 
-fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> {
+fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> {
     let medians = it.medians();
     let merged = it.times();
     let time = |time: &Time| {
@@ -102,7 +101,8 @@ fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured
         let whole = || (time.whole)(merged?).map(|ns| Cell::Number(number::float(ns), None));
         median.map_or_else(|| whole().unwrap_or(Cell::Missing), |it| Cell::estimate(Some(it)))
     };
-    let [p50, p90, p99, p99_9, max] = TIMES.each_ref().map(time);
+    let [p50, p90, p99, p99_9, max] =
+        TIMES.each_ref().map(|it_of| time(it_of).judged(it.doubt(it_of.number)));
     let seconds = it.seconds();
     let offered = number::float(it.sum(|block| block.counts.planned)) / seconds;
     let replies: f64 = it
@@ -116,11 +116,10 @@ fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured
         low: None,
         high: None,
     });
-    let level = verdict::level(verdict, it.row.index);
     let estimate =
         |of: fn(&PerMetric<Estimate>) -> Option<Estimate>| Cell::estimate(medians.and_then(of));
     vec![
-        Cell::words(it.name.clone()),
+        Cell::words(it.name.clone()).judged(it.trust.level),
         p50,
         p90,
         p99,
@@ -132,10 +131,10 @@ fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured
         estimate(|all| all.server_cpu_us_per_message),
         estimate(|all| all.wire_bytes_per_message),
         Cell::number(it.median(server_bytes)),
-        ratio(record, group, it),
+        ratio(record, group, it).judged(it.doubt(Number::Ratio)),
         Cell::words(match it.all.first() {
             None => "not reached",
-            Some(_) => verdict::name(level),
+            Some(_) => verdict::name(it.trust.worst()),
         }),
     ]
 }
@@ -144,6 +143,7 @@ fn cells(record: &RunRecord, verdict: &Verdict, group: &Group<'_>, it: &Measured
 struct Time {
     name: &'static str,
     field: &'static str,
+    number: Number,
     median: fn(&PerMetric<Estimate>, closed: bool) -> Option<Estimate>,
     whole: fn(&Summary) -> Option<u64>,
 }
@@ -152,23 +152,38 @@ const TIMES: [Time; 5] = [
     Time {
         name: "p50",
         field: "p50_ns",
+        number: Number::P50,
         median: |all, closed| if closed { all.round_trip_p50_ns } else { all.response_p50_ns },
         whole: |times| times.p50_ns,
     },
     Time {
         name: "p90",
         field: "p90_ns",
+        number: Number::P90,
         median: |all, closed| if closed { all.round_trip_p90_ns } else { all.response_p90_ns },
         whole: |times| times.p90_ns,
     },
     Time {
         name: "p99",
         field: "p99_ns",
+        number: Number::P99,
         median: |all, closed| if closed { all.round_trip_p99_ns } else { all.response_p99_ns },
         whole: |times| times.p99_ns,
     },
-    Time { name: "p99.9", field: "p99_9_ns", median: |_, _| None, whole: |times| times.p99_9_ns },
-    Time { name: "max", field: "max_ns", median: |_, _| None, whole: |times| Some(times.max_ns) },
+    Time {
+        name: "p99.9",
+        field: "p99_9_ns",
+        number: Number::Tail,
+        median: |_, _| None,
+        whole: |times| times.p99_9_ns,
+    },
+    Time {
+        name: "max",
+        field: "max_ns",
+        number: Number::Tail,
+        median: |_, _| None,
+        whole: |times| Some(times.max_ns),
+    },
 ];
 
 /// The place of a row in the order of a lab.

@@ -6,8 +6,8 @@ use crate::measured::{Measured, Spread};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
-    Block, ErrorCount, Estimate, Fairness, Identity, Little, OpenLoop, PerMetric, Phases, Sessions,
-    Stalls, Summary,
+    Block, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop, PerMetric,
+    Phases, Sessions, Stalls, Summary,
 };
 use stats::Histogram;
 
@@ -93,11 +93,13 @@ fn times(it: &Measured<'_>) -> Table {
     columns.extend(known.iter().map(|(name, _)| Column::new(*name, Unit::Time)));
     let mut table = Table::new("", columns);
     let mut notes: Vec<String> = Vec::new();
-    for (row, field, of) in PERCENTILES {
+    for (row, field, number, of) in PERCENTILES {
         let mut cells = vec![Cell::words(row)];
-        for (name, times) in &known {
+        for (column, (name, times)) in known.iter().enumerate() {
             let value = of(times);
-            cells.push(Cell::number(value.map(number::float)));
+            // The first are those that results are made of, and so those that were judged.
+            let level = if column == 0 { it.trust.of_number(number) } else { Level::Trusted };
+            cells.push(Cell::number(value.map(number::float)).judged(level));
             let reason = times.missing.get(field).map_or("too few messages", String::as_str);
             if value.is_none() && !notes.iter().any(|note| note.ends_with(reason)) {
                 notes.push(format!("{MISSING} {name} {row}: {reason}"));
@@ -142,12 +144,12 @@ const OPEN_TIMES: [(&str, Times); 5] = [
 ];
 
 type Percentile = fn(&Summary) -> Option<u64>;
-const PERCENTILES: [(&str, &str, Percentile); 5] = [
-    ("p50", "p50_ns", |summary| summary.p50_ns),
-    ("p90", "p90_ns", |summary| summary.p90_ns),
-    ("p99", "p99_ns", |summary| summary.p99_ns),
-    ("p99.9", "p99_9_ns", |summary| summary.p99_9_ns),
-    ("max", "max_ns", |summary| Some(summary.max_ns)),
+const PERCENTILES: [(&str, &str, Number, Percentile); 5] = [
+    ("p50", "p50_ns", Number::P50, |summary| summary.p50_ns),
+    ("p90", "p90_ns", Number::P90, |summary| summary.p90_ns),
+    ("p99", "p99_ns", Number::P99, |summary| summary.p99_ns),
+    ("p99.9", "p99_9_ns", Number::Tail, |summary| summary.p99_9_ns),
+    ("max", "max_ns", Number::Tail, |summary| Some(summary.max_ns)),
 ];
 
 /// Replies a second of a closed loop, and what it says of response times.

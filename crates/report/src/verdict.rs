@@ -1,8 +1,8 @@
-//! The verdict in words, and how far it lets a row be a result.
+//! The verdict in words and marks, and how far it lets a row be a result.
 
-use crate::document::{Judgement, Remark, Tone};
+use crate::document::{Judgement, Remark, Tone, mark};
 use crate::row;
-use record::{Level, Reason, RunRecord, Verdict};
+use record::{Level, Number, Reason, RunRecord, Verdict};
 use std::borrow::Cow;
 
 /// The verdict of `record`; a record from before there was one is judged now.
@@ -15,14 +15,12 @@ pub(crate) fn of(record: &RunRecord) -> Cow<'_, Verdict> {
 
 /// True if `verdict` says of this row, or of the whole run, that there is no result.
 pub(crate) fn forbids(verdict: &Verdict, index: usize) -> bool {
-    level(verdict, index) == Level::Invalid
+    verdict.row(index).level == Level::Invalid
 }
 
-/// The worst level of all that was found about this row.
-pub(crate) fn level(verdict: &Verdict, index: usize) -> Level {
-    let about = |reason: &&Reason| reason.workload.is_none_or(|about| about == index);
-    let levels = verdict.reasons.iter().filter(about).map(|reason| reason.level);
-    levels.max().unwrap_or(Level::Trusted)
+/// True if an answer may rest on this row and its comparison with others.
+pub(crate) fn allows(verdict: &Verdict, index: usize) -> bool {
+    verdict.row(index).of_number(Number::Ratio) == Level::Trusted
 }
 
 /// The name of a level.
@@ -48,10 +46,13 @@ impl Judgement {
         name(self.level)
     }
 
-    /// The level and its meaning.
+    /// The level and its meaning; of a record that is trusted, the rows that are not.
     pub(crate) fn sentence(&self) -> String {
         let meaning = match self.level {
-            Level::Trusted => return self.name().to_owned(),
+            Level::Trusted if self.marked.is_empty() => return self.name().to_owned(),
+            Level::Trusted => {
+                return format!("{}, but not {}", self.name(), self.marked.join("; "));
+            }
             Level::Degraded => "the numbers say less than they seem to",
             Level::Invalid => "the numbers are no result",
         };
@@ -77,8 +78,26 @@ pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
             shown.push(reason);
         }
     }
-    Judgement { level: verdict.level, self_test, reasons }
+    Judgement { level: verdict.level, marked: marked(record, verdict), self_test, reasons }
 }
+
+/// The rows that are not trusted, with their marks; beyond a few, their number.
+fn marked(record: &RunRecord, verdict: &Verdict) -> Vec<String> {
+    let marked = row::all(record).filter_map(|row| match mark(verdict.row(row.index).level) {
+        "" => None,
+        mark => Some(format!("{mark} {}", row.name())),
+    });
+    let mut marked: Vec<String> = marked.collect();
+    if marked.len() > MARKED_MAX {
+        let more = marked.len() - (MARKED_MAX - 1);
+        marked.truncate(MARKED_MAX - 1);
+        marked.push(format!("{more} more"));
+    }
+    marked
+}
+
+/// The number of rows that the sentence of a verdict names.
+const MARKED_MAX: usize = 4;
 
 /// True if only the row and its numbers differ.
 fn is_same(one: &Reason, other: &Reason) -> bool {
@@ -87,17 +106,44 @@ fn is_same(one: &Reason, other: &Reason) -> bool {
 
 /// A reason that may be about several rows; the numbers are those of the first.
 fn remark(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Remark {
-    let names: Vec<&str> = all
+    let row_name = |reason: &Reason| {
+        let name = row::row(record, reason.workload?)?.name();
+        (row::count(record) > 1).then_some(name)
+    };
+    let about: Vec<String> = all
         .iter()
-        .filter_map(|reason| Some(row::row(record, reason.workload?)?.name()))
-        .filter(|_| row::count(record) > 1)
+        .map(|reason| [row_name(reason).unwrap_or_default(), &numbers(reason)].join(" "))
+        .map(|about| about.trim().to_owned())
+        .filter(|about| !about.is_empty())
         .collect();
-    let about = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-    let shown_by = match (names.first(), all.len()) {
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+    let shown_by = match (row_name(first), all.len()) {
         (Some(name), 2..) => format!("{name}: {}", first.evidence),
         _ => first.evidence.clone(),
     };
     let text = format!("{}{about} [{}]", first.message, first.code);
     let label = format!("{}:", name(first.level));
     Remark { shown_by, next: first.advice.clone(), ..Remark::new(tone(first.level), label, text) }
+}
+
+/// `p90 and p99`: the numbers for which a reason has its level; empty for all.
+fn numbers(reason: &Reason) -> String {
+    let worst = reason.numbers.iter().filter(|(_, level)| **level == reason.level);
+    let words: Vec<&str> = worst.map(|(number, _)| number_words(*number)).collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The name of a number.
+pub(crate) fn number_words(number: Number) -> &'static str {
+    match number {
+        Number::P50 => "p50",
+        Number::P90 => "p90",
+        Number::P99 => "p99",
+        Number::Tail => "tail",
+        Number::Ratio => "ratio",
+    }
 }

@@ -3,7 +3,7 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Certificate, Check, Ended, Estimate, Level, Little, Reason, RunRecord, Verdict, Warning,
+    Certificate, Check, Ended, Estimate, Level, Little, Number, Reason, RunRecord, Verdict, Warning,
 };
 use report::Style;
 
@@ -59,11 +59,12 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                 p50 p90 p99 messages CPU client CPU server bytes each
-            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
-            tcp  254 301 412      191       5.10       5.00        128 baseline
-            ws     -   -   -        -          -          -          - failed, see below
-            http 285 337 461      171       5.71       5.60        144 1.12x [1.10, 1.14]
+                                           CPU    CPU bytes
+                   p50 p90 p99 messages client server  each p50 to tcp
+            rung    us  us  us      k/s     us     us     B [interval]
+              tcp  254 301 412      191   5.10   5.00   128 baseline
+            x ws     -   -   -        -      -      -     - failed, see below
+              http 285 337 461      171   5.71   5.60   144 1.12x [1.10, 1.14]
 
             ws failed: connection refused by 127.0.0.1:4000
             http failed in part: 1 of 2 blocks do not count: every message failed:
@@ -77,7 +78,7 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             IP; what these add is estimated from the number of segments.
             checks: Little's law held on 3 of 3 blocks; counts add up
 
-            verdict        trusted
+            verdict        trusted, but not x ws
             invalid: no message got its reply: this is an error and no result (ws)
               [nothing_succeeded]
               shown by: connection refused by 127.0.0.1:4000
@@ -199,10 +200,11 @@ fn doubts_are_told_with_their_advice() {
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
             each, in random order (seed 7); round trips
-                 p50 p90 p99 messages CPU client CPU server bytes each
-            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
-            tcp  254 301 412      191       5.10       5.00        128              baseline
-            ws   270 319 437      180       5.41       5.30        136               invalid
+                                          CPU    CPU bytes
+                  p50 p90 p99 messages client server  each p50 to tcp
+            rung   us  us  us      k/s     us     us     B [interval]
+              tcp 254 301 412      191   5.10   5.00   128   baseline
+            x ws  270 319 437      180   5.41   5.30   136    invalid
 
             No conclusion: the measurement is invalid, see the verdict.
 
@@ -265,8 +267,8 @@ fn the_conclusion_is_as_strong_as_the_interval() {
     );
     assert_eq!(
         sentence(Some(0.98), Some(1.02), 1.0),
-        "On this machine no difference is shown between WebSocket and bare TCP at 64 B: 1.00x [0.98, 1.02], \
-         smallest detectable difference 3.1 % (round trip p50, 50 connections, one message in flight)."
+        "On this machine no difference is shown between WebSocket and bare TCP at 64 B: 1.00x [0.98, 1.02]; \
+         3.1 % or more would have been (round trip p50, 50 connections, one message in flight)."
     );
     assert_eq!(
         sentence(None, None, 1.06),
@@ -296,10 +298,12 @@ fn the_conclusion_is_about_what_was_measured() {
 
 #[test]
 fn what_an_invalid_verdict_is_about_is_not_claimed() {
-    let about = |workload| {
+    let about = |workload: Option<usize>| {
         let mut record = records::ladder(&["tcp", "unix", "ws"]);
+        // The answer needs the baseline.
+        let is_needed = workload.is_none_or(|workload| workload == 0);
         record.verdict = Some(Verdict {
-            level: Level::Invalid,
+            level: if is_needed { Level::Invalid } else { Level::Trusted },
             reasons: vec![Reason {
                 code: "littles_law".to_owned(),
                 level: Level::Invalid,
@@ -336,6 +340,137 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
     .assert_eq(&page[page.find("verdict").unwrap()..]);
 }
 
+/// Rungs with the numbers that are doubted, none for all, and how much.
+type Doubts<'a> = &'a [(usize, &'a [Number], Level)];
+
+/// A ladder with a reason for doubt about some rungs, or some of their numbers.
+fn doubted(names: &[&str], doubts: Doubts<'_>) -> RunRecord {
+    let mut record = records::ladder(names);
+    let reasons = doubts.iter().map(|(workload, numbers, level)| Reason {
+        code: "generator_bound".to_owned(),
+        level: *level,
+        workload: Some(*workload),
+        numbers: numbers.iter().map(|number| (*number, *level)).collect(),
+        message: "the generator was the bottleneck".to_owned(),
+        evidence: "98 % of a core".to_owned(),
+        advice: "more threads".to_owned(),
+    });
+    record.verdict = Some(Verdict { reasons: reasons.collect(), ..Verdict::default() });
+    record
+}
+
+#[test]
+fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
+    let (degraded, invalid) = (Level::Degraded, Level::Invalid);
+    let record = doubted(
+        &["tcp", "unix", "ws", "http"],
+        &[
+            (1, &[], invalid),
+            (2, &[], degraded),
+            (3, &[Number::P90], degraded),
+            (3, &[Number::P99, Number::Tail], invalid),
+        ],
+    );
+    check(
+        &record,
+        &expect![[r#"
+            The ladder
+
+            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
+            each, in random order (seed 7); round trips
+                                             CPU    CPU bytes
+                   p50  p90  p99 messages client server  each p50 to tcp
+            rung    us   us   us      k/s     us     us     B [interval]
+              tcp  254  301  412      191   5.10   5.00   128 baseline
+            x unix 270  319  437      180   5.41   5.30   136 invalid
+            ? ws   285  337  461      171   5.71   5.60   144 1.12x [1.10, 1.14]
+              http 300 ?355 x486      162   6.02   5.90   152 1.18x [1.16, 1.20]
+
+            On this machine HTTP costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round trip
+            p50, 50 connections, one message in flight).
+
+            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
+            process, for each message. Bytes: both directions of the stream, without TCP and
+            IP; what these add is estimated from the number of segments.
+            checks: Little's law held on 8 of 8 blocks; counts add up
+
+            verdict        trusted, but not x unix; ? ws
+            invalid: the generator was the bottleneck (unix, http p99 and tail)
+              [generator_bound]
+              shown by: unix: 98 % of a core
+              next: more threads
+            degraded: the generator was the bottleneck (ws, http p90) [generator_bound]
+              shown by: ws: 98 % of a core
+              next: more threads
+        "#]],
+    );
+    let markdown = report::markdown(&record);
+    let csv = report::csv(&record);
+    expect![[r#"
+        | rung | p50, us | p90, us | p99, us | messages, k/s | CPU client, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
+        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+        | tcp | 254 | 301 | 412 | 191 | 5.10 | 5.00 | 128 | baseline |
+        | x unix | 270 | 319 | 437 | 180 | 5.41 | 5.30 | 136 | invalid |
+        | ? ws | 285 | 337 | 461 | 171 | 5.71 | 5.60 | 144 | 1.12x \[1.10, 1.14\] |
+        | http | 300 | ?355 | x486 | 162 | 6.02 | 5.90 | 152 | 1.18x \[1.16, 1.20\] |
+    "#]].assert_eq(&lines_with(&markdown, "| "));
+    expect![[r#"
+        name: ratio,ratio_low,ratio_high,server_memory_bytes,believed,doubted,failed
+        tcp: ,,,,trusted,,
+        unix: ,,,,invalid,,
+        ws: 1,,,,degraded,,
+        http: 1,,,,trusted,p90=degraded p99=invalid tail=invalid,
+    "#]]
+    .assert_eq(&csv.lines().map(ends_of_line).collect::<String>());
+    let html = report::html(&record);
+    for cell in ["x unix", "? ws", "?355 [", "x486 ["] {
+        assert!(html.contains(&format!(">{cell}")), "{cell}");
+    }
+    // What is no result is not drawn beside the others.
+    let (_, ratios) = &report::figures(&record)[0];
+    assert!(!ratios.contains(">unix<") && ratios.contains(">ws<"), "{ratios}");
+}
+
+fn lines_with(text: &str, start: &str) -> String {
+    let lines = text.lines().filter(|line| line.starts_with(start));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The name of a line of CSV, and what it says from the ratio on.
+fn ends_of_line(line: &str) -> String {
+    let cells: Vec<&str> = line.split(',').collect();
+    format!("{}: {}\n", cells[0], cells[cells.len() - 7..].join(","))
+}
+
+#[test]
+fn the_answer_rests_on_rows_without_doubt() {
+    let names = ["tcp", "unix", "ws", "http"];
+    let conclusion = |doubts: Doubts<'_>, alike: &[usize]| {
+        let mut record = doubted(&names, doubts);
+        for result in record.results.iter_mut().filter(|it| alike.contains(&it.workload)) {
+            let to = result.to_baseline.as_mut().unwrap().round_trip_p50_ns.as_mut().unwrap();
+            (to.low, to.smallest_detectable_fraction) = (Some(0.99), Some(0.04));
+        }
+        report::conclusion(&record).unwrap_or_else(|| "none".to_owned())
+    };
+    let degraded = Level::Degraded;
+    #[rustfmt::skip]
+    let table: [(Doubts<'_>, &[usize], &str); 8] = [
+        (&[],                                                &[],        "WebSocket costs"),
+        (&[(2, &[], degraded)],                              &[],        "a Unix socket costs"),
+        (&[(2, &[Number::Ratio], degraded)],                 &[],        "a Unix socket costs"),
+        (&[(2, &[Number::P99], Level::Invalid)],             &[],        "WebSocket costs"),
+        (&[],                                                &[2],       "; of WebSocket no difference is shown: 4.0 % or more would have been"),
+        (&[(1, &[], Level::Invalid)],                        &[2, 3],    "no difference is shown between WebSocket and bare TCP"),
+        (&[(0, &[], degraded)],                              &[],        "none"),
+        (&[(1, &[], degraded), (2, &[], degraded), (3, &[], degraded)], &[], "none"),
+    ];
+    for row @ (doubts, alike, words) in table {
+        let conclusion = conclusion(doubts, alike);
+        assert!(conclusion.contains(words), "{row:?}: {conclusion}");
+    }
+}
+
 #[test]
 fn a_reason_that_rungs_share_is_told_once() {
     let mut record = records::ladder(&["tcp", "unix", "ws"]);
@@ -355,6 +490,13 @@ fn a_reason_that_rungs_share_is_told_once() {
     });
     let page = report::terminal(&record, &Style::default());
     expect![[r#"
+        verdict.
+
+        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
+        process, for each message. Bytes: both directions of the stream, without TCP and
+        IP; what these add is estimated from the number of segments.
+        checks: Little's law held on 6 of 6 blocks; counts add up
+
         verdict        degraded: the numbers say less than they seem to
         degraded: other processes used CPU time (tcp, ws) [noisy_machine]
           shown by: tcp: 0.30 cores

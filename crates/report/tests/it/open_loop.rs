@@ -3,7 +3,8 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Arrival, Counts, Fairness, Identity, Lifetime, RunRecord, Sessions, Spacing, Stall, Stalls,
+    Arrival, Counts, Fairness, Identity, Level, Lifetime, Number, Reason, RunRecord, Sessions,
+    Spacing, Stall, Stalls, Verdict,
 };
 use report::Style;
 
@@ -47,6 +48,48 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
 }
 
 #[test]
+fn a_percentile_that_is_no_result_is_marked_and_no_answer() {
+    let judged = |numbers: &[(Number, Level)]| {
+        let mut record = records::open();
+        record.conclusion = Some("An older version concluded this.".to_owned());
+        let reason = Reason {
+            code: "generator_bound".to_owned(),
+            level: Level::Invalid,
+            workload: Some(0),
+            numbers: numbers.iter().copied().collect(),
+            message: "the generator was the bottleneck".to_owned(),
+            ..Reason::default()
+        };
+        let (level, reasons) = (Level::Invalid, vec![reason]);
+        record.verdict = Some(Verdict { level, reasons, ..Verdict::default() });
+        record
+    };
+    let tiles = |record: &RunRecord| {
+        let page = report::html(record);
+        assert!(!page.contains("older version"), "{page}");
+        let values = page.split("<p class=\"value\">").skip(1);
+        values.map(|it| it.split('<').next().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let p99 = judged(&[
+        (Number::P90, Level::Degraded),
+        (Number::P99, Level::Invalid),
+        (Number::Tail, Level::Degraded),
+    ]);
+    let page = report::terminal(&p99, &Style::default());
+    for line in [
+        "p50       1250    1200",
+        "p90      ?1500    1440",
+        "p99      x1880    1800",
+        "p99.9    ?2500    2400",
+        "invalid: the generator was the bottleneck (p99) [generator_bound]",
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+    assert_eq!(tiles(&p99), ["1.25 ms", "? 2.50 ms", "191 k/s [189, 193]"]);
+    assert_eq!(tiles(&judged(&[])), [""; 0]);
+}
+
+#[test]
 fn bots_that_rise_have_a_table_of_their_steps() {
     check(
         &records::bots(),
@@ -54,11 +97,11 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             ws://127.0.0.1:8080/: 3 rows
 
             64 B binary; 1 block of 500 ms; response times
-                      p50  p99  max offered achieved
-            step       ms   ms   ms      /s       /s verdict
-            100 bots 1.25 1.88 10.0     100      100 trusted
-            200 bots 1.25 1.88 10.0     200      200 trusted
-            400 bots 1.25 1.88 10.0     400      300 invalid
+                        p50   p99   max offered achieved
+            step         ms    ms    ms      /s       /s verdict
+              100 bots 1.25  1.88  10.0     100      100 trusted
+              200 bots 1.25  1.88  10.0     200      200 trusted
+            ? 400 bots 1.25 x1.88 x10.0     400      300 invalid
 
             100 bots, ws://127.0.0.1:8080/
             64 B binary, 100 bots, each a message every 1.00 s at equal distances, 1 thread,
@@ -124,11 +167,11 @@ fn bots_that_rise_have_a_table_of_their_steps() {
 
                   response service send lag own share
                         us      us       us        us
-            p50       1250    1200     50.0      12.0
-            p90       1500    1440     60.0      14.4
-            p99       1880    1800     75.0      18.0
+            p50      ?1250    1200     50.0      12.0
+            p90      x1500    1440     60.0      14.4
+            p99      x1880    1800     75.0      18.0
             p99.9        -       -        -         -
-            max      10000    9600      400      96.0
+            max     x10000    9600      400      96.0
             - response p99.9: 3000 samples, at least 10000 are needed
 
             rate           asked 400/s, offered 400/s, sent 300/s
@@ -150,8 +193,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             checks: Little's law was not checked (an open loop); counts add up
 
             verdict        invalid: the numbers are no result
-            invalid: only 75.0 % of the requested load was answered in time (400 bots)
-              [asked_not_achieved]
+            invalid: only 75.0 % of the requested load was answered in time (400 bots p90,
+              p99 and tail) [asked_not_achieved]
               shown by: 1000 of 4000 messages were never sent (25.0 %), and no percentile
                 has them; 300.0 replies a second where 400.0 messages were due (75.0 %)
               next: use fewer --bots, or a longer --every
@@ -196,11 +239,11 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
 
                   response service send lag own share true delay
                         us      us       us        us         us
-            p50       1250    1200     50.0      12.0       12.0
-            p90       1500    1440     60.0      14.4       14.4
-            p99       1880    1800     75.0      18.0       18.0
-            p99.9     2500    2400      100      24.0       24.0
-            max      10000    9600      400      96.0       96.0
+            p50      ?1250    1200     50.0      12.0       12.0
+            p90      ?1500    1440     60.0      14.4       14.4
+            p99      ?1880    1800     75.0      18.0       18.0
+            p99.9    ?2500    2400      100      24.0       24.0
+            max     ?10000    9600      400      96.0       96.0
 
             rate           asked 100/s sessions, offered 2.01 k/s, sent 2.00 k/s
                            achieved 2.00 k/s (99.5 % of offered)
@@ -221,7 +264,7 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
 
             verdict        degraded: the numbers say less than they seem to
             degraded: the generator itself stood still for a while: that time is not the
-              server's [generator_stalled]
+              server's (tail) [generator_stalled]
               shown by: 2 gaps, the longest 20 ms, 31 ms in all; 62 messages were due or in
                 flight meanwhile (0.3 %)
               next: end other programs on this machine and run it again; `wirebench doctor`

@@ -188,11 +188,11 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
 
                   round trip
                           us
-            p50          254
-            p90          305
-            p99          381
+            p50         ?254
+            p90         ?305
+            p99         ?381
             p99.9          -
-            max         2030
+            max        ?2030
             - round trip p99.9: too few messages: 95000, at least 100000 needed
 
             response       none: a closed loop has no schedule; --rate has one
