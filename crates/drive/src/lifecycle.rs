@@ -105,7 +105,7 @@ impl<O: Observer> Worker<O> {
         let expected = if self.pace.is_timed() { IN_FLIGHT_RESERVED } else { u32::MAX };
         connection.in_flight.reserve(self.pace.in_flight_each().min(expected) as usize);
         self.connections.opened();
-        self.recorder.connections.opened += 1;
+        self.recorder.opened();
         self.attend();
     }
 

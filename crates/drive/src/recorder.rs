@@ -47,6 +47,10 @@ pub struct Interval {
     pub end: Instant,
     /// The messages, times and bytes.
     pub traffic: Traffic,
+    /// Connections that were opened in it.
+    pub opened: u64,
+    /// Everything that failed in it: connections as well as messages.
+    pub failures: u64,
 }
 
 impl Interval {
@@ -57,6 +61,8 @@ impl Interval {
             start: Instant::START,
             end: Instant::START,
             traffic: Traffic::new(!arrival.is_closed()),
+            opened: 0,
+            failures: 0,
         }
     }
 }
@@ -383,10 +389,17 @@ impl Recorder {
         }
     }
 
+    /// Counts a connection that is open for messages.
+    pub(crate) fn opened(&mut self) {
+        self.connections.opened += 1;
+        self.interval.opened += 1;
+    }
+
     /// Counts what went wrong; `example` is called for the first of its class only.
     pub(crate) fn tally(&mut self, class: ErrorClass, example: impl FnOnce() -> String) {
         let first = || Tally { count: 0, example: example() };
         self.errors.entry(class).or_insert_with(first).count += 1;
+        self.interval.failures += 1;
     }
 
     /// Hands the interval over and begins the next one, in `phase`.
@@ -397,6 +410,7 @@ impl Recorder {
         observer.interval(&mut self.interval);
         self.interval.phase = phase;
         self.interval.start = now;
+        (self.interval.opened, self.interval.failures) = (0, 0);
     }
 
     /// Messages due from `instant` on count.

@@ -17,6 +17,9 @@ pub struct Block {
     pub measured_ns: u64,
     /// The reason why it does not count, if so: the target could not be reached, or every message failed.
     pub failed: Option<String>,
+    /// The reason why its load ended before its time: nothing succeeded any more. What was counted until then stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
     /// Messages by their end.
     pub counts: Counts,
     /// Connections by their end.
@@ -93,6 +96,7 @@ impl Block {
             started_at_ns,
             measured_ns: 0,
             failed: None,
+            cut_short: None,
             counts: Counts::default(),
             connections: Connections::default(),
             tls: None,

@@ -1,5 +1,6 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::breaker::Breaker;
 use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
@@ -34,6 +35,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) ourselves: Together,
     /// The shortest gap that counts as a stall of a worker.
     pub(crate) stall_min: Nanos,
+    /// The instant at which a block is cut off, if there is one.
+    pub(crate) until: Option<Instant>,
     /// True if the machine, both sides and the interface are sampled ten times a second.
     pub(crate) is_sampled: bool,
     /// True if the memory of both sides is read when a block ends.
@@ -69,6 +72,8 @@ pub(crate) struct Measured {
     /// The samples, where they were asked for.
     pub(crate) samples: Option<Samples>,
     pub(crate) memory: Option<Memory>,
+    /// True if the load ended early because nothing succeeded any more.
+    pub(crate) is_broken: bool,
 }
 
 /// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
@@ -90,6 +95,7 @@ impl<'a> Stage<'a> {
             system: set_up.system.take(),
             ourselves: Processes::one(std::process::id()).sampler(),
             stall_min: set_up.stall_min(),
+            until: None,
             is_sampled: false,
             is_weighed: false,
             warming: None,
@@ -178,7 +184,7 @@ impl<'a> Stage<'a> {
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            let Collector { intervals, before, after, sampler, memory, .. } = collector;
+            let Collector { intervals, before, after, sampler, memory, is_broken, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
@@ -188,7 +194,16 @@ impl<'a> Stage<'a> {
             let series = [(Origin::default(), series.into_iter().collect())].into();
             let outcome = Outcome { traffic, series, ..Outcome::merged(&outcomes) };
             let samples = sampler.map(Sampler::finish);
-            Ok(Measured { started, outcome, busiest_worker, before, after, samples, memory })
+            Ok(Measured {
+                started,
+                outcome,
+                busiest_worker,
+                before,
+                after,
+                samples,
+                memory,
+                is_broken,
+            })
         })
     }
 }
@@ -256,6 +271,8 @@ struct Collector<'a, 'b> {
     ticking: Ticking,
     /// Open loops alone.
     pursuit: Option<Pursuit>,
+    breaker: Breaker,
+    is_broken: bool,
 }
 
 impl<'a, 'b> Collector<'a, 'b> {
@@ -277,6 +294,8 @@ impl<'a, 'b> Collector<'a, 'b> {
             after: None,
             ticking: Ticking::new(task, started),
             pursuit: Pursuit::of(&task.measurement.workload, returns.len()),
+            breaker: Breaker::default(),
+            is_broken: false,
             returns,
         }
     }
@@ -284,7 +303,8 @@ impl<'a, 'b> Collector<'a, 'b> {
     /// Listens until all workers are done.
     fn collect(&mut self, hears: &Receiver<Told>, control: &Control) {
         loop {
-            if self.stage.interrupt.load(Ordering::Relaxed) != 0 {
+            let is_over = self.stage.until.is_some_and(|until| self.stage.clock.now() >= until);
+            if is_over || self.is_broken || self.stage.interrupt.load(Ordering::Relaxed) != 0 {
                 control.stop();
             }
             let warmed =
@@ -337,6 +357,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         {
             self.stage.feed.tell(&Event::Interval(Arc::new(tick)));
         }
+        self.is_broken |= self.breaker.add(&interval);
         let behind = self.pursuit.as_mut().and_then(|pursuit| pursuit.add(&interval));
         if let Some(behind) = behind {
             self.stage.feed.tell(&Event::Behind(behind));

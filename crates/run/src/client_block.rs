@@ -216,6 +216,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             after: self.after,
             samples: None,
             memory: self.memory,
+            is_broken: false,
         };
         Ok((measured, seen))
     }

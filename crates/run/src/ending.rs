@@ -83,6 +83,8 @@ fn ended(signal: usize, blocks: &[Block]) -> Ended {
             reasons.push(format!("{count} {what}"));
         }
     }
+    let cut_short = blocks.iter().find_map(|block| block.cut_short.clone());
+    reasons.extend(cut_short.map(|reason| format!("the load ended early: {reason}")));
     if reasons.is_empty() {
         Ended::Completed
     } else {

@@ -8,6 +8,7 @@
 
 mod block;
 mod block_record;
+mod breaker;
 mod children;
 mod client_block;
 mod client_checks;

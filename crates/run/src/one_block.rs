@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::block::{Stage, Task};
 use crate::block_record;
+use crate::breaker::PATIENCE;
 use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
 use crate::results::{Headline, Kept};
@@ -70,6 +71,8 @@ fn block_awake(
         let warmed = warmed.map_err(RunError::Engine)?.flatten();
         let measured = stage.run(&task).map_err(RunError::Engine)?;
         let block = block_record::block(place, &task, &measured, ready.resolve);
+        let broken = || format!("nothing succeeded for {PATIENCE}{}", first_error(&block));
+        let block = Block { cut_short: measured.is_broken.then(broken), ..block };
         set_up.warmed(workload, warmed, server_starts);
         return Ok(Ok(block));
     }
@@ -112,13 +115,18 @@ fn survived(
     }
     match block {
         Ok(block) if is_subject && block.counts.ok == 0 && block.counts.sent > 0 => {
-            let example = block.errors.first().map_or_else(String::new, |error| {
-                format!(", {} x {}, first: {}", error.count, error.class, error.example)
-            });
             server.end();
-            let reason = format!("the server answered no message as it should{example}");
+            let reason =
+                format!("the server answered no message as it should{}", first_error(&block));
             Ok(block_record::failed_midway(block, reason))
         }
         block => block,
     }
+}
+
+/// `, 3 x connect_failed, first: …`, or nothing.
+fn first_error(block: &Block) -> String {
+    block.errors.first().map_or_else(String::new, |error| {
+        format!(", {} x {}, first: {}", error.count, error.class, error.example)
+    })
 }

@@ -219,18 +219,27 @@ pub(crate) fn verify(
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
 }
 
-/// True if one message to a target that was verified is answered, as it should be and in time.
+/// Sends one message to a target that was verified: the error if it is not answered as it should be, within its
+/// time-outs and within `patience`.
 ///
 /// # Errors
 ///
 /// As [`one_message`].
-pub(crate) fn is_answered(
+pub(crate) fn ask(
     target: &Target,
     measurement: &Measurement,
+    patience: Nanos,
     context: Context<'_>,
-) -> Result<bool, RunError> {
+) -> Result<Result<(), String>, RunError> {
     let asking = Target { stack: target.stack.probe(), ..target.clone() };
-    Ok(one_message(&measurement.workload, asking, context)?.measured.ok == 1)
+    let timeouts = measurement.workload.timeouts.at_most(patience);
+    let workload = Workload { timeouts, ..measurement.workload.clone() };
+    let outcome = one_message(&workload, asking, context)?;
+    Ok(match first_error(&outcome) {
+        _ if outcome.measured.ok == 1 => Ok(()),
+        Some((_, tally)) => Err(tally.example.clone()),
+        None => Err("it ended the connection".to_owned()),
+    })
 }
 
 /// The error of the earliest step of a connection.

@@ -11,16 +11,18 @@ mod line;
 mod steps;
 
 use crate::block::Stage;
+use crate::block_record;
+use crate::breaker::PATIENCE;
 use crate::ending::{self, Ending};
 use crate::plan::{Measurement, Place, Plan};
-use crate::reach::{Context, Ready, is_answered};
+use crate::reach::{Context, Ready, ask};
 use crate::results::Kept;
 use crate::setup::SetUp;
 use crate::{Commands, Event, Feed, Host, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
-use record::{Ended, RunRecord};
+use record::{Block, Ended, RunRecord};
 use spec::{Axis, Experiment};
 use stats::knee::Range;
 use std::sync::atomic::Ordering;
@@ -161,8 +163,17 @@ impl Run<'_, '_> {
         if elapsed + needed <= self.sweep.axis.budget || self.kept.is_empty() {
             return Some(asked);
         }
-        self.lines[line].stop(format!("the time of {} was over", self.sweep.axis.budget));
+        self.stop_for_budget(line);
         None
+    }
+
+    fn stop_for_budget(&mut self, line: usize) {
+        self.lines[line].stop(format!("the time of {} was over", self.sweep.axis.budget));
+    }
+
+    /// The end of the budget.
+    fn until(&self) -> Instant {
+        Instant::START + self.sweep.axis.budget
     }
 
     fn block(&mut self, line: usize, Asked { load, workload }: Asked) -> Result<(), RunError> {
@@ -170,38 +181,64 @@ impl Run<'_, '_> {
         let total = self.expected_blocks().max(index + 1);
         let round = self.rounds.len() - 1;
         let place = Place { workload, round };
+        self.stage.until = (!self.kept.is_empty()).then(|| self.until());
         let one = one_block(&mut self.stage, &self.plan, &mut self.set_up, place, (index, total))?;
+        if self.stage.until.is_some_and(|until| self.stage.clock.now() >= until) {
+            self.stop_for_budget(line); // It was cut off, or may have been.
+            return Ok(());
+        }
+        let one = match self.silence(&one.block, workload)? {
+            Some(reason) => Kept { block: block_record::failed_midway(one.block, reason), ..one },
+            None => one,
+        };
         if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
             self.lines[line].learn(load, &one);
         }
         self.stage.tell_block(&self.plan.measurements[workload], &one.block, (index, total));
         self.rounds[round].push(workload);
-        if !line::is_kept(&one.block) {
-            self.recover(workload)?;
-        }
         self.kept.push(one);
         Ok(())
     }
 
-    /// Waits until the server answers again: what is left of an overload would be measured in the next block.
-    fn recover(&mut self, workload: usize) -> Result<(), RunError> {
+    /// The reason why the server has to be given up after this block, if it has: nothing succeeds any more.
+    fn silence(&mut self, block: &Block, workload: usize) -> Result<Option<String>, RunError> {
+        if block.failed.is_some() || line::is_kept(block) {
+            return Ok(None);
+        }
+        if block.cut_short.is_some() {
+            return Ok(block.cut_short.clone());
+        }
+        let silent = self.recover(workload)?.err();
+        Ok(silent.map(|error| format!("nothing was answered in the {PATIENCE} after it: {error}")))
+    }
+
+    /// Waits until the server answers again: what is left of an overload would be measured in the next block. Fails
+    /// with the last error if it does not within [`PATIENCE`]; the end of the budget, or a signal, is no failure.
+    fn recover(&mut self, workload: usize) -> Result<Result<(), String>, RunError> {
+        let until = self.until();
         let Self { stage, set_up, plan, .. } = self;
         let context = Context { clock: stage.clock, interrupt: stage.interrupt };
-        let Ok(Ready { target, .. }) = &set_up.ready[workload] else { return Ok(()) };
+        let Ok(Ready { target, .. }) = &set_up.ready[workload] else { return Ok(Ok(())) };
         let measurement = &plan.measurements[workload];
         if let Some(server) = set_up.servers.of(measurement) {
             server.resume();
         }
-        let began = stage.clock.now();
-        while stage.interrupt.load(Ordering::Relaxed) == 0
-            && stage.clock.now().since(began) < RECOVERY_MAX
-        {
-            if is_answered(target, measurement, context)? {
-                break;
+        let given_up = stage.clock.now() + PATIENCE;
+        let recovered = loop {
+            let left = given_up.min(until).since(stage.clock.now());
+            let answer = ask(target, measurement, left.max(ASKED_MIN), context)?;
+            let now = stage.clock.now();
+            let is_ended = now >= until || stage.interrupt.load(Ordering::Relaxed) != 0;
+            if answer.is_ok() || is_ended {
+                break Ok(());
             }
-        }
+            if now >= given_up {
+                break answer;
+            }
+            engine::clock::sleep(ASKED_EVERY);
+        };
         set_up.rest(measurement, workload);
-        Ok(())
+        Ok(recovered)
     }
 
     /// The record of all that was found.
@@ -255,11 +292,11 @@ impl Run<'_, '_> {
     }
 }
 
-/// The end of the sweep: partial, if a line was not measured at all.
+/// The end of the sweep: partial, if the server of a line did not answer, or did not go on answering.
 fn ended(lines: &[Line<'_>]) -> Ended {
     let failed: Vec<String> = lines
         .iter()
-        .filter_map(|line| Some(format!("{}: {}", line.name(), line.unreachable()?)))
+        .filter_map(|line| Some(format!("{}: {}", line.name(), line.failed()?)))
         .collect();
     if failed.is_empty() { Ended::Completed } else { Ended::Partial { reason: failed.join("; ") } }
 }
@@ -273,7 +310,9 @@ fn block_time(measurement: &Measurement) -> Nanos {
     }
 }
 
-/// A server that does not answer for so long is measured as it is.
-const RECOVERY_MAX: Nanos = Nanos::from_secs(10);
+/// The pause before a server that has not answered is asked again.
+const ASKED_EVERY: Nanos = Nanos::from_millis(50);
+/// The shortest time that it is given for an answer.
+const ASKED_MIN: Nanos = Nanos::from_millis(10);
 /// The time of connecting, draining and closing.
 const BESIDES: Nanos = Nanos::from_millis(300);

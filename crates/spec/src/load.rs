@@ -208,6 +208,14 @@ impl Timeouts {
     pub const fn all(time: Nanos) -> Self {
         Self { resolve: time, connect: time, handshake: time, reply: time, close: time }
     }
+
+    /// The same, each of them at most `time`.
+    pub fn at_most(self, time: Nanos) -> Self {
+        let Self { resolve, connect, handshake, reply, close } = self;
+        let [resolve, connect, handshake, reply, close] =
+            [resolve, connect, handshake, reply, close].map(|each| each.min(time));
+        Self { resolve, connect, handshake, reply, close }
+    }
 }
 
 /// The way in which connections are ended by us, in protocols whose end is answered (WebSocket's Close). Others are

@@ -342,7 +342,7 @@ pub(crate) struct Kept {
 
 impl Observer for Notes {
     fn interval(&mut self, interval: &mut Box<Interval>) {
-        let Interval { phase, start, end, traffic } = &mut **interval;
+        let Interval { phase, start, end, traffic, .. } = &mut **interval;
         let (phase, start, end) = (*phase, *start, *end);
         let Traffic { counts, replies, bytes_sent, bytes_received, .. } = *traffic;
         assert_eq!(traffic.round_trips.count(), counts.ok, "each of them has its round trip");

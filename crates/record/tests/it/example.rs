@@ -207,6 +207,7 @@ fn block(workload: usize) -> Block {
         started_at_ns: 1_500_000_000,
         measured_ns: 1_000_000_000,
         failed: None,
+        cut_short: None,
         counts: Counts {
             planned: 1010,
             sent: 1005,

@@ -20,8 +20,8 @@ pub(super) struct Line<'a> {
     capacity: Option<Search>,
     /// The result of each load.
     loads: BTreeMap<u64, AtOneLoad>,
-    /// Why it cannot be measured at all.
-    unreachable: Option<String>,
+    /// Why it cannot be measured, or no longer: its server does not answer.
+    failed: Option<String>,
     /// Why no more is offered than was, if something of the machine forbids it.
     limited: Option<String>,
     /// Why the search ended before its end.
@@ -57,7 +57,7 @@ impl<'a> Line<'a> {
                 knee: Search::new(sweep.range(), sweep.axis.repeats),
                 capacity: None,
                 loads: [(sweep.axis.from, first)].into(),
-                unreachable: set_up.ready[index].as_ref().err().cloned(),
+                failed: set_up.ready[index].as_ref().err().cloned(),
                 limited: None,
                 stopped: None,
             }
@@ -67,7 +67,7 @@ impl<'a> Line<'a> {
 
     /// The load that is to be measured next; `None` if all is known, or nothing more can be.
     pub(super) fn next(&mut self) -> Option<u64> {
-        if self.unreachable.is_some() || self.stopped.is_some() {
+        if self.failed.is_some() || self.stopped.is_some() {
             return None;
         }
         if let Next::Measure(load) = self.knee.next() {
@@ -86,7 +86,8 @@ impl<'a> Line<'a> {
     /// Takes what a block at this load came to.
     pub(super) fn learn(&mut self, load: u64, kept: &Kept) {
         if let Some(reason) = &kept.block.failed {
-            self.stopped = Some(reason.clone());
+            self.failed =
+                Some(format!("the server failed at {load}{}: {reason}", self.sweep.axis.of.unit()));
             return;
         }
         let is_kept = is_kept(&kept.block);
@@ -142,8 +143,8 @@ impl<'a> Line<'a> {
         self.loads.keys().next_back().copied().unwrap_or(0)
     }
 
-    pub(super) fn unreachable(&self) -> Option<&str> {
-        self.unreachable.as_deref()
+    pub(super) fn failed(&self) -> Option<&str> {
+        self.failed.as_deref()
     }
 
     pub(super) fn stopped(&self) -> Option<&str> {

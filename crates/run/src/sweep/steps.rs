@@ -39,7 +39,7 @@ pub(super) fn sweep(
 
 fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep {
     let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
-    let blocks = || all().map(|(_, one)| &one.block);
+    let blocks = || all().map(|(_, one)| &one.block).filter(|block| block.failed.is_none());
     let load = &plan.measurements[asked.workload].workload;
     let (offered_per_s, bots) = offered(&load.arrival, load.connections.get());
     let median = |of: &dyn Fn(&Block) -> f64| {
@@ -109,7 +109,7 @@ impl Found<'_> {
         let interval = self.line.knee();
         let low = interval.low.map_or(0.0, |low| self.offered(low));
         match interval.high {
-            Some(high) if !self.line.is_generator_bound(high) => {
+            Some(high) if self.line.failed().is_none() && !self.line.is_generator_bound(high) => {
                 let high = self.offered(high);
                 // Where nothing was kept there is no middle, only a bound.
                 let middle = if low > 0.0 { (low + high) / 2.0 } else { high };
@@ -122,7 +122,7 @@ impl Found<'_> {
     /// The resource that ran out, in words.
     fn ran_out(&self) -> String {
         let interval = self.line.knee();
-        if let Some(reason) = self.line.unreachable() {
+        if let Some(reason) = self.line.failed() {
             return reason.to_owned();
         }
         if let Some(high) = interval.high {

@@ -99,6 +99,52 @@ fn nobody_who_answers_is_an_error_and_no_record() {
 }
 
 #[test]
+fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws");
+    let line = format!(
+        "sweep {} --from 400 --to 16k -d 500ms --settle 200ms --repeats 1 --timeout 1s -o sweep.json",
+        server.url
+    );
+    let mut sweep = Running::start(sandbox.command(&line));
+    sweep.wait_for_word("block 3/");
+    drop(server);
+    let ended = sweep.wait();
+    assert_eq!(ended.code, Some(13), "{ended:?}");
+    assert!(!ended.stdout.contains("bends at"), "{}", ended.stdout);
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
+    assert!(reason.contains("the server failed at "), "{reason}");
+    let sweep = record.sweep.as_ref().unwrap();
+    let Knee::NotReached { offered_max_per_s, .. } = sweep.lines[0].knee else {
+        panic!("{:?}", sweep.lines)
+    };
+    assert!(offered_max_per_s >= 400.0, "{offered_max_per_s}");
+    let last = record.blocks.last().unwrap();
+    assert!(last.failed.as_ref().is_some_and(|reason| reason.contains("nothing")), "{last:?}");
+    let earlier = &record.blocks[..record.blocks.len() - 1];
+    assert!(earlier.iter().all(|block| block.failed.is_none()), "{earlier:?}");
+}
+
+#[test]
+fn the_budget_holds_though_the_server_stands_still() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws");
+    let line = format!(
+        "sweep {} --from 400 -d 500ms --warm-up 0s --repeats 1 --budget 4s --timeout 60s -o sweep.json",
+        server.url
+    );
+    let mut sweep = Running::start(sandbox.command(&line));
+    sweep.wait_for_word("block 2/");
+    server.process.send(Signal::STOP);
+    sweep.wait();
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let took = RunRecord::from_json(&text).unwrap().duration_ns;
+    assert!(took < 12_000_000_000, "{took} ns of 4 s");
+}
+
+#[test]
 fn a_signal_ends_a_sweep_and_keeps_what_is_known() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
