@@ -14,6 +14,8 @@ pub struct Histogram {
 impl Histogram {
     /// The longest time that is told from longer ones: an hour.
     pub const MAX: Nanos = Nanos::from_secs(3600);
+    /// The share of a time that it may be off.
+    pub const RESOLUTION: f64 = 1e-3;
 
     /// An empty one.
     pub fn new() -> Self {

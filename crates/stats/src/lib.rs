@@ -7,7 +7,7 @@
 //!
 //! [`Bootstrap`] gives medians, ratios and differences with their 95 % interval, [`mann_whitney`] the probability that
 //! equal sides would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many
-//! comparisons, and [`smallest_detectable`] says what the noise would have hidden. [`little`] is the check of closed
+//! comparisons, and [`smallest_detectable`] says what the noise would have hidden. [`little()`] is the check of closed
 //! loops.
 //!
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
@@ -25,10 +25,13 @@ mod histogram;
 pub mod knee;
 mod little;
 mod merge;
+pub mod noise;
 mod normal;
+mod pooled;
 mod ranks;
 mod sample;
 mod stall;
+mod student;
 
 pub use bootstrap::{Bootstrap, Estimate, Ratio};
 pub use detectable::smallest_detectable;
@@ -40,6 +43,7 @@ pub use fit::{
 pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
 pub use little::{ClosedLoop, Little, NotChecked, little};
 pub use merge::Merge;
+pub use pooled::{Part, Pooled};
 pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};
 pub use sample::{Pair, SampleError, Sides, median, per_message, per_second, quantile};
 pub use stall::Stall;

@@ -68,6 +68,6 @@ impl Stall {
     clippy::cast_sign_loss,
     reason = "saturates, which is what is meant"
 )]
-fn nanos(secs: f64) -> Nanos {
+pub(crate) fn nanos(secs: f64) -> Nanos {
     Nanos((secs * 1e9).round() as u64)
 }

@@ -4,6 +4,8 @@ mod encoding;
 mod fit;
 mod histogram;
 mod little;
+mod noise;
+mod pooled;
 mod scipy;
 mod simulation;
 mod stall;

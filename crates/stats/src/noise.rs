@@ -1,0 +1,396 @@
+//! Measurements of known truth on machines that are disturbed: the noise bench.
+//!
+//! A made-up machine gives blocks of messages, in rounds, of a baseline and of a subject whose messages take and cost
+//! so many times as much. [`trials`] measures again and again and counts how often an interval misses the truth,
+//! how often it claims a difference, and how wide it is, for the method that wirebench uses and for the one that it
+//! used before. `cargo xtask bench noise` prints it, docs/noise.md has the table, and the tests hold it to its bounds.
+//!
+//! The **truth** is the ratio in a run without end: the same statistic of [`ROUNDS_OF_TRUTH`] rounds of either side on
+//! a machine that is disturbed at the same instants.
+//!
+//! The disturbances are made up, from what busy machines did to blocks of 420 ms: how long a block's messages take
+//! varies by 2.66 % from block to block on a quiet machine (measured), its CPU time by a third of that; bursts of
+//! neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms.
+//!
+//! Left out: sockets. What a real machine does is tried by `cargo xtask bench noise --sockets`.
+
+use crate::sample::float;
+use crate::stall::nanos;
+use crate::{Bootstrap, Histogram, Pair, Part, Pooled, median};
+use units::{Nanos, Random};
+
+/// What disturbs a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    /// Nothing but itself.
+    Quiet,
+    /// So many other programs, each of which computes in bursts.
+    Neighbours(u8),
+    /// A program that keeps the memory busy in half of the blocks, which makes computing slower.
+    Memory,
+    /// A program that sends over loopback, which delays some messages.
+    Traffic,
+    /// A stop of 5 to 200 ms of server or generator in a fifth of the blocks.
+    Stops,
+    /// A drift of 1 % from block to block.
+    Drift,
+    /// Two placements of the processes on cores, one of which is a third slower, and a change in 3 blocks of 10.
+    Placements,
+    /// One block in ten fails: nobody answers.
+    Failures,
+}
+
+impl Disturbance {
+    /// All that are tried, each with its name.
+    pub const ALL: [(&str, Self); 10] = [
+        ("quiet", Self::Quiet),
+        ("1 neighbour", Self::Neighbours(1)),
+        ("2 neighbours", Self::Neighbours(2)),
+        ("4 neighbours", Self::Neighbours(4)),
+        ("busy memory", Self::Memory),
+        ("other traffic", Self::Traffic),
+        ("stops of 5 to 200 ms", Self::Stops),
+        ("drift of 1 % a block", Self::Drift),
+        ("two placements", Self::Placements),
+        ("1 block of 10 fails", Self::Failures),
+    ];
+}
+
+/// A number of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Messages a second.
+    Rate,
+    /// The median time of a message.
+    P50,
+    /// The time that 99 % of them stay within.
+    P99,
+    /// CPU time for a message.
+    Cpu,
+}
+
+impl Figure {
+    /// All of them, each with its name.
+    pub const ALL: [(&str, Self); 4] =
+        [("messages/s", Self::Rate), ("p50", Self::P50), ("p99", Self::P99), ("CPU", Self::Cpu)];
+}
+
+/// A way from blocks to a ratio with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The ratio of two pooled numbers, leaving out one round at a time ([`Pooled`]): the one that wirebench uses.
+    Pooled,
+    /// The ratio of the medians of blocks, by drawing rounds ([`Bootstrap::ratio`]), without failed blocks: the one
+    /// that it used before.
+    Medians,
+}
+
+/// The measurements that are tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// What disturbs the machine.
+    pub disturbance: Disturbance,
+    /// The number of times that the subject's messages take and cost those of the baseline.
+    pub slower: f64,
+    /// The rounds of each measurement.
+    pub rounds: usize,
+}
+
+/// The outcome of many measurements, for one figure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// The number of measurements.
+    pub trials: usize,
+    /// Those without an interval: no answer.
+    pub refused: usize,
+    /// Those whose interval leaves out the truth.
+    pub missed: usize,
+    /// Those whose interval leaves out 1: a difference is claimed.
+    pub claimed: usize,
+    /// Those among them in which it is claimed to the wrong side.
+    pub wrong_side: usize,
+    /// Half of each interval's width, as a share of the ratio.
+    half_widths: Vec<f64>,
+    /// The most by which one round moved each ratio, as a share of it.
+    moved_most: Vec<f64>,
+}
+
+impl Tally {
+    /// `count` as a share of the measurements.
+    pub fn share(&self, count: usize) -> f64 {
+        float(count) / float(self.trials)
+    }
+
+    /// The median half-width of intervals; `None` if there was none.
+    pub fn half_width(&self) -> Option<f64> {
+        median(&self.half_widths).ok()
+    }
+
+    /// The median of the most by which one round moved the ratio; infinite where without it there is none.
+    pub fn moved_most(&self) -> f64 {
+        let finite = self.moved_most.iter().map(|moved| moved.min(f64::MAX));
+        let moved = median(&finite.collect::<Vec<f64>>()).unwrap_or(f64::NAN);
+        if moved < f64::MAX { moved } else { f64::INFINITY }
+    }
+
+    fn count(&mut self, truth: f64, found: &Found) {
+        self.trials += 1;
+        self.moved_most.extend(found.moved_most);
+        let Some((low, high)) = found.interval else {
+            self.refused += 1;
+            return;
+        };
+        self.missed += usize::from(low > truth || high < truth);
+        self.claimed += usize::from(low > 1.0 || high < 1.0);
+        self.wrong_side += usize::from((low > 1.0 && truth < 1.0) || (high < 1.0 && truth > 1.0));
+        self.half_widths.push((high / low).sqrt() - 1.0);
+    }
+}
+
+/// Measures `cell` so many times, each time with other random numbers, and tallies each of [`Figure::ALL`].
+pub fn trials(cell: Cell, method: Method, trials: usize, seed: u64) -> [Tally; Figure::ALL.len()] {
+    let shape = shape();
+    let truth = truth(cell, method, &shape);
+    let mut seeds = Random::new(seed);
+    let mut tallies: [Tally; Figure::ALL.len()] = Default::default();
+    for _ in 0..trials {
+        let rounds = measurement(cell, &shape, seeds.next_u64());
+        for (tally, (truth, found)) in tallies.iter_mut().zip(truth.iter().zip(method.of(&rounds)))
+        {
+            tally.count(*truth, &found);
+        }
+    }
+    tallies
+}
+
+/// The ratio of each figure in a run without end.
+fn truth(cell: Cell, method: Method, shape: &[f64]) -> [f64; Figure::ALL.len()] {
+    // The same instants of the same machine: what is left between the two is what makes the subject slower.
+    let side = |slower| {
+        let mut machine = Machine::new(cell.disturbance, shape, 1);
+        (0..ROUNDS_OF_TRUTH).map(|_| machine.block(slower)).collect::<Vec<Block>>()
+    };
+    let (subject, baseline) = (side(cell.slower), side(1.0));
+    let rounds: Vec<[Block; 2]> =
+        subject.into_iter().zip(baseline).map(|(subject, baseline)| [subject, baseline]).collect();
+    method.values(&rounds)
+}
+
+/// The rounds of one measurement, each with the block of the subject and that of the baseline, in random order.
+fn measurement(cell: Cell, shape: &[f64], seed: u64) -> Vec<[Block; 2]> {
+    let mut machine = Machine::new(cell.disturbance, shape, seed);
+    let mut order = Random::new(!seed);
+    let round = |_| {
+        if order.below(2) == 0 {
+            let subject = machine.block(cell.slower);
+            [subject, machine.block(1.0)]
+        } else {
+            let baseline = machine.block(1.0);
+            [machine.block(cell.slower), baseline]
+        }
+    };
+    (0..cell.rounds).map(round).collect()
+}
+
+/// A ratio that a method found.
+struct Found {
+    interval: Option<(f64, f64)>,
+    /// Of pooled numbers.
+    moved_most: Option<f64>,
+}
+
+impl Method {
+    fn of(self, rounds: &[[Block; 2]]) -> [Found; Figure::ALL.len()] {
+        match self {
+            Self::Pooled => pooled(rounds).map(|ratio| Found {
+                interval: ratio.as_ref().and_then(Pooled::interval),
+                moved_most: ratio.as_ref().map(Pooled::moved_most),
+            }),
+            Self::Medians => Figure::ALL.map(|(_, figure)| {
+                let drawn = Bootstrap { resamples: DRAWS, seed: 7 }.ratio(&pairs(rounds, figure));
+                Found { interval: drawn.ok().map(|it| (it.low, it.high)), moved_most: None }
+            }),
+        }
+    }
+
+    fn values(self, rounds: &[[Block; 2]]) -> [f64; Figure::ALL.len()] {
+        match self {
+            Self::Pooled => pooled(rounds).map(|it| it.map_or(f64::NAN, |it| it.value())),
+            Self::Medians => Figure::ALL.map(|(_, figure)| {
+                let pairs = pairs(rounds, figure);
+                let side = |of: fn(&Pair) -> f64| median(&pairs.iter().map(of).collect::<Vec<_>>());
+                let [subject, baseline] = [side(|pair| pair.subject), side(|pair| pair.baseline)];
+                subject.and_then(|one| Ok(one / baseline?)).unwrap_or(f64::NAN)
+            }),
+        }
+    }
+}
+
+/// The ratios of pooled numbers, in the order of [`Figure::ALL`].
+fn pooled(rounds: &[[Block; 2]]) -> [Option<Pooled>; Figure::ALL.len()] {
+    let [subject, baseline] = [0, 1].map(|side| {
+        let blocks = || rounds.iter().map(move |round| &round[side]);
+        let quotient = |of: fn(&Block) -> Part| {
+            Pooled::quotient(&blocks().map(|block| Some(of(block))).collect::<Vec<_>>())
+        };
+        let times: Vec<_> = blocks().map(|block| Some(&block.times)).collect();
+        let [p50, p99] = Pooled::quantiles(&times, [0.5, 0.99]);
+        let rate = quotient(|block| Part { of: block.replies, by: BLOCK_SECONDS });
+        let cpu = quotient(|block| Part { of: block.cpu_us, by: block.replies });
+        [rate, p50, p99, cpu]
+    });
+    let mut baseline = baseline.into_iter();
+    subject.map(|subject| Some(subject?.over(&baseline.next().flatten()?)))
+}
+
+/// The figures of blocks, in the rounds in which no block failed.
+fn pairs(rounds: &[[Block; 2]], figure: Figure) -> Vec<Pair> {
+    let number = |block: &Block| {
+        let time = |q| block.times.quantile(q).ok().map(|time| time.as_secs_f64());
+        (block.replies > 0.0).then_some(())?;
+        match figure {
+            Figure::Rate => Some(block.replies / BLOCK_SECONDS),
+            Figure::P50 => time(0.5),
+            Figure::P99 => time(0.99),
+            Figure::Cpu => Some(block.cpu_us / block.replies),
+        }
+    };
+    let pair = |[subject, baseline]: &[Block; 2]| {
+        Some(Pair { subject: number(subject)?, baseline: number(baseline)? })
+    };
+    rounds.iter().filter_map(pair).collect()
+}
+
+/// A block of a closed loop.
+struct Block {
+    times: Histogram,
+    replies: f64,
+    cpu_us: f64,
+}
+
+/// A machine on which one block follows another.
+struct Machine<'a> {
+    disturbance: Disturbance,
+    /// The times of messages that nothing disturbs, each by the typical one.
+    shape: &'a [f64],
+    random: Random,
+    /// The level to which it drifted.
+    level: f64,
+    is_slow_placement: bool,
+}
+
+impl<'a> Machine<'a> {
+    fn new(disturbance: Disturbance, shape: &'a [f64], seed: u64) -> Self {
+        Self { disturbance, shape, random: Random::new(seed), level: 1.0, is_slow_placement: false }
+    }
+
+    /// The next block, of a program whose messages take and cost so many times those of the baseline. It draws the
+    /// same random numbers whatever that is.
+    fn block(&mut self, slower: f64) -> Block {
+        let luck = self.luck();
+        let bursts = self.bursts();
+        let disturbance = self.disturbance;
+        let is_hit = |share, random: &mut Random| random.unit_f64() < share;
+        let is_of = |which| disturbance == which;
+        let mut memory = 1.0;
+        if is_of(Disturbance::Memory) && is_hit(0.5, &mut self.random) {
+            memory += 0.5 * self.random.unit_f64();
+        }
+        let mut stopped_secs = 0.0;
+        if is_of(Disturbance::Stops) && is_hit(0.2, &mut self.random) {
+            stopped_secs = 0.005 * 40.0_f64.powf(self.random.unit_f64());
+        }
+        let mut delayed: f64 = bursts.iter().map(|burst| burst.share * 0.01).sum();
+        if is_of(Disturbance::Traffic) {
+            delayed = 0.3 * self.random.unit_f64();
+        }
+        let cpu_luck = (0.01 * normal(&mut self.random)).exp();
+        if is_of(Disturbance::Failures) && is_hit(0.1, &mut self.random) {
+            let mut times = Histogram::new();
+            (0..IN_FLIGHT).for_each(|_| times.record(TIME_OUT));
+            return Block { times, replies: 0.0, cpu_us: 0.0 };
+        }
+        let typical_secs = 50e-6 * slower * luck * memory;
+        let (mut times, mut sum) = (Histogram::new(), 0.0);
+        for _ in 0..MESSAGES {
+            let mut secs = typical_secs * self.shape[self.random.below(self.shape.len())];
+            for burst in &bursts {
+                secs *= if is_hit(burst.share, &mut self.random) { burst.slower } else { 1.0 };
+            }
+            if delayed > 0.0 && is_hit(delayed, &mut self.random) {
+                let longest = if is_of(Disturbance::Traffic) { 200e-6 } else { 4e-3 };
+                secs += longest * self.random.unit_f64();
+            }
+            if stopped_secs > 0.0 && is_hit(stopped_secs / BLOCK_SECONDS, &mut self.random) {
+                secs += stopped_secs * self.random.unit_f64();
+            }
+            sum += secs;
+            times.record(nanos(secs));
+        }
+        let replies = (BLOCK_SECONDS - stopped_secs) * float(IN_FLIGHT) / (sum / float(MESSAGES));
+        let contention: f64 =
+            bursts.iter().map(|burst| 0.05 * burst.share * (burst.slower - 1.0)).sum();
+        let cpu_each = 8.0 * slower * luck.powf(0.7) * memory * (1.0 + contention) * cpu_luck;
+        Block { times, replies, cpu_us: cpu_each * replies }
+    }
+
+    /// The factor that all messages of a block share.
+    fn luck(&mut self) -> f64 {
+        if self.disturbance == Disturbance::Drift {
+            self.level *= 1.0 + 0.01 * normal(&mut self.random);
+        }
+        if self.disturbance == Disturbance::Placements && self.random.unit_f64() < 0.3 {
+            self.is_slow_placement = !self.is_slow_placement;
+        }
+        let placement = if self.is_slow_placement { 1.35 } else { 1.0 };
+        self.level * placement * (BLOCK_TO_BLOCK * normal(&mut self.random)).exp()
+    }
+
+    /// The bursts of neighbours in a block: few are long, and few are heavy.
+    fn bursts(&mut self) -> Vec<Burst> {
+        let Disturbance::Neighbours(count) = self.disturbance else { return Vec::new() };
+        let random = &mut self.random;
+        let burst = |_| {
+            let share = 0.9 * random.unit_f64() * random.unit_f64();
+            let slower = 1.0 + 0.3 / (1.0 - 0.98 * random.unit_f64()).powf(0.7);
+            (random.unit_f64() < 0.6).then_some(Burst { share, slower })
+        };
+        (0..count).filter_map(burst).collect()
+    }
+}
+
+/// A part of a block in which a neighbour computes.
+struct Burst {
+    share: f64,
+    /// The number of times as long that messages take meanwhile.
+    slower: f64,
+}
+
+/// Times of messages that nothing disturbs, each by the typical one: a log-normal distribution, of which one in fifty
+/// takes twice as long.
+fn shape() -> Vec<f64> {
+    let mut random = Random::new(99);
+    let longer = |index: usize| if index.is_multiple_of(50) { 2.0 } else { 1.0 };
+    (0..4096).map(|index| longer(index) * (0.15 * normal(&mut random)).exp()).collect()
+}
+
+/// A normal number (Box and Muller).
+fn normal(random: &mut Random) -> f64 {
+    let radius = (-2.0 * (1.0 - random.unit_f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.unit_f64()).cos()
+}
+
+/// The standard deviation of a block from block to block on a quiet machine, as measured.
+const BLOCK_TO_BLOCK: f64 = 0.0266;
+/// The length of a block: that of the ladder.
+const BLOCK_SECONDS: f64 = 0.42;
+/// The messages of a block whose times are drawn; a real one has more, and they vary less than blocks do.
+const MESSAGES: usize = 1500;
+/// Messages in flight.
+const IN_FLIGHT: usize = 50;
+/// The time at which a message counts that nobody answers.
+const TIME_OUT: Nanos = Nanos::from_secs(10);
+/// The draws of [`Method::Medians`]: fewer than a report made, which changes its ends by a few parts of a hundred.
+const DRAWS: usize = 500;
+/// The length of a run that stands for one without end.
+pub const ROUNDS_OF_TRUTH: usize = 600;
