@@ -1,22 +1,23 @@
 //! `cargo xtask bench`: figures of wirebench itself that no lab can measure.
 //!
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
-//! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, and what
-//! other load generators say of a server that stood still ([`liars`]). A benchmark is no test: a missed target is
-//! printed, and the exit code stays 0.
+//! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
+//! load generators say of a server that stood still ([`liars`]), and how often intervals miss the truth ([`noise`]). A
+//! benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
 mod alone;
 mod liars;
 mod memory;
+mod noise;
 mod process;
 
 use crate::shell;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// Measure what no lab can: instructions, start, size, memory, and other tools' words about a stop
+/// Measure what no lab can: instructions, start, size, memory, intervals, and other tools' words about a stop
 #[derive(clap::Args, Debug)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -28,6 +29,7 @@ enum What {
     Liars(liars::LiarsArgs),
     /// Resident memory for each connection: idle, and with compression
     Memory,
+    Noise(noise::NoiseArgs),
     /// The cost of recording one message: instructions, by valgrind, and nanoseconds
     Recording,
     /// The size of the binary as packages have it
@@ -40,6 +42,7 @@ enum What {
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
         What::Liars(arguments) => return liars::run(arguments),
+        What::Noise(arguments) => return noise::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
         What::Size => alone::size(&packaged()?)?,
