@@ -7,12 +7,13 @@
 //! Left out: what the bytes mean (crate `wire`), and when to send which (crates `load` and `drive`).
 #![expect(
     unsafe_code,
-    reason = "some system interfaces that rustix does not offer: see `clock` and `socket`"
+    reason = "some system interfaces that rustix does not offer: see `clock`, `process` and `socket`"
 )]
 
 pub mod clock;
 mod contract;
 pub mod epoll;
+pub mod process;
 pub mod sim;
 mod socket;
 mod stamps;

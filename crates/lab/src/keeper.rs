@@ -3,15 +3,18 @@
 //!
 //! All that descends from the program stays below its keeper, which is their subreaper: neither a second fork nor a new
 //! session gets away. The keeper ends them all when the program itself has ended, when it is told to (SIGTERM), and
-//! when wirebench has ended in any way, SIGKILL included: then the pipe behind the keeper's stderr has no reader.
+//! when wirebench has ended in any way, SIGKILL included: then the pipe behind the keeper's stderr has no reader, and
+//! the keeper removes the temporary files that were left. If the keeper itself is killed, the program is killed too.
 //!
 //! The keeper sets what the program inherits before it starts it: its CPUs, the longest file that it may write, no core
 //! dumps. The environment is the keeper's own, which whoever starts the keeper has prepared; it reads none of it.
 //!
 //! Start reading at [`keep`].
 
+use crate::PrivateFolder;
 use crate::descendants::{Listed, descendants};
 use engine::clock::Clock;
+use engine::process::end_with_this_thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setrlimit,
@@ -24,6 +27,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +72,8 @@ pub(crate) struct Orders<'a> {
     pub(crate) cpus: &'a [usize],
     /// The longest file that it may write.
     pub(crate) file_size_max: Option<Bytes>,
+    /// The folder of temporary files.
+    pub(crate) scratch: &'a Path,
     /// The program and its arguments.
     pub(crate) command: &'a [String],
 }
@@ -82,7 +88,7 @@ impl Orders<'_> {
         if let Some(max) = self.file_size_max {
             words.extend([FILE_MAX.into(), max.0.to_string().into()]);
         }
-        words.push(COMMAND.into());
+        words.extend([SCRATCH.into(), self.scratch.into(), COMMAND.into()]);
         words.extend(self.command.iter().map(OsString::from));
         words
     }
@@ -92,6 +98,7 @@ impl Orders<'_> {
 struct Ordered {
     cpus: CpuSet,
     file_size_max: Option<u64>,
+    scratch: PathBuf,
     program: OsString,
     arguments: Vec<OsString>,
 }
@@ -99,7 +106,7 @@ struct Ordered {
 impl Ordered {
     fn read(mut words: impl Iterator<Item = OsString>) -> Result<Self, String> {
         let mut next = || words.next().ok_or_else(|| "its words end early".to_owned());
-        let (mut cpus, mut file_size_max) = (CpuSet::new(), None);
+        let (mut cpus, mut file_size_max, mut scratch) = (CpuSet::new(), None, PathBuf::new());
         loop {
             match next()?.to_str() {
                 Some(CPU) => {
@@ -110,13 +117,16 @@ impl Ordered {
                     }
                 }
                 Some(FILE_MAX) => file_size_max = Some(number(&next()?)?),
+                Some(SCRATCH) => scratch = next()?.into(),
                 Some(COMMAND) => break,
                 Some(_) | None => {
-                    return Err(format!("it takes only {CPU}, {FILE_MAX} and {COMMAND}"));
+                    return Err(format!(
+                        "it takes only {CPU}, {FILE_MAX}, {SCRATCH} and {COMMAND}"
+                    ));
                 }
             }
         }
-        Ok(Self { cpus, file_size_max, program: next()?, arguments: words.collect() })
+        Ok(Self { cpus, file_size_max, scratch, program: next()?, arguments: words.collect() })
     }
 
     /// Starts the program, which inherits what is set here.
@@ -131,8 +141,7 @@ impl Ordered {
         };
         limit(Resource::Core, 0)?;
         self.file_size_max.map_or(Ok(()), |max| limit(Resource::Fsize, max))?;
-        let child = Command::new(&self.program)
-            .args(&self.arguments)
+        let child = end_with_this_thread(Command::new(&self.program).args(&self.arguments))
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", self.program.display()))?;
         Pid::from_raw(child.id().cast_signed()).ok_or_else(|| "it has no number".to_owned())
@@ -146,6 +155,7 @@ fn number(word: &OsString) -> Result<u64, String> {
 
 /// A program that runs, below this process.
 struct Keeper {
+    scratch: PathBuf,
     program: Pid,
     /// Its end, once it was seen.
     status: Option<WaitStatus>,
@@ -167,7 +177,8 @@ impl Keeper {
         let nothing = nothing.map_err(|error| format!("/dev/null: {error}"))?;
         rustix::stdio::dup2_stdin(&nothing).map_err(|error| error.to_string())?;
         rustix::stdio::dup2_stdout(&nothing).map_err(|error| error.to_string())?;
-        Ok(Self { program, status: None, asked_to_end, signals })
+        let scratch = ordered.scratch.clone();
+        Ok(Self { scratch, program, status: None, asked_to_end, signals })
     }
 
     fn keep(mut self) -> u8 {
@@ -179,11 +190,15 @@ impl Keeper {
                 }
                 break;
             }
-            if self.asked_to_end.load(Ordering::Relaxed) || self.wait_for_signal(None) {
+            self.wait_for_signal(None);
+            if self.asked_to_end.load(Ordering::Relaxed) || is_alone() {
                 break;
             }
         }
         self.end();
+        if is_alone() {
+            PrivateFolder::remove_abandoned(&self.scratch);
+        }
         match self.status {
             Some(status) => code_of(status),
             None => FAILED,
@@ -234,8 +249,8 @@ impl Keeper {
         }
     }
 
-    /// Waits for a signal, at most so long. True if wirebench, which reads our stderr, is gone.
-    fn wait_for_signal(&mut self, at_most: Option<Nanos>) -> bool {
+    /// Waits for a signal, at most so long, or as long as wirebench is there.
+    fn wait_for_signal(&mut self, at_most: Option<Nanos>) {
         let stderr = std::io::stderr();
         let mut watched =
             [PollFd::new(&self.signals, PollFlags::IN), PollFd::new(&stderr, PollFlags::empty())];
@@ -243,15 +258,20 @@ impl Keeper {
             .map(|time| Timespec { tv_sec: 0, tv_nsec: time.0.try_into().unwrap_or(999_999_999) });
         // Interrupted or not, the caller looks at everything.
         poll(&mut watched[..if at_most.is_some() { 1 } else { 2 }], at_most.as_ref()).ok();
-        let is_alone = watched[1].revents().intersects(PollFlags::ERR | PollFlags::HUP);
         drop(self.signals.read(&mut [0; 64]));
-        is_alone
     }
 
     #[expect(clippy::unused_self, reason = "they are those of this process")]
     fn descendants(&self) -> Vec<Listed> {
         descendants(std::process::id())
     }
+}
+
+/// True if wirebench, which reads our stderr, is gone.
+fn is_alone() -> bool {
+    let stderr = std::io::stderr();
+    let mut watched = [PollFd::new(&stderr, PollFlags::empty())];
+    poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 /// Catches signals that ask to end, and the end of children. A byte out of the socket means that one came.
@@ -280,6 +300,7 @@ fn say(words: &str) {
 
 const CPU: &str = "--cpu";
 const FILE_MAX: &str = "--file-max";
+const SCRATCH: &str = "--scratch";
 const COMMAND: &str = "--";
 
 /// Time between two looks for processes that end.

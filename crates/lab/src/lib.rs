@@ -9,6 +9,7 @@
 //! the one way in which programs are started and ended.
 
 mod catalogue;
+mod claim;
 mod client;
 mod client_report;
 mod descendants;
@@ -21,6 +22,7 @@ mod lines;
 mod manifest;
 mod manifest_reader;
 mod needs;
+mod private_folder;
 mod process;
 mod ready;
 mod server;
@@ -28,6 +30,7 @@ mod tail;
 mod tools;
 
 pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
+pub use claim::{claim, remove_unclaimed};
 pub use client::{Client, ClientError, ClientSettings, Method, Run, Until};
 pub use client_report::{GarbageError, Moment, Report, ResultLimits};
 pub use error::InstallError;
@@ -35,6 +38,7 @@ pub use footprint::{footprint, not_weighed};
 pub use home::{Home, State, VERSION_TIMEOUT, VersionError, version};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
 pub use manifest_reader::ManifestError;
+pub use private_folder::PrivateFolder;
 pub use process::{Ended, Launch, Process, Program, Purpose};
 pub use ready::StartError;
 pub use server::{Server, ServerSettings, TlsFiles};

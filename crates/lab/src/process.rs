@@ -26,12 +26,16 @@ pub struct Launch {
     pub cpus: Vec<usize>,
     /// The longest time until it is ready.
     pub ready_timeout: Nanos,
+    /// The folder for files that programs read, and for Unix sockets: for [`PrivateFolder`](crate::PrivateFolder)s.
+    pub scratch: PathBuf,
 }
 
 impl Launch {
-    /// Programs start through `program`, on any CPU. `environment` is that of [`Launch::environment`].
-    pub fn new(program: PathBuf, environment: Vec<(OsString, OsString)>) -> Self {
-        Self { program, environment, cpus: Vec::new(), ready_timeout: Self::READY_TIMEOUT }
+    /// Programs start through `program`, on any CPU. `environment` is that of [`Launch::environment`], `scratch` that
+    /// of [`Launch::scratch`].
+    pub fn new(program: PathBuf, environment: Vec<(OsString, OsString)>, scratch: PathBuf) -> Self {
+        let (cpus, ready_timeout) = (Vec::new(), Self::READY_TIMEOUT);
+        Self { program, environment, cpus, ready_timeout, scratch }
     }
 
     /// The default of [`Launch::ready_timeout`]: a JVM on a busy machine takes 15 s.
@@ -94,6 +98,7 @@ impl Process {
         let mut orders = keeper::Orders {
             cpus: &launch.cpus,
             file_size_max: Some(keeper::FILE_SIZE_MAX),
+            scratch: &launch.scratch,
             command: program.command,
         };
         // So that Ctrl-C at a terminal does not reach it.

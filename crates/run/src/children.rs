@@ -6,6 +6,5 @@
 pub(crate) mod certificates;
 pub(crate) mod clients;
 pub(crate) mod embedded;
-pub(crate) mod private_folder;
 pub(crate) mod processes;
 pub(crate) mod servers;

@@ -1,15 +1,12 @@
 //! The host of a run: the program that it is a part of.
 
 use record::Tool;
-use std::path::PathBuf;
 
 /// Facts that the binary knows and a run needs.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// The way in which servers and clients are started, on any CPU.
     pub launch: lab::Launch,
-    /// A directory for files that they read, and for Unix sockets.
-    pub scratch: PathBuf,
     /// The arguments as they were typed, without secrets.
     pub command_line: Vec<String>,
     /// The start of the run, as RFC 3339 in UTC.

@@ -102,8 +102,8 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
-            servers: Servers::new(on(server_cpu), host.scratch.clone()),
-            clients: Clients::new(on(client_cpu), host.scratch.clone()),
+            servers: Servers::new(on(server_cpu)),
+            clients: Clients::new(on(client_cpu)),
             versions: BTreeMap::new(),
             ready: Vec::new(),
             warnings: Vec::new(),

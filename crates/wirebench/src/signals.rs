@@ -27,14 +27,6 @@ pub(crate) fn listen() -> Result<Wish> {
     Ok(wish)
 }
 
-/// Catches SIGTERM from now on and ignores SIGINT, which the parent process handles.
-pub(crate) fn listen_as_child() -> Result<Wish> {
-    let wish = Wish::default();
-    catch(&wish, SIGTERM, Exit::TERMINATED)?;
-    flag::register(SIGINT, Arc::default()).context("cannot catch SIGINT")?;
-    Ok(wish)
-}
-
 fn catch(wish: &Wish, signal: i32, exit: Exit) -> Result<()> {
     // The order matters: the signal that sets the flag must not find it set.
     flag::register_conditional_shutdown(signal, exit.code().into(), Arc::clone(&wish.asked))

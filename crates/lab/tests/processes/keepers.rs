@@ -1,7 +1,8 @@
 //! Nothing is left running, whatever a subject does and however we end.
 
 use crate::scripts::{Script, launch, runs, wait_until};
-use lab::{Catalogue, Home, Role, Server, ServerSettings, Tools};
+use lab::{Catalogue, Home, Launch, PrivateFolder, Role, Server, ServerSettings, Tools};
+use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, ExitCode, Stdio};
 
 crate::tests![
@@ -10,6 +11,7 @@ crate::tests![
     neither_a_second_fork_nor_a_new_session_gets_away,
     what_is_left_behind_by_one_that_ended_is_ended_and_named,
     nothing_is_left_when_we_are_killed,
+    a_program_that_is_paused_does_not_outlive_a_keeper_that_is_killed,
     a_subject_that_is_paused_uses_no_cpu_and_is_ended_all_the_same,
     a_file_cannot_grow_without_end,
     a_full_stderr_stops_nobody_and_its_end_is_kept,
@@ -24,8 +26,12 @@ pub(crate) const PARENT: &str = "start-and-wait";
 
 pub(crate) fn parent() -> ExitCode {
     let folder = std::env::args_os().nth(2).expect("the folder of a script");
+    let folder = std::path::Path::new(&folder);
     let script = Script::python(Role::Server, "");
-    let server = start_in(&script, std::path::Path::new(&folder));
+    let launch = Launch { scratch: folder.to_owned(), ..launch() };
+    let settings = ServerSettings::default();
+    let server = Server::start(&script.subject, folder, &settings, &launch).unwrap();
+    let _files = PrivateFolder::new(folder, "files").unwrap();
     println!("{}", server.process().keeper_pid());
     loop {
         engine::clock::sleep(units::Nanos::from_secs(3600));
@@ -33,11 +39,8 @@ pub(crate) fn parent() -> ExitCode {
 }
 
 fn start(script: &Script) -> Server {
-    start_in(script, script.path())
-}
-
-fn start_in(script: &Script, folder: &std::path::Path) -> Server {
-    Server::start(&script.subject, folder, &ServerSettings::default(), &launch()).unwrap()
+    let settings = ServerSettings::default();
+    Server::start(&script.subject, script.path(), &settings, &launch()).unwrap()
 }
 
 fn a_subject_has_two_seconds_to_end_by_itself_and_its_exit_code_is_told() {
@@ -125,10 +128,25 @@ fn nothing_is_left_when_we_are_killed() {
     std::io::BufRead::read_line(&mut std::io::BufReader::new(us.stdout.take().unwrap()), &mut line)
         .unwrap();
     let keeper: u32 = line.trim().parse().unwrap();
-    assert!(runs(daemon) && runs(keeper));
+    let has_files = || {
+        let mut entries = script.path().read_dir().unwrap();
+        entries.any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("wirebench-"))
+    };
+    assert!(runs(daemon) && runs(keeper) && has_files());
     us.kill().unwrap();
     us.wait().unwrap();
     wait_until("the daemon and its keeper have ended", || !runs(daemon) && !runs(keeper));
+    assert!(!has_files());
+}
+
+fn a_program_that_is_paused_does_not_outlive_a_keeper_that_is_killed() {
+    let script = Script::shell(Role::Server, "echo ready ws://127.0.0.1:1/\nexec sleep 60\n");
+    let server = start(&script);
+    let pids = server.process().pids();
+    server.process().pause();
+    let keeper = Pid::from_raw(server.process().keeper_pid().cast_signed()).unwrap();
+    kill_process(keeper, Signal::KILL).unwrap();
+    wait_until("it has ended", || !pids.iter().any(|pid| runs(*pid)));
 }
 
 fn a_subject_that_is_paused_uses_no_cpu_and_is_ended_all_the_same() {

@@ -44,7 +44,7 @@ impl Script {
 /// As this binary starts subjects.
 pub(crate) fn launch() -> Launch {
     let inherited = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap()));
-    Launch::new(std::env::current_exe().unwrap(), inherited.to_vec())
+    Launch::new(std::env::current_exe().unwrap(), inherited.to_vec(), std::env::temp_dir())
 }
 
 pub(crate) fn settings() -> ClientSettings {

@@ -1,7 +1,6 @@
 //! The certificate that the servers of a run show, as files, and the authority that signed it.
 
-use super::private_folder::PrivateFolder;
-use lab::TlsFiles;
+use lab::{PrivateFolder, TlsFiles};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use std::path::Path;
 use wire::tls::Identity;

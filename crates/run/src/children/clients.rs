@@ -2,22 +2,18 @@
 //!
 //! One that has ended is started again, once; one whose server listens elsewhere now is started anew.
 
-use super::private_folder::PrivateFolder;
 use crate::plan::{Measurement, SubjectClient};
 use crate::reach::Ready;
-use lab::{Client, ClientSettings, Launch, Limits, Method};
+use lab::{Client, ClientSettings, Launch, Limits, Method, PrivateFolder};
 use load::{Arrival, Expect, Lifetime};
 use record::MessageKind;
 use spec::{Address, Carries, Endpoint};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// All client subjects of a run.
 #[derive(Debug)]
 pub(crate) struct Clients {
     launch: Launch,
-    /// A folder for files.
-    scratch: PathBuf,
     /// By measurement.
     all: BTreeMap<usize, RunningClient>,
     files: Option<PrivateFolder>,
@@ -34,9 +30,9 @@ struct RunningClient {
 }
 
 impl Clients {
-    /// Clients that start by `launch`, on its CPUs. Files are put into `scratch`.
-    pub(crate) fn new(launch: Launch, scratch: PathBuf) -> Self {
-        Self { launch, scratch, all: BTreeMap::new(), files: None }
+    /// Clients that start by `launch`, on its CPUs.
+    pub(crate) fn new(launch: Launch) -> Self {
+        Self { launch, all: BTreeMap::new(), files: None }
     }
 
     /// The client of a measurement, running, and true if it was started now. `server_starts` is the number of times
@@ -102,7 +98,7 @@ impl Clients {
     ) -> Result<ClientSettings, String> {
         let files = match self.files.take() {
             Some(files) => files,
-            None => PrivateFolder::new(&self.scratch, "clients")?,
+            None => PrivateFolder::new(&self.launch.scratch, "clients")?,
         };
         let files = self.files.insert(files);
         let load = &measurement.workload;

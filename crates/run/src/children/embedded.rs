@@ -51,7 +51,7 @@ impl EmbeddedServer {
         };
         let mut start = vec![path(program), "serve".to_owned()];
         start.extend(self.arguments.iter().cloned());
-        start.extend(["--die-with-parent", "--quiet", "--listen", &listen].map(str::to_owned));
+        start.extend(["--quiet", "--listen", &listen].map(str::to_owned));
         start.extend(settings.reply.iter().map(|reply| format!("--reply={reply}")));
         for tls in settings.tls.iter() {
             let (certificate, key) = (path(&tls.certificate), path(&tls.key));
@@ -85,7 +85,7 @@ mod tests {
             tls: is_secure.then(|| tls.clone()),
             ..ServerSettings::default()
         };
-        let usual = "--die-with-parent --quiet --listen";
+        let usual = "--quiet --listen";
         let local = format!("{usual} 127.0.0.1:0");
         #[rustfmt::skip]
         let table = [

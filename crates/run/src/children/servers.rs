@@ -4,11 +4,10 @@
 
 use super::certificates::Certificates;
 use super::embedded::EmbeddedServer;
-use super::private_folder::PrivateFolder;
 use super::processes::Processes;
 use crate::RunError;
 use crate::plan::{Measurement, Peer, Speech};
-use lab::{Launch, Server, ServerSettings};
+use lab::{Launch, PrivateFolder, Server, ServerSettings};
 use record::Block;
 use spec::{Endpoint, Scheme};
 use std::collections::BTreeMap;
@@ -148,8 +147,6 @@ impl RunningServer {
 #[derive(Debug)]
 pub(crate) struct Servers {
     launch: Launch,
-    /// A folder for files.
-    scratch: PathBuf,
     all: BTreeMap<Key, Result<RunningServer, String>>,
     certificates: Option<Certificates>,
     sockets: Option<PrivateFolder>,
@@ -158,10 +155,10 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Servers that start by `launch`, on its CPUs. Files are put into `scratch`.
-    pub(crate) fn new(launch: Launch, scratch: PathBuf) -> Self {
+    /// Servers that start by `launch`, on its CPUs.
+    pub(crate) fn new(launch: Launch) -> Self {
         let (all, sockets_used) = (BTreeMap::new(), 0);
-        Self { launch, scratch, all, certificates: None, sockets: None, sockets_used }
+        Self { launch, all, certificates: None, sockets: None, sockets_used }
     }
 
     /// The server of a measurement, which is ours to start; started now if it has not been.
@@ -244,7 +241,7 @@ impl Servers {
         let started = self.settings(reply, embedded.scheme).and_then(|settings| {
             let socket = self.socket()?;
             let subject = embedded.subject(&self.launch.program, &settings, &socket);
-            self.start_with(&subject, &self.scratch, &settings)
+            self.start_with(&subject, &self.launch.scratch, &settings)
         });
         let name = embedded.scheme.name();
         started.map_err(|reason| RunError::EmbeddedServer { name, reason })
@@ -271,7 +268,7 @@ impl Servers {
         scheme: Scheme,
     ) -> Result<ServerSettings, String> {
         if scheme.tls && self.certificates.is_none() {
-            self.certificates = Some(Certificates::new(&self.scratch)?);
+            self.certificates = Some(Certificates::new(&self.launch.scratch)?);
         }
         let certificates = self.certificates.as_ref().filter(|_| scheme.tls);
         let tls = certificates.map(|certificates| certificates.files.clone());
@@ -282,7 +279,7 @@ impl Servers {
     fn socket(&mut self) -> Result<PathBuf, String> {
         let sockets = match self.sockets.take() {
             Some(sockets) => sockets,
-            None => PrivateFolder::new(&self.scratch, "sockets")?,
+            None => PrivateFolder::new(&self.launch.scratch, "sockets")?,
         };
         self.sockets_used += 1;
         Ok(self.sockets.insert(sockets).path(&self.sockets_used.to_string()))

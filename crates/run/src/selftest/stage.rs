@@ -190,7 +190,7 @@ impl<'a> Stage<'a> {
             ])
             // What is set for the user's own runs is not meant for this one.
             .env_clear()
-            .current_dir(&self.host.scratch)
+            .current_dir(&self.host.launch.scratch)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -253,7 +253,7 @@ impl<'a> Stage<'a> {
     }
 
     fn servers(&self) -> Servers {
-        Servers::new(self.host.launch.clone(), self.host.scratch.clone())
+        Servers::new(self.host.launch.clone())
     }
 
     /// Starts a server of ours, on any CPU; its URL, and what ends it when dropped.

@@ -3,9 +3,9 @@
 use super::content::payload;
 use super::known::{Answers, Known, Secrets};
 use super::{Check, Extent};
-use crate::children::private_folder::PrivateFolder;
 use lab::{
-    Client, ClientError, ClientSettings, Launch, Method, Report, Run, StartError, Subject, Until,
+    Client, ClientError, ClientSettings, Launch, Method, PrivateFolder, Report, Run, StartError,
+    Subject, Until,
 };
 use record::MessageKind;
 use serve::{Behaviour, Delay};
@@ -26,8 +26,6 @@ pub(super) struct ClientQuestions<'a> {
     pub(super) scheme: Scheme,
     /// The way in which it is started.
     pub(super) launch: &'a Launch,
-    /// A folder for its files.
-    pub(super) scratch: &'a Path,
     /// The extent of the check.
     pub(super) extent: Extent,
 }
@@ -54,7 +52,7 @@ pub(super) fn verify_client(
         })
     };
     let text_only = questions.subject.manifest.limits.text_only;
-    match Asking::new(questions.scheme, questions.scratch) {
+    match Asking::new(questions.scheme, &questions.launch.scratch) {
         Err(why) => vec![Check::not_asked("round trips", why)],
         Ok(asking) => asking.all(questions.extent, text_only, &mut start, interrupt),
     }

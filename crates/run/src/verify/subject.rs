@@ -18,8 +18,6 @@ pub struct SubjectQuestions<'a> {
     pub installed: &'a Path,
     /// The way in which it is started.
     pub launch: &'a Launch,
-    /// A folder for files.
-    pub scratch: &'a Path,
 }
 
 /// Asks a subject all that there is to ask: its version, and everything that it is to be timed at.
@@ -51,7 +49,7 @@ struct Asking<'a> {
 impl Asking<'_> {
     /// Checks that the installed version is the one of its manifest.
     fn version(&self) -> Check {
-        let SubjectQuestions { subject, installed, launch, .. } = *self.questions;
+        let SubjectQuestions { subject, installed, launch } = *self.questions;
         let pinned = &subject.manifest.version;
         Check::new(
             "version",
@@ -65,10 +63,11 @@ impl Asking<'_> {
 
     /// A server, in all that it speaks.
     fn server(&self, reply: Option<&str>) -> Vec<Check> {
-        let SubjectQuestions { subject, installed, launch, scratch } = *self.questions;
+        let SubjectQuestions { subject, installed, launch } = *self.questions;
         let speaks = &subject.manifest.speaks;
         let is_secured = speaks.iter().any(|scheme| Scheme::is_secured(scheme));
-        let certificates = match is_secured.then(|| Certificates::new(scratch)).transpose() {
+        let certificates = match is_secured.then(|| Certificates::new(&launch.scratch)).transpose()
+        {
             Ok(certificates) => certificates,
             Err(reason) => return vec![Check::new("start", Err(reason))],
         };
@@ -126,7 +125,7 @@ impl Asking<'_> {
 
     /// A client, in all that it speaks.
     fn client(&self) -> Vec<Check> {
-        let SubjectQuestions { subject, installed, launch, scratch } = *self.questions;
+        let SubjectQuestions { subject, installed, launch } = *self.questions;
         let mut checks = Vec::new();
         for name in &subject.manifest.speaks {
             let Some(scheme) = Scheme::named(name) else {
@@ -134,7 +133,7 @@ impl Asking<'_> {
                 continue;
             };
             let extent = Extent::Full;
-            let questions = ClientQuestions { subject, installed, scheme, launch, scratch, extent };
+            let questions = ClientQuestions { subject, installed, scheme, launch, extent };
             checks.extend(with_scheme(name, verify_client(&questions, self.interrupt)));
         }
         checks

@@ -74,8 +74,11 @@ fn execute_telling(
 ) -> Result<RunRecord, RunError> {
     let scratch = TempDir::new().unwrap();
     let host = Host {
-        launch: lab::Launch::new(std::env::current_exe().unwrap(), environment()),
-        scratch: scratch.path().to_owned(),
+        launch: lab::Launch::new(
+            std::env::current_exe().unwrap(),
+            environment(),
+            scratch.path().to_owned(),
+        ),
         command_line: Vec::new(),
         started_at: "2026-11-21T12:00:00Z".to_owned(),
         tool: Tool::default(),

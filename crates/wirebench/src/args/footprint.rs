@@ -4,9 +4,8 @@ use super::places::{self, Places};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use anyhow::Context;
-use lab::{Home, State, Subject, Tools};
-use std::fs;
-use std::path::{Path, PathBuf};
+use lab::{Home, PrivateFolder, State, Subject, Tools};
+use std::path::Path;
 
 /// Weigh subjects: packages, bytes, size and time of a build
 ///
@@ -89,8 +88,8 @@ pub(super) fn weigh(
 ) -> anyhow::Result<record::Footprint> {
     let name = &subject.name;
     terminal.say(&format!("{name}: being weighed"));
-    let scratch = Scratch::make(name)?;
-    Ok(lab::footprint(subject, installed, &scratch.0, tools))
+    let scratch = PrivateFolder::new(&places::scratch(), name).map_err(anyhow::Error::msg)?;
+    Ok(lab::footprint(subject, installed, &scratch.path(""), tools))
 }
 
 /// Keeps the footprint of a subject, for labs.
@@ -103,22 +102,5 @@ pub(super) fn keep(
     if let Err(error) = home.keep_footprint(subject, footprint) {
         let why = format!("{}: its footprint is not kept for labs: {error}", subject.name);
         terminal.say_labelled(Label::Warning, &why);
-    }
-}
-
-/// A folder that is gone afterwards.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(name: &str) -> anyhow::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("wirebench-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
     }
 }

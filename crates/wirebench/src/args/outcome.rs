@@ -95,7 +95,6 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
         engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
     Ok(Host {
         launch: super::places::launch()?,
-        scratch: std::env::temp_dir(),
         command_line: command_line(),
         started_at: date::rfc3339(now),
         tool: Tool {

@@ -89,7 +89,13 @@ pub(crate) fn launch() -> anyhow::Result<Launch> {
     let program = std::env::current_exe().context("cannot find this program itself")?;
     let inherited = ["PATH", "HOME"].into_iter();
     let inherited = inherited.filter_map(|name| Some((name.into(), var_os(name)?)));
-    Ok(Launch::new(program, inherited.collect()))
+    Ok(Launch::new(program, inherited.collect(), scratch()))
+}
+
+/// The folder for temporary files.
+pub(crate) fn scratch() -> PathBuf {
+    let folder = std::env::temp_dir();
+    std::path::absolute(&folder).unwrap_or(folder)
 }
 
 /// The value of the variable, unless it is empty.

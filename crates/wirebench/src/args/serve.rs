@@ -7,7 +7,6 @@ mod tls;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
@@ -74,9 +73,6 @@ pub(crate) struct Serve {
     /// Print the totals as JSON
     #[arg(long)]
     json: bool,
-    /// End when the process that started this one does
-    #[arg(long, hide = true)]
-    die_with_parent: bool,
     /// Stay on this CPU; of a game's threads, each on its own if there are several, in turn
     #[arg(long, hide = true, value_name = "NUMBER")]
     cpu: Vec<usize>,
@@ -126,8 +122,7 @@ impl Serve {
         if self.kind == Kind::Oracle {
             self.oracle.behaviour().check(&stack).map_err(Failure::usage)?;
         }
-        let wish =
-            if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
+        let wish = signals::listen()?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
         let address = engine.listen(&address).map_err(|error| cannot_listen(&address, error))?;
         if let Some(secure) = &secure {
@@ -149,8 +144,7 @@ impl Serve {
         binary: Address,
         terminal: &Terminal,
     ) -> Result<Exit, Failure> {
-        let wish =
-            if self.die_with_parent { signals::listen_as_child() } else { signals::listen() }?;
+        let wish = signals::listen()?;
         let secure = self.tls.secure(scheme, &binary)?;
         if let Some(secure) = &secure {
             self.tls.publish(secure, terminal)?;
@@ -184,13 +178,8 @@ impl Serve {
         Ok(server.totals())
     }
 
-    /// Does what a run asks of its servers: end with the parent process, and stay on the CPUs that were named.
+    /// Stays on the CPUs that were named.
     fn settle_down(&self) -> anyhow::Result<()> {
-        if self.die_with_parent {
-            let signal = Some(rustix::process::Signal::TERM);
-            rustix::process::set_parent_process_death_signal(signal)
-                .context("cannot ask to end with the parent process")?;
-        }
         let all = if self.kind == Kind::Game { 1 } else { self.cpu.len() };
         if let Some(cpus @ [_, ..]) = self.cpu.get(..all) {
             probe::pin_current_thread(cpus)?;

@@ -184,7 +184,6 @@ fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, F
 fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
     let launch = Launch { ready_timeout, ..places::launch()? };
-    let scratch = std::env::temp_dir();
     let wish = signals::listen()?;
     let mut failed = broken(named, &found, terminal);
     for subject in subjects(named, &found)? {
@@ -199,8 +198,8 @@ fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exi
             terminal.say_labelled(Label::Warning, &why);
             continue;
         };
-        let (installed, launch, scratch) = (&*installed, &launch, &*scratch);
-        let questions = SubjectQuestions { subject, installed, launch, scratch };
+        let (installed, launch) = (&*installed, &launch);
+        let questions = SubjectQuestions { subject, installed, launch };
         let checks = verify_subject(&questions, &wish.signal);
         let failures = checks.iter().filter(|check| check.failure().is_some()).count();
         terminal.result(&page(&subject.name, &checks, terminal.talk == Talk::Verbose))?;

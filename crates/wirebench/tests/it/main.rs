@@ -12,6 +12,7 @@ mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;
 mod import;
+mod killing;
 mod lab;
 mod ladder;
 mod open_loop;

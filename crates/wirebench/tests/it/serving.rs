@@ -1,8 +1,7 @@
 //! `wirebench serve`.
 
-use crate::harness::{Running, Sandbox, Server};
+use crate::harness::{Sandbox, Server};
 use rustix::process::Signal;
-use std::process::{Command, Stdio};
 
 #[test]
 fn a_server_says_where_it_listens_and_prints_its_totals_at_the_end() {
@@ -308,36 +307,6 @@ fn a_place_that_cannot_be_listened_at_is_named_with_the_cure() {
         ended.check(2, &[words]);
         ended.check_no_result();
     }
-}
-
-#[test]
-fn a_server_of_a_run_ends_with_it() {
-    let sandbox = Sandbox::new();
-    // The shell is the parent; when it is killed nobody is left to end the server.
-    let mut shell = Command::new("/bin/sh");
-    shell
-        .args(["-c", "\"$0\" serve tcp --die-with-parent & wait", env!("CARGO_BIN_EXE_wirebench")])
-        .current_dir(sandbox.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut shell = Running::start(shell);
-    assert!(shell.line().starts_with("ready tcp://"));
-    shell.send(Signal::KILL);
-    // The server holds the other end of stdout; this waits until it has ended.
-    let ended = shell.wait();
-    assert!(ended.stdout.starts_with("served 0 connections"), "{ended:?}");
-}
-
-#[test]
-fn a_server_of_a_run_leaves_ctrl_c_to_the_run() {
-    let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, "tcp --die-with-parent");
-    server.process.send(Signal::INT);
-    server.process.send(Signal::INT);
-    sandbox.run(&format!("run {} -n 10 -c 1 -q", server.url)).check(0, &[]);
-    server.process.send(Signal::TERM);
-    server.process.wait().check(0, &[]);
 }
 
 /// The transports inside TLS.

@@ -1,15 +1,14 @@
 //! The additional threads of a game server, each with a front and an engine of its own.
 
+use crate::args::places;
 use crate::args::serve::cannot_listen;
-use crate::args::values;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Engine, Node, Sharing, Step};
+use lab::PrivateFolder;
 use serve::game::{Front, Options, Totals};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
@@ -33,8 +32,8 @@ pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<F
     if count == 0 {
         return Ok(Fronts(Vec::new()));
     }
-    let folder = Folder::make()?;
-    let world = Address::Unix(folder.0.join("world"));
+    let folder = PrivateFolder::new(&places::scratch(), "game").map_err(anyhow::Error::msg)?;
+    let world = Address::Unix(folder.path("world"));
     engine.listen(&world).map_err(|error| cannot_listen(&world, error))?;
     let (ready, is_ready) = channel();
     let mut fronts = Vec::new();
@@ -97,24 +96,4 @@ fn begin(doors: &[Address], cpu: Option<usize>) -> Result<Epoll, Failure> {
         got.map_err(|error| cannot_listen(door, error))?;
     }
     Ok(engine)
-}
-
-/// A private folder (mode 0700), removed when this is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> anyhow::Result<Self> {
-        let (process, number) = (std::process::id(), values::seed_or_clock(None));
-        let path = std::env::temp_dir().join(format!("wirebench-{process}-{number:x}"));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.with_context(|| format!("cannot create the folder {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that stays does no harm.
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }

@@ -1,0 +1,54 @@
+//! Claims: files and folders that belong to a process for as long as it lives.
+//!
+//! A claim is a lock of the kernel, which releases it however its process ends, SIGKILL included. What nobody claims
+//! was left behind, and is removed by whoever comes next.
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Claims the file or folder at `path` for as long as the result lives; `None` if another process has it, or has just
+/// removed it. Links and pipes are neither followed nor waited for.
+///
+/// # Errors
+///
+/// It cannot be opened, or its file system has no locks.
+pub fn claim(path: &Path) -> io::Result<Option<File>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    // Whoever had it may have removed it since it was opened.
+    let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let is_there =
+        std::fs::symlink_metadata(path).map(identity).ok() == Some(identity(file.metadata()?));
+    Ok(is_there.then_some(file))
+}
+
+/// Removes the files and folders of this user in `folder` that nobody claims, if `is_one` says so of their names.
+pub fn remove_unclaimed(folder: &Path, is_one: impl Fn(&str) -> bool) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_meant = entry.file_name().to_str().is_some_and(&is_one);
+        let Ok(found) = entry.metadata() else { continue };
+        let is_ours = found.uid() == geteuid().as_raw() && (found.is_dir() || found.is_file());
+        if is_meant
+            && is_ours
+            && let Ok(Some(_claim)) = claim(&path)
+        {
+            let removed =
+                if found.is_dir() { std::fs::remove_dir_all } else { std::fs::remove_file };
+            removed(&path).ok(); // What stays does no harm.
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! SIGKILL at any instant: no process is left running, and no temporary file beyond the next run.
+
+use crate::harness::{Running, Sandbox};
+use rustix::process::{Pid, Signal};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use units::Random;
+
+#[test]
+fn a_command_that_is_killed_leaves_nothing() {
+    COMMANDS.iter().for_each(|line| check_killed(line, 2));
+}
+
+#[test]
+#[ignore = "takes some minutes: cargo test -p wirebench -- --ignored a_hundred_kills"]
+fn a_hundred_kills_of_each_command_leave_nothing() {
+    COMMANDS.iter().for_each(|line| check_killed(line, 100));
+}
+
+/// All commands that measure, each with servers of its own.
+const COMMANDS: [&str; 4] = [
+    "ladder --rounds 20 --block 20ms --only ws,unix,wss -c 2",
+    "run LADDER --rounds 20 --only ws,unix,wss",
+    "sweep --preset cubeia --quick",
+    "lab KIFI --quick --rounds 20 --block 50ms --only embedded --subjects SUBJECTS",
+];
+
+/// Kills a command so many times, each time after as many changes as the seed says.
+fn check_killed(line: &str, times: u64) {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = |name: &str| repository.join(name).display().to_string();
+    let line = line
+        .replace("LADDER", &file("experiments/ladder.toml"))
+        .replace("KIFI", &file("experiments/published/kifi.toml"))
+        .replace("SUBJECTS", &file("subjects"));
+    let sandbox = Sandbox::new();
+    let start = |line: &str| {
+        let mut command = sandbox.command(line);
+        // All processes of the command have it in their environment, and none else.
+        command.env("HOME", sandbox.path()).env("TMPDIR", sandbox.path());
+        Running::start(command)
+    };
+    for seed in 0..times {
+        let command = start(&line);
+        let pid = command.pid();
+        while processes(&sandbox).is_empty() {
+            assert!(runs(pid), "{line}: {:?}", command.wait());
+        }
+        let mut changes = Random::new(seed).below(CHANGES);
+        let state = || (processes(&sandbox), temporary(&sandbox), moved(pid));
+        let mut seen = state();
+        while changes > 0 {
+            std::thread::yield_now();
+            let now = state();
+            assert!(runs(pid), "seed {seed} of {line}: {:?}", command.wait());
+            changes -= usize::from(now != seen);
+            seen = now;
+        }
+        command.send(Signal::KILL);
+        assert_eq!(command.wait().code, None);
+        while !processes(&sandbox).is_empty() {
+            std::thread::yield_now();
+        }
+    }
+    start("ladder --only unix --rounds 1 --block 20ms -c 1 -q").wait().check_measured(&[]);
+    assert_eq!(temporary(&sandbox), BTreeSet::new(), "{line}");
+}
+
+fn runs(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// The bytes that a process has read and written so far, as text.
+fn moved(pid: Pid) -> String {
+    fs::read_to_string(format!("/proc/{}/io", pid.as_raw_nonzero())).unwrap_or_default()
+}
+
+/// All processes whose home is this sandbox.
+fn processes(sandbox: &Sandbox) -> BTreeSet<u32> {
+    let mark = format!("HOME={}\0", sandbox.path().display());
+    let all = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let entry = entry.ok()?;
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let environment = fs::read(entry.path().join("environ")).ok()?;
+        let is_of_it = environment.windows(mark.len()).any(|part| part == mark.as_bytes());
+        is_of_it.then_some(pid)
+    });
+    all.collect()
+}
+
+/// All files and folders in the sandbox, but for those that runs leave on purpose.
+fn temporary(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
+    fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.ends_with(".wirebench") {
+                continue;
+            }
+            below(&path, found);
+            found.insert(path);
+        }
+    }
+    let mut found = BTreeSet::new();
+    below(sandbox.path(), &mut found);
+    found
+}
+
+/// The most changes that are awaited. Looking takes milliseconds, and by then a command has begun to measure.
+const CHANGES: usize = 60;
