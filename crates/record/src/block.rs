@@ -3,6 +3,7 @@
 use crate::{ClientReport, ErrorCount, Interface, Memory, Missing, Sample, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Nanos;
 
 /// Some seconds of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +89,16 @@ pub struct Block {
 }
 
 impl Block {
+    /// True if right replies came in the measured window, of its own messages or, where more was asked for than the
+    /// server carries, of those that were due before: then more of them than failed.
+    pub fn is_answered(&self) -> bool {
+        let failed = self.counts.error.saturating_add(self.counts.timed_out);
+        let replies = self.messages_per_s * Nanos(self.measured_ns).as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+        let is_overloaded = replies > failed as f64;
+        self.failed.is_none() && (self.counts.ok > 0 || is_overloaded)
+    }
+
     /// One in which nothing happened; `unchecked` is why Little's law is not held against it.
     pub fn empty(workload: usize, round: usize, started_at_ns: u64, unchecked: &str) -> Self {
         Self {

@@ -114,7 +114,7 @@ fn survived(
         };
     }
     match block {
-        Ok(block) if is_subject && block.counts.ok == 0 && block.counts.sent > 0 => {
+        Ok(block) if is_subject && !block.is_answered() && block.counts.sent > 0 => {
             server.end();
             let reason =
                 format!("the server answered no message as it should{}", first_error(&block));

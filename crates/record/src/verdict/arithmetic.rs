@@ -16,9 +16,9 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
         .collect()
 }
 
-/// No message of a workload, or of the whole record, got its reply: there is no result of it.
+/// No message of a workload, or of the whole record, got its reply: there is no result of it. A server that answers
+/// fewer messages than it is asked is another matter, even if it got no further than those of the warm-up.
 pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
-    let is_nothing = |block: &Block| block.counts.ok == 0 || block.failed.is_some();
     let reason = |workload, evidence| {
         Reason {
         code: "nothing_succeeded".to_owned(),
@@ -41,7 +41,7 @@ pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
             Some(why) => why,
             None => format!("0 right replies on {} blocks", blocks.len()),
         };
-        let all_nothing = blocks.iter().all(|block| is_nothing(block));
+        let all_nothing = !blocks.iter().any(|block| block.is_answered());
         (!blocks.is_empty() && all_nothing).then(|| reason(Some(index), evidence))
     });
     failed.collect()

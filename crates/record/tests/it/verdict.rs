@@ -2,10 +2,10 @@
 
 use crate::good::{self, times};
 use record::{
-    Arrival, Block, Certificate, Check, Comparison, Container, Ended, Estimate, Fairness, Identity,
-    Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind, Pinning, Resumption,
-    RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep,
-    Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, Estimate, Fairness,
+    Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind, Pinning,
+    Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
+    SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
 
 #[test]
@@ -479,7 +479,10 @@ fn what_a_client_subject_does_of_itself_is_no_limit_of_ours() {
     times.response = None;
     assert_eq!(codes(&open), []);
     // What it did not do is named as ever.
-    let failed = client(|block| (block.counts.ok, block.counts.error) = (0, block.counts.sent));
+    let failed = client(|block| {
+        (block.counts.ok, block.counts.error) = (0, block.counts.sent);
+        block.messages_per_s = 0.0;
+    });
     assert!(codes(&failed).iter().any(|(code, _)| *code == "nothing_succeeded"));
 }
 
@@ -555,17 +558,43 @@ fn a_response_is_the_sum_of_lag_service_and_the_wait_for_a_connection() {
 }
 
 #[test]
+fn a_server_that_gets_no_further_than_the_warm_up_is_overloaded_and_not_absent() {
+    let asked = |messages_per_s, timed_out| {
+        codes(&open(move |block, times_of| {
+            let unsent = 6_000_000 - timed_out;
+            block.counts = Counts {
+                planned: 6_000_000,
+                sent: timed_out,
+                unsent,
+                timed_out,
+                ..Counts::default()
+            };
+            block.messages_per_s = messages_per_s;
+            *times_of =
+                OpenLoop { response: times(timed_out, |_| 10_000_000_000), ..OpenLoop::default() };
+            times_of.send_lag = times(timed_out, |_| 5_000);
+        }))
+    };
+    assert_eq!(asked(115_000.0, 0), [("asked_not_achieved", Level::Invalid)]);
+    let given_up = asked(115_000.0, 4000);
+    assert!(!given_up.iter().any(|(code, _)| *code == "nothing_succeeded"), "{given_up:?}");
+    assert!(asked(0.0, 4000).contains(&("nothing_succeeded", Level::Invalid)));
+}
+
+#[test]
 fn nothing_that_succeeded_is_an_error_and_no_result() {
     let failed = |block: &mut Block| {
         block.counts.error = block.counts.sent;
         block.counts.ok = 0;
+        // The last replies of a server that then died.
+        block.messages_per_s = 5.0;
         block.round_trip = None;
     };
     assert!(codes(&closed(failed)).contains(&("nothing_succeeded", Level::Invalid)));
     let mut one = good::ladder();
     for block in one.blocks.iter_mut().filter(|block| block.workload == 1) {
         block.failed = Some("connection refused".to_owned());
-        block.counts = record::Counts::default();
+        block.counts = Counts::default();
     }
     assert_eq!(codes(&one), [("nothing_succeeded", Level::Invalid)]);
     assert_eq!(

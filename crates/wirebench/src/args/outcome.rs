@@ -7,7 +7,7 @@ use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
-use record::{Arrival, Ended, Kind, Level, Lifetime, RunRecord, Tool};
+use record::{Arrival, Block, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Commands, Feed, Host, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
@@ -109,7 +109,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
 
 /// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
-    let succeeded = record.blocks.iter().any(|block| block.failed.is_none() && block.counts.ok > 0);
+    let succeeded = record.blocks.iter().any(Block::is_answered);
     exit_of(&record.ended, succeeded, level(record))
 }
 

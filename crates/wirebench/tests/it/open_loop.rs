@@ -110,6 +110,16 @@ fn what_nobody_can_carry_is_said_at_once_and_ends_in_time() {
 }
 
 #[test]
+fn a_server_that_only_gets_through_the_warm_up_is_overloaded_and_not_silent() {
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let line = "--rate 2M/s -d 200ms --warm-up 1s -c 4";
+    let (how, record) = run(&format!("{} {line}", server.url));
+    how.check(12, &[]);
+    check_open(&record, &record.blocks[0], line);
+    check_reason(&record, "asked_not_achieved", Level::Invalid);
+}
+
+#[test]
 fn messages_without_room_for_a_header_are_measured_and_the_record_says_so() {
     let server = Server::start(&Sandbox::new(), "ws");
     for (options, why) in [
