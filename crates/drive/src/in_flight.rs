@@ -140,6 +140,12 @@ impl InFlight {
         std::mem::take(&mut self.lost)
     }
 
+    /// The awaited messages, oldest first.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Flight> + '_ {
+        let awaited = self.slots.iter().filter(|slot| slot.state == State::Awaited);
+        awaited.map(|slot| slot.flight)
+    }
+
     /// The number of awaited messages.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -153,7 +159,7 @@ impl InFlight {
 
     /// The oldest that is awaited.
     pub(crate) fn oldest(&self) -> Option<Flight> {
-        self.slots.iter().find(|slot| slot.state == State::Awaited).map(|slot| slot.flight)
+        self.awaited().next()
     }
 
     /// The newest of all.

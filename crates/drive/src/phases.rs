@@ -209,6 +209,7 @@ impl<O: Observer> Worker<O> {
         if self.pace.is_timed() {
             *end = now.min(self.pace.end()).max(*begin);
         }
+        self.recorder.measure_until(*end);
         self.pace.drain(*end);
         if self.workload.lifetime == Lifetime::Long {
             let lived_through = self

@@ -82,6 +82,10 @@ pub(crate) struct Recorder {
     interval: Box<Interval>,
     /// Messages due from here on count; in a closed loop they are due when they are sent.
     measured_from: Instant,
+    /// The end of the measured window; [`Instant::NEVER`] before it.
+    measured_until: Instant,
+    /// The time of the window in which messages were in flight that got no right reply.
+    unanswered: Nanos,
     /// True if connections that began before that count too.
     long_lived: bool,
     /// The least time that a failed message has cost its user.
@@ -118,6 +122,8 @@ impl Recorder {
         Self {
             interval: Box::new(Interval::new(&workload.arrival)),
             measured_from: Instant::NEVER,
+            measured_until: Instant::NEVER,
+            unanswered: Nanos::ZERO,
             long_lived: workload.lifetime == Lifetime::Long,
             reply_timeout: workload.timeouts.reply,
             measured: Counts::default(),
@@ -197,6 +203,7 @@ impl Recorder {
 
     /// The message ended badly at `now`.
     pub(crate) fn failed(&mut self, flight: Flight, failure: Failure, now: Instant) {
+        self.unanswered(flight, now);
         let is_of_interval = self.count(flight.due, 1, |counts| match failure {
             Failure::Error => &mut counts.error,
             Failure::TimedOut => &mut counts.timed_out,
@@ -206,6 +213,12 @@ impl Recorder {
         {
             open_loop.response.record(now.since(flight.due).max(self.reply_timeout));
         }
+    }
+
+    /// A message was in flight until `until` and got no right reply: its time in the window is kept for Little's law.
+    fn unanswered(&mut self, flight: Flight, until: Instant) {
+        self.unanswered +=
+            until.min(self.measured_until).since(flight.sent.max(self.measured_from));
     }
 
     /// The peer refused a message.
@@ -219,6 +232,9 @@ impl Recorder {
 
     /// A connection is gone: messages without a reply get none, and are lost if a later message was answered.
     pub(crate) fn forget_messages(&mut self, in_flight: &mut InFlight) {
+        for flight in in_flight.awaited() {
+            self.unanswered(flight, self.measured_until);
+        }
         let lost = in_flight.end(|flight, is_overtaken| {
             if is_overtaken {
                 self.identity(flight.due, |identity| &mut identity.lost);
@@ -371,6 +387,7 @@ impl Recorder {
                 ..self.measured
             },
             warm_up: self.warm_up,
+            unanswered: self.unanswered,
             connections: self.connections,
             clients_served: self.clients_served,
             times: self.times,
@@ -416,6 +433,11 @@ impl Recorder {
     /// Messages due from `instant` on count.
     pub(crate) fn measure_from(&mut self, instant: Instant) {
         self.measured_from = instant;
+    }
+
+    /// The measurement is over at `end`.
+    pub(crate) fn measure_until(&mut self, end: Instant) {
+        self.measured_until = end;
     }
 
     /// The instant from which on messages count.

@@ -23,6 +23,10 @@ pub struct Block {
     pub cut_short: Option<String>,
     /// Messages by their end.
     pub counts: Counts,
+    /// Messages of the warm-up by their end, which may lie anywhere in the block; `null` where a program of others
+    /// sends, and in records from before they were kept.
+    #[serde(default)]
+    pub warm_up: Option<Counts>,
     /// Connections by their end.
     pub connections: Connections,
     /// TLS handshakes and the parameters that they agreed on; `null` without TLS, or if none was completed.
@@ -109,6 +113,7 @@ impl Block {
             failed: None,
             cut_short: None,
             counts: Counts::default(),
+            warm_up: None,
             connections: Connections::default(),
             tls: None,
             errors: Vec::new(),
@@ -251,8 +256,8 @@ pub struct Fairness {
     pub replies_median: u64,
 }
 
-/// Messages of the measured window, each counted once by its end: those of the warm-up do not count, and the drain
-/// decides the end of the last ones.
+/// Messages, each counted once by its end: those of the measured window, whose last ones end in the drain, and apart
+/// from them those of the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// That were to be sent.
@@ -467,7 +472,8 @@ pub enum Little {
     Checked {
         /// The number that was requested: connections x messages in flight on each.
         expected_in_flight: f64,
-        /// The product of the two measurements: replies a second x mean round trip.
+        /// The product of the two measurements, replies a second x mean round trip, and the mean number of messages in
+        /// flight that got no right reply.
         measured_in_flight: f64,
         /// The deviation as a share of the requested number; negative if it is less.
         deviation_fraction: f64,

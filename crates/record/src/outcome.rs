@@ -24,8 +24,10 @@ pub struct Outcome {
     pub planned: u64,
     /// Messages of the measurement: sent in it, in an open loop due in it.
     pub measured: Counts,
-    /// Messages before it.
+    /// Messages before it, with what became of them until the block ended.
     pub warm_up: Counts,
+    /// The time of the window in which messages were in flight that got no right reply, all of them added up.
+    pub unanswered: Nanos,
     /// Messages, times and bytes by the intervals of the measured window; replies that came in the drain are in its
     /// distributions and in none of its rates. Empty in what a worker leaves behind: the intervals have it.
     pub traffic: Traffic,
@@ -206,6 +208,16 @@ impl Outcome {
         }
     }
 
+    /// The messages of the warm-up with what is known of them at the end of the block.
+    pub fn warm_up_counts(&self) -> Counts {
+        let Counts { sent, unsent, .. } = self.warm_up;
+        Counts {
+            planned: sent.saturating_add(unsent),
+            in_flight_at_end: self.warm_up.in_flight(),
+            ..self.warm_up
+        }
+    }
+
     /// The length of the measured window, from the first worker's begin to the last one's end.
     pub fn measured_time(&self) -> Nanos {
         self.window.map_or(Nanos::ZERO, |(begin, end)| end.since(begin))
@@ -337,6 +349,7 @@ impl Block {
         Self {
             measured_ns: time.0,
             counts: outcome.counts(),
+            warm_up: Some(outcome.warm_up_counts()),
             connections: Connections { asked: outcome.connections.started, ..outcome.connections },
             tls: outcome.tls_seen(),
             errors: outcome.errors(),
@@ -398,6 +411,7 @@ impl Merge for Outcome {
             planned,
             measured,
             warm_up,
+            unanswered,
             traffic,
             series,
             connections,
@@ -418,6 +432,7 @@ impl Merge for Outcome {
         self.planned.merge(planned);
         self.measured.merge(measured);
         self.warm_up.merge(warm_up);
+        self.unanswered.merge(unanswered);
         self.traffic.merge(traffic);
         Merge::merge(&mut self.series, series);
         self.connections.merge(connections);

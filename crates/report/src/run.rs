@@ -6,10 +6,10 @@ use crate::measured::{Measured, Spread};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
-    Block, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop, PerMetric,
-    Phases, Sessions, Stalls, Summary,
+    Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
+    PerMetric, Phases, Sessions, Stalls, Summary,
 };
-use stats::Histogram;
+use stats::{Histogram, Merge};
 
 /// Times, rates, counts, connections and their phases, cost, errors and checks. `heading` names the row where there are
 /// several.
@@ -229,9 +229,22 @@ fn counts(facts: &mut Facts, it: &Measured<'_>) {
             "sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight}"
         ),
     ];
+    lines.extend(warm_up(it));
     let broken = it.all.iter().find_map(|block| block.counts.check().err());
     lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));
     facts.lines("messages", lines);
+}
+
+/// The messages of the warm-up, where not all of them were answered.
+fn warm_up(it: &Measured<'_>) -> Option<String> {
+    let Counts { sent, unsent, ok, error, timed_out, in_flight_at_end: in_flight, .. } =
+        Counts::merged(it.all.iter().filter_map(|block| block.warm_up.as_ref()));
+    (ok < sent || unsent > 0).then(|| {
+        format!(
+            "warm-up, apart: sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight}; \
+             unsent {unsent}"
+        )
+    })
 }
 
 /// Messages that came unasked, and the times as the published test of bots shows them.

@@ -221,6 +221,7 @@ fn little(task: &Task<'_>, measured: &Measured, connections: Connections) -> Lit
     if connections.reconnects > 0 {
         return not_checked("connections were opened again in the middle of the block");
     }
+    let unanswered = outcome.unanswered;
     let connections = u64::from(workload.connections.get());
     // A bot is either in flight or thinking.
     let (in_flight, in_flight_max, think) = match workload.arrival {
@@ -240,6 +241,7 @@ fn little(task: &Task<'_>, measured: &Measured, connections: Connections) -> Lit
                 replies,
                 measured: outcome.measured_time(),
                 round_trip_mean_ns: round_trip + think.as_secs_f64() * 1e9,
+                unanswered,
             }
         }
         Lifetime::RoundTrips(_) => ClosedLoop {
@@ -247,6 +249,7 @@ fn little(task: &Task<'_>, measured: &Measured, connections: Connections) -> Lit
             replies: outcome.clients_served,
             measured: outcome.measured_time(),
             round_trip_mean_ns: mean(&outcome.times.life) + mean(&outcome.times.close),
+            unanswered,
         },
     };
     little_of(closed)
@@ -284,6 +287,7 @@ pub(crate) fn failed_midway(block: Block, reason: String) -> Block {
     Block {
         measured_ns: block.measured_ns,
         counts: block.counts,
+        warm_up: block.warm_up,
         connections: block.connections,
         errors: block.errors,
         little: Little::NotChecked { reason: "the block failed".to_owned() },

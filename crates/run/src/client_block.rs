@@ -258,6 +258,7 @@ fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, se
         workload: place.workload,
         round: place.round,
         started_at_ns: measured.started.0,
+        warm_up: None,
         connections: connections(task.measurement, report),
         errors: report.errors.iter().map(error).collect(),
         phases: Phases { resolve: Summary::of(&report.resolve), ..block.phases },
@@ -337,6 +338,7 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
         }
     };
     let found = block_record::little_of(ClosedLoop {
+        unanswered: Nanos::ZERO,
         in_flight: measurement.workload.connections.get().into(),
         replies,
         measured: report.wall,

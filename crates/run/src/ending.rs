@@ -66,11 +66,10 @@ fn ended(signal: usize, blocks: &[Block]) -> Ended {
     }
     let lost: u64 =
         blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
-    let bad: u64 = blocks
-        .iter()
-        .map(|block| block.counts.error + block.counts.timed_out + block.counts.unsent)
-        .sum();
-    let unfinished: u64 = blocks.iter().map(|block| block.counts.in_flight_at_end).sum();
+    let all_counts =
+        || blocks.iter().flat_map(|block| [Some(block.counts), block.warm_up]).flatten();
+    let bad: u64 = all_counts().map(|it| it.error + it.timed_out + it.unsent).sum();
+    let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();
     let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
     let mut reasons = Vec::new();
     for (count, what) in [

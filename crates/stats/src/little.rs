@@ -1,4 +1,5 @@
-//! Little's law: in a closed loop, messages in flight = replies a second x mean round trip.
+//! Little's law: in a closed loop, messages in flight = replies a second x mean round trip, with those in flight that
+//! get no reply counted apart.
 //!
 //! It follows from counting alone, so a measurement that breaks it has lost or invented something: replies, time, or
 //! messages that were said to be in flight.
@@ -16,6 +17,8 @@ pub struct ClosedLoop {
     pub measured: Nanos,
     /// The mean of their round trips.
     pub round_trip_mean_ns: f64,
+    /// The time of the window in which messages were in flight that got no right reply, all of them added up.
+    pub unanswered: Nanos,
 }
 
 /// The outcome of checking Little's law.
@@ -25,7 +28,7 @@ pub enum Little {
     Checked {
         /// The number that was requested to be in flight.
         expected_in_flight: f64,
-        /// Replies a second x mean round trip.
+        /// Replies a second x mean round trip, and the mean number of those in flight that got no right reply.
         measured_in_flight: f64,
         /// The deviation as a share of the requested number; negative if it is less.
         deviation: f64,
@@ -68,7 +71,7 @@ pub enum NotChecked {
 /// Checks Little's law on `closed`.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn little(closed: ClosedLoop) -> Little {
-    let ClosedLoop { in_flight, replies, measured, round_trip_mean_ns } = closed;
+    let ClosedLoop { in_flight, replies, measured, round_trip_mean_ns, unanswered } = closed;
     let needed = in_flight.saturating_mul(Little::REPLIES_PER_IN_FLIGHT_MIN);
     if in_flight == 0 || measured == Nanos::ZERO {
         return Little::NotChecked { reason: NotChecked::Nothing };
@@ -77,7 +80,8 @@ pub fn little(closed: ClosedLoop) -> Little {
         return Little::NotChecked { reason: NotChecked::TooFewReplies { replies, needed } };
     }
     let expected_in_flight = in_flight as f64;
-    let measured_in_flight = replies as f64 / measured.0 as f64 * round_trip_mean_ns;
+    let answered = replies as f64 * round_trip_mean_ns;
+    let measured_in_flight = (answered + unanswered.0 as f64) / measured.0 as f64;
     let deviation = measured_in_flight / expected_in_flight - 1.0;
     let holds = deviation.abs() <= Little::DEVIATION_MAX;
     Little::Checked { expected_in_flight, measured_in_flight, deviation, holds }

@@ -1,6 +1,6 @@
 //! The closed loop in numbers: warm-up, turns, the rate of connecting, Little's law; and a seed decides everything.
 
-use crate::peers::Watched;
+use crate::peers::{Answering, Then, Watched};
 use crate::world::{
     DELAY, Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, always, ms, worker,
 };
@@ -170,6 +170,27 @@ fn littles_law_holds_exactly() {
     }
 }
 
+#[test]
+fn littles_law_knows_of_connections_that_get_no_reply() {
+    let play = Play::new(Speech::Framed).connections(10).warm_up(Nanos(ROUND_TRIP.0 * 10));
+    let play = play.duration(Nanos(ROUND_TRIP.0 * 250)).reply_timeout(Nanos::from_secs(60));
+    let silent_from = |first: u64| {
+        let answer = move |number, answer| match (first..first + 2).contains(&number) {
+            true => (Vec::new(), Then::GoOn),
+            false => (answer, Then::GoOn),
+        };
+        let mut server = Answering::new(Speech::Framed, answer);
+        let played = play.clone().drain(ms(100)).against(&mut server);
+        let law = law_of(&played, 10);
+        let Little::Checked { deviation, holds, .. } = law else { panic!("{law:?}") };
+        assert!(holds && deviation.abs() < 0.002, "{first}: {law:?}");
+        let counts = [played.outcome.warm_up_counts(), played.outcome.counts()];
+        counts.map(|counts| (counts.check(), counts.in_flight_at_end))
+    };
+    assert_eq!(silent_from(0), [(Ok(()), 2), (Ok(()), 0)]);
+    assert_eq!(silent_from(1200), [(Ok(()), 0), (Ok(()), 2)], "in the middle of the window");
+}
+
 fn law_of(played: &Played, in_flight: u64) -> Little {
     let measured = played.notes.intervals.iter().filter(|kept| kept.phase == Phase::Measure);
     let (begin, end) = played.outcome.window.unwrap();
@@ -178,6 +199,7 @@ fn law_of(played: &Played, in_flight: u64) -> Little {
         replies: measured.map(|kept| kept.replies).sum(),
         measured: end.since(begin),
         round_trip_mean_ns: played.notes.round_trips.mean_ns().unwrap(),
+        unanswered: played.outcome.unanswered,
     })
 }
 

@@ -2,7 +2,8 @@
 
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
-    Arrival, Block, Connections, Ended, Level, Little, Reason, RunRecord, Split, Summary, Wire,
+    Arrival, Block, Connections, Counts, Ended, Level, Little, Reason, RunRecord, Split, Summary,
+    Wire,
 };
 use units::Nanos;
 
@@ -19,17 +20,16 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
 /// No message of a workload, or of the whole record, got its reply: there is no result of it. A server that answers
 /// fewer messages than it is asked is another matter, even if it got no further than those of the warm-up.
 pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
-    let reason = |workload, evidence| {
-        Reason {
+    let has_errors = record.blocks.iter().any(|block| !block.errors.is_empty());
+    let errors = if has_errors { " The errors say how it failed" } else { "" };
+    let reason = |workload, evidence| Reason {
         code: "nothing_succeeded".to_owned(),
         level: Level::Invalid,
         workload,
         numbers: Numbers::new(),
         message: "no message got its reply: this is an error and no result".to_owned(),
         evidence,
-        advice: "is a server listening there, and does it answer as expected? The errors say how it failed"
-            .to_owned(),
-    }
+        advice: format!("is a server listening there, and does it answer as expected?{errors}"),
     };
     if record.blocks.is_empty() {
         return vec![reason(None, "nothing was measured".to_owned())];
@@ -39,7 +39,16 @@ pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
             record.blocks.iter().filter(|block| block.workload == index).collect();
         let evidence = match blocks.iter().find_map(|block| why(block)) {
             Some(why) => why,
-            None => format!("0 right replies on {} blocks", blocks.len()),
+            None => {
+                let waiting = |counts: Counts| counts.in_flight_at_end;
+                let all = blocks.iter().map(|block| {
+                    waiting(block.counts).saturating_add(block.warm_up.map_or(0, waiting))
+                });
+                format!(
+                    "no right reply; {} messages, the warm-up's among them, still waited at the end",
+                    all.sum::<u64>()
+                )
+            }
         };
         let all_nothing = !blocks.iter().any(|block| block.is_answered());
         (!blocks.is_empty() && all_nothing).then(|| reason(Some(index), evidence))
@@ -104,9 +113,11 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
         outvoted: Outvoted::Never,
     };
     subject.reason(rule, |block| {
+        let warm_up = block.warm_up.map_or(Ok(()), |counts| counts.check());
         let evidence = block
             .counts
             .check()
+            .and(warm_up)
             .err()
             .map(|error| format!("the counts do not add up: {error}"))
             .or_else(|| samples_missing(subject, block))

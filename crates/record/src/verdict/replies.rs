@@ -5,7 +5,7 @@ use super::generator::P99_MOVED;
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, moved_by, percent,
 };
-use crate::{Ended, Identity, Level, Reason};
+use crate::{Block, Counts, Ended, Identity, Level, Reason};
 use units::Nanos;
 
 /// More failures than this move the p99.9, the highest percentile that a page has.
@@ -40,20 +40,23 @@ fn failures(subject: &Subject<'_>) -> Option<Reason> {
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
-        let counts = block.counts;
-        let failed = fraction(counts.error.saturating_add(counts.timed_out), counts.sent);
-        (failed > FAILED_MAX).then(|| Finding {
-            level: Level::Degraded,
-            numbers: Numbers::new(),
-            weight: failed,
-            evidence: format!(
-                "{} errors and {} time-outs of {} messages ({})",
-                counts.error,
-                counts.timed_out,
-                counts.sent,
-                percent(failed)
-            ),
-        })
+        let of = |counts: Counts, whose: &str| {
+            let failed = fraction(counts.error.saturating_add(counts.timed_out), counts.sent);
+            (failed > FAILED_MAX).then(|| Finding {
+                level: Level::Degraded,
+                numbers: Numbers::new(),
+                weight: failed,
+                evidence: format!(
+                    "{} errors and {} time-outs of {} messages{whose} ({})",
+                    counts.error,
+                    counts.timed_out,
+                    counts.sent,
+                    percent(failed)
+                ),
+            })
+        };
+        let warm_up = block.warm_up.and_then(|counts| of(counts, " of the warm-up"));
+        of(block.counts, "").into_iter().chain(warm_up).reduce(Finding::and)
     })
 }
 
@@ -85,7 +88,26 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
             counts.sent,
             percent(waiting)
         );
-        Finding::of_some(moved.collect(), waiting, evidence).filter(|_| waiting > P99_MOVED)
+        let measured =
+            Finding::of_some(moved.collect(), waiting, evidence).filter(|_| waiting > P99_MOVED);
+        measured.into_iter().chain(silent(subject, block)).reduce(Finding::and)
+    })
+}
+
+/// Messages of the warm-up that waited through the whole measurement. In a closed loop each of them is a place whose
+/// user heard nothing, however many messages the others exchanged.
+fn silent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
+    let Counts { sent, in_flight_at_end, .. } = block.warm_up?;
+    let all = if subject.is_open() { sent } else { sent.min(subject.workload.connections) };
+    let waiting = fraction(in_flight_at_end, all);
+    (waiting > P99_MOVED).then(|| Finding {
+        level: Level::Degraded,
+        numbers: Numbers::new(),
+        weight: waiting,
+        evidence: format!(
+            "{in_flight_at_end} messages of the warm-up were never answered, over {} connections",
+            block.connections.opened
+        ),
     })
 }
 

@@ -217,6 +217,13 @@ fn block(workload: usize) -> Block {
             timed_out: 2,
             in_flight_at_end: 1,
         },
+        warm_up: Some(Counts {
+            planned: 100,
+            sent: 100,
+            ok: 99,
+            timed_out: 1,
+            ..Counts::default()
+        }),
         connections: Connections {
             asked: 50,
             started: 51,

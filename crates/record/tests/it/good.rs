@@ -81,6 +81,7 @@ fn block() -> Block {
     Block {
         counts: Counts { planned: 40_000, sent: 40_000, ok: 40_000, ..Counts::default() },
         connections: Connections { asked: 50, opened: 50, ..Connections::default() },
+        warm_up: Some(Counts { planned: 4000, sent: 4000, ok: 4000, ..Counts::default() }),
         errors: Vec::new(),
         measured_ns: 10_000_000_000,
         messages_per_s: 4000.0,

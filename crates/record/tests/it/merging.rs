@@ -62,6 +62,7 @@ fn outcome(random: &mut Random) -> Outcome {
         planned: count(random),
         measured: counts(random),
         warm_up: counts(random),
+        unanswered: Nanos(count(random)),
         traffic: Traffic {
             counts: counts(random),
             replies: count(random),

@@ -2,8 +2,8 @@
 
 use crate::good::{self, times};
 use record::{
-    Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, Estimate, Fairness,
-    Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind, Pinning,
+    Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
+    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind, Pinning,
     Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
     SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
@@ -579,6 +579,44 @@ fn a_server_that_gets_no_further_than_the_warm_up_is_overloaded_and_not_absent()
     let given_up = asked(115_000.0, 4000);
     assert!(!given_up.iter().any(|(code, _)| *code == "nothing_succeeded"), "{given_up:?}");
     assert!(asked(0.0, 4000).contains(&("nothing_succeeded", Level::Invalid)));
+}
+
+#[test]
+fn messages_of_the_warm_up_that_got_no_reply_are_a_reason_of_their_own() {
+    let with = |warm_up| {
+        let verdict = judge(&closed(|block| block.warm_up = Some(warm_up)));
+        let told = verdict.reasons.into_iter();
+        told.map(|reason| format!("{}: {}", reason.code, reason.evidence)).collect::<Vec<_>>()
+    };
+    let all = Counts { planned: 4000, sent: 4000, ok: 4000, ..Counts::default() };
+    assert_eq!(with(all), [""; 0]);
+    let timed_out = Counts { ok: 3966, timed_out: 34, ..all };
+    let words = "failures: 0 errors and 34 time-outs of 4000 messages of the warm-up (0.9 %)";
+    assert_eq!(with(timed_out), [words]);
+    // 2 of 50 connections.
+    let silent = Counts { ok: 3998, in_flight_at_end: 2, ..all };
+    let words = "unanswered: 2 messages of the warm-up were never answered, over 50 connections";
+    assert_eq!(with(silent), [words]);
+    assert_eq!(with(Counts { ok: 3999, ..all }).len(), 1, "counts that do not add up");
+}
+
+#[test]
+fn the_errors_are_pointed_at_where_there_are_some() {
+    let reason = |errors: Vec<ErrorCount>| {
+        let record = closed(|block| {
+            block.counts = Counts::default();
+            block.warm_up =
+                Some(Counts { planned: 50, sent: 50, in_flight_at_end: 50, ..Counts::default() });
+            (block.messages_per_s, block.round_trip, block.errors) = (0.0, None, errors);
+        });
+        let all = judge(&record).reasons.into_iter();
+        let reason = all.filter(|reason| reason.code == "nothing_succeeded").next_back().unwrap();
+        (reason.evidence, reason.advice.contains("errors"))
+    };
+    let words = "no right reply; 50 messages, the warm-up's among them, still waited at the end";
+    assert_eq!(reason(Vec::new()), (words.to_owned(), false));
+    let error = ErrorCount { class: "cut".to_owned(), count: 7, example: "reset".to_owned() };
+    assert_eq!(reason(vec![error]), ("7 x cut, first: reset".to_owned(), true));
 }
 
 #[test]

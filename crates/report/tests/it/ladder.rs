@@ -82,8 +82,7 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             invalid: no message got its reply: this is an error and no result (ws)
               [nothing_succeeded]
               shown by: connection refused by 127.0.0.1:4000
-              next: is a server listening there, and does it answer as expected? The errors
-                say how it failed
+              next: is a server listening there, and does it answer as expected?
         "#]],
     );
 }

@@ -266,8 +266,7 @@ fn a_target_that_was_never_reached_says_so() {
             invalid: no message got its reply: this is an error and no result
               [nothing_succeeded]
               shown by: connection refused
-              next: is a server listening there, and does it answer as expected? The errors
-                say how it failed
+              next: is a server listening there, and does it answer as expected?
         "#]],
     );
 }

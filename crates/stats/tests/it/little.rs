@@ -55,6 +55,7 @@ fn check(
         replies,
         measured: Nanos::from_secs(1),
         round_trip_mean_ns,
+        unanswered: Nanos::ZERO,
     }) {
         Little::Checked { measured_in_flight, deviation, holds, .. } => {
             Ok((rounded(measured_in_flight), rounded(deviation), holds))
