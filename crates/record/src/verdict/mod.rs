@@ -17,6 +17,7 @@
 //! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
 //!   an open loop
 //! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
+//! - `too_little_measured`, degraded: fewer than 20 right replies, or less than 100 ms. Next: longer blocks
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
 //!   network

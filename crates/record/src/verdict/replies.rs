@@ -8,6 +8,10 @@ use super::subject::{
 use crate::{Block, Counts, Ended, Identity, Level, Reason};
 use units::Nanos;
 
+/// Messages that a median needs: ten on each side of it.
+const MESSAGES_MIN: u64 = 20;
+/// Ten ticks of the kernel's slowest clock, which CPU times and time slices are counted by.
+const TIME_MIN: Nanos = Nanos::from_millis(100);
 /// More failures than this move the p99.9, the highest percentile that a page has.
 const FAILED_MAX: f64 = 0.001;
 /// A connection with less than this share of the median's replies is served at another rate, and percentiles of all
@@ -21,10 +25,33 @@ const FAIR_SIGMAS: f64 = 5.0;
 const STARVED_MEAN_MIN: f64 = 10.0;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
-    [failures(subject), unanswered(subject), unreliable(subject), unfair(subject)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        too_little(subject),
+        failures(subject),
+        unanswered(subject),
+        unreliable(subject),
+        unfair(subject),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A few messages show that they are answered, and a few milliseconds what the scheduler did in them.
+fn too_little(subject: &Subject<'_>) -> Option<Reason> {
+    let sum = |of: fn(&Block) -> u64| -> u64 { subject.blocks.iter().map(|block| of(block)).sum() };
+    let (ok, measured) = (sum(|block| block.counts.ok), Nanos(sum(|block| block.measured_ns)));
+    ((1..MESSAGES_MIN).contains(&ok) || (ok > 0 && measured < TIME_MIN)).then(|| Reason {
+        code: "too_little_measured".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        numbers: Numbers::new(),
+        message: "too little was measured to say how fast it is".to_owned(),
+        evidence: format!(
+            "{ok} right replies in {measured}; {MESSAGES_MIN} in {TIME_MIN} are the least"
+        ),
+        advice: "measure longer: -d 10s, or more messages with -n".to_owned(),
+    })
 }
 
 fn failures(subject: &Subject<'_>) -> Option<Reason> {

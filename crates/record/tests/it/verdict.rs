@@ -582,6 +582,29 @@ fn a_server_that_gets_no_further_than_the_warm_up_is_overloaded_and_not_absent()
 }
 
 #[test]
+fn a_single_message_or_a_microsecond_shows_no_speed() {
+    let of = |ok: u64, measured_ns| {
+        codes(&closed(|block| {
+            block.counts = Counts { planned: ok, sent: ok, ok, ..Counts::default() };
+            block.round_trip = times(ok, |index| 1_000_000 + index * 10);
+            block.measured_ns = measured_ns;
+            block.fairness = None;
+        }))
+    };
+    let too_little = [("too_little_measured", Level::Degraded)];
+    assert_eq!(of(1, 10_000_000_000), too_little);
+    assert_eq!(of(19, 10_000_000_000), too_little);
+    assert_eq!(of(20, 10_000_000_000), []);
+    assert_eq!(of(50, 1_000), too_little);
+    assert_eq!(of(4_000, 99_999_999), too_little);
+    assert_eq!(of(4_000, 100_000_000), []);
+    // All blocks together.
+    let mut ladder = good::ladder();
+    ladder.blocks.iter_mut().for_each(|block| block.measured_ns = 10_000_000);
+    assert_eq!(codes(&ladder), []);
+}
+
+#[test]
 fn messages_of_the_warm_up_that_got_no_reply_are_a_reason_of_their_own() {
     let with = |warm_up| {
         let verdict = judge(&closed(|block| block.warm_up = Some(warm_up)));
@@ -1095,7 +1118,8 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 16] = [
+const CODES: [&str; 17] = [
+    "too_little_measured",
     "generator_bound",
     "generator_stalled",
     "asked_not_achieved",
