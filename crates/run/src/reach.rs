@@ -294,6 +294,11 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
         return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
             .to_owned();
     }
+    if let Some((ErrorClass::Cut | ErrorClass::ClosedByPeer, _)) = error {
+        return "It ended the connection without an answer: is it a server of this protocol, and does it admit this \
+                path, host and client? Its log says why"
+            .to_owned();
+    }
     if measurement.peer.scheme().facts().carries == Carries::Requests
         && !matches!(measurement.speech.options.method.as_str(), "GET" | "HEAD")
     {
@@ -358,7 +363,10 @@ const DEFLATE: &str = "permessage-deflate";
 /// Advice about an error of TLS with such words in it, the first that fits; if none does, the server may speak
 /// something else.
 const TLS_NEXT: [(&str, &str); 6] = [
-    ("certificate_required", "Show a certificate with --client-cert FILE --client-key FILE"),
+    (
+        "it wants a client certificate",
+        "Show a certificate with --client-cert FILE --client-key FILE",
+    ),
     ("issued our certificate", "Show one that it knows with --client-cert FILE --client-key FILE"),
     (
         "the certificate of",

@@ -7,6 +7,7 @@
 
 use rustls::CertificateError;
 use rustls::pki_types::{CertificateDer, ServerName};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::time::ASN1Time;
@@ -78,13 +79,27 @@ pub enum Refusal {
     },
 }
 
-/// The last certificate that one configuration refused. rustls carries no certificate out of a failed handshake, so
+/// The last certificate that one configuration refused, and if it had none of its own to show. rustls carries no certificate out of a failed handshake, so
 /// the verifier leaves it here for the connection, which asks at once. Two that fail at the same time may name each
 /// other's: both are of the same server.
 #[derive(Debug, Default)]
-pub(super) struct Refused(Mutex<Option<RefusedCertificate>>);
+pub(super) struct Refused {
+    certificate: Mutex<Option<RefusedCertificate>>,
+    /// True if the peer asked for a certificate of ours, and there was none to show.
+    shown_none: AtomicBool,
+}
 
 impl Refused {
+    /// Notes that the peer asked for a certificate of ours, and that there was none.
+    pub(super) fn note_none_to_show(&self) {
+        self.shown_none.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the peer asked for a certificate, and was shown none.
+    pub(super) fn was_shown_none(&self) -> bool {
+        self.shown_none.load(Ordering::Relaxed)
+    }
+
     /// Notes the reason `why` for the certificates in `chain`, the peer's own first.
     pub(super) fn note(&self, why: &CertificateError, chain: &[&CertificateDer<'_>]) {
         *self.lock() = Some(describe(why, chain));
@@ -96,7 +111,7 @@ impl Refused {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<RefusedCertificate>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.certificate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

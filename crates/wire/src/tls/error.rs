@@ -118,7 +118,7 @@ impl PeerError {
     pub(super) fn of(error: rustls::Error, is_complete: bool, refused: &Refused) -> Self {
         use rustls::Error as E;
         match error {
-            E::AlertReceived(alert) => Self::of_alert(alert, is_complete),
+            E::AlertReceived(alert) => Self::of_alert(alert, is_complete, refused),
             E::InvalidCertificate(why) => Self::Certificate(refused.last(&why)),
             E::NoCertificatesPresented => Self::NoCertificate,
             E::NoApplicationProtocol => Self::NoCommonProtocol,
@@ -136,8 +136,20 @@ impl PeerError {
         }
     }
 
-    fn of_alert(alert: AlertDescription, is_complete: bool) -> Self {
-        let meaning = meaning(alert);
+    fn of_alert(alert: AlertDescription, is_complete: bool, refused: &Refused) -> Self {
+        let meaning = match alert {
+            // TLS 1.2 has no alert for it: servers take one of these.
+            AlertDescription::AccessDenied
+            | AlertDescription::BadCertificate
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::HandshakeFailure
+            | AlertDescription::NoCertificate
+                if refused.was_shown_none() =>
+            {
+                meaning(AlertDescription::CertificateRequired)
+            }
+            alert => meaning(alert),
+        };
         let alert = name(alert);
         if is_complete { Self::Alert { alert, meaning } } else { Self::Refused { alert, meaning } }
     }
@@ -215,6 +227,23 @@ fn within(inside: Option<&contract::PeerError>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_after_no_certificate_was_shown_is_for_want_of_one() {
+        let asked = Refused::default();
+        asked.note_none_to_show();
+        let words = |alert, refused: &Refused| {
+            PeerError::of(rustls::Error::AlertReceived(alert), false, refused).to_string()
+        };
+        let failure = AlertDescription::HandshakeFailure;
+        assert!(
+            words(failure, &asked).ends_with("handshake_failure: it wants a client certificate")
+        );
+        let certificate = words(AlertDescription::BadCertificate, &asked);
+        assert!(certificate.ends_with("it wants a client certificate"), "{certificate}");
+        assert!(words(failure, &Refused::default()).ends_with("certificate in common"));
+        assert!(words(AlertDescription::UnknownCA, &asked).ends_with("issued our certificate"));
+    }
 
     #[test]
     fn alerts_have_the_names_of_the_rfc() {

@@ -11,7 +11,7 @@ use super::facts::Version;
 use super::options_error::OptionsError;
 use super::suites;
 use super::tickets::Tickets;
-use super::trust::{Anyone, Clients, Vouched};
+use super::trust::{Anyone, Clients, Nobody, Vouched};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, UnbufferedClientConnection, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
@@ -125,7 +125,8 @@ impl Client {
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let mut config = match &options.identity {
-            None => builder.with_no_client_auth(),
+            None => builder
+                .with_client_cert_resolver(Arc::new(Nobody { refused: Arc::clone(&refused) })),
             Some(identity) => {
                 let (chain, key) = identity.read()?;
                 builder.with_client_auth_cert(chain, key).map_err(OptionsError::of_key)?

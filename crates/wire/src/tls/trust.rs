@@ -1,11 +1,12 @@
 //! The verifiers of rustls, wrapped so that they note the certificates that they refuse.
 
 use super::certificate::Refused;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::Arc;
 
@@ -27,6 +28,23 @@ pub(super) struct Anyone {
 pub(super) struct Clients {
     pub(super) refused: Arc<Refused>,
     pub(super) verifier: Arc<dyn ClientCertVerifier>,
+}
+
+/// A client without a certificate: notes that it was asked for one.
+#[derive(Debug)]
+pub(super) struct Nobody {
+    pub(super) refused: Arc<Refused>,
+}
+
+impl ResolvesClientCert for Nobody {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.refused.note_none_to_show();
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
 }
 
 /// Notes the certificate if it was refused.

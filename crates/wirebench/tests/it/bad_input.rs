@@ -15,6 +15,22 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 #[test]
+fn a_connection_that_is_reset_is_no_fixed_reply() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            stream.peek(&mut [0]).ok(); // Closed with bytes unread, it is cut.
+        }
+    });
+    for scheme in ["tcp", "ws", "http"] {
+        let ended = Sandbox::new().run(&format!("{scheme}://{address}"));
+        ended.check(15, &["does not answer as expected", "Its log says why"]);
+        assert!(!ended.stderr.contains("--expect"), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_target_that_cannot_be_reached_is_named_with_the_reason() {
     let (_bound, nobody) = nobody();
     #[rustfmt::skip]

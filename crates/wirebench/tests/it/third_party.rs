@@ -163,14 +163,7 @@ fn openssl_answers_in_both_versions_and_resumes_sessions() {
     let serve =
         "s_server -accept 127.0.0.1:0 -rev -cert certs/server.pem -key certs/server-key.pem";
     for (version, theirs) in [("1.2", "-tls1_2"), ("1.3", "-tls1_3")] {
-        let mut server = Running::start(sandbox.other("openssl", &format!("{serve} {theirs}")));
-        let accept = loop {
-            let line = server.line();
-            assert_ne!(line, "", "it ended");
-            if let Some(address) = line.strip_prefix("ACCEPT ") {
-                break address.trim().to_owned();
-            }
-        };
+        let (_server, accept) = openssl(&sandbox, &format!("{serve} {theirs}"));
         let line = format!(
             "tls://{accept} --ca certs/ca.pem --payload @line --expect @reversed --json \
              --clients 20 --concurrency 1 --round-trips 3"
@@ -188,6 +181,32 @@ fn openssl_answers_in_both_versions_and_resumes_sessions() {
             &["the peer refused the handshake: alert protocol_version", "--tls-version"],
         );
     }
+}
+
+#[test]
+fn a_server_of_tls_1_2_that_wants_a_client_certificate_is_understood() {
+    let sandbox = Sandbox::new();
+    if sandbox.other("openssl", "version").output().is_err() {
+        return say_skipped("there is no openssl");
+    }
+    sandbox.run("certs certs").check(0, &[]);
+    let serve = "s_server -accept 127.0.0.1:0 -rev -cert certs/server.pem -key certs/server-key.pem -tls1_2 -Verify 1";
+    let (_server, accept) = openssl(&sandbox, serve);
+    let ended = sandbox.run(&format!("tls://{accept} --ca certs/ca.pem"));
+    ended.check(15, &["it wants a client certificate", "--client-cert FILE"]);
+}
+
+/// Starts a server of openssl, and says where it listens.
+fn openssl(sandbox: &Sandbox, options: &str) -> (Running, String) {
+    let mut server = Running::start(sandbox.other("openssl", options));
+    let accept = loop {
+        let line = server.line();
+        assert_ne!(line, "", "it ended");
+        if let Some(address) = line.strip_prefix("ACCEPT ") {
+            break address.trim().to_owned();
+        }
+    };
+    (server, accept)
 }
 
 /// Sends messages of every kind of length that WebSocket frames have.
