@@ -42,7 +42,8 @@ pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
             "selftest_failed",
             "the self-test failed on this machine",
             evidence.join("; "),
-            "run `wirebench selftest` again when the machine is quiet; if it fails twice, report it",
+            "run `wirebench selftest` again when the machine is quiet: one that passes takes the place of this one; if it \
+             fails twice, report it",
         )
     });
     steal.into_iter().chain(selftest).collect()

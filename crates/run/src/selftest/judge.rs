@@ -95,7 +95,8 @@ impl Delays {
             let max = if q > 0.5 { Nanos(max.0.max(truth.0 / 100 * P99_OFF_PERCENT)) } else { max };
             let off = Nanos(measured.0.abs_diff(truth.0));
             let sign = if measured < truth { "-" } else { "+" };
-            line.holds(off <= max, format!("{name} {truth} {sign} {off} (at most {max})"));
+            let over = over(off, max);
+            line.holds(off <= max, format!("{name} {truth} {sign} {off} (at most {max}{over})"));
         }
         let distance = kolmogorov_smirnov_beyond(&self.measured, &self.truth, P50_OFF_MAX);
         line.holds(
@@ -209,12 +210,13 @@ impl Line {
 
     fn within(&mut self, name: &str, value: Option<Nanos>, low: Nanos, high: Nanos) {
         let holds = value.is_some_and(|value| (low..=high).contains(&value));
+        let over = value.map_or_else(String::new, |value| over(value, high));
         let value = value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         let bounds = match low {
             Nanos::ZERO => format!("at most {high}"),
             low => format!("{low} to {high}"),
         };
-        self.holds(holds, format!("{name} {value} ({bounds})"));
+        self.holds(holds, format!("{name} {value} ({bounds}{over})"));
     }
 
     fn nothing_lost(&mut self, failed: u64) {
@@ -225,6 +227,15 @@ impl Line {
 
     fn check(self, code: &str) -> Check {
         Check { code: code.to_owned(), passed: !self.failed, evidence: self.parts.join(", ") }
+    }
+}
+
+/// The part by which `value` is above its limit; empty if it is not.
+fn over(value: Nanos, limit: Nanos) -> String {
+    let over = value.0.saturating_sub(limit.0);
+    match over.saturating_mul(100).checked_div(limit.0) {
+        Some(percent) if over > 0 => format!("; {percent} % over"),
+        Some(_) | None => String::new(),
     }
 }
 
