@@ -155,6 +155,12 @@ impl Diagnosis {
         self.findings.iter().all(|finding| finding.suffices != Some(false))
     }
 
+    /// The limits that are not known, so that nobody can say if the load fits them.
+    pub fn unknown(&self) -> impl Iterator<Item = &Finding> {
+        let is_unknown = |finding: &&Finding| matches!(finding.state, State::Unknown { .. });
+        self.findings.iter().filter(is_unknown)
+    }
+
     /// The limit with the lowest number of `unit`, and that number.
     pub fn first_to_bind(&self, unit: Unit) -> Option<(&Finding, u64)> {
         let bound = |finding| match finding {

@@ -3,9 +3,9 @@
 use crate::good::{self, times};
 use record::{
     Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
-    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind, Pinning,
-    Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
-    SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind,
+    Pinning, Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine,
+    SweepOf, SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
 
 #[test]
@@ -582,6 +582,26 @@ fn a_server_that_gets_no_further_than_the_warm_up_is_overloaded_and_not_absent()
 }
 
 #[test]
+fn advice_names_bots_only_where_there_are_some() {
+    let stalls = Stalls {
+        count: 1,
+        longest_ns: 50_000_000,
+        total_ns: 50_000_000,
+        affected: 400,
+        ..Stalls::default()
+    };
+    let mut all = [good::open(), good::closed()];
+    for record in &mut all {
+        let block = &mut record.blocks[0];
+        block.stalls = stalls.clone();
+        (block.counts.planned, block.counts.unsent) = (block.counts.planned + 10_000, 10_000);
+        let advice: Vec<String> =
+            judge(record).reasons.into_iter().map(|reason| reason.advice).collect();
+        assert!(advice.len() >= 2 && advice.iter().all(|it| !it.contains("bots")), "{advice:?}");
+    }
+}
+
+#[test]
 fn a_single_message_or_a_microsecond_shows_no_speed() {
     let of = |ok: u64, measured_ns| {
         codes(&closed(|block| {
@@ -632,8 +652,8 @@ fn the_errors_are_pointed_at_where_there_are_some() {
                 Some(Counts { planned: 50, sent: 50, in_flight_at_end: 50, ..Counts::default() });
             (block.messages_per_s, block.round_trip, block.errors) = (0.0, None, errors);
         });
-        let all = judge(&record).reasons.into_iter();
-        let reason = all.filter(|reason| reason.code == "nothing_succeeded").next_back().unwrap();
+        let mut all = judge(&record).reasons.into_iter();
+        let reason = all.find(|reason| reason.code == "nothing_succeeded").unwrap();
         (reason.evidence, reason.advice.contains("errors"))
     };
     let words = "no right reply; 50 messages, the warm-up's among them, still waited at the end";

@@ -103,9 +103,11 @@ fn heading(diagnosis: &Diagnosis) -> String {
         .filter(|finding| finding.suffices == Some(false))
         .map(|finding| finding.name)
         .collect();
-    let answer = match &too_small[..] {
-        [] => "fits".to_owned(),
-        names => format!("does not fit ({})", names.join(", ")),
+    let unknown: Vec<&str> = diagnosis.unknown().map(|finding| finding.name).collect();
+    let answer = match (&too_small[..], &unknown[..]) {
+        ([], []) => "fits".to_owned(),
+        ([], names) => format!("fits as far as is known (not known: {})", names.join(", ")),
+        (names, _) => format!("does not fit ({})", names.join(", ")),
     };
     format!("{wish} {place}: {answer}. First limit: {}.", first(diagnosis))
 }
@@ -169,6 +171,7 @@ fn json_of(diagnosis: &Diagnosis) -> Value {
         })),
         "server": match server { Place::Here => "here", Place::Elsewhere => "elsewhere" },
         "fits": wish.map(|_| diagnosis.fits()),
+        "unknown": diagnosis.unknown().map(|finding| finding.code).collect::<Vec<_>>(),
         "first_to_bind": {
             "connections": first(Unit::Connections),
             "messages_per_s": first(Unit::MessagesPerSecond),
@@ -203,3 +206,36 @@ fn json_of_finding(finding: &Finding) -> Value {
 
 /// The time over which steal is measured: a hundred ticks of 10 ms on each CPU.
 const STEAL_OVER: Nanos = Nanos::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_fits_no_further_than_is_known() {
+        let finding = |name, state, suffices| Finding {
+            code: name,
+            name,
+            state,
+            suffices,
+            evidence: String::new(),
+            effect: String::new(),
+            cure: None,
+        };
+        let files = |suffices| {
+            let binds = State::Binds { at: 100, of: Unit::Connections };
+            finding("open files", binds, Some(suffices))
+        };
+        let unknown = || finding("messages", State::Unknown { because: String::new() }, None);
+        let answer = |findings| {
+            let wish = Some("100 connections".parse().unwrap());
+            let question = Question { wish, server: Place::Here };
+            let heading = heading(&Diagnosis { question, findings });
+            heading.split_once(": ").unwrap().1.split_once(". ").unwrap().0.to_owned()
+        };
+        assert_eq!(answer(vec![files(true)]), "fits");
+        let partly = answer(vec![files(true), unknown()]);
+        assert_eq!(partly, "fits as far as is known (not known: messages)");
+        assert_eq!(answer(vec![files(false), unknown()]), "does not fit (open files)");
+    }
+}
