@@ -14,6 +14,10 @@ pub struct TcpCounters {
     pub listen_drops: Option<u64>,
     /// Connects that failed (`AttemptFails`).
     pub failed_connects: Option<u64>,
+    /// Acknowledgements that waited for something to travel with until the kernel's timer sent them (`DelayedACKs`).
+    pub delayed_acks: Option<u64>,
+    /// SYNs sent again (`TCPSynRetrans`): each cost its connect 1 s or more.
+    pub retransmitted_syns: Option<u64>,
     /// Connections that a reset ended (`EstabResets`).
     pub resets: Option<u64>,
 }
@@ -32,6 +36,8 @@ impl TcpCounters {
             listen_overflows: less(self.listen_overflows, earlier.listen_overflows),
             listen_drops: less(self.listen_drops, earlier.listen_drops),
             failed_connects: less(self.failed_connects, earlier.failed_connects),
+            delayed_acks: less(self.delayed_acks, earlier.delayed_acks),
+            retransmitted_syns: less(self.retransmitted_syns, earlier.retransmitted_syns),
             resets: less(self.resets, earlier.resets),
         }
     }

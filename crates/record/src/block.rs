@@ -69,6 +69,9 @@ pub struct Block {
     pub cpu: Cpu,
     /// Bytes on the wire.
     pub wire: Wire,
+    /// Events of TCP that the kernel counted; `null` where it does not tell, and without TCP.
+    #[serde(default)]
+    pub tcp: Option<TcpEvents>,
     /// Context switches of both sides.
     pub context_switches: ContextSwitches,
     /// Little's law, held against the block.
@@ -129,6 +132,7 @@ impl Block {
             messages_per_s: 0.0,
             cpu: Cpu::default(),
             wire: Wire::default(),
+            tcp: None,
             context_switches: ContextSwitches::default(),
             little: Little::NotChecked { reason: unchecked.to_owned() },
             series: Vec::new(),
@@ -446,6 +450,18 @@ pub struct Split {
     pub tls_bytes: u64,
     /// Bytes that TCP and IP add to the stream: not counted but estimated, from the number of segments.
     pub tcp_ip_estimated_bytes: Option<u64>,
+}
+
+/// Events of TCP on all connections of the generator's network namespace, from before the first connect of the block to
+/// after its last close; a field that this kernel does not count is `null`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpEvents {
+    /// Acknowledgements that waited for something to travel with until a timer sent them.
+    pub delayed_acks: Option<u64>,
+    /// Segments sent again.
+    pub retransmitted_segments: Option<u64>,
+    /// Those of them that asked for a connection.
+    pub retransmitted_syns: Option<u64>,
 }
 
 /// Context switches in the measured window.

@@ -1,14 +1,16 @@
 //! Known causes that show themselves in the numbers: times, counts and failures that have a signature.
 //!
 //! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
-//! it. What merely is slow has no edge there. Nothing here is a reason for doubt: the numbers are right, and say what
-//! is wrong.
+//! it. What merely is slow has no edge there. It is named if it has a share of all samples, if it came at several
+//! instants (one pause of anybody slows down whatever is in flight), and if the kernel counted the events that cause
+//! it. Nothing here is a reason for doubt: the numbers are right, and say what is wrong.
 
 use crate::{
-    Arrival, Block, ErrorClass, ErrorCount, Lifetime, Resumption, RunRecord, Summary, Warning,
-    Workload,
+    Arrival, Block, ErrorClass, ErrorCount, Lifetime, Resumption, RunRecord, Second, Summary,
+    TcpEvents, Warning, Workload,
 };
 use stats::Histogram;
+use std::fmt;
 use units::Nanos;
 
 /// The signatures that `record` shows, each with its cure; each one once for every workload that shows it.
@@ -61,6 +63,10 @@ const SYN_RETRIES: [Band; 2] = [
 const PEAK_MIN: u64 = 10;
 /// A peak has so many times the samples of what lies beside it.
 const PEAK_HEIGHT: u64 = 3;
+/// The least share of all samples: it moves the p99.
+const SHARE_MIN_PERCENT: u64 = 1;
+/// The least number of instants at which a cause was at work.
+const INSTANTS_MIN: usize = 3;
 /// From this share of the ports of all source addresses on they may have run short.
 const PORTS_TAKEN_PERCENT: u64 = 95;
 /// The wait for a connection may be so much of the response before somebody should ask why.
@@ -68,6 +74,29 @@ const WAITING_FRACTION: f64 = 0.1;
 
 /// With fewer replies on each connection than this, opening connections is a visible part of the work.
 const REPLIES_EACH_MIN: u64 = 100;
+
+/// Samples that stand out.
+struct Peak {
+    band: Band,
+    /// Those between its ends.
+    inside: u64,
+    /// All of them.
+    samples: u64,
+}
+
+impl Peak {
+    /// True if so many events can have caused most of it.
+    fn is_explained_by(&self, events: u64) -> bool {
+        events.saturating_mul(2) >= self.inside
+    }
+}
+
+impl fmt::Display for Peak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { band: Band { first, last }, inside, samples } = self;
+        write!(f, "{inside} of {samples} between {first} and {last}")
+    }
+}
 
 /// A workload and its blocks.
 struct Seen<'a> {
@@ -80,11 +109,12 @@ struct Seen<'a> {
 impl<'a> Seen<'a> {
     fn delayed_ack(&self) -> Option<Warning> {
         let peak = self.peak(DELAYED_ACK, PEAK_MIN, replies)?;
-        (self.workload.transport != "unix").then(|| {
+        let acks = self.counted(|tcp| tcp.delayed_acks)?;
+        (peak.is_explained_by(acks) && self.comes_again(&peak)).then(|| {
             self.warning(
                 "delayed_ack",
                 "replies take 40 ms: a delayed ACK waits for Nagle's algorithm, or the other way round",
-                peak,
+                format!("{peak}; the kernel counted {acks} delayed ACKs"),
                 "set TCP_NODELAY at the server, or let it write each reply in one piece",
             )
         })
@@ -92,34 +122,40 @@ impl<'a> Seen<'a> {
 
     fn retransmissions(&self) -> Option<Warning> {
         let peak = self.peak(RETRANSMISSION, PEAK_MIN, replies)?;
-        (self.workload.transport != "unix").then(|| {
+        let again = self.counted(|tcp| tcp.retransmitted_segments)?;
+        // What another machine sends again is in its own counters.
+        let is_explained = peak.is_explained_by(again) || !self.workload.is_local();
+        (is_explained && self.comes_again(&peak)).then(|| {
             self.warning(
                 "retransmission",
                 "replies take 200 ms: the least time after which a lost segment is sent again",
-                peak,
+                format!("{peak}; the kernel sent {again} segments again"),
                 "look for loss on the way: `nstat -az TcpRetransSegs TcpExtTCPTimeouts` before and after a run",
             )
         })
     }
 
     fn happy_eyeballs(&self) -> Option<Warning> {
+        // No kernel counts them, but an address that does not answer delays all connects, and a pause only some.
         let peak = self.peak(HAPPY_EYEBALLS, PEAK_MIN, connects)?;
-        Some(self.warning(
+        (peak.inside.saturating_mul(2) >= peak.samples).then(|| self.warning(
             "happy_eyeballs",
             "connects take 200 to 250 ms: the time after which something on the way tries its next address",
-            peak,
+            peak.to_string(),
             "name an address in the URL; if it then connects at once, the name's other address does not answer",
         ))
     }
 
     fn syn_retries(&self) -> Option<Warning> {
-        let peaks: Vec<String> =
+        let peaks: Vec<Peak> =
             SYN_RETRIES.iter().filter_map(|band| self.peak(*band, 1, connects)).collect();
-        (!peaks.is_empty()).then(|| {
+        let again = self.counted(|tcp| tcp.retransmitted_syns)?;
+        (!peaks.is_empty() && peaks.iter().all(|peak| peak.is_explained_by(again))).then(|| {
+            let peaks: Vec<String> = peaks.iter().map(Peak::to_string).collect();
             self.warning(
                 "syn_retries",
                 "connects take 1 s or 3 s: a SYN had no answer and was sent again",
-                peaks.join("; "),
+                format!("{}; the kernel sent {again} SYNs again", peaks.join("; ")),
                 "the server's queue of new connections is full: raise its backlog and `sysctl -w \
                  net.core.somaxconn=4096`, or open more slowly: --connect-rate 500/s",
             )
@@ -250,8 +286,9 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// The samples that `times` of the blocks have in `band`, if that is a peak of `min` samples at least.
-    fn peak(&self, band: Band, min: u64, times: fn(&Block) -> Option<&Summary>) -> Option<String> {
+    /// The samples that `times` of the blocks have in `band`, if that is a peak of `min` samples at least, and a share
+    /// of all.
+    fn peak(&self, band: Band, min: u64, times: fn(&Block) -> Option<&Summary>) -> Option<Peak> {
         let (mut all, mut samples) = (Histogram::new(), 0_u64);
         for summary in self.blocks.iter().filter_map(|block| times(block)) {
             samples = samples.saturating_add(summary.count);
@@ -264,7 +301,27 @@ impl<'a> Seen<'a> {
         let below = all.count_between(Nanos(band.first.0 - width - 1), Nanos(band.first.0 - 1));
         let above = all.count_between(Nanos(band.last.0 + 1), Nanos(band.last.0 + width + 1));
         let is_peak = inside >= min && inside >= (below + above).saturating_mul(PEAK_HEIGHT);
-        is_peak.then(|| format!("{inside} of {samples} between {} and {}", band.first, band.last))
+        let is_share = inside.saturating_mul(100) >= samples.saturating_mul(SHARE_MIN_PERCENT);
+        (is_peak && is_share).then_some(Peak { band, inside, samples })
+    }
+
+    /// True if the slow replies of a peak cannot be those of one or two pauses: they came in several seconds, or are
+    /// several times those that are under way in so long a pause. The generator's own pauses explain what they touched.
+    fn comes_again(&self, peak: &Peak) -> bool {
+        let is_slow = |second: &&Second| second.max_ns.is_some_and(|max| max >= peak.band.first.0);
+        let seconds = self.blocks.iter().flat_map(|block| &block.series).filter(is_slow).count();
+        let busiest = self.blocks.iter().map(|block| block.messages_per_s).fold(0.0, f64::max);
+        let in_a_pause = (busiest * peak.band.last.as_secs_f64()).max(1.0);
+        let ours: u64 = self.blocks.iter().map(|block| block.stalls.affected).sum();
+        #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+        let is_many = peak.inside as f64 >= INSTANTS_MIN as f64 * in_a_pause;
+        (seconds >= INSTANTS_MIN || is_many) && !peak.is_explained_by(ours)
+    }
+
+    /// Events that the kernel counted in all blocks; `None` where it counted none of them.
+    fn counted(&self, of: fn(&TcpEvents) -> Option<u64>) -> Option<u64> {
+        let known = self.blocks.iter().filter_map(|block| of(block.tcp.as_ref()?));
+        known.reduce(u64::saturating_add)
     }
 
     fn warning(&self, code: &str, message: &str, evidence: String, advice: &str) -> Warning {

@@ -14,9 +14,9 @@ use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
-use engine::{ConnectionError, run};
+use engine::{Address, ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
-use probe::{Switches, SystemSampler, SystemTimes, pin_current_thread};
+use probe::{Switches, SystemSampler, SystemTimes, TcpCounters, TcpSampler, pin_current_thread};
 use record::{Block, Counts, Memory, Merge, Origin, Outcome, Traffic, WarmUp};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) interrupt: &'a AtomicUsize,
     pub(crate) feed: &'a Feed,
     pub(crate) system: Option<SystemSampler>,
+    tcp: Option<TcpSampler>,
     pub(crate) ourselves: Together,
     /// The shortest gap that counts as a stall of a worker.
     pub(crate) stall_min: Nanos,
@@ -72,6 +73,8 @@ pub(crate) struct Measured {
     /// The samples, where they were asked for.
     pub(crate) samples: Option<Samples>,
     pub(crate) memory: Option<Memory>,
+    /// TCP's counters over the whole block, where there are connections of TCP.
+    pub(crate) tcp: Option<TcpCounters>,
     /// True if the load ended early because nothing succeeded any more.
     pub(crate) is_broken: bool,
 }
@@ -93,6 +96,7 @@ impl<'a> Stage<'a> {
             interrupt: context.interrupt,
             feed,
             system: set_up.system.take(),
+            tcp: TcpSampler::open().ok(),
             ourselves: Processes::one(std::process::id()).sampler(),
             stall_min: set_up.stall_min(),
             until: None,
@@ -101,6 +105,14 @@ impl<'a> Stage<'a> {
             warming: None,
             warmed: None,
             numbered: 0,
+        }
+    }
+
+    /// TCP's counters as they are now, if the target is spoken to over TCP.
+    pub(crate) fn tcp(&mut self, task: &Task<'_>) -> Option<TcpCounters> {
+        match task.target.address {
+            Address::Tcp(_) => self.tcp.as_mut()?.sample().ok(),
+            Address::Unix(_) => None,
         }
     }
 
@@ -166,6 +178,7 @@ impl<'a> Stage<'a> {
             returns.push(back);
         }
         drop(told);
+        let tcp_before = self.tcp(task);
         let (clock, stall_min) = (self.clock, self.stall_min);
         let (numbered, step) = (self.numbered, parts.len() as u64);
         thread::scope(|scope| {
@@ -194,6 +207,7 @@ impl<'a> Stage<'a> {
             let series = [(Origin::default(), series.into_iter().collect())].into();
             let outcome = Outcome { traffic, series, ..Outcome::merged(&outcomes) };
             let samples = sampler.map(Sampler::finish);
+            let tcp = self.tcp(task).zip(tcp_before).map(|(after, before)| after.since(before));
             Ok(Measured {
                 started,
                 outcome,
@@ -202,6 +216,7 @@ impl<'a> Stage<'a> {
                 after,
                 samples,
                 memory,
+                tcp,
                 is_broken,
             })
         })

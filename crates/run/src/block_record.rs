@@ -4,10 +4,10 @@ use crate::block::{Measured, Reading, Task};
 use crate::plan::{Peer, Place};
 use engine::Address;
 use load::{Arrival, Lifetime};
-use probe::CpuTimes;
+use probe::{CpuTimes, TcpCounters};
 use record::{
     Block, Connections, ContextSwitches, Cpu, Little, Missing, Phases, Segments, Split,
-    StreamLayers, Summary, Traffic, Wire,
+    StreamLayers, Summary, TcpEvents, Traffic, Wire,
 };
 use spec::Carries;
 use stats::{ClosedLoop, Histogram, per_message};
@@ -43,6 +43,7 @@ pub(crate) fn block(
             .filter(|_| task.measurement.peer.scheme().facts().carries == Carries::Events),
         cpu: cpu(task, measured),
         wire: wire(task, outcome.layers, outcome.segments, block.wire),
+        tcp: measured.tcp.map(tcp_events),
         context_switches: context_switches(measured),
         little: little(task, measured, connections),
         samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
@@ -185,6 +186,15 @@ const IPV6_HEADER: u64 = 40;
 /// With the option that every segment of Linux has, timestamps and two bytes of padding (RFC 9293, section 3.1; RFC
 /// 7323, section 3.2).
 const TCP_HEADER: u64 = 20 + 12;
+
+/// The counters that explain times of replies and connects.
+pub(crate) fn tcp_events(counted: TcpCounters) -> TcpEvents {
+    TcpEvents {
+        delayed_acks: counted.delayed_acks,
+        retransmitted_segments: counted.retransmitted_segments,
+        retransmitted_syns: counted.retransmitted_syns,
+    }
+}
 
 pub(crate) fn context_switches(measured: &Measured) -> ContextSwitches {
     let mut switches = ContextSwitches::default();

@@ -10,6 +10,7 @@ use crate::warming::Warming;
 use crate::watch::CpuReading;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};
+use probe::TcpCounters;
 use record::{
     Block, ClientReport, Connections, Counts, ErrorClass, ErrorCount, Little, Missing,
     OpenLoopTimes, Outcome, PhaseTimes, Phases, Summary, Traffic, WarmUp, Wire,
@@ -36,7 +37,7 @@ impl Stage<'_> {
         let mut seen = Watching::new(self, client, task);
         let report = patiently(client, &run, seen.stage.interrupt, &mut |moment| seen.at(moment))?;
         let is_open = !task.measurement.workload.arrival.is_closed();
-        let (measured, seen) = seen.finish(&report, is_open)?;
+        let (measured, seen) = seen.finish(task, &report, is_open)?;
         match contradiction(&report, seen, asked(task.measurement)) {
             Some(reason) => Err(format!("what the client says cannot be: {reason}")),
             None => Ok(block(place, task, &measured, &report, seen)),
@@ -155,11 +156,13 @@ struct Watching<'a, 'b> {
     before: Option<Reading>,
     after: Option<Reading>,
     memory: Option<record::Memory>,
+    tcp: Option<TcpCounters>,
 }
 
 impl<'a, 'b> Watching<'a, 'b> {
     fn new(stage: &'a mut Stage<'b>, client: &Client, task: &Task<'_>) -> Self {
         let client = Processes::of(client.process().keeper_pid());
+        let tcp = stage.tcp(task);
         Self {
             stage,
             client_together: client.sampler(),
@@ -169,6 +172,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             before: None,
             after: None,
             memory: None,
+            tcp,
         }
     }
 
@@ -199,7 +203,12 @@ impl<'a, 'b> Watching<'a, 'b> {
         }
     }
 
-    fn finish(self, report: &Report, is_open: bool) -> Result<(Measured, Seen), String> {
+    fn finish(
+        self,
+        task: &Task<'_>,
+        report: &Report,
+        is_open: bool,
+    ) -> Result<(Measured, Seen), String> {
         let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) else {
             return Err("the client did not say when its window begins and ends".to_owned());
         };
@@ -216,6 +225,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             after: self.after,
             samples: None,
             memory: self.memory,
+            tcp: self.stage.tcp(task).zip(self.tcp).map(|(after, before)| after.since(before)),
             is_broken: false,
         };
         Ok((measured, seen))
@@ -265,6 +275,7 @@ fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, se
         pushed: None,
         cpu: cpu(task, measured, report, seen),
         wire: wire(),
+        tcp: measured.tcp.map(block_record::tcp_events),
         context_switches: block_record::context_switches(measured),
         little: little(task.measurement, report, errors),
         memory: measured.memory,

@@ -49,6 +49,8 @@ fn tcp_counters(snmp: &str, netstat: &str) -> TcpCounters {
         listen_overflows: counter(netstat, "TcpExt", "ListenOverflows"),
         listen_drops: counter(netstat, "TcpExt", "ListenDrops"),
         failed_connects: counter(snmp, "Tcp", "AttemptFails"),
+        delayed_acks: counter(netstat, "TcpExt", "DelayedACKs"),
+        retransmitted_syns: counter(netstat, "TcpExt", "TCPSynRetrans"),
         resets: counter(snmp, "Tcp", "EstabResets"),
     }
 }
@@ -69,7 +71,7 @@ mod tests {
         Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors\n\
         Tcp: 1 200 120000 -1 79 5 3 62 0 47027 46496 7 0 68 0\n\
         Udp: InDatagrams\nUdp: 151\n";
-    const OF_NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPTimeouts\nTcpExt: 0 11 12 13\n\
+    const OF_NETSTAT: &str = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPTimeouts DelayedACKs TCPSynRetrans\nTcpExt: 0 11 12 13 14 15\n\
         IpExt: InNoRoutes\nIpExt: 0\nMPTcpExt: TCPTimeouts\nMPTcpExt: 99\n";
 
     #[test]
@@ -80,6 +82,8 @@ mod tests {
             listen_overflows: Some(11),
             listen_drops: Some(12),
             failed_connects: Some(3),
+            delayed_acks: Some(14),
+            retransmitted_syns: Some(15),
             resets: Some(62),
         };
         assert_eq!(tcp_counters(OF_SNMP, OF_NETSTAT), counters);

@@ -8,8 +8,8 @@ use record::{
     Number, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow,
     Pushed, Reason, Resumption, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions,
     SocketBuffer, Spacing, Split, Stall, Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf,
-    SweepStep, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp, Warning,
-    Whole, Wire, Workload, WorkloadResult,
+    SweepStep, TcpEvents, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp,
+    Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -296,6 +296,11 @@ fn block(workload: usize) -> Block {
             compression_ratio: Some(1.52),
             missing: [("tcp_ip_estimated_bytes".to_owned(), "no segments".to_owned())].into(),
         },
+        tcp: Some(TcpEvents {
+            delayed_acks: Some(2),
+            retransmitted_segments: Some(1),
+            retransmitted_syns: None,
+        }),
         context_switches: ContextSwitches {
             generator_voluntary: Some(9),
             generator_involuntary: Some(2),

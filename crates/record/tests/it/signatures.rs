@@ -1,7 +1,10 @@
 //! Known causes by their signatures: what shows them, and what comes close and must not.
 
 use crate::good::{self, times};
-use record::{ErrorCount, Lifetime, OpenLoop, Resumption, RunRecord, Workload, signatures};
+use record::{
+    Block, ErrorCount, Lifetime, OpenLoop, Resumption, RunRecord, Second, TcpEvents, Workload,
+    signatures,
+};
 
 #[test]
 fn good_records_show_none() {
@@ -14,17 +17,72 @@ fn good_records_show_none() {
 fn replies_of_40_ms_are_a_delayed_ack() {
     // One of a hundred, beside the usual ones.
     assert_eq!(codes(&slow_replies(400, 40_300_000)), ["delayed_ack"]);
-    assert_eq!(codes(&slow_replies(9, 40_300_000)), [""; 0]);
+    assert_eq!(codes(&slow_replies(399, 40_300_000)), [""; 0]);
     assert_eq!(codes(&slow_replies(400, 36_000_000)), [""; 0]);
     // A tail that passes through 40 ms has no edge there.
     let tail = |index: u64| if index < 4000 { 1_000_000 + index * 20_000 } else { 1_000_000 };
-    let mut record = good::closed();
+    let mut record = slow_replies(0, 40_300_000);
     record.blocks[0].round_trip = times(40_000, tail);
     assert_eq!(codes(&record), [""; 0]);
     // Nor has a Unix socket ACKs.
     let mut record = slow_replies(400, 40_300_000);
-    record.plan.workloads[0].transport = "unix".to_owned();
+    record.blocks[0].tcp = None;
     assert_eq!(codes(&record), [""; 0]);
+}
+
+#[test]
+fn a_pause_is_no_delayed_ack() {
+    // One of 40 ms, with ten in flight.
+    let mut record = slow_replies(10, 40_300_000);
+    record.blocks[0].round_trip =
+        times(437_362, |index| if index < 10 { 40_300_000 } else { 200_000 + index });
+    assert_eq!(codes(&record), [""; 0]);
+    // The same where ten are a hundredth of all, at a rate at which ten are due in three pauses.
+    let rare = |slow_seconds: usize| {
+        let mut record = slow_replies(10, 40_300_000);
+        let block = &mut record.blocks[0];
+        block.round_trip =
+            times(1000, |index| if index < 10 { 40_300_000 } else { 200_000 + index });
+        block.messages_per_s = 100.0;
+        let fast = Second { max_ns: Some(201_000), ..Second::default() };
+        block.series[slow_seconds..].fill(fast);
+        record
+    };
+    assert_eq!(codes(&rare(1)), [""; 0]);
+    assert_eq!(codes(&rare(2)), [""; 0]);
+    assert_eq!(codes(&rare(3)), ["delayed_ack"]);
+    // A block of a second, and so many that they fit in no pause.
+    let mut short = slow_replies(400, 40_300_000);
+    short.blocks[0].series.truncate(1);
+    assert_eq!(codes(&short), [""; 0], "184 are under way in a pause");
+    short.blocks[0].messages_per_s = 1000.0;
+    assert_eq!(codes(&short), ["delayed_ack"]);
+    // Pauses of the generator itself.
+    let mut ours = rare(3);
+    ours.blocks[0].stalls.affected = 10;
+    assert_eq!(codes(&ours), [""; 0]);
+}
+
+#[test]
+fn what_takes_as_long_without_its_cause_is_something_else() {
+    let counted = |slow_ns, events: TcpEvents, target: &str| {
+        let mut record = slow_replies(400, slow_ns);
+        record.plan.workloads[0].target = target.to_owned();
+        record.blocks[0].tcp = Some(events);
+        codes(&record)
+    };
+    let (here, there) = ("ws://127.0.0.1:8080", "ws://192.0.2.7:8080");
+    let acks = |count| TcpEvents { delayed_acks: Some(count), ..TcpEvents::default() };
+    // A server that takes 42 ms for one of a hundred.
+    assert_eq!(counted(42_000_000, acks(20), there), [""; 0]);
+    assert_eq!(counted(42_000_000, acks(200), there), ["delayed_ack"]);
+    let again = |count| TcpEvents { retransmitted_segments: Some(count), ..TcpEvents::default() };
+    assert_eq!(counted(204_000_000, again(20), here), [""; 0]);
+    assert_eq!(counted(204_000_000, again(200), here), ["retransmission"]);
+    assert_eq!(counted(204_000_000, again(0), there), ["retransmission"], "the other machine's");
+    let mut connects = slow_connects(3, 1_010_000_000);
+    connects.blocks[0].tcp = Some(TcpEvents { retransmitted_syns: Some(1), ..acks(9) });
+    assert_eq!(codes(&connects), [""; 0]);
 }
 
 #[test]
@@ -32,6 +90,8 @@ fn the_service_time_of_an_open_loop_is_looked_at_and_not_its_response() {
     let slow = |index: u64| if index < 400 { 40_300_000 } else { 1_000_000 };
     let with = |change: fn(&mut OpenLoop, Option<record::Summary>)| {
         let mut record = good::open();
+        let Block { series, tcp, .. } = slow_replies(400, 40_300_000).blocks.remove(0);
+        record.blocks[0] = Block { series, tcp, ..record.blocks[0].clone() };
         change(record.blocks[0].open_loop.as_mut().unwrap(), times(20_000, slow));
         codes(&record)
     };
@@ -44,9 +104,10 @@ fn the_service_time_of_an_open_loop_is_looked_at_and_not_its_response() {
 fn replies_of_200_ms_are_retransmissions_and_connects_of_200_ms_are_not() {
     assert_eq!(codes(&slow_replies(400, 204_000_000)), ["retransmission"]);
     assert_eq!(codes(&slow_replies(400, 190_000_000)), [""; 0]);
-    assert_eq!(codes(&slow_connects(20, 204_000_000)), ["happy_eyeballs"]);
-    assert_eq!(codes(&slow_connects(20, 251_000_000)), ["happy_eyeballs"]);
-    assert_eq!(codes(&slow_connects(20, 300_000_000)), [""; 0]);
+    assert_eq!(codes(&slow_connects(25, 204_000_000)), ["happy_eyeballs"]);
+    assert_eq!(codes(&slow_connects(25, 251_000_000)), ["happy_eyeballs"]);
+    assert_eq!(codes(&slow_connects(25, 300_000_000)), [""; 0]);
+    assert_eq!(codes(&slow_connects(24, 204_000_000)), [""; 0], "not an address, but a pause");
 }
 
 #[test]
@@ -55,7 +116,10 @@ fn connects_of_1_s_and_3_s_are_syn_retries() {
     assert_eq!(codes(&slow_connects(1, 3_030_000_000)), ["syn_retries"]);
     assert_eq!(codes(&slow_connects(1, 2_000_000_000)), [""; 0]);
     let mut record = slow_connects(3, 1_010_000_000);
-    assert_eq!(signatures(&record)[0].evidence, "3 of 50 between 995 ms and 1.1 s");
+    assert_eq!(
+        signatures(&record)[0].evidence,
+        "3 of 50 between 995 ms and 1.1 s; the kernel sent 400 SYNs again"
+    );
     // Where connects take about a second in any case, none stands out.
     record.blocks[0].phases.connect = times(50, |index| 800_000_000 + index * 10_000_000);
     assert_eq!(codes(&record), [""; 0]);
@@ -163,25 +227,43 @@ fn a_damaged_histogram_shows_nothing() {
 #[test]
 fn of_several_workloads_the_evidence_says_which() {
     let mut record = good::ladder();
-    record.blocks[1].round_trip = slow_replies(400, 40_300_000).blocks.remove(0).round_trip;
+    record.blocks.truncate(2);
+    let slow = slow_replies(400, 40_300_000).blocks.remove(0);
+    record.blocks[1] = Block { workload: 1, ..slow };
     let all = signatures(&record);
     assert_eq!(all.len(), 1);
-    assert_eq!(all[0].evidence, "ws: 400 of 400000 between 39.5 ms and 46 ms");
+    assert_eq!(
+        all[0].evidence,
+        "ws: 400 of 40000 between 39.5 ms and 46 ms; the kernel counted 400 delayed ACKs"
+    );
 }
 
 fn codes(record: &RunRecord) -> Vec<String> {
     signatures(record).into_iter().map(|warning| warning.code).collect()
 }
 
-fn slow_replies(count: u64, slow_ns: u64) -> RunRecord {
+/// Ten seconds with a slow reply in each, and as many events of TCP as anything takes.
+fn counted(slow_ns: u64) -> RunRecord {
     let mut record = good::closed();
+    let block = &mut record.blocks[0];
+    block.series = vec![Second { max_ns: Some(slow_ns), ..Second::default() }; 10];
+    block.tcp = Some(TcpEvents {
+        delayed_acks: Some(400),
+        retransmitted_segments: Some(400),
+        retransmitted_syns: Some(400),
+    });
+    record
+}
+
+fn slow_replies(count: u64, slow_ns: u64) -> RunRecord {
+    let mut record = counted(slow_ns);
     record.blocks[0].round_trip =
         times(40_000, |index| if index < count { slow_ns } else { 1_000_000 + index });
     record
 }
 
 fn slow_connects(count: u64, slow_ns: u64) -> RunRecord {
-    let mut record = good::closed();
+    let mut record = counted(slow_ns);
     record.blocks[0].phases.connect =
         times(50, |index| if index < count { slow_ns } else { 80_000 + index });
     record
