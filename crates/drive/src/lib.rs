@@ -12,8 +12,8 @@
 //! 5. `send_in_turn` sends on the connections whose turn it is;
 //! 6. `send` encodes, stamps `sent`, and hands over to the engine: the same for every load.
 //!
-//! `lifecycle` has the life of a connection, `phases` what happens ten times a second or less, `second` the second
-//! socket of protocols that have two, `recorder` and `stream` what is written down. Left out: who starts workers and
+//! `lifecycle` has the life of a connection, `phases` what happens ten times a second or less, `punctual` the waiting
+//! for what is due, `second` the second socket of protocols that have two, `recorder` and `stream` what is written down. Left out: who starts workers and
 //! what becomes of results (crate `run`).
 
 mod connections;
@@ -23,6 +23,7 @@ mod in_flight;
 mod last;
 mod lifecycle;
 mod phases;
+mod punctual;
 mod recorder;
 mod second;
 mod stream;
@@ -35,12 +36,13 @@ pub use recorder::{Interval, Observer, Phase};
 pub use target::Target;
 
 use connections::{Connections, State};
-use engine::{Completion, ConnectionId, Metered, Node, Step};
+use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
 use identity::{Answer, Check};
 use in_flight::Flight;
 use lifecycle::{End, be_secured};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
-use record::Outcome;
+use punctual::Punctual;
+use record::{ErrorClass, Outcome};
 use recorder::{Left, Recorder};
 use second::{First, Seconds, Socket, hand_over};
 use std::sync::Arc;
@@ -67,10 +69,13 @@ pub struct Worker<O> {
     wake_at: Instant,
     /// The instant at which the pace has to be looked at again.
     due_at: Instant,
+    /// The instant of that look if nothing is due before.
+    beat_at: Instant,
     /// The loop is known to have gone on until then, or to have had nothing to do; [`Instant::NEVER`] where it does not
     /// matter.
     alive_until: Instant,
     stall_min: Nanos,
+    punctual: Punctual,
     /// The last look at which no more replies had come, ours or of others, and how many had by then.
     quiet: (Instant, u64),
 
@@ -84,6 +89,8 @@ pub struct Worker<O> {
     /// The payloads of messages that have a header, with the header of the last message written over its beginning;
     /// empty if messages have no header.
     payloads: Box<[u8]>,
+    /// The most memory for bytes that the kernel has not taken yet.
+    unsent_max: usize,
     rx: Box<[u8]>,
     tx: Vec<u8>,
 }
@@ -92,6 +99,7 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
     fn step(&mut self, engine: &mut E) -> Step {
         if self.pace.is_timed() {
             let now = engine.now();
+            self.punctual.woken(now);
             self.notice(now); // Before replies are taken that came while the loop stood still.
             if self.pace.is_full() {
                 self.keep_pace(engine, now); // Before they make room.
@@ -107,13 +115,14 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
         }
         let now = engine.now();
         self.notice(now);
+        let was_idle = completions == 0 && now < self.wake_at.min(self.due_at);
         if now >= self.wake_at {
             self.keep_time(engine, now);
         }
         if now >= self.due_at {
             self.keep_pace(engine, now);
         }
-        if self.phase == Phase::Done { Step::Done } else { Step::Wait(self.rest(now)) }
+        if self.phase == Phase::Done { Step::Done } else { Step::Wait(self.rest(now, was_idle)) }
     }
 }
 
@@ -134,14 +143,17 @@ impl<O: Observer> Worker<O> {
             window: None,
             wake_at: Instant::START,
             due_at: Instant::NEVER,
+            beat_at: Instant::NEVER,
             alive_until: Instant::NEVER,
             stall_min: STALL_MIN,
+            punctual: Punctual::new(false),
             quiet: (Instant::START, 0),
             numbers: (0, 1),
             seconds: Seconds::default(),
             has_header,
             has_layers: target.stack.has_layers(),
             payloads: payloads.into(),
+            unsent_max: usize::MAX,
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(workload.content.payload().len() + TX_ROOM),
             workload,
@@ -154,6 +166,19 @@ impl<O: Observer> Worker<O> {
     #[must_use]
     pub fn with_stall_min(self, length: Nanos) -> Self {
         Self { stall_min: length.max(STALL_MIN), ..self }
+    }
+
+    /// Wakes up a little before a message is due and looks from there on, so that it is sent in time however late timers
+    /// are. For a worker that has a core for itself; see [`punctual`].
+    #[must_use]
+    pub fn that_looks(self, looks: bool) -> Self {
+        Self { punctual: Punctual::new(looks), ..self }
+    }
+
+    /// Leaves messages of an open loop unsent while so many bytes wait that the kernel has not taken.
+    #[must_use]
+    pub fn with_unsent_max(self, bytes: usize) -> Self {
+        Self { unsent_max: bytes, ..self }
     }
 
     /// Numbers its connections `first`, `first + step`, … in the order of their connects, so that several workers
@@ -325,7 +350,10 @@ impl<O: Observer> Worker<O> {
         }
         self.send_in_turn(engine);
         self.attend_if_idle();
-        self.due_at = if is_behind { Instant::START } else { self.pace.wake_at(now) };
+        let beats = self.pace.is_timed() && !self.is_closing();
+        self.beat_at = if beats { now + BEAT } else { Instant::NEVER };
+        self.due_at =
+            if is_behind { Instant::START } else { self.pace.wake_at().min(self.beat_at) };
         self.wake_at = self.wake_at.min(self.phase_end()); // The last message of a quota is due.
     }
 
@@ -356,6 +384,16 @@ impl<O: Observer> Worker<O> {
     fn send<E: Metered>(&mut self, engine: &mut E, batch: Batch) {
         let Some(connection) = self.connections.at(batch.place) else { return };
         let content = &self.workload.content;
+        let len = content.payload().len();
+        // Few messages are long, and few connections have anything unsent: the rest is not asked for.
+        if let Some(due) = batch.due
+            && (len >= LONG_LEN || engine.unsent(connection.id) > 0)
+            && engine.kept().saturating_add(len) > self.unsent_max
+            && self.pace.leaves_out()
+        {
+            self.pace.left_out(batch.place);
+            return self.recorder.unsent(due, 1);
+        }
         let kind = if content.is_text() { Kind::Text } else { Kind::Binary };
         let first = connection.in_flight.next_sequence();
         let mut count = 0;
@@ -403,20 +441,32 @@ impl<O: Observer> Worker<O> {
         if self.tx.is_empty() && self.seconds.is_empty() {
             return;
         }
+        let mut is_read = true;
         if let Some(connection) = self.connections.find(id) {
             let bytes = hand_over(engine, &self.seconds, connection, &self.tx);
             self.recorder.bytes_sent(bytes);
+            let each = 2 * self.workload.content.payload().len() + TX_ROOM;
+            let messages = connection.in_flight.len().saturating_mul(each);
+            is_read = engine.unsent(id) <= messages.saturating_add(UNSENT_LEN_MAX);
         }
         self.tx.clear();
+        if !is_read {
+            self.lose(engine, id, ErrorClass::Protocol, || NOT_READ.to_owned());
+        }
     }
 
-    /// The instant until which there is nothing to do, at `now`.
-    fn rest(&mut self, now: Instant) -> Instant {
+    /// The instant until which to wait, at `now`, after a step that had nothing to do if it `was_idle`.
+    fn rest(&mut self, now: Instant, was_idle: bool) -> Instant {
         let until = self.wake_at.min(self.due_at);
         if self.alive_until != Instant::NEVER {
             self.alive_until = now.max(until);
         }
-        until
+        if !self.pace.is_timed() {
+            return until;
+        }
+        self.recorder.looked(self.punctual.looked());
+        let due = if self.due_at == self.beat_at { Instant::NEVER } else { self.due_at };
+        self.punctual.rest(now, due, until, was_idle)
     }
 
     /// It is `now`: the loop has gone on since the last look at the clock, or it stood still.
@@ -448,6 +498,17 @@ const SENDS_MAX: u32 = 256;
 
 /// A shorter gap is no stall but the way of schedulers and timers; far above what a timer is late by.
 const STALL_MIN: Nanos = Nanos::from_millis(5);
+
+/// A worker with a schedule looks at it and at its clock this often at least, so that a gap in its loop is known so
+/// exactly.
+const BEAT: Nanos = Nanos::from_millis(20);
+
+/// Messages from this length on are not handed over before a look at what the kernel has not taken.
+const LONG_LEN: usize = 4096;
+
+/// The end of a peer that makes us answer and reads no answers: more than [`UNSENT_LEN_MAX`] bytes of them wait.
+const NOT_READ: &str =
+    "the server sends what is to be answered, and does not read: 1 MiB of answers waits";
 
 /// The most that is read at once.
 const RX_LEN: usize = 64 * 1024;

@@ -103,6 +103,7 @@ pub(crate) struct Recorder {
     identity: Identity,
     stalls: Stalls,
     stalled_until: Instant,
+    looked: Nanos,
     pushed: Pushed,
     /// `None` unless the workload asks for it.
     last_replies: Option<LastRing>,
@@ -137,6 +138,7 @@ impl Recorder {
             errors: BTreeMap::new(),
             identity: Identity::default(),
             stalled_until: Instant::START,
+            looked: Nanos::ZERO,
             stalls: Stalls { first: Vec::with_capacity(Stalls::KEPT_MAX), ..Stalls::default() },
             pushed: Pushed::default(),
             last_replies: workload.last_replies.then(LastRing::new),
@@ -327,6 +329,14 @@ impl Recorder {
         instant >= self.measured_from && self.measured_from != Instant::NEVER
     }
 
+    /// The worker looked for so long whether a message was due, in place of sleeping.
+    #[inline]
+    pub(crate) fn looked(&mut self, time: Nanos) {
+        if self.interval.phase == Phase::Measure {
+            self.looked += time;
+        }
+    }
+
     #[inline]
     pub(crate) fn bytes_received(&mut self, len: usize) {
         self.interval.traffic.bytes_received += len as u64;
@@ -397,6 +407,7 @@ impl Recorder {
             errors: self.errors,
             identity: left.has_header.then_some(self.identity),
             stalls: self.stalls,
+            looked: self.looked,
             replies_each: self.replies_each,
             pushed: self.pushed,
             last_replies: self.last_replies.map(LastRing::finish).unwrap_or_default(),

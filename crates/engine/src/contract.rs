@@ -33,6 +33,9 @@ pub trait Engine {
     /// The number of submitted bytes that the kernel has not taken yet; zero for a connection that is closed.
     fn unsent(&self, connection: ConnectionId) -> usize;
 
+    /// The memory that holds the unsent bytes of all connections together, in bytes.
+    fn kept(&self) -> usize;
+
     /// Ends our sending side once all that was submitted is written. Receiving goes on.
     fn shutdown(&mut self, connection: ConnectionId);
 

@@ -56,6 +56,8 @@ pub struct Epoll {
     /// There was nothing left to accept with, most likely open files: when to try again, unless a close makes room
     /// before that.
     full_until: Option<Instant>,
+    /// The length of all buffers of unsent bytes.
+    kept: usize,
     /// Buffers of connections that have nothing unsent any more.
     #[expect(clippy::vec_box, reason = "a box moves from here to a slot and back, no allocation")]
     spare: Vec<Box<Unsent>>,
@@ -132,6 +134,7 @@ impl Epoll {
             decided: VecDeque::new(),
             in_doubt: true,
             full_until: None,
+            kept: 0,
             spare: Vec::new(),
         })
     }
@@ -394,6 +397,7 @@ impl Epoll {
                 Ok(len) => unsent.written += len,
                 Err(error) => return self.break_off(id, error),
             }
+            self.kept -= unsent.let_go();
             left = unsent.bytes.len() - unsent.written;
         }
         if left == 0 && slot.shutdown {
@@ -408,11 +412,8 @@ impl Epoll {
     fn keep(&mut self, id: ConnectionId, bytes: &[u8]) {
         let slot = &mut self.slots[id.index()];
         let unsent = slot.unsent.get_or_insert_with(|| self.spare.pop().unwrap_or_default());
-        if unsent.written > unsent.bytes.len() / 2 {
-            unsent.bytes.drain(..unsent.written); // Else what was written stays for as long as anything is kept.
-            unsent.written = 0;
-        }
         unsent.bytes.extend_from_slice(bytes);
+        self.kept += bytes.len();
         if !std::mem::replace(&mut slot.watches_writable, true)
             && let Some(socket) = &slot.socket
         {
@@ -432,10 +433,9 @@ impl Epoll {
 
     /// Drops what is kept and puts its buffer by.
     fn forget_unsent(&mut self, id: ConnectionId) {
-        if let Some(mut unsent) = self.slots[id.index()].unsent.take()
-            && self.spare.len() < SPARE_COUNT_MAX
-            && unsent.bytes.capacity() <= SPARE_LEN_MAX
-        {
+        let Some(mut unsent) = self.slots[id.index()].unsent.take() else { return };
+        self.kept -= unsent.bytes.len();
+        if self.spare.len() < SPARE_COUNT_MAX && unsent.bytes.capacity() <= SPARE_LEN_MAX {
             unsent.bytes.clear();
             unsent.written = 0;
             self.spare.push(unsent);
@@ -494,6 +494,10 @@ impl Engine for Epoll {
     fn unsent(&self, connection: ConnectionId) -> usize {
         let slot = &self.slots[connection.index()];
         if slot.generation == connection.generation() { slot.unsent_len() } else { 0 }
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
     }
 
     fn shutdown(&mut self, connection: ConnectionId) {
@@ -634,6 +638,21 @@ impl Slot {
     }
 }
 
+impl Unsent {
+    /// Lets go of what was written once that is most of it, and returns the number of those bytes: else it would stay
+    /// for as long as anything is kept.
+    fn let_go(&mut self) -> usize {
+        let written = self.written;
+        if written <= self.bytes.len() / 2 || written == self.bytes.len() {
+            return 0;
+        }
+        self.bytes.drain(..written);
+        self.bytes.shrink_to(SPARE_LEN_MAX.max(2 * self.bytes.len()));
+        self.written = 0;
+        written
+    }
+}
+
 /// The events that every connection is registered for.
 const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
@@ -716,6 +735,7 @@ mod tests {
             server.wait(Instant::START);
             while server.complete(&mut rx).is_some() {}
             let unsent = server.slots[here.index()].unsent.as_ref().expect("much is unsent");
+            assert_eq!(server.kept(), unsent.bytes.len());
             assert!(unsent.bytes.len() <= 4 * UNSENT_LEN_MAX, "{}", unsent.bytes.len());
         }
     }

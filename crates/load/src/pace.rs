@@ -428,6 +428,17 @@ impl Pace {
         }
     }
 
+    /// True if a message that cannot be sent is left out, because the schedule goes on without it: in an open loop.
+    pub fn leaves_out(&self) -> bool {
+        matches!(self.load, Load::Open { .. })
+    }
+
+    /// A message that was to be sent on a connection is left out; the connection waits for its next turn.
+    pub fn left_out(&mut self, place: u32) {
+        self.ended(place, 1);
+        self.queue_if_wanted(place);
+    }
+
     /// A connection can send no more, but is still there.
     pub fn shut(&mut self, place: u32) {
         self.members[place as usize].is_open = false;
@@ -507,9 +518,9 @@ impl Pace {
         self.next_turn()
     }
 
-    /// The instant at which something is due next, seen from `now`: the latest at which to [take](Pace::take) it, and
-    /// to look at the clock.
-    pub fn wake_at(&self, now: Instant) -> Instant {
+    /// The instant at which something is to be [taken](Pace::take) or sent next; [`Instant::NEVER`] as long as only a
+    /// reply can change that.
+    pub fn wake_at(&self) -> Instant {
         let is_behind = match &self.load {
             _ if self.stage == Stage::AfterTraffic => return Instant::NEVER,
             Load::Closed { .. } if self.turns.is_empty() || self.allowed() == 0 => {
@@ -528,7 +539,7 @@ impl Pace {
             due if due < self.end => due,
             _ => Instant::NEVER,
         };
-        due.min(self.replay.next()).min(now + BEAT)
+        due.min(self.replay.next())
     }
 
     /// The end of the schedule, as far as it is known: the quota may end it earlier than [`Pace::measure`] said.
@@ -858,9 +869,6 @@ const TURN_LEN: u32 = 32;
 
 /// The longest time whose arrivals are left out at once.
 const SKIPPED_MAX: Nanos = Nanos::from_millis(1);
-
-/// A worker with a schedule looks at its clock this often at least, so that a gap in its loop is known so exactly.
-const BEAT: Nanos = Nanos::from_millis(20);
 
 /// The waiting messages for which there is memory from the start.
 const WAITING_RESERVED: usize = 4096;

@@ -30,6 +30,13 @@ pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
     Some(Placement { server, generator, sharing })
 }
 
+/// True if `parties` programs that are busy all the time have a core each, of so many that may be used, with a quota of
+/// CPU time where the container has one.
+pub fn have_a_core_each(parties: u32, cores: usize, quota: Option<f64>) -> bool {
+    usize::try_from(parties).is_ok_and(|parties| parties <= cores)
+        && quota.is_none_or(|quota| f64::from(parties) <= quota)
+}
+
 /// The CPUs that server and generator run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -128,6 +135,23 @@ fn one_of_each_before_a_second(cores: &[Core]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_core_each_is_neither_half_a_core_nor_one_that_the_quota_takes_away() {
+        #[rustfmt::skip]
+        let table = [
+            // parties, cores, quota,     enough
+            (1,         1,     None,      true),
+            (2,         1,     None,      false),
+            (2,         2,     None,      true),
+            (2,         8,     Some(1.5), false),
+            (2,         8,     Some(2.0), true),
+            (0,         0,     None,      true),
+        ];
+        for row @ (parties, cores, quota, enough) in table {
+            assert_eq!(have_a_core_each(parties, cores, quota), enough, "{row:?}");
+        }
+    }
 
     /// CPUs as (number, core, package).
     fn topology(cpus: &[(usize, usize, usize)]) -> Topology {

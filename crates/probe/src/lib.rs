@@ -26,7 +26,7 @@ pub use capacity::{
     LOOPBACK_SOURCES_MAX, Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources,
     capacity,
 };
-pub use cpus::{Cpu, Placement, Sharing, Topology, place};
+pub use cpus::{Cpu, Placement, Sharing, Topology, have_a_core_each, place};
 pub use doctor::{
     Diagnosis, Facts, Finding, KernelMemory, Place, Question, State, Unit, Wish, WishError,
     diagnose,

@@ -375,7 +375,11 @@ pub struct Cpu {
     /// The number of cores that everybody else on the machine kept busy; known where the server is ours.
     #[serde(default)]
     pub others_cores_used: Option<f64>,
-    /// The largest share of one core that a worker thread of the generator was busy, 0 to 1.
+    /// The part of the generator's cores that was spent looking whether a message was due, in place of sleeping; `null`
+    /// where it slept.
+    #[serde(default)]
+    pub looking_cores_used: Option<f64>,
+    /// The largest share of one core that a worker thread of the generator was busy, without looking, 0 to 1.
     #[serde(default)]
     pub busiest_worker_fraction: Option<f64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1.

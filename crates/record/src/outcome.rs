@@ -51,6 +51,8 @@ pub struct Outcome {
     pub identity: Option<Identity>,
     /// Gaps in the workers' own loops during the measurement; their instants count from the start of the run.
     pub stalls: Stalls,
+    /// The time of the measurement in which workers looked whether a message was due, in place of sleeping.
+    pub looked: Nanos,
     /// Connections that live through all phases, by the number of replies that each had in the measurement.
     pub replies_each: BTreeMap<u64, u64>,
     /// Messages that came without being asked for; `whole` has its deliveries alone.
@@ -423,6 +425,7 @@ impl Merge for Outcome {
             errors,
             identity,
             stalls,
+            looked,
             replies_each,
             pushed,
             last_replies,
@@ -444,6 +447,7 @@ impl Merge for Outcome {
         Merge::merge(&mut self.errors, errors);
         self.identity.merge(identity);
         self.stalls.merge(stalls);
+        self.looked.merge(looked);
         Merge::merge(&mut self.replies_each, replies_each);
         self.pushed.merge(pushed);
         self.last_replies.merge(last_replies);

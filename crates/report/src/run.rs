@@ -208,6 +208,11 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
             format!("achieved {} ({share} of offered)", each(replies)),
         ],
     );
+    let looked: Vec<f64> = it.all.iter().filter_map(|it| it.cpu.looking_cores_used).collect();
+    if let Ok(median) = stats::median(&looked) {
+        let share = number::percent(median);
+        facts.add("punctual", format!("{share} of a core went into looking for what was due"));
+    }
 }
 
 /// Two sums that add up, or that they do not.

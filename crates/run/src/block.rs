@@ -4,6 +4,7 @@ use crate::breaker::Breaker;
 use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
+use crate::memory::unsent_max;
 use crate::plan::Measurement;
 use crate::pursuit::{Pursuit, due_per_s};
 use crate::reach::Context;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
-use units::{Instant, Nanos};
+use units::{Bytes, Instant, Nanos};
 
 /// The state that the blocks of a run have in common.
 pub(crate) struct Stage<'a> {
@@ -57,6 +58,10 @@ pub(crate) struct Task<'a> {
     pub(crate) server: Option<Processes>,
     /// The CPU of each worker; empty: the system chooses.
     pub(crate) cpus: &'a [usize],
+    /// The memory that all workers together may take.
+    pub(crate) memory: Bytes,
+    /// True if workers may look for what is due, in place of sleeping.
+    pub(crate) looks: bool,
     /// The index of the block, and the number of blocks.
     pub(crate) number: (usize, usize),
 }
@@ -180,6 +185,7 @@ impl<'a> Stage<'a> {
         drop(told);
         let tcp_before = self.tcp(task);
         let (clock, stall_min) = (self.clock, self.stall_min);
+        let unsent_max = unsent_max(task.memory, parts.len());
         let (numbered, step) = (self.numbered, parts.len() as u64);
         thread::scope(|scope| {
             let workers: Vec<_> = parts
@@ -191,7 +197,9 @@ impl<'a> Stage<'a> {
                     let cpu = task.cpus.get(index).copied();
                     let busy_poll = task.measurement.spec.busy_poll;
                     let numbers = (numbered + index as u64, step);
-                    let keeping = Keeping { clock, cpu, busy_poll, stall_min, numbers };
+                    let looks = task.looks;
+                    let keeping =
+                        Keeping { clock, cpu, busy_poll, looks, unsent_max, stall_min, numbers };
                     scope.spawn(move || work(part, target, control, watch, keeping))
                 })
                 .collect();
@@ -229,6 +237,8 @@ struct Keeping {
     clock: Clock,
     cpu: Option<usize>,
     busy_poll: Nanos,
+    looks: bool,
+    unsent_max: usize,
     stall_min: Nanos,
     /// The number of its first connection, and the distance to that of the next.
     numbers: (u64, u64),
@@ -252,6 +262,8 @@ fn work(
     let wants_stamps = !part.arrival.is_closed();
     let mut worker = Worker::new(part, target, Arc::clone(&control), watch)
         .with_stall_min(keeping.stall_min)
+        .that_looks(keeping.looks)
+        .with_unsent_max(keeping.unsent_max)
         .with_connection_numbers(first, step);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
@@ -265,7 +277,10 @@ fn work(
         }
     }
     let (outcome, watch) = worker.finish();
-    Ok((outcome, watch.busy()))
+    let looked = outcome.looked.as_secs_f64() / outcome.measured_time().as_secs_f64();
+    // A worker that looks has time for whatever comes.
+    let busy = watch.busy().map(|busy| if looked > 0.0 { (busy - looked).max(0.0) } else { busy });
+    Ok((outcome, busy))
 }
 
 fn join<T>(worker: ScopedJoinHandle<'_, T>) -> T {

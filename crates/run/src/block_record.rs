@@ -112,6 +112,8 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
         missing(&mut cpu.missing, &CPU_FIELDS[4..], "what the server used is not known");
     }
     cpu.busiest_worker_fraction = measured.busiest_worker;
+    let looked = measured.outcome.looked;
+    cpu.looking_cores_used = if looked > Nanos::ZERO { cores(looked) } else { None };
     cpu
 }
 

@@ -19,6 +19,7 @@ mod host;
 mod intervals;
 mod journal;
 mod live;
+mod memory;
 mod one_block;
 mod plan;
 mod pursuit;
@@ -41,6 +42,7 @@ pub use feed::{Behind, Commands, Event, Feed, Listener, Tick};
 pub use host::Host;
 pub use journal::{Entry, Journal, JournalFile, NoJournal};
 pub use live::LiveView;
+pub use memory::budget as memory_budget;
 pub use plan::{
     Installed, Measurement, Peer, Plan, PlanError, Speech, SubjectClient, SubjectServer, Tls,
 };

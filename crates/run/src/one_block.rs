@@ -60,6 +60,8 @@ fn block_awake(
         target: &ready.target,
         server: set_up.server(measurement),
         cpus: &set_up.generator_cpus,
+        memory: set_up.memory(measurement),
+        looks: set_up.lets_workers_look(measurement, &ready.target.address),
         number,
     };
     let is_warm = set_up.is_warm(workload, server_starts);

@@ -118,14 +118,14 @@ const DOUBTS_MAX: u32 = 2;
 const DUE_MIN: f64 = 20.0;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use load::{Content, Expect, Phases, Pick, Schedule, Spacing, Stop, Timeouts};
     use record::Counts;
     use std::num::NonZeroU32;
     use units::Bytes;
 
-    fn workload(arrival: Arrival) -> Workload {
+    pub(crate) fn workload(arrival: Arrival) -> Workload {
         let second = Nanos::from_secs(1);
         Workload {
             connections: NonZeroU32::MIN,
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    fn open(rate: &str) -> Arrival {
+    pub(crate) fn open(rate: &str) -> Arrival {
         let schedule = Schedule::new(rate.parse().unwrap(), Spacing::Uniform, NonZeroU32::MIN);
         Arrival::Open { schedule, pick: Pick::Any, in_flight_max: NonZeroU32::MAX }
     }

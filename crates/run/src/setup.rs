@@ -3,6 +3,7 @@
 use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
 use crate::children::servers::{Key, RunningServer, Servers};
+use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
 use crate::reach::{Context, Reached, Ready, check_public, reply_len, resolve, stack, tls, verify};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
@@ -12,7 +13,9 @@ use engine::epoll::Epoll;
 use engine::{Address, Engine};
 use lab::VERSION_TIMEOUT;
 use load::{Expect, Header, Lifetime, Stop};
-use probe::{LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes};
+use probe::{
+    LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes, have_a_core_each,
+};
 use record::{Environment, Kind, Subject, WarmUp, Warning};
 use spec::{Endpoint, Protocol};
 use std::collections::BTreeMap;
@@ -20,7 +23,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 /// The set-up of a run.
 pub(crate) struct SetUp {
@@ -154,6 +157,8 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<Ready, RunError> {
         check_limits(measurement)?;
+        let budget = self.memory(measurement);
+        memory::check(budget, &measurement.workload)?;
         let mut authority_pem = None;
         let url = match &measurement.peer {
             Peer::Given(url) => url.clone(),
@@ -174,9 +179,11 @@ impl SetUp {
         let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
         check_public(&resolved.addresses, plan.experiment.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
-        let (speech, reply_len) = (&measurement.speech, reply_len(&measurement.workload));
-        let tls = tls(&url, speech, authority_pem.as_deref())?;
-        let stack = stack(&url, speech, reply_len, tls)?;
+        let reply_len = reply_len(&measurement.workload);
+        let mut speech = measurement.speech.clone();
+        speech.options.message_max = memory::reply_max(budget, &measurement.workload, reply_len);
+        let tls = tls(&url, &speech, authority_pem.as_deref())?;
+        let stack = stack(&url, &speech, reply_len, tls)?;
         let Reached { mut target, failed } =
             verify(&url, &resolved.addresses, measurement, &stack, context)?;
         target.sources = sources;
@@ -225,6 +232,24 @@ impl SetUp {
             server.resume();
         }
         Ok(())
+    }
+
+    /// The memory that a measurement may take.
+    pub(crate) fn memory(&self, measurement: &Measurement) -> Bytes {
+        memory::budget(measurement.spec.memory_max, &self.environment)
+    }
+
+    /// True if the workers of a measurement may look for what is due, in place of sleeping: each has a core for itself,
+    /// and so has a server on this machine.
+    pub(crate) fn lets_workers_look(&self, measurement: &Measurement, target: &Address) -> bool {
+        let is_local = match target {
+            Address::Unix(_) => true,
+            Address::Tcp(address) => address.ip().is_loopback(),
+        };
+        let parties = measurement.spec.threads.get().saturating_add(u32::from(is_local));
+        let quota = self.environment.container.as_ref().and_then(|it| it.cpu_cores_max);
+        !measurement.spec.sleepy
+            && have_a_core_each(parties, self.environment.cores_allowed.len(), quota)
     }
 
     /// Asks a subject for its version, once. Says so while it waits for longer than a moment; a subject that does not

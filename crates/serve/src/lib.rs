@@ -29,7 +29,7 @@ use wire::{Event, Input, Message, Protocol, Stack};
 pub struct Totals {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections whose peer broke the protocol.
+    /// Connections whose peer broke the protocol, or held more memory than there is for it.
     pub broken: u64,
     /// Messages answered; without framing, reads.
     pub messages: u64,
@@ -62,7 +62,9 @@ pub struct Faults {
 #[derive(Debug)]
 pub struct Server {
     stack: Stack,
-    peers: Peers<()>,
+    /// Each with the bytes of a message that has not come whole.
+    peers: Peers<usize>,
+    memory_max: usize,
     stop: Arc<AtomicBool>,
     totals: Totals,
     rx: Box<[u8]>,
@@ -79,6 +81,7 @@ impl Server {
         Self {
             stack,
             peers: Peers::new(),
+            memory_max: usize::MAX,
             stop,
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -93,6 +96,13 @@ impl Server {
     #[must_use]
     pub fn replying(self, reply: impl Into<Box<[u8]>>) -> Self {
         Self { reply: Some(reply.into()), ..self }
+    }
+
+    /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
+    /// more than so many bytes.
+    #[must_use]
+    pub fn with_memory_max(self, bytes: usize) -> Self {
+        Self { memory_max: bytes, ..self }
     }
 
     /// The totals so far.
@@ -131,8 +141,13 @@ impl Server {
         }
         let mut input = Input::new(&mut self.rx[..len]);
         let mut secured = None;
+        let mut held = peer.state.saturating_add(len);
         loop {
-            match peer.machine.receive(&mut input, &mut self.tx) {
+            let received = peer.machine.receive(&mut input, &mut self.tx);
+            if !matches!(received, Ok(None)) {
+                held = input.len();
+            }
+            match received {
                 Ok(None) => break,
                 Ok(Some(Event::Message(message))) => {
                     let kind = message.kind;
@@ -172,6 +187,7 @@ impl Server {
                 self.tx.clear();
             }
         }
+        peer.state = held;
         let over = peer.over;
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.message.shrink_to(TX_LEN);
@@ -180,6 +196,19 @@ impl Server {
         }
         if over {
             self.peers.linger(engine, id);
+        } else if held.saturating_add(engine.unsent(id)) >= MUCH && self.is_over_memory(engine) {
+            self.totals.broken += 1;
+            self.peers.close(engine, id);
         }
     }
+
+    /// True if more is held for all connections together than may be.
+    #[cold]
+    fn is_over_memory<E: Engine>(&self, engine: &E) -> bool {
+        let held = self.peers.all().fold(engine.kept(), |sum, peer| sum.saturating_add(peer.state));
+        held > self.memory_max
+    }
 }
+
+/// A connection that holds less is not ended for the memory of all: it is one of many, and not what fills it.
+const MUCH: usize = RX_LEN;

@@ -211,6 +211,22 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_poll: Option<Nanos>,
+    /// Sleep until a message is due, and be as late as timers are
+    ///
+    /// Without it, where server and generator have a core each, the generator wakes up a little earlier and looks at
+    /// the clock from there on: with a rate, bots or sessions, for at most a twelfth of its time, which the page and the
+    /// record show.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub sleepy: bool,
+    /// Memory for what waits to be sent, and for replies of which only a part has come [default: a quarter of the
+    /// machine's, at most 1GiB]
+    ///
+    /// In an open loop, messages due beyond half of it are not sent, and counted as unsent. The longest reply that is
+    /// taken follows from it, and from --connections.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<Bytes>,
     /// Time in which messages are exchanged before any is measured [default: 1s; none with --messages or --clients]
     #[cfg_attr(feature = "cli", arg(long, alias = "settle", value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -370,6 +386,8 @@ impl Options {
             threads: at_most("threads", self.threads, 1024)?.unwrap_or(NonZeroU32::MIN),
             sources: self.sources(server)?,
             busy_poll: self.busy_poll.unwrap_or(Nanos::ZERO),
+            sleepy: self.sleepy,
+            memory_max: self.memory_max,
             http,
             subprotocols: self.subprotocol.clone(),
             deflate: self.deflate.clone(),

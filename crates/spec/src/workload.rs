@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::str::FromStr;
-use units::{Nanos, Rate, Share};
+use units::{Bytes, Nanos, Rate, Share};
 
 /// One thing that is measured: a product of independent parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +46,13 @@ pub struct Workload {
     /// Time in which a worker looks for replies again and again before it sleeps; zero: not at all.
     #[serde(default)]
     pub busy_poll: Nanos,
+    /// True if a worker sleeps until a message is due; otherwise it wakes up earlier, and looks, where CPUs are to spare.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sleepy: bool,
+    /// Memory for what waits to be sent and for replies of which only a part has come; `null`: a quarter of the
+    /// machine's, at most 1 GiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<Bytes>,
     /// The method and header fields of HTTP and of WebSocket's opening request.
     #[serde(default)]
     pub http: Http,

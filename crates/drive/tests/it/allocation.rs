@@ -179,6 +179,10 @@ impl Engine for Counting {
         self.engine.unsent(connection)
     }
 
+    fn kept(&self) -> usize {
+        self.engine.kept()
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         self.engine.shutdown(connection);
     }

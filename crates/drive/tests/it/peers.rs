@@ -90,6 +90,10 @@ impl Engine for Watching<'_> {
         self.engine.unsent(connection)
     }
 
+    fn kept(&self) -> usize {
+        self.engine.kept()
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         self.engine.shutdown(connection);
     }

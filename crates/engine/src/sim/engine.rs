@@ -27,6 +27,11 @@ impl Sim {
         self.kernel.borrow_mut().freeze(self.process, from, until);
     }
 
+    /// Lets every sleep that nothing else ends last so much longer than asked, as timers do.
+    pub fn oversleep(&mut self, by: Nanos) {
+        self.kernel.borrow_mut().oversleep(self.process, by);
+    }
+
     /// Lets every completion cost so much time: a server of known capacity. The process is busy that long after taking
     /// one, and what it sends meanwhile leaves at the end of it.
     pub fn slow_down(&mut self, cost: Nanos) {
@@ -54,6 +59,10 @@ impl Engine for Sim {
 
     fn unsent(&self, connection: ConnectionId) -> usize {
         self.kernel.borrow().unsent(self.process, connection)
+    }
+
+    fn kept(&self) -> usize {
+        self.kernel.borrow().kept(self.process)
     }
 
     fn shutdown(&mut self, connection: ConnectionId) {

@@ -53,6 +53,8 @@ struct Process {
     arrived: Option<Instant>,
     /// It receives nothing on connections that it accepted.
     holds_back: bool,
+    /// The time by which its sleeps end late.
+    oversleep: Nanos,
     /// The periods in which it does not run, from and until, ordered by their beginning.
     freezes: Vec<(Instant, Instant)>,
 }
@@ -134,11 +136,17 @@ impl Kernel {
         self.processes[process].cost = cost;
     }
 
-    /// The process was stepped and wants to be woken at `wake`.
-    pub(super) fn stepped(&mut self, process: usize, wake: Instant) {
+    pub(super) fn oversleep(&mut self, process: usize, by: Nanos) {
+        self.processes[process].oversleep = by;
+    }
+
+    /// The process was stepped and wants to be woken at `wake`; says when it is, if nothing happens.
+    pub(super) fn stepped(&mut self, process: usize, wake: Instant) -> Instant {
         if self.is_to_run(process, wake) {
             self.processes[process].busy_until = self.now + SPIN;
+            return wake;
         }
+        if wake <= self.now_in(process) { wake } else { wake + self.processes[process].oversleep }
     }
 
     pub(super) fn now(&self) -> Instant {
@@ -306,6 +314,12 @@ impl Kernel {
         let end =
             place.and_then(|place| Some(self.connections.get(&place.connection)?.end(place.side)));
         end.map_or(0, |end| end.unsent.len())
+    }
+
+    pub(super) fn kept(&self, process: usize) -> usize {
+        let places = self.processes[process].slots.iter().filter_map(|slot| slot.place);
+        let ends = places.filter_map(|it| Some(self.connections.get(&it.connection)?.end(it.side)));
+        ends.map(|end| end.unsent.len()).sum()
     }
 
     pub(super) fn shutdown(&mut self, process: usize, id: ConnectionId) {

@@ -90,12 +90,11 @@ impl<'a> Party<'a> {
         Self { engine, node, awaited: false }
     }
 
-    /// Steps the node and returns the instant at which it wants to be woken; `None` if it is done.
+    /// Steps the node and returns the instant at which it is woken at the latest; `None` if it is done.
     fn step(&mut self) -> Option<Instant> {
         let step = self.node.step(self.engine);
         let Step::Wait(wake) = step else { return None };
-        self.engine.kernel.borrow_mut().stepped(self.engine.process, wake);
-        Some(wake)
+        Some(self.engine.kernel.borrow_mut().stepped(self.engine.process, wake))
     }
 }
 

@@ -232,7 +232,7 @@ fn what_changes_numbers_is_named_with_its_cure() {
     let table: [(&str, Fault, &str); 7] = [
         ("cores",              |facts| { facts.cores = 1; facts.sharing = Some(Sharing::Core) },           "taskset"),
         ("cores",              |facts| { facts.cores = 1; facts.sharing = Some(Sharing::Cpu) },            "taskset"),
-        ("timer_floor",        |facts| facts.environment.timer_floor.as_mut().unwrap().overshoot_p99_ns = 1_000_000, "--busy-poll"),
+        ("timer_floor",        |facts| facts.environment.timer_floor.as_mut().unwrap().overshoot_p99_ns = 1_000_000, "a core for the generator"),
         ("steal",              |facts| facts.environment.steal_during_fraction = Some(0.02),               "cores of its own"),
         ("congestion_control", |facts| facts.environment.congestion_control = Some("bbr".to_owned()),      "tcp_congestion_control=cubic"),
         ("governor",           |facts| facts.environment.governor = Some("powersave".to_owned()),          "cpupower frequency-set -g performance"),

@@ -43,7 +43,7 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
     let cpus = subject.record.environment.cpus_allowed.len();
     let is_busy = subject.blocks.iter().any(|block| busy(subject, block).is_some());
     let more = if !is_busy {
-        "end other programs on this machine, or let the generator poll instead of sleep: --busy-poll 100us".to_owned()
+        "end other programs on this machine, or give the generator a core for itself".to_owned()
     } else if cpus > threads as usize + 1 {
         format!("give it more threads: --threads {}", threads.saturating_add(1))
     } else {

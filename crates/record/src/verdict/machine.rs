@@ -211,7 +211,7 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "below_the_floor",
         message: "this machine wakes a sleeping generator late, and the response times include that".to_owned(),
-        advice: "read the service times, which do not include it; or let the generator poll instead of sleep: --busy-poll 100us"
+        advice: "read the service times, which do not include it; or give the generator a core for itself, where it looks at the clock in place of sleeping"
             .to_owned(),
         outvoted: Outvoted::Dropped,
     };

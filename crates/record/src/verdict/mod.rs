@@ -29,7 +29,7 @@
 //!   the noise lets one see. Next: a quieter machine, more rounds
 //! - `below_the_floor`, degraded: send lag above 10 % of the response that is no later than this machine's timers or,
 //!   on an idle machine, its wake-ups, and makes the response longer than the service by as much; a difference of open
-//!   loops below the timer floor. Next: service times, `--busy-poll`
+//!   loops below the timer floor. Next: service times, a core for the generator
 //! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`

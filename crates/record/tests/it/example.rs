@@ -281,6 +281,7 @@ fn block(workload: usize) -> Block {
             generator_cores_used: Some(0.98),
             server_cores_used: None,
             others_cores_used: Some(0.05),
+            looking_cores_used: Some(0.031),
             busiest_worker_fraction: Some(0.98),
             machine_idle_fraction: Some(0.01),
             missing: [("server_us_per_message".to_owned(), "the server is not ours".to_owned())]

@@ -112,6 +112,7 @@ fn outcome(random: &mut Random) -> Outcome {
             corrupted: count(random),
         }),
         stalls: stalls(random),
+        looked: Nanos(count(random)),
         replies_each: (0..random.below(5)).map(|_| (random.below(4) as u64, 1)).collect(),
         pushed: Pushed {
             deliveries: count(random),

@@ -7,6 +7,7 @@ mod ends;
 mod errors;
 mod game;
 mod game_world;
+mod memory;
 mod oracle;
 mod secure;
 mod world;

@@ -25,6 +25,14 @@ impl World {
         Self::of(conditions, |stop| Serving::Echo(Server::new(speaks.stack(None), stop).into()))
     }
 
+    /// A server that has so much memory for what has not come whole.
+    pub(crate) fn with_memory(speaks: Speaks, bytes: usize) -> Self {
+        Self::of(calm(), |stop| {
+            let server = Server::new(speaks.stack(None), stop).with_memory_max(bytes);
+            Serving::Echo(server.into())
+        })
+    }
+
     pub(crate) fn secure(speaks: Speaks, tls: tls::Server, conditions: Conditions) -> Self {
         Self::of(conditions, |stop| {
             Serving::Echo(Server::new(speaks.stack(Some(tls)), stop).into())
@@ -229,6 +237,10 @@ impl Engine for Watching<'_> {
 
     fn unsent(&self, connection: ConnectionId) -> usize {
         self.engine.unsent(connection)
+    }
+
+    fn kept(&self) -> usize {
+        self.engine.kept()
     }
 
     fn shutdown(&mut self, connection: ConnectionId) {

@@ -138,7 +138,7 @@ fields! {
     payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
     oracle = "oracle", method = "method", header = "header", subprotocol = "subprotocol", close = "close",
     connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",
-    warm_up = "warm-up", timeout = "timeout", drain = "drain", last_replies = "last-replies", ca = "ca", insecure = "insecure",
+    sleepy = "sleepy", memory_max = "memory-max", warm_up = "warm-up", timeout = "timeout", drain = "drain", last_replies = "last-replies", ca = "ca", insecure = "insecure",
     server_name = "server-name", client_cert = "client-cert", client_key = "client-key", tls_version = "tls-version",
     tls_suite = "tls-suite", tls_resumption = "tls-resumption", alpn = "alpn", lobby = "lobby",
     first_player = "first-player", event_delay = "event-delay", codec = "codec",

@@ -47,6 +47,10 @@ pub(crate) struct Serve {
     /// The longest message [default: 16MiB; a game 32KiB]
     #[arg(long, value_name = "SIZE", value_parser = message_size)]
     message_max: Option<Bytes>,
+    /// Memory for messages of which only a part has come, and answers that are not read; connections that hold much are
+    /// ended beyond it [default: a quarter of the machine's, at most 1GiB]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    memory_max: Option<Bytes>,
     /// Agree to a WebSocket subprotocol; repeatable
     #[arg(long, value_name = "NAME")]
     subprotocol: Vec<String>,
@@ -170,7 +174,9 @@ impl Serve {
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
-        let mut server = Server::new(stack, stop);
+        let memory = run::memory_budget(self.memory_max, &probe::machine());
+        let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
+        let mut server = Server::new(stack, stop).with_memory_max(memory);
         if let Some(reply) = &self.reply {
             server = server.replying(reply.as_bytes());
         }

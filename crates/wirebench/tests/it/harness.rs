@@ -169,6 +169,25 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    /// The most that it had in memory at a time, in bytes, as far as that can be seen before it ends.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let mut peak = 0;
+        while let Some(so_far) = self.peak_memory_so_far() {
+            peak = so_far.max(peak);
+            engine::clock::sleep(units::Nanos::from_millis(2));
+        }
+        peak
+    }
+
+    /// The same until now; `None` once it has ended.
+    pub(crate) fn peak_memory_so_far(&self) -> Option<u64> {
+        let status = format!("/proc/{}/status", self.pid().as_raw_nonzero());
+        let text = std::fs::read_to_string(&status).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+        Some(kib << 10)
+    }
+
     /// Waits for the end of the process; gives its exit code and the rest of its output.
     pub(crate) fn wait(mut self) -> Ended {
         let (mut stdout, mut stderr) = (String::new(), String::new());

@@ -15,6 +15,7 @@ mod import;
 mod killing;
 mod lab;
 mod ladder;
+mod memory;
 mod open_loop;
 mod peers;
 #[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]

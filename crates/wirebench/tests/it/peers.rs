@@ -105,7 +105,7 @@ pub(crate) fn websocket_echo_until_close(stream: &Stream) -> io::Result<()> {
     }
 }
 
-fn open_websocket(stream: &Stream) -> io::Result<WebSocket<Stream>> {
+pub(crate) fn open_websocket(stream: &Stream) -> io::Result<WebSocket<Stream>> {
     tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)
 }
 

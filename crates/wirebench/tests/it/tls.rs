@@ -383,7 +383,7 @@ fn a_message_that_inflates_beyond_all_measure_is_refused_before_memory_is_gone()
         let sandbox = Sandbox::new();
         let line = format!("{} --deflate -d 1s --warm-up 0s -c 9", peer.url("ws"));
         let running = Running::start(sandbox.command(&line));
-        let peak = peak_memory(&running);
+        let peak = running.peak_memory();
         let ended = running.wait();
         (ended, sandbox.records().remove(0), peak)
     };
@@ -492,21 +492,6 @@ fn deflated(zeros: usize) -> Vec<u8> {
 fn compressed_frame(payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).unwrap();
     [&[0b1100_0010, 126], len.to_be_bytes().as_slice(), payload].concat()
-}
-
-/// The most that a process had in memory at a time, in bytes, as far as it can be seen before it ends.
-fn peak_memory(running: &Running) -> u64 {
-    let status = format!("/proc/{}/status", running.pid().as_raw_nonzero());
-    let mut peak = 0;
-    loop {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        // Who has ended has no memory.
-        let Some(line) = line else { return peak };
-        let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
-        peak = peak.max(kib << 10);
-        engine::clock::sleep(units::Nanos::from_millis(2));
-    }
 }
 
 /// That the parts of both directions add up to the bytes.

@@ -68,6 +68,8 @@ fn long_help_is_complete_and_has_its_examples_first() {
         "in-flight",
         "in-flight-max",
         "busy-poll",
+        "sleepy",
+        "memory-max",
         "rate",
         "spacing",
         "bots",
