@@ -202,10 +202,8 @@ impl Pace {
             Stop::Clients(_) => Nanos::ZERO, // Every client counts.
             Stop::After(_) | Stop::Messages(_) => workload.phases.warm_up,
         };
-        let arrivals = |schedule: &Schedule| {
-            let rate = schedule.rate.after_warm_up(warm_up);
-            Schedule { rate, ..schedule.clone() }.arrivals(workload.seed)
-        };
+        let arrivals =
+            |schedule: &Schedule| schedule.after_warm_up(warm_up).arrivals(workload.seed);
         let thinkers =
             |think| Thinkers { think, queue: VecDeque::with_capacity(connections as usize) };
         let whole = Stripe::whole(workload.connections);

@@ -24,12 +24,14 @@ pub struct Schedule {
     pub spacing: Spacing,
     /// On which connections they are.
     pub stripe: Stripe,
+    /// True if the warm-up rises evenly from nothing to the rate; bots with phases of their own have one rate.
+    pub ramps_up: bool,
 }
 
 impl Schedule {
     /// `rate` over `connections`, all of it.
     pub const fn new(rate: Profile, spacing: Spacing, connections: NonZeroU32) -> Self {
-        Self { rate, spacing, stripe: Stripe::whole(connections) }
+        Self { rate, spacing, stripe: Stripe::whole(connections), ramps_up: false }
     }
 
     /// The part of worker `index` of so many: with all parts together, nothing is missing and nothing is there twice.
@@ -40,6 +42,17 @@ impl Schedule {
     #[must_use]
     pub fn part(&self, index: u32, parts: NonZeroU32) -> Self {
         Self { stripe: self.stripe.part(index, parts), ..self.clone() }
+    }
+
+    /// The same with `warm_up` before its rate.
+    #[must_use]
+    pub fn after_warm_up(&self, warm_up: Nanos) -> Self {
+        let ramps = self.ramps_up && self.spacing != Spacing::Phases;
+        let rate = match ramps {
+            true => self.rate.after_ramp(warm_up),
+            false => self.rate.after_warm_up(warm_up),
+        };
+        Self { rate, ..self.clone() }
     }
 
     /// The arrivals of this part, from the start of the schedule on. `seed` determines what is left to chance: all of

@@ -2,6 +2,7 @@
 //!
 //! Start reading at [`Plan::new`]. Nothing here starts, connects or measures.
 
+use crate::safety;
 use load::{Arrival, Content, Expect, Pick, Schedule};
 use spec::{Blob, Endpoint, Experiment, Load, Scheme, Server, Spacing, Trust, Workload};
 use std::net::IpAddr;
@@ -33,7 +34,10 @@ impl Plan {
     ///
     /// The first workload and field that is not possible.
     pub fn new(experiment: Experiment, installed: Installed<'_>) -> Result<Self, PlanError> {
-        let ready = |workload: &Workload| Measurement::new(workload, installed);
+        let ready = |workload: &Workload| {
+            let is_public = experiment.public_allowed && safety::may_be_public(&workload.server);
+            Measurement::new(workload, is_public, installed)
+        };
         let measurements = experiment.workloads.iter().map(ready).collect::<Result<_, _>>()?;
         Ok(Self { experiment, measurements })
     }
@@ -93,13 +97,20 @@ pub struct Measurement {
     pub speech: Speech,
     /// The whole load, before it is divided among threads.
     pub workload: load::Workload,
+    /// True if the target may have a public address: the load begins gently, and says whose it is.
+    pub is_public: bool,
     /// The source addresses that connections take turns with.
     pub sources: Vec<IpAddr>,
 }
 
 impl Measurement {
-    /// Makes a workload ready.
-    pub(crate) fn new(spec: &Workload, installed: Installed<'_>) -> Result<Self, PlanError> {
+    /// Makes a workload ready, against a target that is public or not.
+    pub(crate) fn new(
+        spec: &Workload,
+        is_public: bool,
+        installed: Installed<'_>,
+    ) -> Result<Self, PlanError> {
+        let spec = if is_public { safety::gently(spec) } else { spec.clone() };
         let find = |name: &str| {
             let (subject, folder) = installed(name).map_err(|reason| problem("server", reason))?;
             Ok::<_, PlanError>((Arc::new(subject), folder))
@@ -122,18 +133,19 @@ impl Measurement {
             Ok(SubjectClient { subject, installed, host: client.host.clone() })
         });
         Ok(Self {
-            speech: Speech::of(spec)?,
-            workload: workload(spec)?,
+            speech: Speech::of(&spec, is_public)?,
+            workload: workload(&spec, is_public)?,
+            is_public,
             sources: spec.sources.iter().flat_map(spec::SourceRange::addresses).collect(),
             client: client.transpose()?,
             peer,
-            spec: spec.clone(),
+            spec,
         })
     }
 
     /// The same server and client under another load.
     pub(crate) fn at(&self, spec: Workload) -> Result<Self, PlanError> {
-        Ok(Self { workload: workload(&spec)?, spec, ..self.clone() })
+        Ok(Self { workload: workload(&spec, self.is_public)?, spec, ..self.clone() })
     }
 
     /// The name in tables.
@@ -151,8 +163,8 @@ impl Measurement {
     }
 }
 
-/// The load of the workers.
-fn workload(spec: &Workload) -> Result<load::Workload, PlanError> {
+/// The load of the workers; its rate rises in the warm-up if it `ramps_up`.
+fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError> {
     let content = content(spec)?;
     let connections = spec.load.connections();
     Ok(load::Workload {
@@ -160,7 +172,7 @@ fn workload(spec: &Workload) -> Result<load::Workload, PlanError> {
         connect_rate: spec.connect_rate,
         lifetime: spec.load.lifetime(),
         closing: spec.closing,
-        arrival: arrival(&spec.load)?,
+        arrival: arrival(&spec.load, ramps_up)?,
         expect: match &spec.expect {
             spec::Expect::Anything => Expect::Anything,
             spec::Expect::Echo => Expect::Echo,
@@ -202,9 +214,10 @@ fn content(spec: &Workload) -> Result<Content, PlanError> {
     content.for_oracle().ok_or_else(has_no_room)
 }
 
-fn arrival(load: &Load) -> Result<Arrival, PlanError> {
-    let schedule = |rate: spec::Profile, spacing: Spacing, connections: NonZeroU32| {
-        Schedule::new(rate, spacing, connections)
+fn arrival(load: &Load, ramps_up: bool) -> Result<Arrival, PlanError> {
+    let schedule = |rate: spec::Profile, spacing: Spacing, connections: NonZeroU32| Schedule {
+        ramps_up,
+        ..Schedule::new(rate, spacing, connections)
     };
     Ok(match load {
         Load::Closed { in_flight, in_flight_max, .. }
@@ -326,7 +339,7 @@ impl Speech {
         Self { options, tls: Tls::usual(scheme) }
     }
 
-    fn of(spec: &Workload) -> Result<Self, PlanError> {
+    fn of(spec: &Workload, is_public: bool) -> Result<Self, PlanError> {
         let header = |header: &spec::Header| match &header.value {
             Some(value) => Ok((header.name.clone(), value.clone())),
             None => Err(problem(
@@ -341,9 +354,16 @@ impl Speech {
             spec.deflate.as_ref().map(|offer| offer.parse::<deflate::Offer>()).transpose();
         let bots =
             |spec::Bots { first_player, lobby }| Bots { first_player, lobby, ..Bots::default() };
+        let mut headers: Vec<_> =
+            spec.http.headers.iter().map(header).collect::<Result<_, _>>()?;
+        let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(USER_AGENT));
+        let has_head = spec.server.scheme().facts().path.is_some();
+        if has_head && !named && (is_public || spec.contact.is_some()) {
+            headers.push((USER_AGENT.to_owned(), safety::user_agent(spec.contact.as_deref())));
+        }
         let options = wire::ClientOptions {
             method: spec.http.method.clone(),
-            headers: spec.http.headers.iter().map(header).collect::<Result<_, _>>()?,
+            headers,
             subprotocols: spec.subprotocols.clone(),
             deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,
             bots: spec.bots.map_or_else(Bots::default, bots),
@@ -353,6 +373,8 @@ impl Speech {
         Ok(Self { options, tls })
     }
 }
+
+const USER_AGENT: &str = "User-Agent";
 
 /// The TLS of a client.
 #[derive(Clone, Debug)]

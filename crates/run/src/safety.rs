@@ -1,8 +1,11 @@
-//! The safety rail: which addresses may be loaded without anybody's consent.
+//! The safety rail: which addresses may be loaded without anybody's consent, and how gently one begins with which
+//! there is consent.
 //!
 //! Pure. Names are looked up before (see `reach`): what counts is the address that a connection would go to.
 
+use spec::{Address, Lifetime, Phases, Server, Workload};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use units::{Nanos, Rate};
 
 /// The distance of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,36 @@ pub fn distance(address: IpAddr) -> Distance {
 pub fn is_public(address: IpAddr) -> bool {
     distance(address) == Distance::Public
 }
+
+/// True unless the target is known to be no public one: it is ours, a path, or an address that is near. Names are not
+/// looked up.
+pub(crate) fn may_be_public(server: &Server) -> bool {
+    let Server::Given(endpoint) = server else { return false };
+    match &endpoint.address {
+        Address::Host { name, .. } => name.parse().map_or(name != "localhost", is_public),
+        Address::Unix(_) => false,
+    }
+}
+
+/// The same load with a beginning that its target can follow: connections that last are opened, and a rate rises, over
+/// [`RAMP`] at least.
+pub(crate) fn gently(workload: &Workload) -> Workload {
+    let lasts = workload.load.lifetime() == Lifetime::Long;
+    let slow = Rate::new(workload.load.connections(), RAMP).filter(|_| lasts);
+    let slower = |a: Rate, b: Rate| if a.per_second() < b.per_second() { a } else { b };
+    let connect_rate = workload.connect_rate.into_iter().chain(slow).reduce(slower);
+    let phases = Phases { warm_up: workload.phases.warm_up.max(RAMP), ..workload.phases };
+    Workload { connect_rate, phases, ..workload.clone() }
+}
+
+/// The User-Agent that tells the owner of a target what loads it, and whom to ask.
+pub(crate) fn user_agent(contact: Option<&str>) -> String {
+    let contact = contact.map_or_else(String::new, |contact| format!("; {contact}"));
+    format!("wirebench/{} (load test{contact})", env!("CARGO_PKG_VERSION"))
+}
+
+/// The shortest time in which a load on a public target reaches its height.
+const RAMP: Nanos = Nanos::from_secs(5);
 
 fn distance_v4(address: Ipv4Addr) -> Distance {
     let [first, second, ..] = address.octets();
@@ -55,6 +88,23 @@ fn distance_v6(address: Ipv6Addr) -> Distance {
 mod tests {
     use super::Distance::{Loopback, Private, Public};
     use super::*;
+
+    #[test]
+    fn a_public_target_is_known_by_its_address_and_a_name_may_be_one() {
+        let given = |url: &str| may_be_public(&Server::Given(url.parse().unwrap()));
+        let near = ["ws://127.0.0.1:9", "ws://[::1]:9", "ws://10.1.2.3", "ws://localhost"];
+        assert!(near.iter().chain(&["unix:/tmp/socket"]).all(|url| !given(url)));
+        let far = ["ws://9.9.9.9", "ws://[2620:fe::fe]", "wss://chat.example"];
+        assert!(far.iter().all(|url| given(url)));
+    }
+
+    #[test]
+    fn the_user_agent_says_what_loads_it_and_whom_to_ask() {
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(user_agent(None), format!("wirebench/{version} (load test)"));
+        let expected = format!("wirebench/{version} (load test; ops@shop.example)");
+        assert_eq!(user_agent(Some("ops@shop.example")), expected);
+    }
 
     #[test]
     fn every_range_ends_where_its_rfc_says() {

@@ -180,6 +180,18 @@ pub struct Options {
     #[serde(deserialize_with = "one_or_more", skip_serializing)]
     #[schemars(with = "OneOrMore<String>")]
     pub header: Vec<String>,
+    /// Say in the User-Agent of HTTP and WebSocket whom to ask about this load, e.g. a mail address
+    ///
+    /// Of a target with a public address the User-Agent names the program and its version in any case.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// Go on though nearly everything fails
+    ///
+    /// Without it the load ends when 95 % of what ended in the last 5 s has failed, and the record says so.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub keep_going: bool,
     /// Offer a WebSocket subprotocol; repeatable, the best first
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
@@ -388,6 +400,8 @@ impl Options {
             busy_poll: self.busy_poll.unwrap_or(Nanos::ZERO),
             sleepy: self.sleepy,
             memory_max: self.memory_max,
+            contact: self.contact.clone(),
+            keep_going: self.keep_going,
             http,
             subprotocols: self.subprotocol.clone(),
             deflate: self.deflate.clone(),
@@ -423,6 +437,7 @@ impl Options {
         #[rustfmt::skip]
         let all = [
             ("header",       "schemes over HTTP and WebSocket", facts.path.is_none() && !self.header.is_empty()),
+            ("contact",      "schemes over HTTP and WebSocket", facts.path.is_none() && self.contact.is_some()),
             ("subprotocol",  websocket, !over_websocket && !self.subprotocol.is_empty()),
             ("deflate",      websocket, !over_websocket && self.deflate.is_some()),
             ("close",        websocket, !over_websocket && self.close == Some(Closing::AtOnce)),

@@ -98,6 +98,16 @@ impl Profile {
         Self { pieces, ..*self }
     }
 
+    /// The same preceded by a ramp of `length`, from nothing to the rate that it begins with; without a ramp
+    /// ([`Profile::after_warm_up`]) where the due instants would not be exact.
+    #[must_use]
+    pub fn after_ramp(&self, length: Nanos) -> Self {
+        let to = self.pieces[0].from;
+        let mut pieces = vec![Piece { from: None, to, length: Some(length) }];
+        pieces.extend_from_slice(&self.pieces);
+        Self::new(pieces).unwrap_or_else(|_| self.after_warm_up(length))
+    }
+
     /// Its pieces, at least one, in their order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
@@ -352,6 +362,15 @@ mod tests {
         }
         let error = serde_json::from_str::<Profile>("7").unwrap_err().to_string();
         assert!(error.contains("expected a rate, or pieces of rates over time, e.g."), "{error}");
+    }
+
+    #[test]
+    fn a_ramp_leads_from_nothing_to_the_rate_that_the_profile_begins_with() {
+        let ramped = |text: &str| profile(text).after_ramp(Nanos::from_secs(5));
+        assert_eq!(ramped("2000/s"), profile("0/s..2000/s over 5s, 2000/s"));
+        let steps = "100/s for 2s, 1k/s for 2s";
+        assert_eq!(ramped(steps), profile(&format!("0/s..100/s over 5s, {steps}")));
+        assert_eq!(profile("2000/s").after_ramp(Nanos::ZERO), profile("2000/s"));
     }
 
     #[test]

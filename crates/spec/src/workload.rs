@@ -53,6 +53,12 @@ pub struct Workload {
     /// machine's, at most 1 GiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_max: Option<Bytes>,
+    /// The contact in the User-Agent of HTTP and of WebSocket's opening request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// True if the load goes on though nearly everything fails.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keep_going: bool,
     /// The method and header fields of HTTP and of WebSocket's opening request.
     #[serde(default)]
     pub http: Http,

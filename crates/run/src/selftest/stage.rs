@@ -306,7 +306,7 @@ impl Load {
         let workloads = options.workloads(&url.to_string(), &Server::Given(url.clone()), &context);
         let workload = workloads.map_err(|problem| invalid(problem.to_string()))?.remove(0);
         let nobody = |name: &str| Err(format!("{name} takes no part in a self-test"));
-        let measurement = Measurement::new(&workload, &nobody);
+        let measurement = Measurement::new(&workload, false, &nobody);
         let measurement = measurement.map_err(|problem| invalid(problem.to_string()))?;
         let measurements = vec![Measurement { speech, ..measurement }];
         Ok(Plan { experiment: Experiment::one(workload), measurements })

@@ -70,6 +70,8 @@ fn long_help_is_complete_and_has_its_examples_first() {
         "busy-poll",
         "sleepy",
         "memory-max",
+        "contact",
+        "keep-going",
         "rate",
         "spacing",
         "bots",
