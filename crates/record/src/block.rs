@@ -18,7 +18,7 @@ pub struct Block {
     pub measured_ns: u64,
     /// The reason why it does not count, if so: the target could not be reached, or every message failed.
     pub failed: Option<String>,
-    /// The reason why its load ended before its time: nothing succeeded any more. What was counted until then stands.
+    /// The reason why its load ended before its time: nearly everything failed. What was counted until then stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
     /// Messages by their end.

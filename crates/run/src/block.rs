@@ -1,6 +1,6 @@
 //! One block: some seconds of one measurement, on all its workers.
 
-use crate::breaker::Breaker;
+use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
@@ -80,8 +80,8 @@ pub(crate) struct Measured {
     pub(crate) memory: Option<Memory>,
     /// TCP's counters over the whole block, where there are connections of TCP.
     pub(crate) tcp: Option<TcpCounters>,
-    /// True if the load ended early because nothing succeeded any more.
-    pub(crate) is_broken: bool,
+    /// The reason why the load ended early, if it did: nearly everything failed.
+    pub(crate) broken: Option<Broken>,
 }
 
 /// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
@@ -205,7 +205,7 @@ impl<'a> Stage<'a> {
                 .collect();
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            let Collector { intervals, before, after, sampler, memory, is_broken, .. } = collector;
+            let Collector { intervals, before, after, sampler, memory, broken, .. } = collector;
             let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
@@ -225,7 +225,7 @@ impl<'a> Stage<'a> {
                 samples,
                 memory,
                 tcp,
-                is_broken,
+                broken,
             })
         })
     }
@@ -302,7 +302,7 @@ struct Collector<'a, 'b> {
     /// Open loops alone.
     pursuit: Option<Pursuit>,
     breaker: Breaker,
-    is_broken: bool,
+    broken: Option<Broken>,
 }
 
 impl<'a, 'b> Collector<'a, 'b> {
@@ -325,7 +325,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             ticking: Ticking::new(task, started),
             pursuit: Pursuit::of(&task.measurement.workload, returns.len()),
             breaker: Breaker::default(),
-            is_broken: false,
+            broken: None,
             returns,
         }
     }
@@ -334,7 +334,8 @@ impl<'a, 'b> Collector<'a, 'b> {
     fn collect(&mut self, hears: &Receiver<Told>, control: &Control) {
         loop {
             let is_over = self.stage.until.is_some_and(|until| self.stage.clock.now() >= until);
-            if is_over || self.is_broken || self.stage.interrupt.load(Ordering::Relaxed) != 0 {
+            if is_over || self.broken.is_some() || self.stage.interrupt.load(Ordering::Relaxed) != 0
+            {
                 control.stop();
             }
             let warmed =
@@ -387,7 +388,10 @@ impl<'a, 'b> Collector<'a, 'b> {
         {
             self.stage.feed.tell(&Event::Interval(Arc::new(tick)));
         }
-        self.is_broken |= self.breaker.add(&interval);
+        if !self.task.measurement.spec.keep_going {
+            let broken = self.breaker.add(&interval);
+            self.broken = self.broken.or(broken);
+        }
         let behind = self.pursuit.as_mut().and_then(|pursuit| pursuit.add(&interval));
         if let Some(behind) = behind {
             self.stage.feed.tell(&Event::Behind(behind));

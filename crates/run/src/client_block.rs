@@ -226,7 +226,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             samples: None,
             memory: self.memory,
             tcp: self.stage.tcp(task).zip(self.tcp).map(|(after, before)| after.since(before)),
-            is_broken: false,
+            broken: None,
         };
         Ok((measured, seen))
     }

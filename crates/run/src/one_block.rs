@@ -3,7 +3,6 @@
 use crate::RunError;
 use crate::block::{Stage, Task};
 use crate::block_record;
-use crate::breaker::PATIENCE;
 use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
 use crate::results::{Headline, Kept};
@@ -73,8 +72,8 @@ fn block_awake(
         let warmed = warmed.map_err(RunError::Engine)?.flatten();
         let measured = stage.run(&task).map_err(RunError::Engine)?;
         let block = block_record::block(place, &task, &measured, ready.resolve);
-        let broken = || format!("nothing succeeded for {PATIENCE}{}", first_error(&block));
-        let block = Block { cut_short: measured.is_broken.then(broken), ..block };
+        let broken = measured.broken.map(|broken| format!("{broken}{}", first_error(&block)));
+        let block = Block { cut_short: broken, ..block };
         set_up.warmed(workload, warmed, server_starts);
         return Ok(Ok(block));
     }

@@ -354,8 +354,7 @@ impl Speech {
             spec.deflate.as_ref().map(|offer| offer.parse::<deflate::Offer>()).transpose();
         let bots =
             |spec::Bots { first_player, lobby }| Bots { first_player, lobby, ..Bots::default() };
-        let mut headers: Vec<_> =
-            spec.http.headers.iter().map(header).collect::<Result<_, _>>()?;
+        let mut headers: Vec<_> = spec.http.headers.iter().map(header).collect::<Result<_, _>>()?;
         let named = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(USER_AGENT));
         let has_head = spec.server.scheme().facts().path.is_some();
         if has_head && !named && (is_public || spec.contact.is_some()) {

@@ -209,6 +209,7 @@ pub(crate) fn verify(
             error.map_or("it ended the connection", |(_, tally)| &tally.example).to_owned();
         if !outcome.times.connect.is_empty() {
             let next = match url.tls {
+                _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
                 true => next_inside_tls(url, measurement, error),
                 false => next_without_tls(url, measurement, target, error, context)?,
             };
@@ -240,6 +241,16 @@ pub(crate) fn ask(
         Some((_, tally)) => Err(tally.example.clone()),
         None => Err("it ended the connection".to_owned()),
     })
+}
+
+/// Advice for a server that is loaded too much already.
+const ASKS_FOR_LESS: &str =
+    "The server asks for less load: wait, and load it only with the consent of whoever runs it";
+
+/// True if the server says by its status that it is loaded too much already: 429 (Too Many Requests, RFC 6585) or 503
+/// (Service Unavailable, RFC 9110), which come with `Retry-After`.
+fn asks_for_less(reason: &str) -> bool {
+    ["status 429", "status 503"].iter().any(|status| reason.contains(status))
 }
 
 /// The error of the earliest step of a connection.

@@ -205,7 +205,8 @@ impl Run<'_, '_> {
         if block.failed.is_some() || line::is_kept(block) {
             return Ok(None);
         }
-        if block.cut_short.is_some() {
+        // Under an overload nearly everything may fail, and the server be well: it is asked.
+        if block.cut_short.is_some() && block.counts.ok == 0 {
             return Ok(block.cut_short.clone());
         }
         let silent = self.recover(workload)?.err();

@@ -56,7 +56,7 @@ fn a_websocket_server_that_breaks_the_protocol_is_named_for_it() {
         (b"\xff\x1b[2J garbage",                  "reserved bits 0b111 are set"),
         (&[0x82, 0x81, 1, 2, 3, 4, 5],            "frame of the server is masked"),
         (&[0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 1], "payload length 0x8000000000000001 has its most significant bit set"),
-        (&[0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0],    "frame of 4294967296 bytes, limit is 16777216"),
+        (&[0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0],    "frame of 4294967296 bytes, limit is 1048576"),
         (&[0x89, 126, 0, 126],                    "control frame of 126 bytes, at most 125 allowed"),
         (&[0x81, 2, 0xff, 0xff],                  "text message is not UTF-8 from byte 0 on"),
         (b"\x88\x0a\x03\xe8\x1b[2J\x07\xc2\x9b!", r#"closed by the server with code 1000: "\x1b[2J\x07\xc2\x9b!""#),
@@ -96,7 +96,7 @@ fn a_server_of_bytes_that_breaks_off_is_named_for_it() {
         &[
             (b"", "closed by the server"),
             (&[0, 0, 0, 64, 0x1b], "ended 5 bytes into a frame"),
-            (b"\xff\xff\xff\xff\x1b[2J", "frame of 4294967295 bytes, limit is 16777216"),
+            (b"\xff\xff\xff\xff\x1b[2J", "frame of 4294967295 bytes, limit is 1048576"),
         ],
     );
 }
@@ -125,6 +125,22 @@ fn a_server_that_does_not_open_websockets_is_named_for_what_it_does() {
             stream.write_all(says.as_bytes())
         };
         check_refusals(script, named);
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_less_load_is_left_alone_and_that_is_told() {
+    for status in ["429 Too Many Requests", "503 Service Unavailable"] {
+        let says = format!("HTTP/1.1 {status}\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n");
+        let peer = Peer::start(move |stream, _| {
+            head(stream)?;
+            stream.write_all(says.as_bytes())
+        });
+        for line in [peer.url("ws"), format!("{} --method GET", peer.url("http"))] {
+            let (ended, records) = run(&line);
+            ended.check(15, &[&status[..3], "nothing was timed. The server asks for less load"]);
+            assert_eq!(records, []);
+        }
     }
 }
 
@@ -167,7 +183,7 @@ fn replies_that_are_not_the_expected_ones_are_errors_and_are_not_timed() {
 fn who_talks_without_end_and_unasked_is_not_listened_to() {
     for (scheme, named) in [
         ("tcp", r#""\x1b\x1b"#),
-        ("tcp-framed", "frame of 454761243 bytes, limit is 16777216"),
+        ("tcp-framed", "frame of 454761243 bytes, limit is 1048576"),
         ("ws", "the peer does not speak HTTP"),
         ("http", "the peer does not speak HTTP"),
     ] {

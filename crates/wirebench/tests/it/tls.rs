@@ -393,7 +393,7 @@ fn a_message_that_inflates_beyond_all_measure_is_refused_before_memory_is_gone()
     let block = only_block(&record);
     assert_eq!(block.connections.lost, 8);
     let [error] = &block.errors[..] else { panic!("{:?}", block.errors) };
-    assert!(error.example.contains("limit is 16777216"), "{error:?}");
+    assert!(error.example.contains("limit is 1048576"), "{error:?}");
     let growth = peak.saturating_sub(usual);
     assert!(growth <= 2 * (16 << 20), "{usual} B without, {peak} B with bombs");
 }
