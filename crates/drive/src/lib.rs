@@ -13,8 +13,8 @@
 //! 6. `send` encodes, stamps `sent`, and hands over to the engine: the same for every load.
 //!
 //! `lifecycle` has the life of a connection, `phases` what happens ten times a second or less, `punctual` the waiting
-//! for what is due, `second` the second socket of protocols that have two, `recorder` and `stream` what is written down. Left out: who starts workers and
-//! what becomes of results (crate `run`).
+//! for what is due, `second` the second socket of protocols that have two, `recorder` and `stream` what is written
+//! down. Left out: who starts workers and what becomes of results (crate `run`).
 
 mod connections;
 mod control;
@@ -168,8 +168,8 @@ impl<O: Observer> Worker<O> {
         Self { stall_min: length.max(STALL_MIN), ..self }
     }
 
-    /// Wakes up a little before a message is due and looks from there on, so that it is sent in time however late timers
-    /// are. For a worker that has a core for itself; see [`punctual`].
+    /// Wakes up a little before a message is due and looks from there on, so that it is sent in time however late
+    /// timers are (module `punctual`). For a worker that has a core for itself.
     #[must_use]
     pub fn that_looks(self, looks: bool) -> Self {
         Self { punctual: Punctual::new(looks), ..self }

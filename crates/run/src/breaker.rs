@@ -125,7 +125,7 @@ mod tests {
         let one = |tenth| [0, 0, u64::from(tenth == 60)];
         assert_eq!(ended(Phase::Measure, one), None, "one refused connection");
         assert_eq!(ended(Phase::Measure, |_| [0, 1, 18]), None, "one reply to 18 failures");
-        let comes_back = |tenth: u64| [0, 100 * u64::from(tenth < 60 || tenth > 100), 10];
+        let comes_back = |tenth: u64| [0, 100 * u64::from(!(60..=100).contains(&tenth)), 10];
         assert_eq!(ended(Phase::Measure, comes_back), None, "silent for less than 5 s");
         assert_eq!(ended(Phase::Connect, |_| [1, 0, 10]), None, "connections are being opened");
         let early = |tenth: u64| [0, 0, if tenth < 10 { 100 } else { 0 }];

@@ -13,7 +13,7 @@ use units::Bytes;
 pub fn budget(asked: Option<Bytes>, environment: &Environment) -> Bytes {
     let container = environment.container.as_ref().and_then(|it| it.memory_max_bytes);
     let there = [environment.memory_total_bytes, container].into_iter().flatten().min();
-    asked.unwrap_or(Bytes(there.map_or(USUAL_MAX, |bytes| (bytes / 4).min(USUAL_MAX))))
+    asked.unwrap_or_else(|| Bytes(there.map_or(USUAL_MAX, |bytes| (bytes / 4).min(USUAL_MAX))))
 }
 
 /// The unsent bytes that each of so many workers may keep.

@@ -226,8 +226,8 @@ pub struct Options {
     /// Sleep until a message is due, and be as late as timers are
     ///
     /// Without it, where server and generator have a core each, the generator wakes up a little earlier and looks at
-    /// the clock from there on: with a rate, bots or sessions, for at most a twelfth of its time, which the page and the
-    /// record show.
+    /// the clock from there on: with a rate, bots or sessions, for at most a twelfth of its time, which the page and
+    /// the record show.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub sleepy: bool,

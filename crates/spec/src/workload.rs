@@ -46,7 +46,7 @@ pub struct Workload {
     /// Time in which a worker looks for replies again and again before it sleeps; zero: not at all.
     #[serde(default)]
     pub busy_poll: Nanos,
-    /// True if a worker sleeps until a message is due; otherwise it wakes up earlier, and looks, where CPUs are to spare.
+    /// True if a worker sleeps until a message is due; otherwise it wakes up earlier, and looks, where it has a core.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sleepy: bool,
     /// Memory for what waits to be sent and for replies of which only a part has come; `null`: a quarter of the

@@ -1,4 +1,4 @@
-//! What a server does, or does not, sets no amount of our memory: seen from outside, with room for the program itself.
+//! Memory under attack, seen from outside: no peer sets how much of it we take, with room for the program itself.
 
 use crate::harness::{Running, Sandbox, Server};
 use crate::peers::{Peer, Stream, echo, open_websocket, websocket_echo};
