@@ -7,7 +7,7 @@
 //! `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
-//! [`InterfaceSampler`] for what is read again and again, at [`capacity`] and [`place`] for what is decided before a
+//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at [`capacity`] and [`place`] for what is decided before a
 //! run, at [`diagnose`] for what `wirebench doctor` says.
 
 mod capacity;
@@ -21,6 +21,7 @@ mod process;
 mod system;
 mod tcp;
 mod timer;
+mod waits;
 
 pub use capacity::{
     LOOPBACK_SOURCES_MAX, Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources,
@@ -35,10 +36,12 @@ pub use error::{PinError, ReadError};
 pub use interface::InterfaceCounters;
 #[cfg(target_os = "linux")]
 pub use linux::{
-    InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, descendants, interface_to,
-    kernel_memory, limits, machine, pin_current_thread, reaped_cpu, topology,
+    InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, cpu_pressure, descendants,
+    interface_to, kernel_memory, limits, machine, pin_current_thread, reaped_cpu, run_queue,
+    topology,
 };
 pub use process::{Footprint, ProcessSample, Switches};
 pub use system::{CpuTimes, SystemTimes};
 pub use tcp::TcpCounters;
 pub use timer::{CoarseTimers, timer_floor};
+pub use waits::RunQueue;

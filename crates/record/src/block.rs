@@ -67,6 +67,9 @@ pub struct Block {
     pub messages_per_s: f64,
     /// CPU time.
     pub cpu: Cpu,
+    /// The use that others made of the machine.
+    #[serde(default)]
+    pub neighbours: Neighbours,
     /// Bytes on the wire.
     pub wire: Wire,
     /// Events of TCP that the kernel counted; `null` where it does not tell, and without TCP.
@@ -131,6 +134,7 @@ impl Block {
             last_1000_mean_ns: None,
             messages_per_s: 0.0,
             cpu: Cpu::default(),
+            neighbours: Neighbours::default(),
             wire: Wire::default(),
             tcp: None,
             context_switches: ContextSwitches::default(),
@@ -372,7 +376,8 @@ pub struct Cpu {
     pub generator_cores_used: Option<f64>,
     /// The number of cores that the server kept busy.
     pub server_cores_used: Option<f64>,
-    /// The number of cores that everybody else on the machine kept busy; known where the server is ours.
+    /// The number of cores that everybody else on the machine kept busy; known where the server is ours or on another
+    /// machine.
     #[serde(default)]
     pub others_cores_used: Option<f64>,
     /// The part of the generator's cores that was spent looking whether a message was due, in place of sleeping; `null`
@@ -384,6 +389,24 @@ pub struct Cpu {
     pub busiest_worker_fraction: Option<f64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1.
     pub machine_idle_fraction: Option<f64>,
+    /// The reason why a field is `null`, under its name.
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// The use that others made of the machine in the measured window; the cores that they used are
+/// [`Cpu::others_cores_used`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Neighbours {
+    /// The share of the machine's CPU time that its hypervisor gave to others, 0 to 1.
+    pub steal_fraction: Option<f64>,
+    /// The time that threads of the generator were ready to run and waited for a CPU, all together, by the length of
+    /// the window.
+    pub generator_wait_fraction: Option<f64>,
+    /// The same of the server's threads; a server with more threads than CPUs makes them wait for each other.
+    pub server_wait_fraction: Option<f64>,
+    /// The share of the window in which some program of the machine, ours among them, waited for a CPU, 0 to 1.
+    pub pressure_fraction: Option<f64>,
     /// The reason why a field is `null`, under its name.
     #[serde(default)]
     pub missing: Missing,

@@ -35,8 +35,8 @@ mod verdict;
 
 pub use block::{
     Block, Connections, ContextSwitches, CountError, Counts, Cpu, Fairness, Identity, Little,
-    OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole,
-    Wire,
+    Neighbours, OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents,
+    TlsSeen, Whole, Wire,
 };
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,

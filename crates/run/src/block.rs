@@ -5,6 +5,7 @@ use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
 use crate::intervals::Intervals;
 use crate::memory::unsent_max;
+use crate::neighbours::Waits;
 use crate::plan::Measurement;
 use crate::pursuit::{Pursuit, due_per_s};
 use crate::reach::Context;
@@ -91,6 +92,7 @@ pub(crate) struct Reading {
     pub(crate) system: Option<SystemTimes>,
     pub(crate) generator: Option<Switches>,
     pub(crate) server: Option<Switches>,
+    pub(crate) waits: Waits,
 }
 
 impl<'a> Stage<'a> {
@@ -365,6 +367,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
             generator: switches(&mut self.stage.ourselves),
             server: self.server.as_mut().and_then(switches),
+            waits: Waits::of(&Processes::one(std::process::id()), self.task.server.as_ref()),
         };
         let begins = phase == Phase::Measure;
         match &mut self.sampler {

@@ -1,12 +1,13 @@
 //! The block of the record: results merged over all workers, and what was read of the block from outside.
 
 use crate::block::{Measured, Reading, Task};
+use crate::neighbours;
 use crate::plan::{Peer, Place};
 use engine::Address;
 use load::{Arrival, Lifetime};
-use probe::{CpuTimes, TcpCounters};
+use probe::{CpuTimes, TcpCounters, interface_to};
 use record::{
-    Block, Connections, ContextSwitches, Cpu, Little, Missing, Phases, Segments, Split,
+    Block, Connections, ContextSwitches, Cpu, Little, Missing, Neighbours, Phases, Segments, Split,
     StreamLayers, Summary, TcpEvents, Traffic, Wire,
 };
 use spec::Carries;
@@ -42,6 +43,7 @@ pub(crate) fn block(
             .pushed
             .filter(|_| task.measurement.peer.scheme().facts().carries == Carries::Events),
         cpu: cpu(task, measured),
+        neighbours: neighbours(measured),
         wire: wire(task, outcome.layers, outcome.segments, block.wire),
         tcp: measured.tcp.map(tcp_events),
         context_switches: context_switches(measured),
@@ -95,13 +97,12 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
             missing(&mut cpu.missing, &CPU_FIELDS[1..3], reason);
         }
     }
-    let system = |reading: &Reading| reading.system.clone();
-    let machine = system(after)
-        .zip(system(before))
-        .map(|(after, before)| after.since(&before).machine)
-        .filter(|machine| machine.total() > Nanos::ZERO);
+    let machine = machine(before, after);
     cpu.machine_idle_fraction = machine.and_then(CpuTimes::idle_fraction);
-    cpu.others_cores_used = machine.and_then(|machine| others(&cpu, machine, time));
+    let server =
+        cpu.server_cores_used.or_else(|| is_elsewhere(&task.target.address).then_some(0.0));
+    cpu.others_cores_used = machine
+        .and_then(|machine| Some(others(cpu.generator_cores_used? + server?, machine, time)));
     if machine.is_none() {
         missing(
             &mut cpu.missing,
@@ -117,12 +118,34 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
     cpu
 }
 
-/// The number of cores that were busy beside generator and server, which must be known.
-fn others(cpu: &Cpu, machine: CpuTimes, time: Nanos) -> Option<f64> {
-    let known = cpu.generator_cores_used? + cpu.server_cores_used?;
+/// The time of the machine's CPUs between two readings; `None` if it did not move.
+fn machine(before: &Reading, after: &Reading) -> Option<CpuTimes> {
+    let between = after.system.as_ref()?.since(before.system.as_ref()?).machine;
+    (between.total() > Nanos::ZERO).then_some(between)
+}
+
+/// The use that others made of the machine; nothing is known of it where the measurement did not reach its end.
+pub(crate) fn neighbours(measured: &Measured) -> Neighbours {
+    let Some((before, after)) = measured.before.as_ref().zip(measured.after.as_ref()) else {
+        return Neighbours::default();
+    };
+    let window = after.cpu.at.since(before.cpu.at);
+    neighbours::neighbours([&before.waits, &after.waits], machine(before, after), window)
+}
+
+/// True for a server on another machine, which takes no CPU time of this one.
+fn is_elsewhere(server: &Address) -> bool {
+    match server {
+        Address::Tcp(address) => interface_to(address.ip()).is_some_and(|name| name != "lo"),
+        Address::Unix(_) => false,
+    }
+}
+
+/// The number of cores that were busy beside those that generator and server used, which are `known`.
+fn others(known: f64, machine: CpuTimes, time: Nanos) -> f64 {
     let busy = Nanos(machine.total().0 - machine.idle.0 - machine.iowait.0 - machine.steal.0);
     // The kernel counts the machine in steps of 10 ms, and processes exactly.
-    Some((busy.as_secs_f64() / time.as_secs_f64() - known).max(0.0))
+    (busy.as_secs_f64() / time.as_secs_f64() - known).max(0.0)
 }
 
 const CPU_FIELDS: [&str; 5] = [
@@ -341,13 +364,14 @@ mod tests {
     fn others_are_what_the_machine_did_besides_us_and_never_less_than_nothing() {
         let second = Nanos::from_secs(1);
         let machine = CpuTimes { user: Nanos(1_500_000_000), idle: second, ..CpuTimes::default() };
-        let cpu = |server: Option<f64>| Cpu {
-            generator_cores_used: Some(0.75),
-            server_cores_used: server,
-            ..Cpu::default()
-        };
-        assert_eq!(others(&cpu(Some(0.5)), machine, second), Some(0.25));
-        assert_eq!(others(&cpu(Some(1.0)), machine, second), Some(0.0), "readings differ a little");
-        assert_eq!(others(&cpu(None), machine, second), None);
+        assert_eq!(others(1.25, machine, second), 0.25);
+        assert_eq!(others(1.75, machine, second), 0.0, "readings differ a little");
+    }
+
+    #[test]
+    fn a_server_of_this_machine_takes_its_cpu_time_whatever_its_address() {
+        let is_elsewhere = |to: &str| is_elsewhere(&Address::Tcp(to.parse().unwrap()));
+        assert!(!is_elsewhere("127.0.0.1:80") && !is_elsewhere("[::1]:80"));
+        assert!(!super::is_elsewhere(&Address::Unix("/run/a.sock".into())));
     }
 }

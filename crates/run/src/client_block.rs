@@ -4,6 +4,7 @@ use crate::block::{Measured, Reading, Stage, Task};
 use crate::block_record;
 use crate::children::processes::{Processes, Together};
 use crate::client_checks::{Asked, Seen, contradiction, is_less};
+use crate::neighbours::Waits;
 use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
 use crate::warming::Warming;
@@ -190,6 +191,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
             generator: switches(&mut self.client_together),
             server: self.server_together.as_mut().and_then(switches),
+            waits: Waits::of(&self.client, self.server.as_ref()),
         };
         match moment {
             Moment::Measuring => self.before = Some(reading),
@@ -276,6 +278,7 @@ fn block(place: Place, task: &Task<'_>, measured: &Measured, report: &Report, se
         cpu: cpu(task, measured, report, seen),
         wire: wire(),
         tcp: measured.tcp.map(block_record::tcp_events),
+        neighbours: block_record::neighbours(measured),
         context_switches: block_record::context_switches(measured),
         little: little(task.measurement, report, errors),
         memory: measured.memory,

@@ -20,6 +20,7 @@ mod intervals;
 mod journal;
 mod live;
 mod memory;
+mod neighbours;
 mod one_block;
 mod plan;
 mod pursuit;

@@ -17,6 +17,7 @@ mod process;
 mod system;
 mod tcp;
 mod text;
+mod waits;
 
 pub use cpus::{pin_current_thread, topology};
 pub use family::{descendants, reaped_cpu};
@@ -27,3 +28,4 @@ pub use memory::kernel_memory;
 pub use process::ProcessSampler;
 pub use system::SystemSampler;
 pub use tcp::TcpSampler;
+pub use waits::{cpu_pressure, run_queue};

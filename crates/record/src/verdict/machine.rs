@@ -1,9 +1,9 @@
 //! Effects of the machine on the numbers: parties that share cores, others that take time, timers that are not exact.
 
 use super::generator::{LATE_MAX, Late};
-use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, percent};
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, moved_by, percent};
 use crate::{
-    Comparison, Environment, Estimate, Level, Number, PerMetric, Reason, RunRecord, Workload,
+    Block, Comparison, Environment, Estimate, Level, Number, PerMetric, Reason, RunRecord, Workload,
 };
 use std::collections::BTreeSet;
 use units::Nanos;
@@ -12,6 +12,11 @@ use units::Nanos;
 const STEAL_MAX: f64 = 0.01;
 /// The share of a core that others may use where none is spare.
 const OTHERS_CORES_MAX: f64 = 0.1;
+/// The share of the time that a thread of the generator may wait for a CPU, as with steal.
+const WAIT_MAX: f64 = 0.01;
+/// The share of the time that some program of the machine may wait for a CPU, where it is not known how long ours do: it
+/// need not have been ours.
+const PRESSURE_MAX: f64 = 0.1;
 
 /// Reasons that concern the whole run.
 pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
@@ -120,9 +125,8 @@ fn sharing(workload: &Workload, environment: &Environment) -> Option<String> {
     if different.len() < generator.len() {
         return Some(format!("{} generator threads on {} CPUs", generator.len(), different.len()));
     }
-    let parties = u64::from(workload.threads) + u64::from(workload.is_local());
     let cores = cores(workload, environment)?;
-    (float(parties) > cores).then(|| {
+    (float(parties(workload)) > cores).then(|| {
         let server = if workload.is_local() { " and the server" } else { "" };
         format!("{} generator threads{server} on {cores} CPUs", workload.threads)
     })
@@ -146,26 +150,81 @@ fn cores(workload: &Workload, environment: &Environment) -> Option<f64> {
     }
 }
 
-/// Other processes took time where there was none to spare.
+/// Others took time that generator and server needed: cores where none was spare, turns of our threads, or the machine
+/// itself.
 fn others(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "noisy_machine",
-        message: "other processes used CPU time that generator and server needed".to_owned(),
-        advice: "end other programs (`top` lists them), and run it again".to_owned(),
+        message: "other programs used CPU time that generator and server needed".to_owned(),
+        advice: "end other programs (`top` lists them), or run it on a machine of its own"
+            .to_owned(),
         outvoted: Outvoted::Dropped,
     };
-    let parties = u64::from(subject.workload.threads) + u64::from(subject.workload.is_local());
-    let online = subject.record.environment.cpus_online?;
+    // Parties that share a core make each other wait.
+    let is_shared = sharing(subject.workload, &subject.record.environment).is_some();
     subject.reason(rule, |block| {
-        let others = block.cpu.others_cores_used?;
-        let is_tight = float(parties) + others > f64::from(online);
-        (others > OTHERS_CORES_MAX && is_tight).then(|| Finding {
-            level: Level::Degraded,
-            numbers: Numbers::new(),
-            weight: others,
-            evidence: format!("they used {others:.2} cores of {online}, beside {parties} parties"),
-        })
+        let cores = crowded(subject, block).map(|others| (Number::ALL.to_vec(), others));
+        let met = waited(subject, block)
+            .filter(|_| !is_shared)
+            .into_iter()
+            .chain(block.neighbours.steal_fraction.filter(|steal| *steal > STEAL_MAX));
+        let met = met.map(|share| (moved_by(share).collect(), share));
+        let found: Vec<(Vec<Number>, f64)> = cores.into_iter().chain(met).collect();
+        let numbers = found.iter().flat_map(|(numbers, _)| numbers);
+        let numbers = numbers.map(|number| (*number, Level::Degraded)).collect();
+        let weight = found.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+        Finding::of_some(numbers, weight, neighbours(subject, block))
     })
+}
+
+/// The cores that others used, if generator and server had none to spare.
+fn crowded(subject: &Subject<'_>, block: &Block) -> Option<f64> {
+    let others = block.cpu.others_cores_used.filter(|others| *others > OTHERS_CORES_MAX)?;
+    let online = f64::from(subject.record.environment.cpus_online?);
+    (float(parties(subject.workload)) + others > online).then_some(others)
+}
+
+/// The number of threads of ours that want a CPU each: workers, and a server on this machine.
+fn parties(workload: &Workload) -> u64 {
+    u64::from(workload.threads) + u64::from(workload.is_local())
+}
+
+/// The share of the time that a thread of the generator waited for a CPU, if it is too much; where that is not known,
+/// that of the whole machine.
+fn waited(subject: &Subject<'_>, block: &Block) -> Option<f64> {
+    let threads = float(subject.workload.threads.max(1).into());
+    match block.neighbours.generator_wait_fraction {
+        Some(all) => Some(all / threads).filter(|wait| *wait > WAIT_MAX),
+        None => block.neighbours.pressure_fraction.filter(|pressure| *pressure > PRESSURE_MAX),
+    }
+}
+
+/// `other programs used 1.2 of 2 CPUs, beside 2 parties of ours; our threads waited 4.1 % of the time for a CPU`.
+fn neighbours(subject: &Subject<'_>, block: &Block) -> String {
+    let near = &block.neighbours;
+    let cores = block.cpu.others_cores_used.map(|others| {
+        let online = subject.record.environment.cpus_online;
+        let online = online.map_or_else(|| "all".to_owned(), |online| online.to_string());
+        format!(
+            "other programs used {others:.2} of {online} CPUs, beside {} parties of ours",
+            parties(subject.workload)
+        )
+    });
+    let share = |share: Option<f64>, words: &str| {
+        let share = share.filter(|share| *share > 0.0)?;
+        Some(words.replace("{}", &percent(share)))
+    };
+    let facts = [
+        cores,
+        share(
+            near.generator_wait_fraction,
+            "threads of the generator waited {} of the time for a CPU",
+        ),
+        share(near.server_wait_fraction, "those of the server {}"),
+        share(near.pressure_fraction, "some program waited {} of it"),
+        share(near.steal_fraction, "the hypervisor took {} of all CPU time"),
+    ];
+    facts.into_iter().flatten().collect::<Vec<String>>().join("; ")
 }
 
 /// A difference that an interval claims, and that the noise of these blocks would hide as often as not.

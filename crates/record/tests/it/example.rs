@@ -5,11 +5,11 @@ use record::{
     Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
     ErrorCount, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee,
     Lab, Layer, LeftOut, Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing,
-    Number, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow,
-    Pushed, Reason, Resumption, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions,
-    SocketBuffer, Spacing, Split, Stall, Stalls, Stop, Subject, Summary, Sweep, SweepLine, SweepOf,
-    SweepStep, TcpEvents, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict, Verify, View, WarmUp,
-    Warning, Whole, Wire, Workload, WorkloadResult,
+    Neighbours, Number, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published,
+    PublishedRow, Pushed, Reason, Resumption, RowVerdict, RunRecord, SCHEMA_VERSION, Sample,
+    Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Stop, Subject, Summary, Sweep,
+    SweepLine, SweepOf, SweepStep, TcpEvents, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict,
+    Verify, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -285,6 +285,14 @@ fn block(workload: usize) -> Block {
             busiest_worker_fraction: Some(0.98),
             machine_idle_fraction: Some(0.01),
             missing: [("server_us_per_message".to_owned(), "the server is not ours".to_owned())]
+                .into(),
+        },
+        neighbours: Neighbours {
+            steal_fraction: Some(0.001),
+            generator_wait_fraction: Some(0.002),
+            server_wait_fraction: None,
+            pressure_fraction: Some(0.01),
+            missing: [("server_wait_fraction".to_owned(), "the server is not ours".to_owned())]
                 .into(),
         },
         wire: Wire {

@@ -3,9 +3,9 @@
 use crate::good::{self, times};
 use record::{
     Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
-    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Number, OpenLoop, PayloadKind,
-    Pinning, Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine,
-    SweepOf, SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Neighbours, Number, OpenLoop,
+    PayloadKind, Pinning, Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
+    SweepLine, SweepOf, SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
 
 #[test]
@@ -804,6 +804,13 @@ fn a_machine_that_does_other_things_is_noisy() {
     assert_eq!(others(0.11, 2), noisy);
     // There is a core to spare.
     assert_eq!(others(0.9, 3), []);
+    let mut crowded = closed(|block| block.cpu.others_cores_used = Some(1.2));
+    crowded.environment.cpus_online = Some(2);
+    assert_eq!(
+        judge(&crowded).reasons[0].evidence,
+        "other programs used 1.20 of 2 CPUs, beside 2 parties of ours; threads of the generator waited 0.2 % of the \
+         time for a CPU; some program waited 1.0 % of it; the hypervisor took 0.1 % of all CPU time"
+    );
     // What all rows share is told once, and marks none of them.
     let mut shared = good::ladder();
     shared.blocks.iter_mut().for_each(|block| block.cpu.others_cores_used = Some(0.5));
@@ -813,6 +820,50 @@ fn a_machine_that_does_other_things_is_noisy() {
     let of_first = shared.blocks.iter_mut().filter(|block| block.workload == 0);
     of_first.for_each(|block| block.cpu.others_cores_used = Some(0.0));
     assert_eq!(judge(&shared).reasons[0].workload, Some(1));
+}
+
+#[test]
+fn waits_for_a_cpu_doubt_the_percentiles_that_they_move() {
+    use Number::{P90, P99, Tail};
+    let numbers = |change: fn(&mut RunRecord)| {
+        let mut record = good::closed();
+        change(&mut record);
+        let reason = judge(&record).reasons.pop();
+        assert!(reason.as_ref().is_none_or(|it| it.code == "noisy_machine"), "{reason:?}");
+        reason.map(|reason| reason.numbers.into_keys().collect::<Vec<Number>>())
+    };
+    fn near(record: &mut RunRecord) -> &mut Neighbours {
+        &mut record.blocks[0].neighbours
+    }
+    #[rustfmt::skip]
+    let table: [(Change, Option<&[Number]>); 9] = [
+        (|record| near(record).generator_wait_fraction = Some(0.01),  None),
+        (|record| near(record).generator_wait_fraction = Some(0.011), Some(&[P99, Tail])),
+        (|record| near(record).generator_wait_fraction = Some(0.11),  Some(&[P90, P99, Tail])),
+        (|record| near(record).generator_wait_fraction = Some(0.6),   Some(&[])), // all of them
+        // Each of four threads waits a quarter of it.
+        (|record| {
+            near(record).generator_wait_fraction = Some(0.04);
+            record.plan.workloads[0].threads = 4;
+            record.environment.cpus_online = Some(8);
+            record.environment.cpus_allowed = (0..8).collect();
+        }, None),
+        // A server with many threads waits for itself.
+        (|record| near(record).server_wait_fraction = Some(3.0),      None),
+        // Of kernels that do not count our waits, those of all; others may be ours to one in ten.
+        (|record| {
+            near(record).generator_wait_fraction = None;
+            near(record).pressure_fraction = Some(0.1);
+        }, None),
+        (|record| {
+            near(record).generator_wait_fraction = None;
+            near(record).pressure_fraction = Some(0.11);
+        }, Some(&[P90, P99, Tail])),
+        (|record| near(record).steal_fraction = Some(0.02),           Some(&[P99, Tail])),
+    ];
+    for (index, (change, expected)) in table.into_iter().enumerate() {
+        assert_eq!(numbers(change).as_deref(), expected, "row {index}");
+    }
 }
 
 #[test]

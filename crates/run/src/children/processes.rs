@@ -1,7 +1,7 @@
 //! The processes of one program, a server or a client, looked at as one: CPU time, switches, memory.
 
 use engine::clock::process_cpu;
-use probe::{ProcessSample, ProcessSampler, descendants, reaped_cpu};
+use probe::{ProcessSample, ProcessSampler, RunQueue, descendants, reaped_cpu, run_queue};
 use std::sync::Arc;
 use units::{Bytes, Nanos};
 
@@ -48,6 +48,11 @@ impl Processes {
     /// All of it, to be read where no message waits for it.
     pub(crate) fn cpu_in_all(&self) -> Option<Nanos> {
         Some(self.cpu()? + self.cpu_besides())
+    }
+
+    /// The waits of their threads for a CPU, of those that were known from the start; `None` if nothing is known of them.
+    pub(crate) fn run_queue(&self) -> Option<RunQueue> {
+        run_queue(&self.known)
     }
 
     /// Opens a sampler of their memory, threads and switches.
