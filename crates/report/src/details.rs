@@ -128,7 +128,26 @@ fn machine(record: &RunRecord) -> Vec<Fact> {
         Some(Fact::new(name, value.or_else(|| unknown(&it.missing, field))?))
     });
     let versions = it.versions.iter().map(|(name, version)| Fact::new(name, version.clone()));
-    known.chain(versions).collect()
+    known.chain(neighbours(record)).chain(versions).collect()
+}
+
+/// The use that others made of the machine, in the block in which it was largest; `None` if nothing is known of it.
+fn neighbours(record: &RunRecord) -> Option<Fact> {
+    let most =
+        |of: fn(&Block) -> Option<f64>| record.blocks.iter().filter_map(of).max_by(f64::total_cmp);
+    let online = record.environment.cpus_online;
+    let online = online.map_or_else(String::new, |online| format!(" of {online}"));
+    let others = most(|block| block.cpu.others_cores_used);
+    let waited = most(|block| block.neighbours.generator_wait_fraction).map(number::percent);
+    let pressure = most(|block| block.neighbours.pressure_fraction).map(number::percent);
+    let lines = [
+        others.map(|cores| format!("other programs used {}{online} CPUs", number::three(cores))),
+        waited
+            .map(|share| format!("threads of the generator waited {share} of the time for a CPU")),
+        pressure.map(|share| format!("some program waited {share} of the time")),
+    ];
+    let words = lines.into_iter().flatten().collect::<Vec<String>>().join(", ");
+    (!words.is_empty()).then(|| Fact::new("Neighbours, at most", words))
 }
 
 /// `None` if nobody knows a reason.

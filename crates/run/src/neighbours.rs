@@ -1,6 +1,5 @@
 //! The use that others make of the machine while a block is measured: read twice, at both ends of its window.
 
-use crate::block_record::missing;
 use crate::children::processes::Processes;
 use probe::{CpuTimes, RunQueue, cpu_pressure};
 use record::Neighbours;
@@ -44,27 +43,29 @@ pub(crate) fn neighbours(
             .map(|share| share.min(1.0)),
         ..Neighbours::default()
     };
-    let known = [
-        (
-            "steal_fraction",
-            found.steal_fraction.is_some(),
-            "the kernel's counters did not move, or are not there",
-        ),
-        ("generator_wait_fraction", found.generator_wait_fraction.is_some(), NOT_COUNTED),
-        (
-            "server_wait_fraction",
-            found.server_wait_fraction.is_some(),
-            "the server is not ours to look into, or the kernel does not count it",
-        ),
-        ("pressure_fraction", found.pressure_fraction.is_some(), NOT_COUNTED),
-    ];
-    for (field, _, reason) in known.into_iter().filter(|(_, is_known, _)| !is_known) {
-        missing(&mut found.missing, &[field], reason);
+    let Neighbours {
+        steal_fraction,
+        generator_wait_fraction,
+        server_wait_fraction,
+        pressure_fraction,
+        missing,
+    } = &mut found;
+    for (field, value, reason) in [
+        ("steal_fraction", steal_fraction, NOT_MOVED),
+        ("generator_wait_fraction", generator_wait_fraction, NOT_COUNTED),
+        ("server_wait_fraction", server_wait_fraction, NOT_OURS),
+        ("pressure_fraction", pressure_fraction, NOT_COUNTED),
+    ] {
+        if value.is_none() {
+            missing.insert(field.to_owned(), reason.to_owned());
+        }
     }
     found
 }
 
 const NOT_COUNTED: &str = "the kernel does not count it";
+const NOT_MOVED: &str = "the kernel's counters did not move, or are not there";
+const NOT_OURS: &str = "the server is not ours to look into, or the kernel does not count it";
 
 #[cfg(test)]
 mod tests {

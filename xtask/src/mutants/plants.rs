@@ -275,6 +275,23 @@ pub(super) const PLANTS: &[Plant] = &[
         }],
     },
     Plant {
+        name: "invalid that still ranks",
+        lie: "the fastest is a row whose numbers are no result",
+        had_by: "all: a table is sorted by what was measured, however",
+        file: "crates/report/src/measured.rs",
+        caught_by: "report",
+        test: "lab::what_the_verdict_takes_away_is_no_answer",
+        changes: &[
+            Change {
+                place: "let is_one = |it: &&Measured<'_>| «it.is_allowed» && Some(it.row.index) != self.zero;",
+                bug: "true",
+            },
+            Change {
+                place: "«it.trust.of_number(Number::Ratio) == Level::Trusted»;", bug: "true"
+            },
+        ],
+    },
+    Plant {
         name: "late replies left out",
         lie: "replies that come after the measurement, the slowest, are in no percentile",
         had_by: "wrk, oha without -w, tools that stop at a deadline",

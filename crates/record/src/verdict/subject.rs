@@ -84,11 +84,12 @@ impl<'a> Subject<'a> {
         let of_number = |number| {
             let levels = || found.iter().filter_map(|(_, finding)| finding.of(number));
             let worst = levels().max()?;
+            let is_of_most = |level| levels().filter(|found| *found >= level).count() * 2 >= all;
             match rule.outvoted {
-                _ if levels().count() * 2 >= all => Some(worst),
-                Outvoted::Dropped => None,
-                Outvoted::Softened => Some(worst.min(Level::Degraded)),
                 Outvoted::Never => Some(worst),
+                _ if is_of_most(worst) => Some(worst),
+                Outvoted::Softened => Some(Level::Degraded),
+                Outvoted::Dropped => is_of_most(Level::Degraded).then_some(Level::Degraded),
             }
         };
         let mut numbers: Numbers =
