@@ -7,8 +7,8 @@
 //! `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
-//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at [`capacity`] and [`place`] for what is decided before a
-//! run, at [`diagnose`] for what `wirebench doctor` says.
+//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at [`capacity`] and
+//! [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench doctor` says.
 
 mod capacity;
 mod cpus;

@@ -14,8 +14,8 @@ const STEAL_MAX: f64 = 0.01;
 const OTHERS_CORES_MAX: f64 = 0.1;
 /// The share of the time that a thread of the generator may wait for a CPU, as with steal.
 const WAIT_MAX: f64 = 0.01;
-/// The share of the time that some program of the machine may wait for a CPU, where it is not known how long ours do: it
-/// need not have been ours.
+/// The share of the time that some program of the machine may wait for a CPU, where it is not known how long ours do:
+/// it need not have been ours.
 const PRESSURE_MAX: f64 = 0.1;
 
 /// Reasons that concern the whole run.

@@ -325,6 +325,18 @@ fn a_stall_on_one_of_ten_blocks_counts_if_it_touches_one_message_of_a_hundred_of
 }
 
 #[test]
+fn one_bad_block_among_many_slightly_bad_ones_is_outvoted_by_them() {
+    let mut record = good::ladder();
+    for block in record.blocks.iter_mut().filter(|block| block.workload == 0) {
+        let affected = if block.round == 0 { 400 } else { 1 };
+        let (longest_ns, total_ns) = (20_000_000, 20_000_000);
+        block.stalls = Stalls { count: 1, longest_ns, total_ns, affected, first: vec![] };
+    }
+    let reason = judge(&record).reasons.remove(0);
+    assert_eq!(reason.numbers, [(Number::Tail, Level::Degraded)].into());
+}
+
+#[test]
 fn the_lag_of_a_stalled_generator_is_named_once() {
     let record = open(|block, times_of| {
         times_of.send_lag = times(20_000, |index| if index < 1000 { 500_000_000 } else { 5_000 });

@@ -29,6 +29,20 @@ fn a_chart_alone_is_an_svg_that_needs_nothing_else() {
 }
 
 #[test]
+fn the_machine_is_shown_with_its_neighbours() {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    record.environment.cpus_online = Some(2);
+    let block = &mut record.blocks[1];
+    block.cpu.others_cores_used = Some(1.2);
+    block.neighbours.generator_wait_fraction = Some(0.04);
+    block.neighbours.pressure_fraction = Some(0.5);
+    let page = report::html(&record);
+    let words = "<dt>Neighbours, at most</dt><dd>other programs used 1.20 of 2 CPUs, threads of the generator waited \
+                 4.0 % of the time for a CPU, some program waited 50.0 % of the time</dd>";
+    assert!(page.contains(words), "{}", page.split("Neighbours").nth(1).unwrap_or("none"));
+}
+
+#[test]
 fn a_ladder_is_a_page_with_its_ratios() {
     let record = records::layered(&["tcp", "ws", "wss"]);
     expect_file!["golden/ladder.html"].assert_eq(&redacted(&report::html(&record)));

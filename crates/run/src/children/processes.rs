@@ -50,7 +50,7 @@ impl Processes {
         Some(self.cpu()? + self.cpu_besides())
     }
 
-    /// The waits of their threads for a CPU, of those that were known from the start; `None` if nothing is known of them.
+    /// The waits for a CPU of the threads of those that were known from the start; `None` if nothing is known of them.
     pub(crate) fn run_queue(&self) -> Option<RunQueue> {
         run_queue(&self.known)
     }
