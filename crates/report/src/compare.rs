@@ -1,19 +1,22 @@
-//! Two records side by side: ratios of medians where there are enough blocks for an interval, the two numbers where
-//! there are not. Sweeps are compared by where their lines bend and by their capacity.
+//! Two records side by side. They were measured at different times, so what moves a row that both have unchanged is
+//! the machine: rows have a ratio where they can be divided by such a row, and the two numbers where they cannot.
+//! Sweeps are put side by side by where their lines bend and by their capacity.
 
 use crate::document::{Cell, Column, Document, Part, Remark, Section, Table, Tone};
-use crate::measured::{Measured, Metric};
+use crate::measured::Measured;
 use crate::number::{self, MISSING, Unit};
+use crate::row::Row;
 use crate::text::{self, Style};
 use crate::{row, steps, verdict};
-use record::{Knee, Level, Reason, RunRecord, Sweep, SweepLine};
-use stats::{Bootstrap, Sides};
+use record::{Block, Knee, Level, Reason, RunRecord, Sweep, SweepLine};
+use stats::{Histogram, Part as Parts, Pooled, between};
+use std::collections::BTreeSet;
 
 /// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
 /// for which the two may not be compared.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
-/// [`Bootstrap::BLOCKS_MIN`] blocks: its interval comes from drawing the blocks of each for themselves.
+/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::between`]).
 pub fn compare(base: &RunRecord, record: &RunRecord, style: &Style) -> String {
     let differences = record::incomparable(base, record);
     let mut results = Vec::new();
@@ -22,16 +25,23 @@ pub fn compare(base: &RunRecord, record: &RunRecord, style: &Style) -> String {
             let refused = differences.iter().any(|reason| reason.level == Level::Invalid);
             let tables = [knees(one, other, refused), capacities(one, other, refused)];
             results.extend(Section::of_tables("", tables));
+            if !refused {
+                results.push(inconclusive());
+            }
         }
         _ => {
-            let tables = row::all(record).filter_map(|it| {
-                let other = row::row(base, record::partner(base, record, it.index)?)?;
-                let [before, after] = [(base, other), (record, it)]
-                    .map(|(record, row)| Measured::of(record, &verdict::of(record), row));
-                let refused = refused([&before, &after], &differences);
-                Some(table(it.name(), [&before, &after], refused, row::seed(record)))
+            let pairs: Vec<Both<'_>> =
+                row::all(record).filter_map(|it| Both::of(base, record, it.index)).collect();
+            let refusals: Vec<_> = pairs.iter().map(|both| refused(both, &differences)).collect();
+            let tables = pairs.iter().zip(&refusals).map(|(both, refused)| {
+                let zero = pairs.iter().find(|it| both.zero == Some(it.index()));
+                table(both, zero, *refused)
             });
             results.extend(Section::of_tables("", tables));
+            let mut all = pairs.iter().zip(&refusals);
+            if all.any(|(both, refused)| refused.is_none() && both.zero.is_none()) {
+                results.push(inconclusive());
+            }
         }
     }
     let mut doubts = Section::default();
@@ -63,26 +73,160 @@ pub fn compares_nothing(base: &RunRecord, record: &RunRecord) -> bool {
         || differences.iter().any(|reason| reason.level == Level::Invalid)
 }
 
+/// The next thing to do where the records have nothing in common that tells the machine from the change.
+fn inconclusive() -> Section {
+    let text = "the two were measured at different times, and no row of both shows what the machine did between them";
+    let remark = Remark::new(Tone::Doubtful, "inconclusive:", text);
+    let next = "measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)".to_owned();
+    Section::new("", vec![Part::Remark(Remark { next, ..remark })])
+}
+
+/// A row of both records: of the base, and of the record.
+struct Both<'a> {
+    sides: [Measured<'a>; 2],
+    /// The rounds of each record.
+    rounds: [BTreeSet<usize>; 2],
+    /// The index in the record of the row that it is compared with, if that is the same in both: perhaps itself.
+    zero: Option<usize>,
+}
+
+impl<'a> Both<'a> {
+    /// Of row number `index` of `record`; `None` if it has no partner in `base`.
+    fn of(base: &'a RunRecord, record: &'a RunRecord, index: usize) -> Option<Self> {
+        let partner = record::partner(base, record, index)?;
+        let rows = [(base, row::row(base, partner)?), (record, row::row(record, index)?)];
+        let is_alone = record.plan.workloads.len() == 1;
+        let zero = row::zero(record, index).filter(|zero| {
+            let theirs = record::partner(base, record, *zero);
+            !is_alone && theirs.is_some() && theirs == row::zero(base, partner)
+        });
+        let rounds = |record: &RunRecord| record.blocks.iter().map(|block| block.round).collect();
+        Some(Self {
+            sides: rows.map(|(record, row)| Measured::of(record, &verdict::of(record), row)),
+            rounds: [base, record].map(rounds),
+            zero,
+        })
+    }
+
+    fn index(&self) -> usize {
+        self.sides[1].row.index
+    }
+
+    /// A figure of both sides.
+    fn figures(&self, of: Figure) -> [Option<Pooled>; 2] {
+        [0, 1].map(|side| {
+            let it = &self.sides[side];
+            let of_round =
+                |round: &usize| it.all.iter().find(|block| block.round == *round).copied();
+            of(it.row, &self.rounds[side].iter().map(of_round).collect::<Vec<_>>())
+        })
+    }
+}
+
 /// The reason for which there is no ratio of these two, whatever their blocks.
-fn refused(sides: [&Measured<'_>; 2], differences: &[Reason]) -> Option<&'static str> {
-    let index = sides[1].row.index;
+fn refused(both: &Both<'_>, differences: &[Reason]) -> Option<&'static str> {
     let differ = differences.iter().any(|reason| {
-        reason.level == Level::Invalid && reason.workload.is_none_or(|about| about == index)
+        reason.level == Level::Invalid && reason.workload.is_none_or(|about| about == both.index())
     });
-    match (sides.iter().all(|side| side.is_allowed), differ) {
+    match (both.sides.iter().all(|side| side.is_allowed), differ) {
         (false, _) => Some("invalid"),
         (true, true) => Some("incomparable"),
         (true, false) => None,
     }
 }
 
-const METRICS: [(&str, Unit, Metric); 5] = [
-    ("p50", Unit::Time, |row, block| Some(number::float(row.times(block)?.p50_ns?))),
-    ("p99", Unit::Time, |row, block| Some(number::float(row.times(block)?.p99_ns?))),
-    ("messages", Unit::Rate, |_, block| (block.counts.ok > 0).then_some(block.messages_per_s)),
-    ("generator CPU", Unit::Cpu, |_, block| block.cpu.generator_us_per_message),
-    ("server CPU", Unit::Cpu, |_, block| block.cpu.server_us_per_message),
+/// A figure of a row by its blocks, one for each round.
+type Figure = fn(Row<'_>, &[Option<&Block>]) -> Option<Pooled>;
+
+const FIGURES: [(&str, Unit, Figure); 5] = [
+    ("p50", Unit::Time, |row, blocks| quantile(row, blocks, 0.5)),
+    ("p99", Unit::Time, |row, blocks| quantile(row, blocks, 0.99)),
+    ("messages", Unit::Rate, |_, blocks| {
+        quotient(blocks, |block| {
+            let seconds = number::float(block.measured_ns) / 1e9;
+            Some(Parts { of: block.messages_per_s * seconds, by: seconds })
+        })
+    }),
+    ("generator CPU", Unit::Cpu, |_, blocks| {
+        quotient(blocks, |block| each(block, block.cpu.generator_us_per_message?))
+    }),
+    ("server CPU", Unit::Cpu, |_, blocks| {
+        quotient(blocks, |block| each(block, block.cpu.server_us_per_message?))
+    }),
 ];
+
+/// The time that the share `q` of the messages of all blocks stayed within.
+fn quantile(row: Row<'_>, blocks: &[Option<&Block>], q: f64) -> Option<Pooled> {
+    let times = |block: &Option<&Block>| row.times((*block)?)?.histogram().ok();
+    let times: Vec<Option<Histogram>> = blocks.iter().map(times).collect();
+    let [found] = Pooled::quantiles(&times.iter().map(Option::as_ref).collect::<Vec<_>>(), [q]);
+    found
+}
+
+/// One sum over all blocks by another; `None` if no block has the parts.
+fn quotient(blocks: &[Option<&Block>], parts: fn(&Block) -> Option<Parts>) -> Option<Pooled> {
+    let parts: Vec<Option<Parts>> = blocks.iter().map(|block| block.and_then(parts)).collect();
+    Pooled::quotient(&parts).filter(|found| found.value() > 0.0)
+}
+
+/// The sum over the replies of a block by their number, of a cost that each had.
+fn each(block: &Block, per_reply: f64) -> Option<Parts> {
+    let replies = block.messages_per_s * number::float(block.measured_ns) / 1e9;
+    Some(Parts { of: per_reply * replies, by: replies })
+}
+
+/// A row for each figure; numbers have their own units, which differ from row to row. `zero` is the row that both are
+/// divided by.
+fn table(both: &Both<'_>, zero: Option<&Both<'_>>, refused: Option<&str>) -> Table {
+    let row = both.sides[1].row;
+    let is_zero = zero.is_some_and(|zero| zero.index() == both.index());
+    let mut heads = heads(row.time_word());
+    heads.insert(3, Column::new("machine", Unit::Ratio));
+    let mut table = Table::new(row.name(), heads);
+    for (name, unit, of) in FIGURES {
+        let figures = both.figures(of);
+        if figures.iter().all(Option::is_none) {
+            continue;
+        }
+        let [before, after] = figures.each_ref().map(|it| {
+            Cell::words(it.as_ref().map_or_else(|| MISSING.to_owned(), |it| unit.show(it.value())))
+        });
+        let zeros = zero.filter(|_| refused.is_none()).map(|zero| zero.figures(of));
+        let moved = match &zeros {
+            Some([Some(before), Some(after)]) => Some(after.value() / before.value()),
+            _ => None,
+        };
+        let ratio = match (refused, &zeros, &figures) {
+            (Some(why), ..) => Cell::words(format!("{MISSING} {why}")),
+            (None, None, _) => Cell::words(format!("{MISSING} inconclusive")),
+            (None, Some(_), _) if is_zero => Cell::words("the machine"),
+            (None, Some([Some(before_zero), Some(after_zero)]), [Some(before), Some(after)]) => {
+                let [one, other] = [before.over(before_zero), after.over(after_zero)];
+                match between(&one, &other, after_zero.value() / before_zero.value()) {
+                    Some(found) => Cell::Number(found.value, Some((found.low, found.high))),
+                    None => Cell::words(no_interval(both.rounds.each_ref().map(BTreeSet::len))),
+                }
+            }
+            (None, Some(_), _) => Cell::Missing,
+        };
+        table.row(vec![Cell::words(name), before, after, Cell::number(moved), ratio]);
+    }
+    let by = zero.filter(|zero| refused.is_none() && zero.index() != both.index());
+    table.noted(by.map(|zero| {
+        let zero = zero.sides[1].row.name();
+        format!("machine: {zero} of the record by {zero} of the base; the ratio is divided by it")
+    }))
+}
+
+fn no_interval(rounds: [usize; 2]) -> String {
+    match rounds {
+        [1, 1] => format!("{MISSING} one block each: no interval"),
+        [base, record] if base.min(record) < Pooled::ROUNDS_MIN => {
+            format!("{MISSING} {base} and {record} rounds, {} needed", Pooled::ROUNDS_MIN)
+        }
+        _ => format!("{MISSING} hangs on few rounds"),
+    }
+}
 
 fn heads(first: &str) -> Vec<Column> {
     vec![
@@ -91,38 +235,6 @@ fn heads(first: &str) -> Vec<Column> {
         Column::new("record", Unit::Words),
         Column::new("ratio [95 %]", Unit::Ratio),
     ]
-}
-
-/// A row for each metric; numbers have their own units, which differ from row to row.
-fn table(name: &str, sides: [&Measured<'_>; 2], refused: Option<&str>, seed: u64) -> Table {
-    let mut table = Table::new(name, heads(sides[1].row.time_word()));
-    for (metric, unit, of) in METRICS {
-        let [base, subject] = sides.map(|side| side.values(of));
-        if base.is_empty() && subject.is_empty() {
-            continue;
-        }
-        let median = |values: &[f64]| {
-            Cell::words(
-                stats::median(values).map_or_else(|_| MISSING.to_owned(), |it| unit.show(it)),
-            )
-        };
-        let drawn =
-            Bootstrap::new(seed).ratio_unpaired(Sides { subject: &subject, baseline: &base });
-        let ratio = match (refused, drawn) {
-            (Some(why), _) => Cell::words(format!("{MISSING} {why}")),
-            (None, Ok(ratio)) => Cell::Number(ratio.value, Some((ratio.low, ratio.high))),
-            (None, Err(_)) => Cell::words(no_interval(base.len(), subject.len())),
-        };
-        table.row(vec![Cell::words(metric), median(&base), median(&subject), ratio]);
-    }
-    table
-}
-
-fn no_interval(base: usize, subject: usize) -> String {
-    match (base, subject) {
-        (1, 1) => format!("{MISSING} one block each: no interval"),
-        _ => format!("{MISSING} {base} and {subject} blocks, {} needed", Bootstrap::BLOCKS_MIN),
-    }
 }
 
 /// The lines of two sweeps that have the same name; where both have one line only, those.

@@ -17,6 +17,7 @@
 //!
 //! Left out: time series, change points and verdicts.
 
+mod between;
 mod bootstrap;
 mod detectable;
 mod encoding;
@@ -33,6 +34,7 @@ mod sample;
 mod stall;
 mod student;
 
+pub use between::{Between, between};
 pub use bootstrap::{Bootstrap, Estimate, Ratio};
 pub use detectable::smallest_detectable;
 pub use encoding::{DecodeError, LogInterval, interval_log};

@@ -153,7 +153,7 @@ impl Pooled {
     }
 
     /// The standard error that leaving out one round at a time shows, on the number's own scale.
-    fn standard_error(&self) -> Option<f64> {
+    pub(crate) fn standard_error(&self) -> Option<f64> {
         let count = self.without.len();
         if count < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
             return None;
@@ -165,6 +165,18 @@ impl Pooled {
         (error.is_finite() && self.scaled(self.value).is_finite()).then_some(error)
     }
 
+    /// The number of the second half of the rounds less that of the first, on the number's own scale: by the parts that
+    /// leaving out each round shows (pseudo-values).
+    pub(crate) fn halves(&self) -> f64 {
+        let rounds = float(self.without.len());
+        let part = |without: &f64| {
+            rounds * self.scaled(self.value) - (rounds - 1.0) * self.scaled(*without)
+        };
+        let mean = |half: &[f64]| half.iter().map(part).sum::<f64>() / float(half.len());
+        let half = self.without.len() / 2;
+        mean(&self.without[self.without.len() - half..]) - mean(&self.without[..half])
+    }
+
     fn scaled(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value,
@@ -172,7 +184,7 @@ impl Pooled {
         }
     }
 
-    fn blur(&self) -> f64 {
+    pub(crate) fn blur(&self) -> f64 {
         match self.scale {
             Scale::Linear => self.resolution * self.value.abs(),
             Scale::Logarithmic => self.resolution,
@@ -186,7 +198,7 @@ impl Pooled {
         clippy::cast_sign_loss,
         reason = "at most the number of rounds"
     )]
-    fn freedom(&self) -> u32 {
+    pub(crate) fn freedom(&self) -> u32 {
         (self.evenness * float(self.without.len())).round().max(2.0) as u32 - 1
     }
 

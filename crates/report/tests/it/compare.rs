@@ -2,23 +2,35 @@
 
 use crate::{records, sweeps};
 use expect_test::{Expect, expect};
-use record::{Block, Knee, Level, Reason, RunRecord, Verdict};
+use record::{Block, Knee, Level, Reason, RunRecord, Summary, Verdict};
 use report::Style;
+use stats::Histogram;
+use units::Nanos;
 
 #[test]
-fn enough_blocks_have_a_ratio_with_its_interval() {
+fn what_the_baseline_did_is_the_machine() {
+    // All of it takes a quarter longer than in the base.
     check(
-        &with_blocks(8, 250_000),
-        &with_blocks(8, 275_000),
+        &with_rounds([200_000, 250_000]),
+        &with_rounds([250_000, 312_500]),
         false,
         &expect![[r#"
+            tcp
+            round trip    base    record  machine ratio [95 %]
+            p50           202 us  252 us    1.25x  the machine
+            p99           301 us  376 us    1.25x  the machine
+            messages      248 k/s 198 k/s   0.80x  the machine
+            generator CPU 5.10 us 5.10 us   1.00x  the machine
+            server CPU    5.00 us 5.00 us   1.00x  the machine
+
             ws
-            round trip    base    record  ratio [95 %]
-            p50           254 us  278 us  1.10x [1.09, 1.11]
-            p99           380 us  418 us  1.10x [1.09, 1.11]
-            messages      190 k/s 190 k/s 1.00x [1.00, 1.00]
-            generator CPU 5.10 us 5.10 us 1.00x [1.00, 1.00]
-            server CPU    5.00 us 5.00 us 1.00x [1.00, 1.00]
+            round trip    base    record  machine ratio [95 %]
+            p50           252 us  315 us    1.25x 1.00x [0.95, 1.05]
+            p99           376 us  470 us    1.25x 1.00x [0.94, 1.06]
+            messages      198 k/s 159 k/s   0.80x 1.00x [0.95, 1.05]
+            generator CPU 5.10 us 5.10 us   1.00x 1.00x [1.00, 1.00]
+            server CPU    5.00 us 5.00 us   1.00x 1.00x [1.00, 1.00]
+            machine: tcp of the record by tcp of the base; the ratio is divided by it
 
             base, 2026-01-01T00:00:00Z
             verdict: trusted
@@ -27,6 +39,52 @@ fn enough_blocks_have_a_ratio_with_its_interval() {
             verdict: trusted
         "#]],
     );
+    // The second row alone takes a tenth longer, and so does the machine.
+    let page = page(&with_rounds([200_000, 250_000]), &with_rounds([220_000, 302_500]));
+    let of_second = page.lines().filter(|line| line.starts_with("p50")).nth(1).unwrap();
+    assert!(of_second.contains(" 1.10x 1.10x [1.0"), "{of_second}");
+    assert!(!page.contains("inconclusive"), "{page}");
+}
+
+#[test]
+fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
+    check(
+        &with_blocks(8, 250_000),
+        &with_blocks(8, 275_000),
+        false,
+        &expect![[r#"
+            ws
+            round trip    base    record    ratio [95 %]
+            p50           254 us  279 us  - inconclusive
+            p99           379 us  416 us  - inconclusive
+            messages      190 k/s 190 k/s - inconclusive
+            generator CPU 5.10 us 5.10 us - inconclusive
+            server CPU    5.00 us 5.00 us - inconclusive
+
+            inconclusive: the two were measured at different times, and no row of both shows
+              what the machine did between them
+              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+
+            base, 2026-01-01T00:00:00Z
+            verdict: trusted
+
+            record, 2026-01-01T00:00:00Z
+            verdict: trusted
+        "#]],
+    );
+    // Nor is it one if the two compare with different rows.
+    let mut other = with_rounds([200_000, 250_000]);
+    other.plan.baseline = None;
+    let page = page(&with_rounds([200_000, 250_000]), &other);
+    assert!(page.contains("- inconclusive\n"), "{page}");
+}
+
+#[test]
+fn few_rounds_have_no_ratio() {
+    let mut few = with_rounds([200_000, 250_000]);
+    few.blocks.retain(|block| block.round < 5);
+    let page = page(&few, &with_rounds([200_000, 250_000]));
+    assert!(page.contains("- 5 and 8 rounds, 6 needed\n"), "{page}");
 }
 
 #[test]
@@ -37,12 +95,14 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         false,
         &expect![[r#"
             ws
-            response time base     record                    ratio [95 %]
-            p50           1.25 ms  1.25 ms  - one block each: no interval
-            p99           1.88 ms  1.88 ms  - one block each: no interval
-            messages      2.00 k/s 2.00 k/s - one block each: no interval
-            generator CPU 5.10 us  5.10 us  - one block each: no interval
-            server CPU    5.00 us  5.00 us  - one block each: no interval
+            response time base     record     ratio [95 %]
+            messages      2.00 k/s 2.00 k/s - inconclusive
+            generator CPU 5.10 us  5.10 us  - inconclusive
+            server CPU    5.00 us  5.00 us  - inconclusive
+
+            inconclusive: the two were measured at different times, and no row of both shows
+              what the machine did between them
+              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
 
             base, 2026-01-01T00:00:00Z
             verdict: trusted
@@ -66,8 +126,8 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         &expect![[r#"
             ws
             round trip    base    record    ratio [95 %]
-            p50           254 us  278 us  - incomparable
-            p99           380 us  418 us  - incomparable
+            p50           254 us  279 us  - incomparable
+            p99           379 us  416 us  - incomparable
             messages      190 k/s 190 k/s - incomparable
             generator CPU 5.10 us 5.10 us - incomparable
             server CPU    5.00 us 5.00 us - incomparable
@@ -128,6 +188,10 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
         binary    23.0 k/s 23.0 k/s        1.00x
         WebSocket 14.6 k/s none                -
         Comet     4.90 k/s 4.90 k/s        1.00x
+
+        inconclusive: the two were measured at different times, and no row of both shows
+          what the machine did between them
+          next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
     "#]]
     .assert_eq(tables);
 }
@@ -144,12 +208,44 @@ fn workloads_without_a_partner_are_left_out_and_none_at_all_is_incomparable() {
     assert!(!report::compares_nothing(&with_blocks(8, 250_000), &single));
 }
 
+/// Eight rounds of `tcp`, which is the baseline, and of `ws`, whose median round trips lie around these.
+fn with_rounds(p50: [u32; 2]) -> RunRecord {
+    let mut record = records::ladder(&["tcp", "ws"]);
+    record.plan.baseline = Some(0);
+    let blocks = (0..8).flat_map(|round| {
+        let both = record.blocks[..2].iter().cloned().zip(p50);
+        both.map(move |(block, p50)| {
+            // Rounds differ by up to 2 %.
+            let p50 = p50 + p50 / 400 * (round * 5 % 8);
+            let round = usize::try_from(round).expect("eight rounds");
+            let per_s = 50e9 / f64::from(p50);
+            Block { round, round_trip: Some(times(p50)), messages_per_s: per_s, ..block }
+        })
+    });
+    record.blocks = blocks.collect();
+    record
+}
+
+/// Round trips evenly between half and one and a half of `p50`.
+fn times(p50: u32) -> Summary {
+    let mut times = Histogram::new();
+    (0..95_000).for_each(|index| {
+        times.record(Nanos(u64::from(p50 / 2) + u64::from(p50) * index / 95_000))
+    });
+    Summary::of(&times).expect("it has times")
+}
+
+fn page(base: &RunRecord, record: &RunRecord) -> String {
+    report::compare(base, record, &Style::default())
+}
+
 /// A closed loop of so many blocks whose median round trips lie around `p50`.
 fn with_blocks(count: u32, p50: u32) -> RunRecord {
     let mut record = records::run();
     let block = record.blocks.remove(0);
     let blocks = (0..count).map(|index| Block {
-        round_trip: Some(records::summary(p50 + index * 1000, 95_000)),
+        round: index as usize,
+        round_trip: Some(times(p50 + index * 1000)),
         ..block.clone()
     });
     record.blocks = blocks.collect();

@@ -1,5 +1,6 @@
 //! Statistics against exact numbers, against SciPy, and against simulated experiments of known truth.
 
+mod between;
 mod encoding;
 mod fit;
 mod histogram;

@@ -80,8 +80,8 @@ pub enum Refusal {
 }
 
 /// The last certificate that one configuration refused, and if it had none of its own to show. rustls carries no
-/// certificate out of a failed handshake, so the verifier leaves it here for the connection, which asks at once. Two that
-/// fail at the same time may name each other's: both are of the same server.
+/// certificate out of a failed handshake, so the verifier leaves it here for the connection, which asks at once. Two
+/// that fail at the same time may name each other's: both are of the same server.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     certificate: Mutex<Option<RefusedCertificate>>,

@@ -1,0 +1,59 @@
+//! Two runs made at different times, compared by what both measured unchanged.
+//!
+//! The interval of a run has what moves between its rounds, and nothing of what moves between two runs: another
+//! placement on cores, another clock rate, another neighbour. So the same program measured twice differs. A row that
+//! both have unchanged, the *baseline*, moves with the machine; by it everything else is divided. What that leaves is
+//! in the interval too: the drift of the ratio within each run, and that not every row suffers alike from a slower
+//! machine.
+//!
+//! Left out: runs without a common row. Nothing tells their machine from their change.
+//!
+//! Start reading at [`between`].
+
+use crate::pooled::Pooled;
+use crate::student;
+
+/// A number of one run by that of another, with what the machine did taken out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Between {
+    /// The ratio of the numbers, each by its run's baseline.
+    pub value: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Compares a number by the baseline's of the same rounds in `base` with the same in `record`, run at another time;
+/// between them the baseline has become `machine` times as large. `None` if one of them has no interval.
+///
+/// The variance of the logarithm is the sum of those of both runs, of the drift within each, and of
+/// [`UNLIKE`] of the machine's own change.
+pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> {
+    let [one, other] = [base, record].map(Pooled::standard_error);
+    let (one, other) = (one?.powi(2), other?.powi(2));
+    let unlike = (UNLIKE * machine.ln()).powi(2);
+    let error = (one + other + drift(base, one) + drift(record, other) + unlike).sqrt();
+    // Welch and Satterthwaite: of both runs together.
+    let share = |variance: f64, run: &Pooled| variance.powi(2) / f64::from(run.freedom());
+    let freedom = (one + other).powi(2) / (share(one, base) + share(other, record));
+    let half =
+        error * student::quantile(0.975, at_least_one(freedom)) + base.blur() + record.blur();
+    let value = record.value() / base.value();
+    let is_known = value.is_finite() && half.is_finite();
+    is_known.then(|| Between { value, low: value * (-half).exp(), high: value * half.exp() })
+}
+
+/// The variance of a drift within the run: either half is off by half of their difference, less what rounds that vary
+/// so much explain.
+fn drift(run: &Pooled, variance: f64) -> f64 {
+    ((run.halves() / 2.0).powi(2) - variance).max(0.0)
+}
+
+/// The part of the machine's change by which a row may move more or less than the baseline (one standard deviation).
+const UNLIKE: f64 = 0.1;
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of rounds")]
+fn at_least_one(freedom: f64) -> u32 {
+    freedom.max(1.0) as u32
+}
