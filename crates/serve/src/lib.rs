@@ -16,7 +16,7 @@ mod peers;
 
 pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Stall};
 pub use oracle::Oracle;
-pub use peers::Handshakes;
+pub use peers::{Handshakes, Patience};
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use peers::{Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
@@ -31,6 +31,8 @@ pub struct Totals {
     pub connections: u64,
     /// Connections whose peer broke the protocol, or held more memory than there is for it.
     pub broken: u64,
+    /// Connections that were closed because their peers took longer than the server's [`Patience`].
+    pub timed_out: u64,
     /// Messages answered; without framing, reads.
     pub messages: u64,
     /// Bytes of the transport's stream that arrived.
@@ -80,7 +82,7 @@ impl Server {
     pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
         Self {
             stack,
-            peers: Peers::new(),
+            peers: Peers::new(Patience::default()),
             memory_max: usize::MAX,
             stop,
             totals: Totals::default(),
@@ -105,9 +107,17 @@ impl Server {
         Self { memory_max: bytes, ..self }
     }
 
+    /// Closes peers that take longer than `patience`.
+    #[must_use]
+    pub fn patient(mut self, patience: Patience) -> Self {
+        self.peers.set_patience(patience);
+        self
+    }
+
     /// The totals so far.
     pub fn totals(&self) -> Totals {
-        Totals { handshakes: self.peers.handshakes(), ..self.totals }
+        let (handshakes, timed_out) = (self.peers.handshakes(), self.peers.timed_out());
+        Totals { handshakes, timed_out, ..self.totals }
     }
 }
 
@@ -140,7 +150,7 @@ impl Server {
             return;
         }
         let mut input = Input::new(&mut self.rx[..len]);
-        let mut secured = None;
+        let (mut secured, mut is_progress) = (None, false);
         let mut held = peer.state.saturating_add(len);
         loop {
             let received = peer.machine.receive(&mut input, &mut self.tx);
@@ -150,6 +160,7 @@ impl Server {
             match received {
                 Ok(None) => break,
                 Ok(Some(Event::Message(message))) => {
+                    is_progress = true;
                     let kind = message.kind;
                     let payload = if let Some(reply) = &self.reply {
                         reply
@@ -168,12 +179,9 @@ impl Server {
                     break;
                 }
                 Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
+                Ok(Some(Event::Open)) => is_progress = true,
                 Ok(Some(
-                    Event::Open
-                    | Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
@@ -194,6 +202,7 @@ impl Server {
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
         }
+        self.peers.was_read(id, engine.now(), is_progress);
         if over {
             self.peers.linger(engine, id);
         } else if held.saturating_add(engine.unsent(id)) >= MUCH && self.is_over_memory(engine) {

@@ -1,23 +1,92 @@
 //! The connections of a server, from accept to close; used by all servers.
 //!
-//! Whoever accepts a connection chooses its protocol. TLS is a layer around its machine, with limited time for its
-//! handshake: a peer whose handshake is not done [`HANDSHAKE_MAX`] after the accept is closed.
+//! Whoever accepts a connection chooses its protocol. A peer that does not finish what it began in time, or sends
+//! nothing for long, is closed ([`Patience`]). Time in which the server itself stood still does not count against it.
 
 use engine::{ConnectionId, Engine};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use units::{Instant, Nanos};
-use wire::{Connection, Stack};
+use wire::{Connection, Protocol, Stack};
 
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
     /// At the index of their ids.
-    all: Vec<Option<Peer<T>>>,
+    all: Vec<Slot<T>>,
     /// Connections that we ended and their peers have not; earliest first.
     lingering: VecDeque<Lingering>,
-    /// Connections accepted with TLS, each with the instant at which its handshake must be done; earliest first.
-    handshaking: VecDeque<(Instant, ConnectionId)>,
+    /// The slots to look at, each at an instant no later than the deadline of its connection; earliest on top.
+    looks: BinaryHeap<Reverse<(Instant, usize)>>,
+    patience: Patience,
+    served: Served,
+    timed_out: u64,
     handshakes: Handshakes,
+}
+
+/// The longest times that a server gives its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// From the first byte of a header, body or message to its last; from the accept, of an opening handshake (that of
+    /// WebSocket inside TLS begins when TLS is done).
+    pub receive_max: Nanos,
+    /// From one read of a connection to the next.
+    pub idle_max: Nanos,
+}
+
+impl Patience {
+    /// No peer is ever closed.
+    pub const ENDLESS: Self = Self { receive_max: Nanos::MAX, idle_max: Nanos::MAX };
+
+    /// Handshakes alone have to be finished in time.
+    pub(crate) const HANDSHAKES: Self = Self { receive_max: RECEIVE_MAX, idle_max: Nanos::MAX };
+
+    fn shortest(self) -> Nanos {
+        self.receive_max.min(self.idle_max)
+    }
+}
+
+impl Default for Patience {
+    /// 10 s for what a peer began, 10 minutes of silence.
+    fn default() -> Self {
+        Self { receive_max: RECEIVE_MAX, idle_max: IDLE_MAX }
+    }
+}
+
+/// The time that a server has served: real time without that in which it stood still.
+#[derive(Clone, Copy, Debug, Default)]
+struct Served {
+    until: Instant,
+    looked_at: Instant,
+}
+
+impl Served {
+    fn at(self, now: Instant) -> Instant {
+        self.until + now.since(self.looked_at).min(LOOKS_APART_MAX)
+    }
+
+    fn look(&mut self, now: Instant) -> Instant {
+        *self = Self { until: self.at(now), looked_at: now };
+        self.until
+    }
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    peer: Option<Peer<T>>,
+    /// True if [`Peers::looks`] has this slot.
+    is_watched: bool,
+}
+
+/// The thing that a server waits for on a connection, with the instant in [`Served`] time at which that began.
+#[derive(Clone, Copy, Debug)]
+enum Awaits {
+    /// Anything.
+    Any(Instant),
+    /// Nothing: our side is ended, and [`Lingering`] has the deadline.
+    End,
+    /// The rest of what the peer began.
+    Rest(Instant),
 }
 
 #[derive(Debug)]
@@ -28,6 +97,7 @@ pub(crate) struct Peer<T> {
     pub(crate) over: bool,
     /// True while its TLS handshake is neither complete nor given up.
     is_handshaking: bool,
+    awaits: Awaits,
     pub(crate) state: T,
 }
 
@@ -46,19 +116,26 @@ pub struct Handshakes {
     pub full: u64,
     /// Completed by resumption.
     pub resumed: u64,
-    /// Not completed: the peer broke the protocol or would not agree, went away, or took longer than 10 s. Those that
-    /// broke the protocol are also among [`Totals::broken`](crate::Totals::broken).
+    /// Not completed: the peer broke the protocol or would not agree, went away, or took too long. Those that broke the
+    /// protocol are also among [`Totals::broken`](crate::Totals::broken).
     pub failed: u64,
 }
 
 impl<T: Default> Peers<T> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(patience: Patience) -> Self {
         Self {
             all: Vec::new(),
             lingering: VecDeque::new(),
-            handshaking: VecDeque::new(),
+            looks: BinaryHeap::new(),
+            patience,
+            served: Served::default(),
+            timed_out: 0,
             handshakes: Handshakes::default(),
         }
+    }
+
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
     }
 
     /// A connection of `stack` was accepted.
@@ -75,19 +152,48 @@ impl<T: Default> Peers<T> {
         now: Instant,
     ) {
         if self.all.len() <= id.index() {
-            self.all.resize_with(id.index() + 1, || None);
+            self.all.resize_with(id.index() + 1, || Slot { peer: None, is_watched: false });
         }
-        if is_handshaking {
-            self.handshaking.push_back((now + HANDSHAKE_MAX, id));
-        }
+        let since = self.served.at(now);
+        let is_awaited = is_handshaking || machine.awaits_rest();
+        let awaits = if is_awaited { Awaits::Rest(since) } else { Awaits::Any(since) };
         let state = T::default();
-        self.all[id.index()] = Some(Peer { id, machine, over: false, is_handshaking, state });
+        let peer = Peer { id, machine, over: false, is_handshaking, awaits, state };
+        let slot = &mut self.all[id.index()];
+        slot.peer = Some(peer);
+        // An earlier look at the slot comes in time for this connection, too.
+        if !slot.is_watched && self.patience != Patience::ENDLESS {
+            slot.is_watched = true;
+            self.looks.push(Reverse((since + self.patience.shortest(), id.index())));
+        }
+    }
+
+    /// Notes that a connection was read. `is_progress` if something of it was completed: the time for what it began
+    /// after that starts anew.
+    #[inline]
+    pub(crate) fn was_read(&mut self, id: ConnectionId, now: Instant, is_progress: bool) {
+        let at = self.served.at(now);
+        let Some(peer) = self.find(id) else { return };
+        peer.awaits = match peer.awaits {
+            Awaits::End => Awaits::End,
+            Awaits::Any(_) | Awaits::Rest(_) if !peer.machine.awaits_rest() => Awaits::Any(at),
+            Awaits::Rest(since) if !is_progress => Awaits::Rest(since),
+            Awaits::Any(_) | Awaits::Rest(_) => Awaits::Rest(at),
+        };
+    }
+
+    /// Connections that were closed because their peers took too long.
+    pub(crate) fn timed_out(&self) -> u64 {
+        self.timed_out
     }
 
     /// Notes that the TLS handshake of a connection is complete.
     pub(crate) fn secured(&mut self, id: ConnectionId, is_resumed: bool) {
         if let Some(peer) = self.find(id) {
             peer.is_handshaking = false;
+            if let Awaits::Rest(since) = peer.awaits {
+                peer.awaits = Awaits::Any(since);
+            }
             self.handshakes.full += u64::from(!is_resumed);
             self.handshakes.resumed += u64::from(is_resumed);
         }
@@ -101,18 +207,18 @@ impl<T: Default> Peers<T> {
     /// The connection, unless it is closed.
     #[inline]
     pub(crate) fn find(&mut self, id: ConnectionId) -> Option<&mut Peer<T>> {
-        self.all.get_mut(id.index())?.as_mut().filter(|peer| peer.id == id)
+        self.all.get_mut(id.index())?.peer.as_mut().filter(|peer| peer.id == id)
     }
 
     /// All connections that are not closed.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Peer<T>> {
-        self.all.iter().flatten()
+        self.all.iter().filter_map(|slot| slot.peer.as_ref())
     }
 
     /// Forgets a connection that is closed already.
     pub(crate) fn forget(&mut self, id: ConnectionId) {
         self.give_up_handshake(id);
-        self.all[id.index()] = None;
+        self.all[id.index()].peer = None;
     }
 
     /// Handles the end of a peer whose messages are all answered: closes once everything is written.
@@ -128,6 +234,9 @@ impl<T: Default> Peers<T> {
     /// the peer has read our last words.
     pub(crate) fn linger<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         self.give_up_handshake(id);
+        if let Some(peer) = self.find(id) {
+            peer.awaits = Awaits::End;
+        }
         engine.shutdown(id);
         let (until, unsent) = (engine.now() + LINGER, engine.unsent(id));
         self.lingering.push_back(Lingering { id, until, unsent });
@@ -145,14 +254,23 @@ impl<T: Default> Peers<T> {
                 self.close(engine, late.id);
             }
         }
-        while let Some((until, id)) = self.handshaking.front().copied() {
-            let is_handshaking = self.find(id).is_some_and(|peer| peer.is_handshaking);
-            if is_handshaking && now < until {
-                break;
-            }
-            self.handshaking.pop_front();
-            if is_handshaking {
+        let served = self.served.look(now);
+        while let Some(Reverse((at, index))) = self.looks.peek().copied()
+            && at <= served
+        {
+            self.looks.pop();
+            let slot = &mut self.all[index];
+            slot.is_watched = false;
+            let Some(peer) = &slot.peer else { continue };
+            let deadline = peer.deadline(self.patience);
+            if deadline <= served {
+                let id = peer.id;
+                self.timed_out += 1;
                 self.close(engine, id);
+            } else {
+                slot.is_watched = true;
+                let next = deadline.min(served + self.patience.shortest());
+                self.looks.push(Reverse((next, index)));
             }
         }
     }
@@ -175,6 +293,16 @@ impl<T: Default> Peers<T> {
     }
 }
 
+impl<T> Peer<T> {
+    fn deadline(&self, patience: Patience) -> Instant {
+        match self.awaits {
+            Awaits::Any(since) => since + patience.idle_max,
+            Awaits::End => Instant::NEVER,
+            Awaits::Rest(since) => since + patience.receive_max,
+        }
+    }
+}
+
 /// Sends the bytes in `tx`, counts them in `bytes_sent`, and frees what is more than the usual room.
 #[inline]
 pub(crate) fn flush<E: Engine>(
@@ -191,8 +319,14 @@ pub(crate) fn flush<E: Engine>(
     tx.shrink_to(TX_LEN);
 }
 
-/// Longest time from the accept of a connection to the end of its TLS handshake.
-const HANDSHAKE_MAX: Nanos = Nanos::from_secs(10);
+/// The usual time for a handshake, a header and body, or a message.
+const RECEIVE_MAX: Nanos = Nanos::from_secs(10);
+
+/// The usual time in which a connection may be silent.
+const IDLE_MAX: Nanos = Nanos::from_secs(600);
+
+/// Longest time between two looks that counts as served; a server looks ten times a second unless it is stopped.
+const LOOKS_APART_MAX: Nanos = Nanos::from_secs(1);
 
 /// Longest time from our end of a connection to its peer's, and longest time in which the peer reads none of the unsent
 /// bytes.

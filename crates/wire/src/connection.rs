@@ -91,6 +91,11 @@ impl Protocol for Connection {
         each!(self, protocol => protocol.end())
     }
 
+    #[inline]
+    fn awaits_rest(&self) -> bool {
+        each!(self, protocol => protocol.awaits_rest())
+    }
+
     fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         each!(self, protocol => protocol.ping(payload, tx))
     }

@@ -209,6 +209,12 @@ pub trait Protocol {
     /// The part that was cut off: a handshake, a frame, a reply.
     fn end(&mut self) -> Result<Event<'_>, PeerError>;
 
+    /// True while the peer owes the rest of what it began: an opening handshake, a head, a body, a frame, a message.
+    /// A machine that only plays clients answers `false`.
+    fn awaits_rest(&self) -> bool {
+        false
+    }
+
     /// Asks the peer for a sign of life: appends a ping with `payload` to `tx`, which [`Event::Pong`] answers.
     ///
     /// # Errors

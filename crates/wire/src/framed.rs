@@ -125,6 +125,10 @@ impl Protocol for Framed {
             len => Err(PeerError::FrameCutOff { len }.into()),
         }
     }
+
+    fn awaits_rest(&self) -> bool {
+        !self.closed && self.pieces.are_waiting()
+    }
 }
 
 /// Length of the length field.

@@ -113,6 +113,10 @@ impl Protocol for Lines {
             len => Err(PeerError::LineCutOff { len }.into()),
         }
     }
+
+    fn awaits_rest(&self) -> bool {
+        !self.closed && self.pieces.are_waiting()
+    }
 }
 
 fn is_line_feed(byte: &u8) -> bool {

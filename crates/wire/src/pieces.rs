@@ -56,6 +56,12 @@ impl Pieces {
         &self.bytes
     }
 
+    /// True if bytes wait here that were not handed out.
+    #[inline]
+    pub(crate) fn are_waiting(&self) -> bool {
+        !self.handed_out && !self.bytes.is_empty()
+    }
+
     /// Frees all memory.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();

@@ -84,6 +84,10 @@ impl Protocol for Raw {
             len => Err(PeerError::ReplyCutOff { len, expected: self.reply_len }.into()),
         }
     }
+
+    fn awaits_rest(&self) -> bool {
+        !self.closed && self.pieces.are_waiting()
+    }
 }
 
 #[cfg(test)]

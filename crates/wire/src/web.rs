@@ -182,6 +182,15 @@ impl Protocol for Web {
         }
     }
 
+    fn awaits_rest(&self) -> bool {
+        match &self.state {
+            State::AwaitHead(held) => !held.is_empty(),
+            State::Http(http) => http.awaits_rest(),
+            State::WebSocket(websocket) => websocket.awaits_rest(),
+            State::Over => false,
+        }
+    }
+
     fn layers(&self) -> Layers {
         match &self.state {
             State::WebSocket(websocket) => websocket.layers(),

@@ -52,6 +52,9 @@ impl EmbeddedServer {
         let mut start = vec![path(program), "serve".to_owned()];
         start.extend(self.arguments.iter().cloned());
         start.extend(["--quiet", "--listen", &listen].map(str::to_owned));
+        if !is_game(self.scheme) {
+            start.extend(PATIENT.map(str::to_owned));
+        }
         start.extend(settings.reply.iter().map(|reply| format!("--reply={reply}")));
         for tls in settings.tls.iter() {
             let (certificate, key) = (path(&tls.certificate), path(&tls.key));
@@ -67,6 +70,9 @@ impl EmbeddedServer {
         Subject { name, folder, manifest: Manifest::of_program(Role::Server, &speaks, start) }
     }
 }
+
+/// Its only peer is the run, which has time-outs itself.
+const PATIENT: [&str; 4] = ["--receive-timeout", "none", "--idle-timeout", "none"];
 
 /// True if a game server speaks it, which has one way in for each of these schemes.
 fn is_game(scheme: Scheme) -> bool {
@@ -86,14 +92,15 @@ mod tests {
             ..ServerSettings::default()
         };
         let usual = "--quiet --listen";
-        let local = format!("{usual} 127.0.0.1:0");
+        let (game, patient) = (format!("{usual} 127.0.0.1:0"), PATIENT.join(" "));
+        let local = format!("{game} {patient}");
         #[rustfmt::skip]
         let table = [
             (Protocol::Tcp.plain(), settings(None, false), format!("tcp {local}"), "tcp"),
-            (Protocol::Unix.plain(), settings(None, false), format!("unix {usual} /s"), "unix"),
+            (Protocol::Unix.plain(), settings(None, false), format!("unix {usual} /s {patient}"), "unix"),
             (Protocol::WebSocket.plain(), settings(Some("a b"), false), format!("ws {local} --reply=a b"), "ws"),
             (Protocol::Tcp.secured().unwrap(), settings(None, true), format!("tls {local} --cert /c.pem --key /k.pem"), "tls"),
-            (Protocol::GameWebSocket.plain(), settings(None, false), format!("game --web 127.0.0.1:0 {local}"), "game game-ws game-comet"),
+            (Protocol::GameWebSocket.plain(), settings(None, false), format!("game --web 127.0.0.1:0 {game}"), "game game-ws game-comet"),
         ];
         for (scheme, settings, expected, speaks) in table {
             let server = EmbeddedServer::of(&scheme.into());

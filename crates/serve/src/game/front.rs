@@ -12,7 +12,7 @@ use super::options::{Options, Packing as Spoken};
 use super::server::{BATCH_LEN, MAIL_LEN_MAX, SWEEP_EVERY, class_id_of};
 use super::sessions::Packing;
 use super::totals::Totals;
-use crate::peers::{Peer, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
+use crate::peers::{Patience, Peer, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
 use engine::{Accepting, Address, Completion, ConnectionId, Node, Step, UNSENT_LEN_MAX};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +96,7 @@ impl Front {
             machine: link::machine(),
             up: Vec::with_capacity(TX_LEN),
             holds_back: false,
-            peers: Peers::new(),
+            peers: Peers::new(Patience::HANDSHAKES),
             letters: Letters::default(),
             totals: Totals::default(),
             told: Totals::default(),

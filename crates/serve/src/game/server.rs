@@ -12,7 +12,7 @@ use super::outgoing::Outgoing;
 use super::sessions::{Link, Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
-use crate::peers::{Peers, RX_LEN, STOP_POLL, TX_LEN};
+use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, TX_LEN};
 use engine::{Accepting, Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ impl GameServer {
             stop,
             pause_at: Instant::NEVER,
             world: World::new(options.world),
-            peers: Peers::new(),
+            peers: Peers::new(Patience::HANDSHAKES),
             sessions: Sessions::default(),
             clients: Clients::new(options.seed),
             fronts: Fronts::default(),

@@ -4,7 +4,7 @@ use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
 use crate::Totals;
 use crate::behaviour::{Behaviour, MisfitError};
-use crate::peers::{Peers, RX_LEN, STOP_POLL, flush};
+use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, flush};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
 use spec::Carries;
@@ -79,7 +79,7 @@ impl Oracle {
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
             stack,
-            peers: Peers::new(),
+            peers: Peers::new(Patience::default()),
             held_back: VecDeque::new(),
             stop,
             totals: Totals::default(),
@@ -88,9 +88,17 @@ impl Oracle {
         })
     }
 
+    /// Closes peers that take longer than `patience`.
+    #[must_use]
+    pub fn patient(mut self, patience: Patience) -> Self {
+        self.peers.set_patience(patience);
+        self
+    }
+
     /// The totals so far.
     pub fn totals(&self) -> Totals {
-        Totals { handshakes: self.peers.handshakes(), ..self.totals }
+        let (handshakes, timed_out) = (self.peers.handshakes(), self.peers.timed_out());
+        Totals { handshakes, timed_out, ..self.totals }
     }
 }
 
@@ -158,13 +166,14 @@ impl Oracle {
     fn understand<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let mut input = Input::new(&mut self.rx[..len]);
-        let mut secured = None;
+        let (mut secured, mut is_progress) = (None, false);
         while !peer.over {
             match peer.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break,
                 Ok(Some(Event::Message(Message { kind, payload }))) => {
                     let (decoded, lot, owed) = (engine.now(), self.lots.draw(), &mut peer.state);
                     self.line.note_message(decoded);
+                    is_progress = true;
                     if lot.drop || owed.is_mute {
                         owed.is_mute = self.is_strict;
                         self.totals.faults.dropped += 1;
@@ -176,12 +185,9 @@ impl Oracle {
                 }
                 Ok(Some(Event::Closed(_))) => peer.over = true,
                 Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
+                Ok(Some(Event::Open)) => is_progress = true,
                 Ok(Some(
-                    Event::Open
-                    | Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
@@ -193,6 +199,7 @@ impl Oracle {
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
         }
+        self.peers.was_read(id, engine.now(), is_progress);
         self.send(engine, id);
         if is_over {
             self.peers.linger(engine, id);

@@ -4,6 +4,7 @@ use crate::world::{
     HANDSHAKE, SWITCHED, Talking, World, calm, frame, framed, http, ms, raw, websocket,
 };
 use engine::sim::{Conditions, Outcome};
+use serve::Patience;
 use units::{Instant, Nanos};
 
 #[test]
@@ -69,7 +70,7 @@ fn a_peer_that_ends_its_side_gets_every_byte_before_the_end() {
 fn a_slow_reader_gets_every_byte_as_long_as_it_reads() {
     // 100 KB through a hole of 10 bytes at a time, a round trip of 2 ms for each: 20 s.
     let conditions = Conditions { buffer_len_max: 10, ..calm() };
-    let mut world = World::new(http(), conditions);
+    let mut world = World::patient(http(), Patience::ENDLESS, conditions);
     let body = "x".repeat(100_000);
     let said = format!(
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n{body}"

@@ -9,5 +9,6 @@ mod game;
 mod game_world;
 mod memory;
 mod oracle;
+mod patience;
 mod secure;
 mod world;

@@ -2,7 +2,7 @@
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionError, ConnectionId, Engine, Node, Step};
-use serve::{Behaviour, Oracle, Server, Totals};
+use serve::{Behaviour, Oracle, Patience, Server, Totals};
 use spec::{Endpoint, Protocol};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -36,6 +36,12 @@ impl World {
     pub(crate) fn secure(speaks: Speaks, tls: tls::Server, conditions: Conditions) -> Self {
         Self::of(conditions, |stop| {
             Serving::Echo(Server::new(speaks.stack(Some(tls)), stop).into())
+        })
+    }
+
+    pub(crate) fn patient(speaks: Speaks, patience: Patience, conditions: Conditions) -> Self {
+        Self::of(conditions, |stop| {
+            Serving::Echo(Server::new(speaks.stack(None), stop).patient(patience).into())
         })
     }
 

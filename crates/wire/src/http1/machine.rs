@@ -87,4 +87,11 @@ impl Protocol for Http1 {
             Role::Server(server) => Ok(server.end()?),
         }
     }
+
+    fn awaits_rest(&self) -> bool {
+        match &self.0 {
+            Role::Client(_) => false,
+            Role::Server(server) => server.awaits_rest(),
+        }
+    }
 }

@@ -138,6 +138,11 @@ impl<T: Copy> Reader<T> {
         }
     }
 
+    /// True if a head or a body has begun and is not complete.
+    pub(super) fn is_amid(&self) -> bool {
+        self.pieces.are_waiting()
+    }
+
     /// The bytes of the unfinished head or body.
     pub(super) fn unfinished(&self) -> &[u8] {
         self.pieces.bytes()

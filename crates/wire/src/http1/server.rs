@@ -142,6 +142,15 @@ impl Server {
         }
     }
 
+    /// True while the rest of a request is awaited. A body that waits for our 100 is not.
+    pub(super) fn awaits_rest(&self) -> bool {
+        match self.state {
+            State::AwaitHead => self.reader.is_amid(),
+            State::AwaitBody(..) => !self.owes_continue,
+            State::AwaitAnswer | State::Over => false,
+        }
+    }
+
     #[inline]
     fn understand<'a, 'b: 'a>(
         &'a mut self,

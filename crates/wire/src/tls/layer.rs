@@ -176,6 +176,14 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
     }
 
+    fn awaits_rest(&self) -> bool {
+        match self.state {
+            State::AwaitHandshake => true,
+            State::Open => self.held.cut_len() > 0 || self.inner.awaits_rest(),
+            State::Over => false,
+        }
+    }
+
     fn layers(&self) -> Layers {
         let inside = self.inner.layers();
         Layers {

@@ -22,6 +22,11 @@ impl Held {
         self.message.is_none()
     }
 
+    /// True if more fragments of a message are awaited.
+    pub(super) fn is_amid_message(&self) -> bool {
+        self.message.as_ref().is_some_and(|message| !message.is_complete)
+    }
+
     /// The message that a fragment belongs to.
     ///
     /// # Errors

@@ -220,6 +220,14 @@ impl Protocol for WebSocket {
         }
     }
 
+    fn awaits_rest(&self) -> bool {
+        match self.state {
+            State::AwaitHandshake(_) => true,
+            State::AwaitClose | State::Open => self.is_amid(),
+            State::Closed | State::Failed => false,
+        }
+    }
+
     fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let (len, max) = (payload.len() as u64, frame::CONTROL_LEN_MAX);
         if !matches!(self.state, State::Open) {
@@ -258,6 +266,16 @@ impl WebSocket {
         matches!(self.state, State::AwaitClose | State::Open)
             && self.held.is_none()
             && matches!(&self.reading, Reading::Header(reader) if !reader.is_within())
+    }
+
+    /// True if a frame or a fragmented message is incomplete.
+    fn is_amid(&self) -> bool {
+        match &self.reading {
+            Reading::Header(reader) if !reader.is_within() => {
+                self.held.as_ref().is_some_and(|held| held.is_amid_message())
+            }
+            Reading::Header(_) | Reading::Payload(_) => true,
+        }
     }
 
     /// Takes a message off the front of `input` that lies there as one frame, and unmasks it in place. `None`, and

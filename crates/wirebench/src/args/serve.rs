@@ -4,6 +4,7 @@ mod game;
 mod oracle;
 mod tls;
 
+use crate::args::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
@@ -11,13 +12,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
-use serve::{Faults, Handshakes, MisfitError, Server, Totals};
+use serve::{Faults, Handshakes, MisfitError, Patience, Server, Totals};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::Bytes;
+use units::{Bytes, Nanos};
 use wire::websocket::deflate::Accept;
 use wire::websocket::handshake;
 use wire::{Role, ServerOptions, Stack};
@@ -74,6 +75,14 @@ pub(crate) struct Serve {
     /// as the reply: so many bytes come back for every so many that arrived.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     reply: Option<String>,
+    /// Close a connection that takes longer than this to finish what it began [default: 10s]
+    ///
+    /// A TLS or WebSocket handshake, an HTTP header with its body, or a message. `none` never closes one.
+    #[arg(long, value_name = "DURATION", value_parser = values::time_limit, hide_short_help = true)]
+    receive_timeout: Option<Nanos>,
+    /// Close a connection on which nothing arrives for this long; `none` never closes one [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = values::time_limit, hide_short_help = true)]
+    idle_timeout: Option<Nanos>,
     /// Print the totals as JSON
     #[arg(long)]
     json: bool,
@@ -114,6 +123,7 @@ impl Serve {
         let address = self.address(scheme).map_err(Failure::usage)?;
         self.check_websocket(scheme).map_err(Failure::usage)?;
         self.check_reply(scheme).map_err(Failure::usage)?;
+        self.check_patience().map_err(Failure::usage)?;
         if self.kind == Kind::Game {
             return self.run_game(scheme, address, terminal);
         }
@@ -170,13 +180,15 @@ impl Serve {
     ) -> Result<Totals, MisfitError> {
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
-            let mut oracle = serve::Oracle::new(stack, self.oracle.behaviour(), stop)?;
+            let mut oracle =
+                serve::Oracle::new(stack, self.oracle.behaviour(), stop)?.patient(self.patience());
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
         let memory = run::memory_budget(self.memory_max, &probe::machine());
         let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
-        let mut server = Server::new(stack, stop).with_memory_max(memory);
+        let server = Server::new(stack, stop).with_memory_max(memory);
+        let mut server = server.patient(self.patience());
         if let Some(reply) = &self.reply {
             server = server.replying(reply.as_bytes());
         }
@@ -280,6 +292,29 @@ impl Serve {
         }
     }
 
+    /// Checks that no time-out was given to a game server, which has its own.
+    fn check_patience(&self) -> Result<(), String> {
+        let ours = [
+            ("--receive-timeout", self.receive_timeout, "leave it out"),
+            ("--idle-timeout", self.idle_timeout, "use --idle"),
+        ];
+        match ours.into_iter().find(|(_, given, _)| given.is_some()) {
+            Some((option, _, cure)) if self.kind == Kind::Game => {
+                Err(format!("{option} means nothing to serve game; {cure}"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The times that peers have.
+    fn patience(&self) -> Patience {
+        let usual = Patience::default();
+        Patience {
+            receive_max: self.receive_timeout.unwrap_or(usual.receive_max),
+            idle_max: self.idle_timeout.unwrap_or(usual.idle_max),
+        }
+    }
+
     /// The options of the server's end, but for TLS.
     fn options(&self, scheme: Scheme) -> Result<ServerOptions, String> {
         let is_cut_here = scheme.facts().carries == Carries::Bytes;
@@ -310,14 +345,16 @@ impl Serve {
 
     /// The server's counts, as one line of text or JSON.
     fn report(&self, scheme: Scheme, totals: Totals) -> String {
-        let Totals { connections, broken, messages, bytes_received, bytes_sent, .. } = totals;
-        let Totals { handshakes: Handshakes { full, resumed, failed }, faults, .. } = totals;
+        let Totals { connections, broken, timed_out, messages, bytes_received, .. } = totals;
+        let Totals { bytes_sent, handshakes: Handshakes { full, resumed, failed }, faults, .. } =
+            totals;
         let Faults { dropped, duplicated, reordered, corrupted, closed } = faults;
         let is_oracle = self.kind == Kind::Oracle;
         if self.json {
             let mut json = serde_json::json!({
                 "connections": connections,
                 "broken_connections": broken,
+                "timed_out_connections": timed_out,
                 "messages": messages,
                 "received_bytes": bytes_received,
                 "sent_bytes": bytes_sent,
@@ -354,8 +391,8 @@ impl Serve {
             String::new()
         };
         format!(
-            "served {connections} connections ({broken} broke the protocol), {messages} messages, \
-             {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
+            "served {connections} connections ({broken} broke the protocol, {timed_out} timed out), \
+             {messages} messages, {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
         )
     }
 }

@@ -41,6 +41,11 @@ pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
     if time == Nanos::ZERO { Err("must be longer than no time".to_owned()) } else { Ok(time) }
 }
 
+/// A limit of time; `none` is none.
+pub(crate) fn time_limit(text: &str) -> Result<Nanos, String> {
+    if text == "none" { Ok(Nanos::MAX) } else { some_time(text) }
+}
+
 /// The content of a file, or of stdin for `-`; at most `max` bytes.
 pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();

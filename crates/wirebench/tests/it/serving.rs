@@ -1,7 +1,9 @@
 //! `wirebench serve`.
 
 use crate::harness::{Sandbox, Server};
+use crate::peers::Stream;
 use rustix::process::Signal;
+use std::io::{Read, Write};
 
 #[test]
 fn a_server_says_where_it_listens_and_prints_its_totals_at_the_end() {
@@ -22,7 +24,10 @@ fn a_server_says_where_it_listens_and_prints_its_totals_at_the_end() {
         let totals = ended.stdout.strip_prefix("served ").unwrap_or_else(|| panic!("{ended:?}"));
         assert_eq!(totals.lines().count(), 1, "{totals}");
         // Two connections of the run, and the one that asked before.
-        assert!(totals.starts_with("3 connections (0 broke the protocol), 10"), "{totals}");
+        assert!(
+            totals.starts_with("3 connections (0 broke the protocol, 0 timed out), 10"),
+            "{totals}"
+        );
     }
     assert!(!sandbox.path().join("a.sock").exists());
 }
@@ -72,6 +77,24 @@ fn the_totals_are_what_a_run_has_sent() {
             assert_eq!(bytes, (501 * each, 501 * each), "{kind}");
         }
     }
+}
+
+#[test]
+fn a_client_that_does_not_finish_or_falls_silent_is_closed_and_counted() {
+    for (option, said) in [("--receive-timeout", &b"GET / HT"[..]), ("--idle-timeout", b"")] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, &format!("http --json {option} 50ms"));
+        let address = server.url.trim_start_matches("http://").trim_end_matches('/');
+        let mut client = Stream::connect(address).unwrap();
+        client.write_all(said).unwrap();
+        assert_eq!(client.read_to_end(&mut Vec::new()).unwrap(), 0);
+        server.process.send(Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        assert_eq!(totals["timed_out_connections"], 1, "{totals}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.run("serve game --idle-timeout 1s").check(2, &["use --idle"]);
 }
 
 #[test]
@@ -195,7 +218,11 @@ fn every_transport_is_served_inside_tls_and_its_handshakes_are_counted() {
             );
             assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
             // Two connections of the run, and the one that asked before.
-            assert!(ended.stdout.starts_with("served 3 connections (0 broke the protocol), 10"));
+            assert!(
+                ended
+                    .stdout
+                    .starts_with("served 3 connections (0 broke the protocol, 0 timed out), 10")
+            );
             let words =
                 ended.stdout.split_once("TLS handshakes: ").unwrap_or_else(|| panic!("{ended:?}"));
             let numbers: Vec<u64> =
