@@ -11,7 +11,7 @@ use engine::{Address, run};
 use load::{Arrival, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
 use record::{ErrorClass, Outcome, Tally};
 use spec::{Carries, Endpoint, Protocol};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,6 +86,32 @@ pub(crate) fn resolve(url: &Endpoint, timeout: Nanos, clock: Clock) -> Result<Re
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             Err(RunError::ResolveTimedOut { name, timeout })
         }
+    }
+}
+
+/// The addresses of the same family as the source addresses, all of which have one; all if there are no sources.
+///
+/// # Errors
+///
+/// [`RunError::InvalidRequest`] if none has that family.
+pub(crate) fn reachable_from(
+    addresses: Vec<Address>,
+    sources: &[IpAddr],
+) -> Result<Vec<Address>, RunError> {
+    let Some(source) = sources.first() else { return Ok(addresses) };
+    let family = |is_ipv4: bool| if is_ipv4 { "IPv4" } else { "IPv6" };
+    let is_fit = |address: &Address| match address {
+        Address::Tcp(address) => address.is_ipv4() == source.is_ipv4(),
+        Address::Unix(_) => true,
+    };
+    let (fit, others): (Vec<_>, Vec<_>) = addresses.into_iter().partition(is_fit);
+    match others.first() {
+        Some(other) if fit.is_empty() => Err(RunError::InvalidRequest(format!(
+            "--source-ip {source} is {}, and the target {other} is {}; name source addresses of its family",
+            family(source.is_ipv4()),
+            family(!source.is_ipv4()),
+        ))),
+        Some(_) | None => Ok(fit),
     }
 }
 

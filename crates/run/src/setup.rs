@@ -5,7 +5,9 @@ use crate::children::processes::Processes;
 use crate::children::servers::{Key, RunningServer, Servers};
 use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
-use crate::reach::{Context, Reached, Ready, check_public, reply_len, resolve, stack, tls, verify};
+use crate::reach::{
+    Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls, verify,
+};
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
 use engine::clock::{Clock, sharpen_timers};
@@ -176,7 +178,8 @@ impl SetUp {
                 Endpoint { path: server.path.clone().unwrap_or(url.path), ..url }
             }
         };
-        let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
+        let mut resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
+        resolved.addresses = reachable_from(resolved.addresses, &measurement.sources)?;
         check_public(&resolved.addresses, plan.experiment.public_allowed)?;
         let sources = sources(measurement, &resolved.addresses)?;
         let reply_len = reply_len(&measurement.workload);

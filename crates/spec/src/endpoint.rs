@@ -103,9 +103,12 @@ impl FromStr for Endpoint {
                 near: format!("{scheme}://{}", shown(rest)),
             });
         };
-        check_characters(rest)?;
-        let authority_len = rest.find(['/', '?']).unwrap_or(rest.len());
+        let authority_len = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(authority_len);
+        if authority.contains(|found: char| !found.is_ascii() && found.is_alphanumeric()) {
+            return Err(EndpointError::HostBeyondAscii { host: shown(authority) });
+        }
+        check_characters(rest)?;
         let address = read_authority(scheme, authority)?;
         Ok(Self { path: read_path(scheme, path)?, ..Self::new(scheme, address) })
     }
@@ -309,6 +312,14 @@ pub enum EndpointError {
     Fragment {
         /// Without the `#`.
         fragment: String,
+    },
+    /// It is a name with letters beyond ASCII.
+    #[error(
+        "has letters beyond ASCII in the host `{host}`; write it in punycode, as DNS does: `xn--…` (idn2 converts it)"
+    )]
+    HostBeyondAscii {
+        /// The text that stands there.
+        host: String,
     },
     /// It is neither a name nor an address.
     #[error("`{host}` is neither a name nor an address")]
@@ -521,6 +532,7 @@ mod tests {
             ("ws://[::1",          "`[::1` is neither a name nor an address"),
             ("ws://[localhost]",   "`localhost` is neither a name nor an address"),
             ("ws://[::1]8080",     "`[::1]8080` is neither a name nor an address"),
+            ("ws://münchen.test/", "has letters beyond ASCII in the host `münchen.test`; write it in punycode, as DNS does: `xn--…` (idn2 converts it)"),
             ("ws://a,b",           "`a,b` is neither a name nor an address"),
             ("tcp://h",            "has no port, and tcp has no usual one; add it, as in `tcp://h:9000`"),
             ("ws://h:",            "`` is not a port; ports go from 1 to 65535"),

@@ -480,6 +480,12 @@ impl Options {
                 "means nothing to unix://, which has no addresses; leave it out".to_owned(),
             ));
         }
+        let is_v4 = |range: &SourceRange| matches!(range, SourceRange::V4(..));
+        if self.source_ip.iter().any(|range| is_v4(range) != is_v4(&self.source_ip[0])) {
+            return Err(problem(
+                "names IPv4 and IPv6 addresses; a run connects from one family".to_owned(),
+            ));
+        }
         let count = |range: &SourceRange| range.addresses().take(SOURCES_MAX + 1).count();
         let count: usize = self.source_ip.iter().map(count).sum();
         if count > SOURCES_MAX {

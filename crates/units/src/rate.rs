@@ -56,9 +56,8 @@ impl FromStr for Rate {
         let mut reader = Reader::new(text, "2000/s")?;
         let number = reader.number()?;
         if !text.contains('/') {
-            return Err(
-                reader.error(format_args!("is not a rate; did you mean `{}/s`?", number.typed))
-            );
+            let count = text.trim().parse::<Count>().map_or(number.typed, |_| text.trim());
+            return Err(reader.error(format_args!("is not a rate; did you mean `{count}/s`?")));
         }
         let multiple = Count::multiple(&mut reader, number.typed)?;
         if !reader.take('/') {

@@ -154,6 +154,8 @@ fn rates_are_read_exactly() {
 fn rates_that_cannot_be_read_say_why() {
     refuse::<Rate>(&[
         ("2000", "`2000` is not a rate; did you mean `2000/s`?"),
+        ("1k", "`1k` is not a rate; did you mean `1k/s`?"),
+        (" 1.5k ", "` 1.5k ` is not a rate; did you mean `1.5k/s`?"),
         ("2000s", "`2000s` is not a rate; did you mean `2000/s`?"),
         ("2000/", "`2000/` has no unit after `1`; did you mean `1s`?"),
         ("2000/10", "`2000/10` has no unit after `10`; did you mean `10s`?"),

@@ -3,12 +3,13 @@
 use super::certificate::Refused;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::Arc;
+use x509_parser::asn1_rs::{Any, Class, FromDer};
 
 /// Trusts certificates of known authorities, and notes those that it refused.
 #[derive(Debug)]
@@ -17,7 +18,8 @@ pub(super) struct Vouched {
     pub(super) verifier: Arc<WebPkiServerVerifier>,
 }
 
-/// Trusts any certificate. The peer must still have its key.
+/// Trusts any certificate, of which nothing but the public key is read: X.509 version 1 and extensions that nobody
+/// knows are fine. The peer must still have the key.
 #[derive(Debug)]
 pub(super) struct Anyone {
     pub(super) provider: Arc<CryptoProvider>,
@@ -124,8 +126,20 @@ impl ServerCertVerifier for Anyone {
         own: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, own, signature, algorithms)
+        let key = PublicKey::of(own)?;
+        let algorithms = self.provider.signature_verification_algorithms.mapping;
+        let fitting = algorithms
+            .iter()
+            .filter(|(scheme, _)| *scheme == signature.scheme)
+            .flat_map(|(_, algorithms)| *algorithms)
+            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == key.algorithm);
+        let verified = fitting
+            .map(|algorithm| algorithm.verify_signature(key.bits, message, signature.signature()))
+            .any(|verified| verified.is_ok());
+        if verified {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        Err(CertificateError::BadSignature.into())
     }
 
     fn verify_tls13_signature(
@@ -134,12 +148,50 @@ impl ServerCertVerifier for Anyone {
         own: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        let key = PublicKey::of(own)?;
         let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, own, signature, algorithms)
+        verify_tls13_signature_with_raw_key(message, &key.whole.into(), signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The public key of a certificate (RFC 5280 §4.1, `subjectPublicKeyInfo`), whatever else is in it.
+struct PublicKey<'c> {
+    whole: &'c [u8],
+    /// The content of its `algorithm`.
+    algorithm: &'c [u8],
+    /// The content of its `subjectPublicKey`.
+    bits: &'c [u8],
+}
+
+impl<'c> PublicKey<'c> {
+    fn of(certificate: &'c CertificateDer<'_>) -> Result<Self, Error> {
+        Self::read(certificate).ok_or_else(|| CertificateError::BadEncoding.into())
+    }
+
+    fn read(certificate: &'c [u8]) -> Option<Self> {
+        let (_, certificate) = Any::from_der(certificate).ok()?;
+        let (_, signed) = Any::from_der(certificate.data).ok()?;
+        let mut rest = signed.data;
+        let (after_version, version) = Any::from_der(rest).ok()?;
+        if version.class() == Class::ContextSpecific {
+            rest = after_version; // Version 1 does not say so.
+        }
+        // The serial number, the signature's algorithm, the issuer, the validity, and the subject.
+        for _ in 0..5 {
+            (rest, _) = Any::from_der(rest).ok()?;
+        }
+        let (after, key) = Any::from_der(rest).ok()?;
+        let (bits, algorithm) = Any::from_der(key.data).ok()?;
+        let (_, bits) = Any::from_der(bits).ok()?;
+        // A bit string begins with the number of bits that are not used: none.
+        let (0, bits) = bits.data.split_first().map(|(unused, bits)| (*unused, bits))? else {
+            return None;
+        };
+        Some(Self { whole: &rest[..rest.len() - after.len()], algorithm: algorithm.data, bits })
     }
 }
 

@@ -144,6 +144,9 @@ impl ClientHandshake {
             let location = values(headers, "location").next().map(Excerpt::new);
             return Err(HandshakeError::Status { code: head.status, location });
         }
+        if head.minor_version == 0 {
+            return Err(HandshakeError::HttpVersion);
+        }
         let mut upgrades = values(headers, "upgrade").flat_map(head::members).peekable();
         if upgrades.peek().is_none()
             || !upgrades.all(|name| name.eq_ignore_ascii_case(b"websocket"))
@@ -410,8 +413,8 @@ pub enum HandshakeError {
     /// The bytes are no head of HTTP.
     #[error(transparent)]
     Head(#[from] HeadError),
-    /// The request is not HTTP/1.1.
-    #[error("the request is older than HTTP/1.1")]
+    /// The request or the answer is not HTTP/1.1.
+    #[error("the handshake is HTTP/1.0, and a WebSocket needs HTTP/1.1")]
     HttpVersion,
     /// The key is not the base64 of 16 bytes.
     #[error("Sec-WebSocket-Key is {value}, not 16 bytes in base64")]

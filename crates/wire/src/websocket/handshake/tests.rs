@@ -148,6 +148,7 @@ fn other_answers_are_named_for_what_they_are() {
         ("HTTP/1.1 426 x\r\n\r\n", "status 426 instead of an upgrade: another version or protocol is asked for"),
         ("HTTP/1.1 429 x\r\n\r\n", "status 429 instead of an upgrade: too many requests"),
         ("HTTP/1.0 503 x\r\n\r\n", "status 503 instead of an upgrade: the server failed"),
+        ("HTTP/1.0 101 x\r\n\r\n", "the handshake is HTTP/1.0, and a WebSocket needs HTTP/1.1"),
         ("HTTP/1.1 999 x\r\n\r\n", "status 999 instead of an upgrade: no answer to an upgrade"),
         // what is not HTTP
         ("-ERR unknown command\r\n", "the peer does not speak HTTP, it sent \"-ERR unknown command\""),
@@ -193,7 +194,7 @@ fn requests_that_the_rfc_forbids_are_refused() {
     let table = [
         // RFC 6455 §4.2.1, item 1: the request line
         ("GET /", "POST /", "400", "the method is \"POST\", not GET"),
-        ("HTTP/1.1", "HTTP/1.0", "400", "the request is older than HTTP/1.1"),
+        ("HTTP/1.1", "HTTP/1.0", "400", "the handshake is HTTP/1.0, and a WebSocket needs HTTP/1.1"),
         ("HTTP/1.1", "HTTP/2.0", "400", "unsupported version of HTTP"),
         ("GET /", "GET *", "400", "the target is \"*\", not a path"),
         ("GET /", "GET ftp://e/", "400", "the target is \"ftp://e/\", not a path"),

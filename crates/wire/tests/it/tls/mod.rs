@@ -9,4 +9,5 @@ mod memory;
 mod options;
 mod refusals;
 mod splits;
+mod unverified;
 pub(crate) mod world;
