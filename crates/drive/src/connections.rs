@@ -151,10 +151,13 @@ impl Connections {
     }
 
     /// The instant at which the next connection may be started, the `started`th of all; [`Instant::NEVER`] while none
-    /// may. Before the traffic those are opened that live through all phases, after that those that `pace` wants.
+    /// may. Before the traffic those are opened that live through all phases, each once: the traffic does not wait for
+    /// one that fails again and again. After that those that `pace` wants.
     pub(crate) fn next_start(&self, before_traffic: bool, pace: &Pace, started: u64) -> Instant {
-        let is_wanted = (self.to_start > 0 || self.to_reopen > 0)
-            && (before_traffic || pace.wants_connections());
+        let is_wanted = match before_traffic {
+            true => self.to_start > 0,
+            false => (self.to_start > 0 || self.to_reopen > 0) && pace.wants_connections(),
+        };
         if !is_wanted || self.live >= self.live_max.get() || self.opening >= OPENING_MAX {
             return Instant::NEVER;
         }
@@ -167,7 +170,7 @@ impl Connections {
     /// The next connection is started at `now`. True if it takes the place of one that ended.
     pub(crate) fn take_start(&mut self, now: Instant) -> bool {
         self.first_start.get_or_insert(now);
-        let reopens = self.to_reopen > 0;
+        let reopens = self.to_start == 0;
         if reopens {
             self.to_reopen -= 1;
         } else {

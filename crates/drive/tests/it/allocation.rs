@@ -225,8 +225,19 @@ fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
+/// The result of `work`, and the most memory that this thread had at one time meanwhile, beyond what it had before.
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let done = work();
+    (done, usize::try_from(PEAK.get() - before).unwrap())
+}
+
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes allocated and not freed; negative where others' memory is freed.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counted for each thread.
@@ -240,6 +251,14 @@ impl Counted {
         // A thread that ends may allocate after its counter is gone.
         let _gone = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
     }
+
+    /// Notes that the thread has `len` bytes more.
+    fn weigh(len: isize) {
+        let _gone = LIVE.try_with(|live| {
+            live.set(live.get() + len);
+            let _gone = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
+        });
+    }
 }
 
 #[expect(unsafe_code, reason = "the only way to see allocations")]
@@ -247,23 +266,27 @@ impl Counted {
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count();
+        Self::weigh(layout.size().cast_signed());
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        Self::weigh(-layout.size().cast_signed());
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         Self::count();
+        Self::weigh(layout.size().cast_signed());
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         Self::count();
+        Self::weigh(size.cast_signed() - layout.size().cast_signed());
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.realloc(pointer, layout, size) }
     }

@@ -183,14 +183,14 @@ fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place
 
 /// The ways in which packets travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     Binary,
     Comet,
     WebSocket,
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::Binary, Self::Comet, Self::WebSocket];
+    pub(crate) const ALL: [Self; 3] = [Self::Binary, Self::Comet, Self::WebSocket];
 
     fn endpoint(self) -> Endpoint {
         let url = match self {
@@ -203,7 +203,7 @@ impl Way {
 }
 
 /// A game server in its process, and what it is made to do to its connections.
-struct Table {
+pub(crate) struct Table {
     server: GameServer,
     /// The instant at which a connection is closed, and its index among those that were accepted.
     kills: Option<(Instant, usize)>,
@@ -211,9 +211,14 @@ struct Table {
 }
 
 impl Table {
-    fn new(way: Way, seats: u8) -> Self {
+    pub(crate) fn new(way: Way, seats: u8) -> Self {
         let server = GameServer::new(options(way, seats), Arc::default());
         Self { server, kills: None, census: Census::default() }
+    }
+
+    /// The number of events that it has answered, or will.
+    pub(crate) fn events(&self) -> u64 {
+        self.server.totals().world.events
     }
 
     fn totals(&self) -> world::Counters {
@@ -257,7 +262,7 @@ fn options(way: Way, seats: u8) -> Options {
 }
 
 /// Bots whose events take nothing but the way to the server and back.
-fn game(way: Way) -> Play {
+pub(crate) fn game(way: Way) -> Play {
     let mut play = Play::new(Speech::Framed);
     play.endpoint = way.endpoint();
     play.workload.content = event(0);
@@ -273,13 +278,13 @@ fn event(delay: i32) -> Content {
 }
 
 /// Each sends once in so many milliseconds.
-fn bots(play: Play, every_ms: u32) -> Play {
+pub(crate) fn bots(play: Play, every_ms: u32) -> Play {
     let bots = play.workload.connections;
     play.rate(&format!("{bots}/{every_ms}ms")).own()
 }
 
 /// Each sends so many milliseconds after its last reply.
-fn thinking(mut play: Play, think_ms: u64) -> Play {
+pub(crate) fn thinking(mut play: Play, think_ms: u64) -> Play {
     play.workload.arrival = Arrival::Think { think: Nanos::from_millis(think_ms) };
     play
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod allocation;
+mod campaign;
 mod clients;
 mod closed_loop;
 mod enveloped;
