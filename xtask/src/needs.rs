@@ -75,6 +75,7 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("node", "nodejs"),
     ("npm", "npm"),
     ("openssl", "openssl"),
+    ("strace", "strace"),
 ];
 
 /// The Debian packages of what subjects name: who has a program from elsewhere does not need the package.

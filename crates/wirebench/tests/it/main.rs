@@ -33,4 +33,5 @@ mod sweeping;
 mod sweeps;
 mod third_party;
 mod tls;
+mod traced;
 mod usage;
