@@ -6,6 +6,7 @@
 mod arrows;
 mod circles;
 mod code;
+mod dependencies;
 mod language;
 mod purity;
 mod ratchet;
@@ -36,7 +37,8 @@ struct Complaint {
 
 /// Checks the repository and prints every complaint.
 pub(crate) fn run() -> Result<()> {
-    let complaints = complaints(&files()?);
+    let mut complaints = complaints(&files()?);
+    complaints.extend(dependencies::licences()?);
     for complaint in &complaints {
         eprintln!("{complaint}");
     }
@@ -52,12 +54,14 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     for file in files {
         all.extend(purity::check(file));
         all.extend(text::check(file, &paths));
+        all.extend(dependencies::check(file));
     }
     let slips = |of: fn(&File) -> Vec<Slip>| files.iter().flat_map(of).collect();
     all.extend(ratchet::check(Rule::Circles, circles::check(files)));
     all.extend(ratchet::check(Rule::Environment, slips(purity::reads_environment)));
     all.extend(ratchet::check(Rule::Questions, slips(language::check)));
     all.extend(ratchet::check(Rule::Sleeps, slips(purity::sleeps)));
+    all.extend(ratchet::check(Rule::Unsafe, slips(purity::unsafe_code)));
     all
 }
 

@@ -47,6 +47,18 @@ pub(super) fn reads_environment(file: &File) -> Vec<Slip> {
     lines.map(|(line, _)| Slip::new(file, line, "only `wirebench` reads the environment")).collect()
 }
 
+/// The lines with unsafe code, in tests too.
+pub(super) fn unsafe_code(file: &File) -> Vec<Slip> {
+    if !file.is_rust() || !file.path.starts_with("crates/") {
+        return Vec::new();
+    }
+    let lines = file.lines().filter(|(_, text)| {
+        let code = text.split("//").next().unwrap_or_default();
+        has_word(code, "unsafe")
+    });
+    lines.map(|(line, _)| Slip::in_file(file, line, "unsafe code")).collect()
+}
+
 /// The lines of tests that sleep.
 pub(super) fn sleeps(file: &File) -> Vec<Slip> {
     if !file.is_rust() || !file.path.starts_with("crates/") {
@@ -67,6 +79,17 @@ const SLEEPS: &[&str] = &["thread::sleep", "clock::sleep"];
 mod tests {
     use super::*;
     use crate::tidy::file;
+
+    #[test]
+    fn unsafe_code_is_counted_in_tests_too() {
+        let text =
+            "unsafe { a() } // unsafe\nunsafe_code();\n#[cfg(test)]\nmod tests {\nunsafe {} }";
+        let lines = |path: &str| -> Vec<usize> {
+            unsafe_code(&file(path, text)).iter().map(Slip::line).collect()
+        };
+        assert_eq!(lines("crates/engine/src/socket.rs"), [1, 5]);
+        assert_eq!(lines("subjects/a/main.rs"), [0; 0]);
+    }
 
     fn check_one(path: &str, text: &str) -> Vec<(usize, String)> {
         check(&file(path, text))
