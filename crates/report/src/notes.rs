@@ -11,6 +11,7 @@ pub(crate) fn partial(record: &RunRecord) -> Option<String> {
         Ended::Completed => None,
         Ended::Interrupted { signal } => {
             let name = match signal {
+                1 => "SIGHUP".to_owned(),
                 2 => "SIGINT, Ctrl-C".to_owned(),
                 15 => "SIGTERM".to_owned(),
                 other => format!("signal {other}"),

@@ -1,52 +1,50 @@
 //! From the blocks that ran to the record.
+//!
+//! A record is a frame, which is known before the first block, and what the blocks came to. The frame alone goes into
+//! the journal, so that a run that was killed has a record too.
 
 use crate::results::{self, Kept};
 use crate::setup::SetUp;
 use crate::{Event, Feed, Host, Plan, written};
 use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
+use std::collections::BTreeSet;
 use units::Nanos;
 
-/// The state of a run when all its blocks are done.
-pub(crate) struct Ending<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) host: &'a Host,
-    /// The measurements that ran in each round, in their order.
-    pub(crate) order: &'a [Vec<usize>],
-    pub(crate) kept: Vec<Kept>,
-    /// The number of the signal that asked to stop; 0 if none did.
-    pub(crate) signal: usize,
-    /// The time that all of it took.
-    pub(crate) took: Nanos,
+/// The record of a run before its first block. `order` has the measurements of each round.
+pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &SetUp) -> RunRecord {
+    RunRecord {
+        schema_version: SCHEMA_VERSION,
+        tool: host.tool.clone(),
+        command_line: host.command_line.clone(),
+        started_at: host.started_at.clone(),
+        duration_ns: 0,
+        kind: host.kind,
+        ended: Ended::Partial { reason: "its process was killed".to_owned() },
+        environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
+        spec: Some(plan.experiment.clone()),
+        plan: written::plan(plan, order, set_up),
+        blocks: Vec::new(),
+        results: Vec::new(),
+        added: Vec::new(),
+        sweep: None,
+        lab: host.lab.clone(),
+        verdict: None,
+        warnings: set_up.warnings.clone(),
+        conclusion: None,
+    }
 }
 
-impl Ending<'_> {
-    /// The record, which nobody has judged yet.
-    pub(crate) fn record(self, set_up: &mut SetUp) -> RunRecord {
-        let Self { plan, host, order, kept, signal, took } = self;
-        let results = results::results(plan, &kept);
-        let added = results::added(plan, &kept);
-        let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
-        RunRecord {
-            schema_version: SCHEMA_VERSION,
-            tool: host.tool.clone(),
-            command_line: host.command_line.clone(),
-            started_at: host.started_at.clone(),
-            duration_ns: took.0,
-            kind: host.kind,
-            ended: ended(signal, &blocks),
-            environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
-            spec: Some(plan.experiment.clone()),
-            plan: written::plan(plan, order, set_up),
-            blocks,
-            results,
-            added,
-            sweep: None,
-            lab: None,
-            verdict: None,
-            warnings: std::mem::take(&mut set_up.warnings),
-            conclusion: None,
-        }
-    }
+/// The record with its blocks and what they come to; nobody has judged it yet.
+pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
+    let results = results::results(&frame.plan, &kept);
+    let added = results::added(&frame.plan, &kept);
+    let blocks = kept.into_iter().map(|kept| kept.block).collect();
+    RunRecord { blocks, results, added, ..frame }
+}
+
+/// The record of a run that ended after `took`, by itself or by signal number `signal`; 0 is none.
+pub(crate) fn ended(record: RunRecord, signal: usize, took: Nanos) -> RunRecord {
+    RunRecord { duration_ns: took.0, ended: how(&record, signal), ..record }
 }
 
 /// Adds what shows itself in the numbers, each cause once for every workload, and the verdict.
@@ -56,14 +54,24 @@ pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
         record.warnings.push(warning);
     }
     record.verdict = Some(record::judge(&record));
+    if record.sweep.is_some() {
+        let levels = record::levels(&record);
+        for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
+            step.level = levels.get(step.workload).copied().unwrap_or_default();
+        }
+        // What shows itself on one step shows itself on many.
+        let mut codes = BTreeSet::new();
+        record.warnings.retain(|warning| codes.insert(warning.code.clone()));
+    }
     record
 }
 
 /// The end of a run: an interruption or a loss makes the record a partial one.
-fn ended(signal: usize, blocks: &[Block]) -> Ended {
+fn how(record: &RunRecord, signal: usize) -> Ended {
     if signal != 0 {
         return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };
     }
+    let blocks: &[Block] = &record.blocks;
     let lost: u64 =
         blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
     let all_counts =
@@ -84,6 +92,10 @@ fn ended(signal: usize, blocks: &[Block]) -> Ended {
     }
     let cut_short = blocks.iter().find_map(|block| block.cut_short.clone());
     reasons.extend(cut_short.map(|reason| format!("the load ended early: {reason}")));
+    if let (Some(lab), true) = (&record.lab, reasons.is_empty()) {
+        let names: Vec<&str> = lab.left_out.iter().map(|left| left.name.as_str()).collect();
+        reasons.extend((!names.is_empty()).then(|| format!("left out: {}", names.join(", "))));
+    }
     if reasons.is_empty() {
         Ended::Completed
     } else {

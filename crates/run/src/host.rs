@@ -17,4 +17,6 @@ pub struct Host {
     pub kind: record::Kind,
     /// The certificate of the last self-test since the start of this machine; `None` if there was none.
     pub selftest: Option<record::Certificate>,
+    /// Of a lab: its question, and what is known of it besides blocks.
+    pub lab: Option<record::Lab>,
 }

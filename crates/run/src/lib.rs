@@ -41,7 +41,7 @@ pub use drive::Phase;
 pub use error::RunError;
 pub use feed::{Behind, Commands, Event, Feed, Listener, Tick};
 pub use host::Host;
-pub use journal::{Entry, Journal, JournalFile, NoJournal};
+pub use journal::{Entry, Journal, JournalFile, NoJournal, recovered};
 pub use live::LiveView;
 pub use memory::budget as memory_budget;
 pub use plan::{
@@ -50,7 +50,6 @@ pub use plan::{
 pub use setup::measure_timer_floor;
 
 use block::Stage;
-use ending::Ending;
 use engine::clock::Clock;
 use one_block::one_block;
 use plan::Place;
@@ -75,7 +74,7 @@ pub fn execute(
     commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(axis) = &plan.experiment.axis {
-        return sweep::sweep(plan, axis, host, feed, commands);
+        return sweep::sweep(plan, axis, host, feed, journal, commands);
     }
     let (clock, interrupt) = (Clock::start(), commands.stop_flag());
     let context = Context { clock, interrupt };
@@ -88,6 +87,7 @@ pub fn execute(
     set_up.known = known;
     set_up.warn_resumed(kept.len(), left.len(), feed);
     feed.tell(&Event::Begin { expected: plan.expected_of(&blocks_of(plan, &left)) });
+    journal.begin(&ending::frame(plan, host, &order, &set_up));
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_weighed = host.kind == record::Kind::Lab;
     // What ran before the interruption came first.
@@ -103,12 +103,12 @@ pub fn execute(
             // It is the interruption that it failed of.
             break;
         }
-        stage.tell_block(&plan.measurements[place.workload], &one.block, (kept.len(), total));
         if interrupt.load(Ordering::Relaxed) == 0 && set_up.ready[place.workload].is_ok() {
             let (server, client) =
                 set_up.subjects(&plan.measurements[place.workload], place.workload);
             journal.keep(&Entry { block: one.block.clone(), server, client });
         }
+        stage.tell_block(&plan.measurements[place.workload], &one.block, (kept.len(), total));
         kept.push(one);
     }
     let signal = interrupt.load(Ordering::Relaxed);
@@ -116,8 +116,8 @@ pub fn execute(
         return Err(RunError::interrupted(signal));
     }
     let took = clock.now().since(Instant::START);
-    let ending = Ending { plan, host, order: &order, kept, signal, took };
-    Ok(ending::judge(ending.record(&mut set_up), feed))
+    let frame = ending::frame(plan, host, &order, &set_up);
+    Ok(ending::judge(ending::ended(ending::with_blocks(frame, kept), signal, took), feed))
 }
 
 /// The number of blocks of each measurement among `places`.

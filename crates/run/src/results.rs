@@ -1,8 +1,10 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
-use crate::plan::{Measurement, Place, Plan};
+use crate::plan::{Measurement, Place};
 use load::{Arrival, Lifetime};
-use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Summary, WorkloadResult};
+use record::{
+    Added, Block, Comparison, Estimate, Layer, PerMetric, Plan, Summary, Workload, WorkloadResult,
+};
 use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
 
 /// The block of one workload in one round, with the distribution that it is judged by.
@@ -15,20 +17,29 @@ pub(crate) struct Kept {
 impl Kept {
     /// A block of `measurement`; `None` if its distributions cannot be read.
     pub(crate) fn of(measurement: &Measurement, block: Block) -> Option<Self> {
-        let times = match (&measurement.workload.arrival, measurement.workload.lifetime) {
-            (Arrival::Open { .. } | Arrival::Sessions { .. }, _) => {
-                block.open_loop.as_ref().and_then(|times| times.response.as_ref())
-            }
-            (Arrival::Think { .. }, _) | (Arrival::Closed { .. }, Lifetime::Long) => {
-                block.round_trip.as_ref()
-            }
-            (Arrival::Closed { .. }, Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
+        let workload = &measurement.workload;
+        let is_thinking = matches!(workload.arrival, Arrival::Think { .. });
+        let is_short_lived = workload.lifetime != Lifetime::Long && !is_thinking;
+        Self::judged_by(workload.arrival.is_closed(), is_short_lived, block)
+    }
+
+    /// The same for a block of a workload as a record has it.
+    pub(crate) fn recorded(workload: &Workload, block: Block) -> Option<Self> {
+        let is_thinking = matches!(workload.arrival, record::Arrival::ClosedBots { .. });
+        let is_short_lived = workload.lifetime != record::Lifetime::Long && !is_thinking;
+        Self::judged_by(workload.arrival.is_closed(), is_short_lived, block)
+    }
+
+    /// A block of an open loop is judged by response times, one of short-lived clients by their lives.
+    fn judged_by(is_closed: bool, is_short_lived: bool, block: Block) -> Option<Self> {
+        let times = match (is_closed, is_short_lived) {
+            (false, _) => block.open_loop.as_ref().and_then(|times| times.response.as_ref()),
+            (true, false) => block.round_trip.as_ref(),
+            (true, true) => block.phases.life.as_ref(),
         };
         let times = times.map_or_else(|| Ok(Histogram::new()), Summary::histogram).ok()?;
-        let headline = match measurement.workload.arrival {
-            Arrival::Open { .. } | Arrival::Sessions { .. } => Headline::Response(times),
-            Arrival::Think { .. } | Arrival::Closed { .. } => Headline::RoundTrip(times),
-        };
+        let headline =
+            if is_closed { Headline::RoundTrip(times) } else { Headline::Response(times) };
         Some(Self { block, headline })
     }
 
@@ -137,9 +148,9 @@ fn time(times: &Histogram, q: f64) -> Option<f64> {
 /// The results of all blocks, for each measurement of the plan.
 pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     let mut results: Vec<WorkloadResult> =
-        (0..plan.measurements.len()).map(|workload| one(plan, kept, workload)).collect();
-    for (workload, measurement) in plan.measurements.iter().enumerate() {
-        let baseline = measurement.spec.baseline.or(plan.experiment.baseline);
+        (0..plan.workloads.len()).map(|workload| one(plan, kept, workload)).collect();
+    for (workload, spec) in plan.workloads.iter().enumerate() {
+        let baseline = spec.baseline.or(plan.baseline);
         if let Some(baseline) = baseline.filter(|baseline| *baseline != workload) {
             results[workload].to_baseline = compare(plan, kept, workload, baseline);
         }
@@ -150,7 +161,7 @@ pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
 
 /// The cost of each layer of the plan, where its two measurements share a round.
 pub(crate) fn added(plan: &Plan, kept: &[Kept]) -> Vec<Added> {
-    plan.experiment.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
+    plan.layers.iter().filter_map(|layer| one_added(plan, kept, layer)).collect()
 }
 
 fn one_added(plan: &Plan, kept: &[Kept], layer: &Layer) -> Option<Added> {
@@ -179,9 +190,7 @@ fn one_added(plan: &Plan, kept: &[Kept], layer: &Layer) -> Option<Added> {
 
 /// The difference of the medians, with its interval where there are enough rounds for one.
 fn difference(plan: &Plan, pairs: &[Pair]) -> Option<Estimate> {
-    if let Ok(stats::Estimate { value, low, high }) =
-        Bootstrap::new(plan.experiment.seed).difference(pairs)
-    {
+    if let Ok(stats::Estimate { value, low, high }) = Bootstrap::new(plan.seed).difference(pairs) {
         return Some(Estimate { value, low: Some(low), high: Some(high) });
     }
     let median = |of: fn(&Pair) -> f64| stats::median(&pairs.iter().map(of).collect::<Vec<f64>>());
@@ -203,7 +212,7 @@ fn one(plan: &Plan, kept: &[Kept], workload: usize) -> WorkloadResult {
     let mut medians = PerMetric::default();
     for metric in METRICS {
         let values: Vec<f64> = good.iter().filter_map(|kept| metric.of(kept)).collect();
-        *metric.place(&mut medians) = estimate(plan, &values);
+        *metric.place(&mut medians) = estimate(plan.seed, &values);
     }
     WorkloadResult {
         workload,
@@ -224,8 +233,8 @@ pub(crate) fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<
 }
 
 /// The median, with its interval where there are enough blocks for one.
-pub(crate) fn estimate(plan: &Plan, values: &[f64]) -> Option<Estimate> {
-    if let Ok(estimate) = Bootstrap::new(plan.experiment.seed).median(values) {
+pub(crate) fn estimate(seed: u64, values: &[f64]) -> Option<Estimate> {
+    if let Ok(estimate) = Bootstrap::new(seed).median(values) {
         return Some(Estimate {
             value: estimate.value,
             low: Some(estimate.low),
@@ -271,7 +280,7 @@ fn comparison(plan: &Plan, pairs: &[Pair]) -> Option<Comparison> {
     let subject: Vec<f64> = pairs.iter().map(|pair| pair.subject).collect();
     let baseline: Vec<f64> = pairs.iter().map(|pair| pair.baseline).collect();
     let sides = Sides { subject: &subject, baseline: &baseline };
-    let (ratio, low, high) = match Bootstrap::new(plan.experiment.seed).ratio(pairs) {
+    let (ratio, low, high) = match Bootstrap::new(plan.seed).ratio(pairs) {
         Ok(ratio) => (ratio.value, Some(ratio.low), Some(ratio.high)),
         Err(_) => (stats::median(&subject).ok()? / stats::median(&baseline).ok()?, None, None),
     };
@@ -306,7 +315,6 @@ fn correct(results: &mut [WorkloadResult]) {
 mod tests {
     use super::*;
     use crate::block_record;
-    use spec::Experiment;
     use units::{Instant, Nanos};
 
     #[test]
@@ -362,14 +370,8 @@ mod tests {
             base: *base,
             name: (*name).to_owned(),
         });
-        let experiment = Experiment {
-            rounds: 8,
-            baseline: Some(0),
-            layers: layers.collect(),
-            seed: 7,
-            ..Experiment::default()
-        };
-        Plan { experiment, measurements: Vec::new() }
+        let (workloads, rounds) = (Vec::new(), Vec::new());
+        Plan { workloads, rounds, baseline: Some(0), layers: layers.collect(), seed: 7 }
     }
 
     /// A block whose round trips all took so long, half of it on the CPUs of either end; twice the bytes came back.

@@ -434,8 +434,8 @@ impl SetUp {
     }
 
     /// The machine, with what it did since the set-up.
-    pub(crate) fn environment(&mut self) -> Environment {
-        let mut environment = std::mem::take(&mut self.environment);
+    pub(crate) fn environment(&self) -> Environment {
+        let mut environment = self.environment.clone();
         let after = SystemSampler::open().ok().and_then(|mut system| system.sample().ok());
         if let (Some(before), Some(after)) = (&self.system_before, after) {
             environment.steal_before_fraction = before.machine.steal_fraction();

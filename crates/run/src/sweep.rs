@@ -13,12 +13,12 @@ mod steps;
 use crate::block::Stage;
 use crate::block_record;
 use crate::breaker::PATIENCE;
-use crate::ending::{self, Ending};
+use crate::ending;
 use crate::plan::{Measurement, Place, Plan};
 use crate::reach::{Context, Ready, ask};
 use crate::results::Kept;
 use crate::setup::SetUp;
-use crate::{Commands, Event, Feed, Host, RunError, one_block};
+use crate::{Commands, Entry, Event, Feed, Host, Journal, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
@@ -52,7 +52,7 @@ impl Sweep<'_> {
 }
 
 /// Sweeps and answers with the record, which has what is known until `commands` stop it. Listeners of `feed` hear what
-/// goes on.
+/// goes on; `journal` keeps the blocks, and after each what is known by then.
 ///
 /// # Errors
 ///
@@ -62,6 +62,7 @@ pub(crate) fn sweep(
     axis: &Axis,
     host: &Host,
     feed: &Feed,
+    journal: &mut dyn Journal,
     commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
     let context = Context { clock: Clock::start(), interrupt: commands.stop_flag() };
@@ -71,12 +72,13 @@ pub(crate) fn sweep(
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_sampled = true;
     let lines = Line::all(sweep, &plan, &set_up);
-    let mut run = Run { sweep, plan, set_up, stage, lines, kept: Vec::new(), rounds: Vec::new() };
+    let (kept, rounds) = (Vec::new(), Vec::new());
+    let mut run = Run { sweep, host, journal, plan, set_up, stage, lines, kept, rounds };
     let expected = run.expected();
     feed.tell(&Event::Begin { expected });
     let mut random = Random::new(sweep.experiment.seed);
     while run.round(&mut random)? {}
-    run.finish(host)
+    run.finish()
 }
 
 /// The plan of the first load on every line; later loads are added to it.
@@ -90,6 +92,8 @@ fn first_steps(sweep: Sweep<'_>, plan: &Plan) -> Result<Plan, RunError> {
 /// A sweep that goes on.
 struct Run<'a, 'b> {
     sweep: Sweep<'a>,
+    host: &'a Host,
+    journal: &'a mut dyn Journal,
     plan: Plan,
     set_up: SetUp,
     stage: Stage<'b>,
@@ -194,9 +198,15 @@ impl Run<'_, '_> {
         if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
             self.lines[line].learn(load, &one);
         }
-        self.stage.tell_block(&self.plan.measurements[workload], &one.block, (index, total));
         self.rounds[round].push(workload);
+        let (server, client) = self.set_up.subjects(&self.plan.measurements[workload], workload);
+        let entry = Entry { block: one.block.clone(), server, client };
         self.kept.push(one);
+        self.journal.keep(&entry);
+        let frame = self.frame();
+        self.journal.begin(&frame);
+        let measurement = &self.plan.measurements[workload];
+        self.stage.tell_block(measurement, &entry.block, (index, total));
         Ok(())
     }
 
@@ -242,31 +252,27 @@ impl Run<'_, '_> {
         Ok(recovered)
     }
 
+    /// The record as far as it is known, without its blocks.
+    fn frame(&self) -> RunRecord {
+        let found = steps::sweep(self.sweep, &self.plan, &self.lines, &self.kept);
+        let frame = ending::frame(&self.plan, self.host, &self.rounds, &self.set_up);
+        RunRecord { sweep: Some(found), ..frame }
+    }
+
     /// The record of all that was found.
-    fn finish(mut self, host: &Host) -> Result<RunRecord, RunError> {
+    fn finish(mut self) -> Result<RunRecord, RunError> {
         let signal = self.stage.interrupt.load(Ordering::Relaxed);
         if self.kept.is_empty() {
             return Err(RunError::interrupted(signal));
         }
         self.rounds.retain(|round| !round.is_empty());
-        let found = steps::sweep(self.sweep, &self.plan, &self.lines, &self.kept);
         let took = self.stage.clock.now().since(Instant::START);
-        let (plan, order) = (&self.plan, &self.rounds[..]);
-        let ending = Ending { plan, host, order, kept: self.kept, signal, took };
-        let mut record = ending.record(&mut self.set_up);
-        record.sweep = Some(found);
+        let record = ending::with_blocks(self.frame(), self.kept);
+        let mut record = ending::ended(record, signal, took);
         if signal == 0 {
             record.ended = ended(&self.lines);
         }
-        let mut record = ending::judge(record, self.stage.feed);
-        let levels = record::levels(&record);
-        for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
-            step.level = levels.get(step.workload).copied().unwrap_or_default();
-        }
-        // What shows itself on one step shows itself on many.
-        let mut codes = std::collections::BTreeSet::new();
-        record.warnings.retain(|warning| codes.insert(warning.code.clone()));
-        Ok(record)
+        Ok(ending::judge(record, self.stage.feed))
     }
 
     /// The time that all of it will take, about.

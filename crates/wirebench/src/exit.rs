@@ -24,13 +24,18 @@ impl Exit {
     pub(crate) const UNREACHABLE: Self = Self(15);
     /// The result could not be written.
     pub(crate) const NOT_WRITTEN: Self = Self(74);
+    /// Ended by SIGHUP.
+    pub(crate) const HUNG_UP: Self = Self(129);
     /// Ended by SIGINT (Ctrl-C).
     pub(crate) const INTERRUPTED: Self = Self(130);
     /// Ended by SIGTERM.
     pub(crate) const TERMINATED: Self = Self(143);
 
+    /// Those of signals that ask to stop.
+    pub(crate) const OF_SIGNALS: [Self; 3] = [Self::HUNG_UP, Self::INTERRUPTED, Self::TERMINATED];
+
     /// Every code with its meaning.
-    pub(crate) const TABLE: [(Self, &str); 10] = [
+    pub(crate) const TABLE: [(Self, &str); 11] = [
         (Self::DONE, "done, and the verdict is trusted or degraded"),
         (Self::INTERNAL, "an internal error"),
         (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
@@ -39,6 +44,7 @@ impl Exit {
         (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
         (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
         (Self::NOT_WRITTEN, "the result could not be written"),
+        (Self::HUNG_UP, "ended by SIGHUP (its terminal is gone), with a valid partial record"),
         (Self::INTERRUPTED, "ended by SIGINT (Ctrl-C), with a valid partial record"),
         (Self::TERMINATED, "ended by SIGTERM, with a valid partial record"),
     ];
@@ -133,11 +139,12 @@ mod tests {
     #[test]
     fn every_code_is_in_the_table_once_and_in_order() {
         let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 12, 13, 14, 15, 74, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 12, 13, 14, 15, 74, 129, 130, 143]);
     }
 
     #[test]
     fn signals_count_as_shells_count_them() {
+        assert_eq!(Exit::of_signal(1), Exit::HUNG_UP);
         assert_eq!(Exit::of_signal(2), Exit::INTERRUPTED);
         assert_eq!(Exit::of_signal(15), Exit::TERMINATED);
         assert_eq!(Exit::of_signal(-1), Exit::INTERNAL);

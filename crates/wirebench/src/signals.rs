@@ -1,11 +1,11 @@
-//! Signals: the first SIGINT or SIGTERM asks the program to stop, the second ends it at once.
+//! Signals: the first SIGINT, SIGTERM or SIGHUP asks the program to stop, the second ends it at once.
 //!
 //! Only the run stops its servers. Ctrl-C reaches all processes of a terminal at the same time, and a server that ended
 //! first would be recorded as an error.
 
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -19,9 +19,13 @@ pub(crate) struct Wish {
     pub(crate) asked: Arc<AtomicBool>,
 }
 
-/// Catches SIGINT and SIGTERM from now on.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on; the last not if it is ignored, as under `nohup`.
 pub(crate) fn listen() -> Result<Wish> {
     let wish = Wish::default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if !is_ignored(SIGHUP, &status) {
+        catch(&wish, SIGHUP, Exit::HUNG_UP)?;
+    }
     catch(&wish, SIGINT, Exit::INTERRUPTED)?;
     catch(&wish, SIGTERM, Exit::TERMINATED)?;
     Ok(wish)
@@ -37,4 +41,23 @@ fn catch(wish: &Wish, signal: i32, exit: Exit) -> Result<()> {
         })
         .with_context(|| format!("cannot catch signal {signal}"))?;
     Ok(())
+}
+
+/// True if a process with this `/proc/PID/status` (proc(5)) ignores `signal`.
+fn is_ignored(signal: i32, status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_ignored_if_its_bit_is_set() {
+        let status = "Name:\twirebench\nSigBlk:\tffff\nSigIgn:\t0000000000001001\n";
+        assert!(is_ignored(SIGHUP, status) && is_ignored(13, status));
+        assert!(!is_ignored(SIGINT, status) && !is_ignored(SIGHUP, ""));
+    }
 }

@@ -29,6 +29,9 @@ impl Destination {
     }
 }
 
+/// The folder of the journals of runs that go on, or were killed, below the current directory.
+pub(crate) const JOURNALS: &str = ".wirebench/journals";
+
 /// The folder of records, below the current directory.
 pub(crate) const RECORDS: &str = ".wirebench/records";
 
@@ -43,7 +46,7 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBu
         Destination::Stdout => return Ok(None),
         Destination::File(path) => (path.clone(), write(path, json.as_bytes())),
         Destination::Records => {
-            let (folder, stem) = (Path::new(RECORDS), stem(record));
+            let (folder, stem) = (Path::new(RECORDS), stem(record.kind, &record.started_at));
             match write_new(folder, &stem, json.as_bytes()) {
                 Ok(path) => (path, Ok(())),
                 Err(error) => (folder.join(format!("{stem}.json")), Err(error)),
@@ -62,12 +65,12 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBu
     }
 }
 
-/// The path of the newest record in `folder`; `None` if there is none.
+/// The path of the newest file in `folder` with this `extension`, e.g. `json`; `None` if there is none.
 ///
 /// # Errors
 ///
 /// The folder exists but cannot be read.
-pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
+pub(crate) fn newest(folder: &Path, extension: &str) -> io::Result<Option<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         entries => entries?,
@@ -78,23 +81,23 @@ pub(crate) fn newest(folder: &Path) -> io::Result<Option<PathBuf>> {
         // A file that has just been removed is skipped.
         let Ok(found) = fs::metadata(&path) else { continue };
         // Files that are still being written end in `.part`.
-        if found.is_file() && path.extension().is_some_and(|extension| extension == "json") {
+        if found.is_file() && path.extension().is_some_and(|found| found == extension) {
             newest = newest.max(Some((found.modified()?, path)));
         }
     }
     Ok(newest.map(|(_, path)| path))
 }
 
-/// The name of a record's file: date, time and kind, without characters that some file systems refuse.
-fn stem(record: &RunRecord) -> String {
-    let kind = match record.kind {
+/// The name of a file of a run: date, time and kind, without characters that some file systems refuse.
+pub(crate) fn stem(kind: Kind, started_at: &str) -> String {
+    let kind = match kind {
         Kind::Ladder => "ladder",
         Kind::Sweep => "sweep",
         Kind::Lab => "lab",
         Kind::Imported => "import",
         Kind::Run | Kind::Other => "run",
     };
-    format!("{}-{kind}", record.started_at.replace(':', "-"))
+    format!("{}-{kind}", started_at.replace(':', "-"))
 }
 
 /// Writes a new file in `folder`, which is created if missing. Records of the same second are numbered.
@@ -222,15 +225,15 @@ mod tests {
     #[test]
     fn the_newest_record_is_the_one_written_last() {
         let folder = tempdir().unwrap();
-        assert_eq!(newest(&folder.path().join("nowhere")).unwrap(), None);
-        assert_eq!(newest(folder.path()).unwrap(), None);
+        assert_eq!(newest(&folder.path().join("nowhere"), "json").unwrap(), None);
+        assert_eq!(newest(folder.path(), "json").unwrap(), None);
         for (name, second) in [("a.json", 2), ("b.json", 3), ("c.json", 1), ("d.json.part", 4)] {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(UNIX_EPOCH + Duration::from_secs(second)).unwrap();
         }
         fs::create_dir(folder.path().join("e.json")).unwrap();
-        assert_eq!(newest(folder.path()).unwrap(), Some(folder.path().join("b.json")));
-        assert!(newest(&folder.path().join("a.json")).is_err());
+        assert_eq!(newest(folder.path(), "json").unwrap(), Some(folder.path().join("b.json")));
+        assert!(newest(&folder.path().join("a.json"), "json").is_err());
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep 
     let median = |of: &dyn Fn(&Block) -> f64| {
         let values: Vec<f64> = blocks().map(of).collect();
         let none = Estimate { value: 0.0, low: None, high: None };
-        results::estimate(plan, &values).unwrap_or(none)
+        results::estimate(plan.experiment.seed, &values).unwrap_or(none)
     };
     let mean = |of: &dyn Fn(&Block) -> Option<f64>| mean(blocks().map(of));
     SweepStep {

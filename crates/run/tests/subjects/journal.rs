@@ -2,13 +2,15 @@
 
 use crate::plans::{execute_with, plan, workload};
 use crate::scripts::{Script, state};
-use run::{Entry, Journal, JournalFile, NoJournal, Plan};
+use record::RunRecord;
+use run::{Entry, Journal, JournalFile, NoJournal, Plan, recovered};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 crate::tests![
     a_plan_that_was_interrupted_runs_exactly_what_is_missing,
     a_journal_is_read_back_as_far_as_it_was_written,
+    a_run_that_was_killed_is_recovered_from_its_journal,
     servers_are_stopped_when_it_is_not_their_turn,
 ];
 
@@ -24,6 +26,8 @@ impl Journal for Memory<'_> {
     fn take(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.before)
     }
+
+    fn begin(&mut self, _: &RunRecord) {}
 
     fn keep(&mut self, entry: &Entry) {
         self.kept.push(entry.clone());
@@ -81,10 +85,14 @@ fn a_journal_is_read_back_as_far_as_it_was_written() {
     let path = folder.path().join("journal");
     let mut journal = JournalFile::open(&path, "plan 1").unwrap();
     execute_with(&plan, &mut journal, &AtomicUsize::new(0)).unwrap();
+    let busy = JournalFile::open(&path, "plan 1").unwrap_err().to_string();
+    assert_eq!(busy, "another process writes it");
+    drop(journal);
 
     let mut again = JournalFile::open(&path, "plan 1").unwrap();
     assert_eq!(again.blocks(), 2);
     let entries = again.take();
+    drop(again);
     let mut memory = Memory { before: entries.clone(), ..Memory::default() };
     let record = execute_with(&plan, &mut memory, &AtomicUsize::new(0)).unwrap();
     assert_eq!((memory.kept.len(), record.blocks.len()), (0, 2));
@@ -96,11 +104,39 @@ fn a_journal_is_read_back_as_far_as_it_was_written() {
     assert_eq!(cut.take(), entries[..1]);
     cut.keep(&entries[1]);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-    assert_eq!(JournalFile::open(&path, "plan 2").unwrap().blocks(), 0, "of another plan");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "plan 2\n");
-    JournalFile::open(&path, "plan 2").unwrap().finish().unwrap();
+    drop(cut);
+    let mut other = JournalFile::open(&path, "plan 2").unwrap();
+    assert_eq!(other.blocks(), 0, "of another plan");
+    other.keep(&entries[0]);
+    assert_eq!(other.blocks(), 1);
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("plan 2\n{\"block\":"));
+    other.finish().unwrap();
     assert!(!path.exists());
     assert_eq!(NoJournal.take(), []);
+}
+
+fn a_run_that_was_killed_is_recovered_from_its_journal() {
+    let (_server, _client, plan) = two(2);
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("below/journal");
+    let mut journal = JournalFile::open(&path, "plan 1").unwrap();
+    assert!(!path.exists(), "there is no file before there is a block");
+    let record = execute_with(&plan, &mut journal, &AtomicUsize::new(0)).unwrap();
+    let text = std::fs::read(&path).unwrap();
+    let found = recovered(&text).unwrap();
+    assert_eq!((&found.blocks, &found.results), (&record.blocks, &record.results));
+    assert_eq!((&found.spec, &found.plan), (&record.spec, &record.plan));
+    assert!(found.verdict.is_some());
+    assert!(matches!(found.ended, record::Ended::Partial { .. }), "{:?}", found.ended);
+
+    // However little of it was written, whole blocks are there.
+    let mut blocks = Vec::new();
+    for len in (0..text.len()).rev().step_by(text.len() / 50) {
+        blocks.push(recovered(&text[..len]).map_or(0, |found| found.blocks.len()));
+    }
+    assert!(blocks.is_sorted_by(|more, fewer| more >= fewer), "{blocks:?}");
+    assert_eq!((blocks[0], blocks.last().copied()), (3, Some(0)));
+    assert_eq!(recovered(b"no journal"), None);
 }
 
 /// Looks at processes when a block has ended.
@@ -113,6 +149,8 @@ impl Journal for Looking<'_> {
     fn take(&mut self) -> Vec<Entry> {
         Vec::new()
     }
+
+    fn begin(&mut self, _: &RunRecord) {}
 
     fn keep(&mut self, _: &Entry) {
         let states = self.scripts.iter().flat_map(|script| script.pids()).map(state);

@@ -84,6 +84,7 @@ fn execute_telling(
         tool: Tool::default(),
         kind: Kind::Lab,
         selftest: None,
+        lab: None,
     };
     let record = run::execute(plan, &host, feed, journal, Commands::new(interrupt));
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().flatten().collect();

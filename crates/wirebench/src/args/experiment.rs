@@ -9,10 +9,12 @@ use super::places::{Found, Places};
 use super::values;
 use crate::config::Project;
 use crate::exit::{Exit, Failure};
+use crate::store;
 use crate::terminal::{Label, Terminal};
+use anyhow::Context as _;
 use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
-use record::{Ended, Footprint, Kind, RunRecord};
-use run::JournalFile;
+use record::{Footprint, Kind};
+use run::{Host, JournalFile};
 use spec::file::{Asked, Facts, File, Role, Subjects};
 use spec::{Context, Experiment, LeftOut, Server, View};
 use std::cell::{OnceCell, RefCell};
@@ -160,29 +162,29 @@ impl Execution {
         }
         let experiment = &plan.experiment;
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
+        let host = outcome::host(kind)?;
         if kind != Kind::Lab {
-            let keep_nothing = &mut run::NoJournal;
-            return outcome::carry_out(kind, &self.output, &self.export, terminal, |with| {
-                run::execute(&plan, with.host, with.feed, keep_nothing, with.commands)
+            let mut book = journal(&host).map_err(Failure::from)?;
+            let ended = outcome::carry_out(&host, &self.output, &self.export, terminal, |with| {
+                run::execute(&plan, &host, with.feed, &mut book, with.commands)
             });
+            return close(book, ended, terminal);
         }
         let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
         terminal.say(&told(experiment, book.blocks()));
-        let ended = outcome::carry_out(kind, &self.output, &self.export, terminal, |with| {
+        let ended = outcome::carry_out(&host, &self.output, &self.export, terminal, |with| {
             // Before the first block: between two of them it would cost those after it.
             let footprints = match experiment.show.contains(&View::Footprint) {
                 true => self.footprints(experiment, subjects, terminal, with.interrupt),
                 false => Vec::new(),
             };
-            let record = run::execute(&plan, with.host, with.feed, &mut book, with.commands)?;
-            Ok(with_lab(record, experiment, footprints))
+            let host = Host { lab: Some(lab(experiment, footprints)), ..host.clone() };
+            run::execute(&plan, &host, with.feed, &mut book, with.commands)
         });
-        if matches!(&ended, Ok(exit) if ![Exit::INTERRUPTED, Exit::TERMINATED].contains(exit)) {
-            // A journal that cannot be removed is begun anew by whoever finds it.
-            book.finish().ok();
-        } else {
-            terminal.say("the same command goes on where this one stopped; --fresh begins anew");
+        if matches!(&ended, Ok(exit) if !Exit::OF_SIGNALS.contains(exit)) {
+            return close(book, ended, terminal);
         }
+        terminal.say("the same command goes on where this one stopped; --fresh begins anew");
         ended
     }
 
@@ -225,10 +227,10 @@ impl Execution {
 
     /// The journal of the experiment, if it was interrupted, or a new one.
     fn book(&self, experiment: &Experiment, subjects: &Known<'_>) -> anyhow::Result<JournalFile> {
-        let named =
-            |error: io::Error| anyhow::anyhow!("cannot keep a journal in {JOURNALS}: {error}");
+        let named = |error: io::Error| {
+            anyhow::anyhow!("cannot keep a journal in {}: {error}", store::JOURNALS)
+        };
         let (path, plan) = journal_of(experiment, subjects);
-        fs::create_dir_all(JOURNALS).map_err(named)?;
         if self.fresh {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(named(error)),
@@ -286,24 +288,40 @@ fn told(experiment: &Experiment, done: usize) -> String {
     format!("{question}\n{rows} rows under their loads, {rounds} rounds: {blocks} blocks{went_on}")
 }
 
-/// `record`, with the question and the rows that could not be measured.
-fn with_lab(
-    mut record: RunRecord,
-    experiment: &Experiment,
-    footprints: Vec<Footprint>,
-) -> RunRecord {
-    if record.ended == Ended::Completed && !experiment.left_out.is_empty() {
-        let names: Vec<&str> = experiment.left_out.iter().map(|left| left.name.as_str()).collect();
-        record.ended = Ended::Partial { reason: format!("left out: {}", names.join(", ")) };
+/// The journal of a run that begins now.
+fn journal(host: &Host) -> anyhow::Result<JournalFile> {
+    let name = format!("{}-{}.jsonl", store::stem(host.kind, &host.started_at), std::process::id());
+    let path = Path::new(store::JOURNALS).join(name);
+    JournalFile::open(&path, env!("CARGO_PKG_VERSION"))
+        .with_context(|| format!("cannot keep a journal in {}", path.display()))
+}
+
+/// Removes the journal of a run whose record was kept, or that has no block.
+fn close(
+    book: JournalFile,
+    ended: Result<Exit, Failure>,
+    terminal: &Terminal,
+) -> Result<Exit, Failure> {
+    let path = book.path().display().to_string();
+    if ended.is_err() && book.blocks() > 0 {
+        let blocks = book.blocks();
+        terminal.say(&format!("{blocks} blocks are kept: `wirebench show --recover {path}`"));
+    } else if let Err(error) = book.finish() {
+        // The record has all of it, or there was nothing.
+        terminal.say_labelled(Label::Warning, &format!("the journal {path}: {error}"));
     }
-    record.lab = Some(record::Lab {
+    ended
+}
+
+/// The question of a lab, and the rows that could not be measured.
+fn lab(experiment: &Experiment, footprints: Vec<Footprint>) -> record::Lab {
+    record::Lab {
         question: experiment.question.clone(),
         views: experiment.show.clone(),
         published: experiment.published.clone(),
         left_out: experiment.left_out.clone(),
         footprints,
-    });
-    record
+    }
 }
 
 /// The names of all subjects of an experiment, each once, in their order.
@@ -337,7 +355,7 @@ fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String
         manifests.for_each(|subject| format!("{subject:?}").hash(&mut hasher));
     }
     let plan = format!("wirebench {} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
-    (PathBuf::from(JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
+    (PathBuf::from(store::JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
 }
 
 /// The subjects that are there, looked for when the first is named, each installed once if that is wanted.
@@ -429,7 +447,5 @@ fn facts(subject: &Subject) -> Facts {
     }
 }
 
-/// The folder of journals, under the current directory.
-const JOURNALS: &str = ".wirebench/lab";
 /// The first line of a journal is much shorter.
 const FIRST_LINE_MAX: u64 = 1024;

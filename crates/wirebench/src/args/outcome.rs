@@ -28,7 +28,6 @@ pub(crate) struct Output {
 
 /// Everything that a measurement is given by the program around it.
 pub(crate) struct With<'a> {
-    pub(crate) host: &'a Host,
     pub(crate) feed: &'a Feed,
     pub(crate) commands: Commands<'a>,
     pub(crate) interrupt: &'a AtomicUsize,
@@ -36,7 +35,7 @@ pub(crate) struct With<'a> {
 
 /// Measures by `execute`, keeps the record, exports it, and shows it.
 pub(crate) fn carry_out(
-    kind: Kind,
+    host: &Host,
     output: &Output,
     exports: &[Export],
     terminal: &Terminal,
@@ -44,10 +43,9 @@ pub(crate) fn carry_out(
 ) -> Result<Exit, Failure> {
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
-    let host = host(kind)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
-    if kind == Kind::Sweep {
+    if host.kind == Kind::Sweep {
         (progress.shows_blocks, progress.expects_lag) = (true, true);
     }
     let mut record = thread::scope(|scope| {
@@ -56,7 +54,7 @@ pub(crate) fn carry_out(
         let listener = feed.listen();
         scope.spawn(move || progress.show(listener));
         let (interrupt, commands) = (&wish.signal, Commands::new(&wish.signal));
-        execute(With { host: &host, feed: &feed, commands, interrupt })
+        execute(With { feed: &feed, commands, interrupt })
     })?;
     record.conclusion = report::conclusion(&record);
 
@@ -104,6 +102,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
         },
         kind,
         selftest: certificate::of_this_boot(),
+        lab: None,
     })
 }
 

@@ -1,11 +1,11 @@
 //! `wirebench show`: a record that was kept, drawn again or in another format.
 
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
-use record::{ReadError, RunRecord};
+use record::{Kind, ReadError, RunRecord};
 use report::ExportError;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, stdin};
 use std::path::{Path, PathBuf};
 use units::Bytes;
@@ -23,6 +23,12 @@ pub(crate) struct Show {
     /// A file, or `-` for stdin [default: the newest of .wirebench/records]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
+    /// Make a record of a run that was killed
+    ///
+    /// Of all blocks that had ended, as its journal has them: RECORD, or the newest of .wirebench/journals. The record
+    /// is kept, and the journal removed; that of a lab stays, because the same command goes on with it.
+    #[arg(long)]
+    recover: bool,
     /// In which format; `--export` is the same
     #[arg(long, alias = "export", value_name = "FORMAT", value_enum, default_value = "text")]
     format: Format,
@@ -62,11 +68,14 @@ impl Show {
         if self.workload.is_some() && self.format != Format::Hgrm {
             return Err(Failure::usage("--workload is for --format hgrm; leave it out"));
         }
-        let path = match &self.record {
-            Some(path) => path.clone(),
-            None => newest()?,
+        let (path, record) = match (&self.record, self.recover) {
+            (record, true) => recover(record.as_deref(), terminal)?,
+            (Some(path), false) => (path.clone(), record(path).map_err(Failure::usage)?),
+            (None, false) => {
+                let path = newest()?;
+                (path.clone(), record(&path).map_err(Failure::usage)?)
+            }
         };
-        let record = record(&path).map_err(Failure::usage)?;
         let shown = match self.format {
             Format::Text => report::terminal(&record, &terminal.style()),
             Format::Json => report::json(&record),
@@ -79,16 +88,46 @@ impl Show {
             Format::Markdown => report::markdown(&record),
         };
         terminal.result(&shown)?;
-        if self.record.is_none() {
+        if self.record.is_none() || self.recover {
             terminal.say_labelled(Label::Record, &path.display().to_string());
         }
         Ok(Exit::DONE)
     }
 }
 
+/// The record of a run that was killed, kept where records are, and its path; the path of the journal, if a process
+/// still writes it.
+fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunRecord), Failure> {
+    let newest = || store::newest(Path::new(store::JOURNALS), "jsonl").ok().flatten();
+    let Some(journal) = journal.map(Path::to_owned).or_else(newest) else {
+        return Err(Failure::usage(format!(
+            "no run has left a journal in {}: all that ended have their records",
+            store::JOURNALS
+        )));
+    };
+    let name = journal.display();
+    let text = text_of(&journal, "a journal", RECORD_SIZE_MAX).1;
+    let text = text.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    let mut record = run::recovered(text.as_bytes())
+        .ok_or_else(|| Failure::usage(format!("{name}: no journal with a block that has ended")))?;
+    record.conclusion = report::conclusion(&record);
+    let Ok(Some(_claim)) = lab::claim(&journal) else {
+        terminal.say(&format!("{name}: its run goes on; this is what it has by now"));
+        return Ok((journal, record));
+    };
+    let kept = store::keep(&record, &Destination::Records)?;
+    if record.kind == Kind::Lab {
+        terminal.say("the same command goes on where it stopped; --fresh begins anew");
+    } else {
+        // One that stays is recovered once more.
+        fs::remove_file(&journal).ok();
+    }
+    Ok((kept.unwrap_or(journal), record))
+}
+
 /// The record that was kept last.
 pub(super) fn newest() -> Result<PathBuf, Failure> {
-    match store::newest(Path::new(store::RECORDS)) {
+    match store::newest(Path::new(store::RECORDS), "json") {
         Ok(Some(path)) => Ok(path),
         Ok(None) => Err(Failure::usage(format!(
             "no run has left a record in {}; begin with `wirebench`, or name a file",

@@ -287,7 +287,7 @@ fn an_interrupted_lab_leaves_nothing_running_and_goes_on_where_it_was() {
         again.check_measured(&["goes on where it was interrupted"]);
         let last = sandbox.records().into_iter().max_by_key(|record| record.blocks.len()).unwrap();
         assert_eq!((last.kind, last.blocks.len()), (Kind::Lab, 30));
-        let left = fs::read_dir(sandbox.path().join(".wirebench/lab")).unwrap().count();
+        let left = fs::read_dir(sandbox.path().join(".wirebench/journals")).unwrap().count();
         assert_eq!(left, 0, "a lab that is done leaves no journal");
     }
 }

@@ -9,7 +9,7 @@ use std::fs;
 
 #[test]
 fn the_first_signal_ends_a_run_and_keeps_what_was_measured() {
-    for (signal, code, number) in [(Signal::INT, 130, 2), (Signal::TERM, 143, 15)] {
+    for (signal, code, number) in SIGNALS {
         for kind in ["tcp", "ws", "http"] {
             let sandbox = Sandbox::new();
             let server = Server::start(&sandbox, kind);
@@ -42,7 +42,7 @@ fn a_signal_before_the_first_message_is_heard_too() {
 
 #[test]
 fn a_signal_ends_a_ladder_and_its_servers() {
-    for (signal, code, number) in [(Signal::INT, 130, 2), (Signal::TERM, 143, 15)] {
+    for (signal, code, number) in SIGNALS {
         let sandbox = Sandbox::new();
         let ladder = ladder(&sandbox);
         let servers = servers_of(&ladder);
@@ -52,6 +52,48 @@ fn a_signal_ends_a_ladder_and_its_servers() {
         assert!(record.blocks.iter().all(|block| block.failed.is_none()), "{:?}", record.blocks);
         // The ladder waits for its servers, so all of them have ended before it did.
         assert!(servers.iter().all(|server| has_ended(server, Timespec::default())));
+    }
+}
+
+#[test]
+fn a_run_under_nohup_does_not_hear_that_its_terminal_is_gone() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    let line = format!("{} -d 1h -c 2 --warm-up 0s", server.url);
+    let mut run = Running::start(sandbox.command_in_shell("trap '' HUP; exec \"$@\"", &line));
+    run.wait_for_word("measure");
+    run.send(Signal::HUP);
+    run.send(Signal::INT);
+    check_interrupted(&sandbox, &run.wait(), 130, 2);
+}
+
+#[test]
+fn blocks_that_have_ended_survive_sigkill() {
+    let none = Sandbox::new().run("show --recover");
+    none.check(2, &["no run has left a journal in .wirebench/journals"]);
+    for line in [
+        "ladder --rounds 1000 --block 20ms --only ws,unix -c 2 -v",
+        "run URL --bots 10,20,30,40 --every 10ms --warm-up 0s -d 2s -v",
+        "sweep URL --from 2k --to 200k -d 200ms --warm-up 0s --repeats 1 -v",
+    ] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, "tcp");
+        let mut run = Running::start(sandbox.command(&line.replace("URL", &server.url)));
+        run.wait_for_word("block 3/");
+        run.send(Signal::KILL);
+        run.wait();
+        assert_eq!(sandbox.records().len(), 0);
+        let shown = sandbox.run("show --recover");
+        shown.check(0, &["record: .wirebench/records/"]);
+        assert!(shown.stdout.contains("partial: its process was killed"), "{shown:?}");
+        let record = sandbox.records().remove(0);
+        assert!(record.blocks.len() >= 3, "{line}: {}", record.blocks.len());
+        assert!(record.blocks.iter().all(|block| block.counts.check() == Ok(())));
+        assert!(record.verdict.is_some() && record.spec.is_some());
+        let steps = record.sweep.iter().flat_map(|sweep| &sweep.steps);
+        let of_steps: usize = steps.map(|step| step.blocks.len()).sum();
+        assert_eq!(of_steps > 0, record.kind == Kind::Sweep, "{line}");
+        assert_eq!(fs::read_dir(sandbox.path().join(".wirebench/journals")).unwrap().count(), 0);
     }
 }
 
@@ -163,6 +205,10 @@ fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> Ru
     }
     record
 }
+
+/// The signals that ask to stop: the exit code after each, and its number.
+const SIGNALS: [(Signal, i32, i32); 3] =
+    [(Signal::INT, 130, 2), (Signal::TERM, 143, 15), (Signal::HUP, 129, 1)];
 
 /// The longest that processes may take to end when they are told to, on a machine that is busy with other things.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
