@@ -32,7 +32,7 @@ pub(crate) fn boot_id() -> Option<String> {
 }
 
 /// `$XDG_CACHE_HOME/wirebench`, or `~/.cache/wirebench`.
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let absolute = |name| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     Some(cache?.join("wirebench"))

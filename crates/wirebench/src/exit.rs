@@ -43,7 +43,10 @@ impl Exit {
         (Self::PARTIAL, "partial: something was not measured; the record says what"),
         (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
         (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
-        (Self::NOT_WRITTEN, "the result could not be written"),
+        (
+            Self::NOT_WRITTEN,
+            "the result could not be written where it was to be; stderr says where it is",
+        ),
         (Self::HUNG_UP, "ended by SIGHUP (its terminal is gone), with a valid partial record"),
         (Self::INTERRUPTED, "ended by SIGINT (Ctrl-C), with a valid partial record"),
         (Self::TERMINATED, "ended by SIGTERM, with a valid partial record"),

@@ -5,7 +5,7 @@
 
 use crate::exit::Exit;
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -22,6 +22,8 @@ pub(crate) struct Wish {
 /// Catches SIGINT, SIGTERM and SIGHUP from now on; the last not if it is ignored, as under `nohup`.
 pub(crate) fn listen() -> Result<Wish> {
     let wish = Wish::default();
+    // A write beyond the limit of a file's size is an error then.
+    flag::register(SIGXFSZ, Arc::default()).context("cannot catch SIGXFSZ")?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if !is_ignored(SIGHUP, &status) {
         catch(&wish, SIGHUP, Exit::HUNG_UP)?;

@@ -1,10 +1,15 @@
 //! The store of records: one file for each, written completely or not at all.
 
+use crate::certificate;
 use crate::exit::{Exit, Failure};
+use crate::terminal::{Label, Terminal};
 use anyhow::anyhow;
 use record::{Kind, RunRecord};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The destination of a record.
@@ -35,34 +40,87 @@ pub(crate) const JOURNALS: &str = ".wirebench/journals";
 /// The folder of records, below the current directory.
 pub(crate) const RECORDS: &str = ".wirebench/records";
 
-/// Writes `record` and returns its path; `None` for [`Destination::Stdout`].
+/// Checks that a record can be written there, before anything is measured for it.
 ///
 /// # Errors
 ///
-/// [`Exit::NOT_WRITTEN`], with the path, the reason and what to do.
-pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Option<PathBuf>, Failure> {
-    let json = record.to_json();
-    let (path, written) = match to {
-        Destination::Stdout => return Ok(None),
-        Destination::File(path) => (path.clone(), write(path, json.as_bytes())),
+/// [`Exit::NOT_WRITTEN`], as [`keep`].
+pub(crate) fn check(to: &Destination) -> Result<(), Failure> {
+    let (path, checked) = match to {
+        Destination::Stdout => return Ok(()),
+        Destination::File(path) if is_special(path) => (path.clone(), open_special(path).map(drop)),
+        Destination::File(path) => (path.clone(), try_beside(path)),
         Destination::Records => {
-            let (folder, stem) = (Path::new(RECORDS), stem(record.kind, &record.started_at));
-            match write_new(folder, &stem, json.as_bytes()) {
-                Ok(path) => (path, Ok(())),
-                Err(error) => (folder.join(format!("{stem}.json")), Err(error)),
-            }
+            let folder = PathBuf::from(RECORDS);
+            let made = fs::create_dir_all(&folder);
+            let checked = made.and_then(|()| try_beside(&folder.join("new")));
+            (folder, checked)
         }
     };
-    match written {
-        Ok(()) => Ok(Some(path)),
-        Err(error) => Err(Failure::new(
-            Exit::NOT_WRITTEN,
-            anyhow!(
-                "cannot write the record to {}: {error}; write it elsewhere with `-o FILE`",
-                path.display()
-            ),
-        )),
+    match checked {
+        // Somebody may read from the pipe by then.
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(()),
+        Err(error) => {
+            Err(not_written(&format!("{}: {error}; nothing was measured; {CURE}", path.display())))
+        }
+        Ok(()) => Ok(()),
     }
+}
+
+/// The place of a record.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Its file; `None` for [`Destination::Stdout`].
+    pub(crate) path: Option<PathBuf>,
+    /// The reason for which it is not where it was to be.
+    elsewhere: Option<Failure>,
+}
+
+impl Kept {
+    /// Names the file on stderr. The exit code if it is not where it was to be.
+    pub(crate) fn tell(&self, terminal: &Terminal) -> Option<Exit> {
+        if let Some(path) = &self.path {
+            terminal.say_labelled(Label::Record, &path.display().to_string());
+        }
+        let failure = self.elsewhere.as_ref()?;
+        terminal.say_labelled(Label::Error, &failure.to_string());
+        Some(failure.exit)
+    }
+}
+
+/// Writes `record`: where it is to be, or else to the first of other places that can be written.
+///
+/// # Errors
+///
+/// [`Exit::NOT_WRITTEN`] if there is none, with the path, the reason and what to do.
+pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Kept, Failure> {
+    let (json, stem) = (record.to_json(), stem(record.kind, &record.started_at));
+    let new = |folder: &Path| write_new(folder, &stem, json.as_bytes());
+    let (place, written) = match to {
+        Destination::Stdout => return Ok(Kept::default()),
+        Destination::File(path) => {
+            (path.clone(), write(path, json.as_bytes()).map(|()| path.clone()))
+        }
+        Destination::Records => (PathBuf::from(RECORDS), new(Path::new(RECORDS))),
+    };
+    let error = match written {
+        Ok(path) => return Ok(Kept { path: Some(path), elsewhere: None }),
+        Err(error) => format!("{}: {error}", place.display()),
+    };
+    let cache = certificate::folder().map(|cache| cache.join("records"));
+    let others = [Some(RECORDS.into()), cache, Some(std::env::temp_dir())];
+    let others = others.into_iter().flatten().filter(|other: &PathBuf| *other != place);
+    match others.map(|folder| new(&folder)).find_map(Result::ok) {
+        Some(path) => {
+            let instead = format!("{error}; it is in {} instead", path.display());
+            Ok(Kept { path: Some(path), elsewhere: Some(not_written(&instead)) })
+        }
+        None => Err(not_written(&format!("{error}, nor anywhere else; {CURE}"))),
+    }
+}
+
+fn not_written(what: &str) -> Failure {
+    Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot write the record to {what}"))
 }
 
 /// The path of the newest file in `folder` with this `extension`, e.g. `json`; `None` if there is none.
@@ -103,21 +161,15 @@ pub(crate) fn stem(kind: Kind, started_at: &str) -> String {
 /// Writes a new file in `folder`, which is created if missing. Records of the same second are numbered.
 fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
+    lab::remove_unclaimed(folder, |name| name.ends_with(PART));
     for number in 1..=SAME_SECOND_MAX {
         let name =
             if number == 1 { format!("{stem}.json") } else { format!("{stem}-{number}.json") };
         let path = folder.join(name);
         // The `.part` file reserves the name: other processes skip it.
-        let beside = beside(&path, "");
-        let file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            Err(error) => return Err(error),
-        };
-        if path.exists() {
-            fs::remove_file(&beside)?;
-        } else {
-            put(file, &beside, &path, bytes)?;
+        let Some(part) = Part::new(beside(&path, ""))? else { continue };
+        if !path.exists() {
+            part.put(&path, bytes)?;
             return Ok(path);
         }
     }
@@ -127,33 +179,96 @@ fn write_new(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
 /// Writes a file completely or not at all: to a `.part` file first, which is then renamed. A pipe or a device is
 /// written to directly.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if is_special(path) {
+        let mut file = open_special(path)?;
+        rustix::io::ioctl_fionbio(&file, false)?;
+        return file.write_all(bytes);
+    }
     // Follows a link, so that its target is replaced and not the link.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return OpenOptions::new().write(true).open(&path)?.write_all(bytes);
-    }
-    let beside = beside(&path, &format!(".{}", std::process::id()));
-    put(File::create(&beside)?, &beside, &path, bytes)
+    part_of(&path)?.put(&path, bytes)
 }
 
-/// Writes `bytes` to `file`, whose path is `beside`, and renames it to `path`; removes it if that fails.
-fn put(mut file: File, beside: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(beside, path));
-    if written.is_err() {
-        fs::remove_file(beside).ok();
+/// Tries to write some bytes beside `path`.
+fn try_beside(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
     }
-    written
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    part_of(&path)?.file.write_all(&[0; 4096])
+}
+
+/// True for a pipe or a device.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Opens a pipe or a device, without waiting for a reader.
+fn open_special(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().write(true).custom_flags(flags).open(path)
+}
+
+/// A `.part` file of this process beside `path`, and nobody else's that was left there.
+fn part_of(path: &Path) -> io::Result<Part> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let is_left = |other: &str| other.starts_with(&name) && other.ends_with(PART);
+    lab::remove_unclaimed(folder.unwrap_or_else(|| Path::new(".")), is_left);
+    let part = Part::new(beside(path, &format!(".{}", std::process::id())))?;
+    part.ok_or_else(|| ErrorKind::AlreadyExists.into())
+}
+
+/// A file that is being written; removed when dropped, or, if this process is killed, by whoever comes next.
+struct Part {
+    path: PathBuf,
+    file: File,
+    /// Says that it is still written; `None` on a file system without locks.
+    _claim: Option<File>,
+}
+
+impl Part {
+    /// Makes it; `None` if there is one of this name.
+    fn new(path: PathBuf) -> io::Result<Option<Self>> {
+        let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+            file => file?,
+        };
+        Ok(match lab::claim(&path) {
+            // Somebody took it for one that was left behind.
+            Ok(None) => None,
+            Ok(_claim) => Some(Self { path, file, _claim }),
+            Err(_) => Some(Self { path, file, _claim: None }),
+        })
+    }
+
+    /// Writes `bytes` and gives it the name `path`.
+    fn put(mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.file.sync_all()?;
+        fs::rename(&self.path, path)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // It is gone if it has another name by now.
+        fs::remove_file(&self.path).ok();
+    }
 }
 
 /// The path of the `.part` file of `path`.
 fn beside(path: &Path, mark: &str) -> PathBuf {
     let mut beside = path.to_owned().into_os_string();
-    beside.push(format!("{mark}.part"));
+    beside.push(format!("{mark}{PART}"));
     beside.into()
 }
+
+/// The end of the name of a file that is being written.
+const PART: &str = ".part";
+
+/// The advice where a record cannot be written.
+const CURE: &str = "write it elsewhere with `-o FILE`";
 
 /// The largest number of records of one second in one directory.
 const SAME_SECOND_MAX: u32 = 1000;
@@ -207,9 +322,13 @@ mod tests {
         for expected in ["now-run.json", "now-run-2.json", "now-run-3.json"] {
             assert_eq!(write_new(&below, "now-run", b"{}").unwrap(), below.join(expected));
         }
-        // Another run is about to write the fourth.
-        fs::write(below.join("now-run-4.json.part"), b"{").unwrap();
+        // Another run is about to write the fourth; the one that was writing the fifth was killed.
+        let part = Part::new(below.join("now-run-4.json.part")).unwrap();
+        fs::write(below.join("now-run-5.json.part"), b"{").unwrap();
         assert_eq!(write_new(&below, "now-run", b"{}").unwrap(), below.join("now-run-5.json"));
+        assert_eq!(names(&below).iter().filter(|name| name.ends_with(PART)).count(), 1);
+        drop(part);
+        assert_eq!(write_new(&below, "now-run", b"{}").unwrap(), below.join("now-run-4.json"));
     }
 
     #[test]

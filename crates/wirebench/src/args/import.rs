@@ -4,7 +4,7 @@ use super::outcome;
 use super::show;
 use crate::exit::{Exit, Failure};
 use crate::store::{self, Destination};
-use crate::terminal::{Label, Terminal};
+use crate::terminal::Terminal;
 use record::{Importer, Kind, RunRecord, google_benchmark};
 use std::path::{Path, PathBuf};
 use units::Bytes;
@@ -63,11 +63,9 @@ impl Import {
                 report::terminal(&record, &terminal.style())
             }
         });
-        if let Some(path) = kept? {
-            terminal.say_labelled(Label::Record, &path.display().to_string());
-        }
+        let elsewhere = kept?.tell(terminal);
         shown?;
-        Ok(Exit::DONE)
+        Ok(elsewhere.unwrap_or(Exit::DONE))
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::Context;
 use record::{Arrival, Block, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Commands, Feed, Host, RunError};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// The options that say where results go.
@@ -43,6 +43,7 @@ pub(crate) fn carry_out(
 ) -> Result<Exit, Failure> {
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
+    store::check(&destination)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
     if host.kind == Kind::Sweep {
@@ -58,21 +59,21 @@ pub(crate) fn carry_out(
     })?;
     record.conclusion = report::conclusion(&record);
 
+    // The next signal does not end the program while the record is written; one after that does.
+    wish.asked.store(false, Ordering::Relaxed);
     let kept = store::keep(&record, &destination);
     let page = match as_json {
         true => record.to_json(),
         false => report::terminal(&record, &terminal.style()),
     };
     let shown = terminal.result(&page);
-    if let Ok(Some(path)) = &kept {
-        terminal.say_labelled(Label::Record, &path.display().to_string());
-    }
-    if let (Ok(Some(path)), Some(_)) = (&kept, &record.spec) {
+    let elsewhere = kept.as_ref().ok().and_then(|kept| kept.tell(terminal));
+    let path = kept.as_ref().ok().and_then(|kept| kept.path.as_deref());
+    if let (Some(path), Some(_)) = (path, &record.spec) {
         let path = quoted(&path.display().to_string());
         terminal.say_labelled(Label::Repeat, &format!("wirebench run {path}{}", secrets(&record)));
     }
-    let drawn =
-        kept.as_ref().ok().and_then(Option::as_deref).and_then(|path| page_of(&record, path));
+    let drawn = path.and_then(|path| page_of(&record, path));
     if let Some(next) = drawn.or_else(|| next(&record)) {
         terminal.say_labelled(Label::Next, &next);
     }
@@ -80,7 +81,7 @@ pub(crate) fn carry_out(
     kept?;
     shown?;
     exported?;
-    Ok(exit(&record))
+    Ok(elsewhere.unwrap_or_else(|| exit(&record)))
 }
 
 /// Everything that a run needs to know of this program.

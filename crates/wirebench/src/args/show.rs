@@ -122,7 +122,7 @@ fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunR
         // One that stays is recovered once more.
         fs::remove_file(&journal).ok();
     }
-    Ok((kept.unwrap_or(journal), record))
+    Ok((kept.path.unwrap_or(journal), record))
 }
 
 /// The record that was kept last.

@@ -1,26 +1,70 @@
 //! Results and records that cannot be written.
 
-use crate::harness::{Sandbox, Server, ended};
+use crate::harness::{Running, Sandbox, Server, ended};
+use rustix::process::Signal;
 use std::process::Stdio;
 
 #[test]
-fn a_record_that_cannot_be_written_does_not_take_the_result_with_it() {
+fn a_place_that_cannot_be_written_is_noticed_before_anything_is_measured() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
-    let line = format!("{} -n 10 -c 1", server.url);
-    let ended = sandbox.run(&format!("{line} -o nowhere/record.json"));
-    ended.check(74, &["cannot write the record to nowhere/record.json", "`-o FILE`"]);
-    assert!(ended.stdout.contains("round trip"), "{ended:?}");
-
-    // The disk is full.
-    let ended = sandbox.run(&format!("{line} -o /dev/full"));
-    ended.check(74, &["cannot write the record to /dev/full", "`-o FILE`"]);
-    assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
-
+    std::fs::create_dir(sandbox.path().join("folder")).unwrap();
+    for output in ["nowhere/record.json", "folder"] {
+        let ended = sandbox.run(&format!("{} -d 1h -c 1 -o {output}", server.url));
+        let words = format!("cannot write the record to {output}: ");
+        ended.check(74, &[&words, "nothing was measured", "`-o FILE`"]);
+        ended.check_no_result();
+    }
     std::fs::write(sandbox.path().join(".wirebench"), "in the way").unwrap();
-    let ended = sandbox.run(&line);
-    ended.check(74, &["cannot write the record to .wirebench/records/", "`-o FILE`"]);
-    assert!(ended.stdout.contains("round trip"), "{ended:?}");
+    let ended = sandbox.run(&format!("{} -d 1h -c 1", server.url));
+    ended.check(74, &["cannot write the record to .wirebench/records: ", "nothing was measured"]);
+}
+
+#[test]
+fn a_record_goes_to_the_next_place_if_the_disk_is_full_by_then() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    let ended = sandbox.run(&format!("{} -n 10 -c 1 -o /dev/full", server.url));
+    let instead = "; it is in .wirebench/records/";
+    ended.check(74, &["cannot write the record to /dev/full: ", instead]);
+    assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
+    assert_eq!(sandbox.records()[0].blocks[0].counts.ok, 10);
+
+    // Nor there.
+    let elsewhere = Sandbox::new();
+    let mut command = elsewhere.command(&format!("{} -d 1h -c 1 --warm-up 0s", server.url));
+    command.env("XDG_CACHE_HOME", elsewhere.path().join("cache"));
+    let mut run = Running::start(command);
+    run.wait_for_word("measure");
+    std::fs::remove_dir_all(elsewhere.path().join(".wirebench")).unwrap();
+    std::fs::write(elsewhere.path().join(".wirebench"), "in the way").unwrap();
+    run.send(Signal::INT);
+    run.wait().check(
+        74,
+        &["cannot write the record to .wirebench/records: ", "cache/wirebench/records/"],
+    );
+    let records = elsewhere.path().join("cache/wirebench/records");
+    assert_eq!(std::fs::read_dir(records).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_what_was_left_of_it_is_removed() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    let line = format!("{} -n 10 -c 1 -o record.json", server.url);
+    let script = "ulimit -f 16; exec \"$@\"";
+    let mut limited = sandbox.command_in_shell(script, &line);
+    limited.env("TMPDIR", sandbox.path());
+    let ended = Running::start(limited).wait();
+    ended.check(74, &["cannot write the record to record.json: ", "nor anywhere else"]);
+    assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
+    // That of a process that was killed goes when the next one writes.
+    std::fs::write(sandbox.path().join("record.json.1.part"), "").unwrap();
+    sandbox.run(&line).check(0, &["record: record.json"]);
+    let left = std::fs::read_dir(sandbox.path()).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".wirebench", "record.json"]);
 }
 
 #[test]
