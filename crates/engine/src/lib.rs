@@ -17,6 +17,7 @@ pub mod process;
 pub mod sim;
 mod socket;
 mod stamps;
+pub mod thread;
 
 pub use contract::{
     Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Segments,

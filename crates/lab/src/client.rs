@@ -95,10 +95,10 @@ impl Client {
     ) -> Result<Self, StartError> {
         let purpose = Purpose::Client(&environment(settings));
         let program = Program { command: &subject.manifest.start, folder: installed, purpose };
-        let mut process = Process::start(&program, launch)
-            .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
+        let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
         let limits = ResultLimits::default();
         let lines = Lines::read(process.take_stdout(), limits.line_len_max);
+        let lines = lines.map_err(StartError::no_keeper)?;
         let commands = Some(process.take_stdin());
         let deadline = Deadline::after(launch.ready_timeout);
         let library = match lines.next(deadline.left()) {

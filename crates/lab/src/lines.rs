@@ -1,5 +1,6 @@
 //! Lines from a pipe, with a limit on their length and a deadline.
 
+use engine::thread::{self, ThreadError};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use units::Nanos;
@@ -31,15 +32,18 @@ pub(crate) enum NoLine {
 
 impl Lines {
     /// No line may be longer than `len_max`.
-    pub(crate) fn read(pipe: impl Read + Send + 'static, len_max: usize) -> Self {
+    pub(crate) fn read(
+        pipe: impl Read + Send + 'static,
+        len_max: usize,
+    ) -> Result<Self, ThreadError> {
         let (sender, lines) = sync_channel(AHEAD_MAX);
-        std::thread::spawn(move || {
+        thread::start("lines", move || {
             let mut pipe = BufReader::with_capacity(64 << 10, pipe);
             forward(&mut pipe, len_max, &sender);
             drop(sender);
             drop(std::io::copy(&mut pipe, &mut std::io::sink()));
-        });
-        Self { lines }
+        })?;
+        Ok(Self { lines })
     }
 
     /// The next line, waited for at most this long.
@@ -100,7 +104,7 @@ mod tests {
     use super::*;
 
     fn lines_of(text: &str, len_max: usize) -> Vec<Line> {
-        let lines = Lines::read(std::io::Cursor::new(text.to_owned()), len_max);
+        let lines = Lines::read(std::io::Cursor::new(text.to_owned()), len_max).unwrap();
         std::iter::from_fn(|| lines.next(Nanos::from_secs(10)).ok()).collect()
     }
 

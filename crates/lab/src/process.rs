@@ -7,6 +7,7 @@ use crate::descendants::{Listed, descendants};
 use crate::keeper;
 use crate::tail::Tail;
 use engine::clock::{self, Clock};
+use engine::thread::MORE_PROCESSES;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsString;
 use std::io;
@@ -103,8 +104,9 @@ impl Process {
         };
         // So that Ctrl-C at a terminal does not reach it.
         command.current_dir(program.folder).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut both_outputs = None;
+        let (stderr, writer) = io::pipe()?;
+        let stderr = Tail::read(stderr).map_err(io::Error::other)?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         match program.purpose {
             Purpose::Client(settings) | Purpose::Server(settings) => {
                 command.env_clear().env("LANG", "C.UTF-8");
@@ -122,18 +124,18 @@ impl Process {
                 command.stdin(Stdio::piped());
             }
             Purpose::Build => {
-                let (reader, writer) = io::pipe()?;
-                command.stdout(writer.try_clone()?).stderr(writer);
-                both_outputs = Some(reader);
+                command.stdout(writer.try_clone()?);
             }
             Purpose::Question | Purpose::Server(_) => {}
         }
+        command.stderr(writer);
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-        let mut keeper = command.args(orders.words()).spawn()?;
-        let stderr = match both_outputs {
-            Some(reader) => Tail::read(reader),
-            None => Tail::read(keeper.stderr.take().expect("it was piped")),
-        };
+        let keeper = command.args(orders.words()).spawn().map_err(|error| {
+            match error.kind() == io::ErrorKind::WouldBlock {
+                true => io::Error::other(format!("{error}; {MORE_PROCESSES}")),
+                false => error,
+            }
+        })?;
         Ok(Self { keeper, stderr, ended: None })
     }
 

@@ -36,7 +36,7 @@ pub enum StartError {
         /// Its last lines on stderr.
         said: String,
     },
-    /// Our own program, its keeper, could not be started.
+    /// Our own program, its keeper, or a thread that hears it could not be started.
     #[error("cannot start its keeper: {reason}")]
     NoKeeper {
         /// The system's reason.
@@ -62,6 +62,13 @@ pub enum StartError {
         /// Its words for that.
         said: String,
     },
+}
+
+impl StartError {
+    /// The keeper, or a thread that hears it, is refused by the system.
+    pub(crate) fn no_keeper(reason: impl std::fmt::Display) -> Self {
+        Self::NoKeeper { reason: reason.to_string() }
+    }
 }
 
 /// An instant to wait for.

@@ -70,9 +70,9 @@ impl Server {
     ) -> Result<Self, StartError> {
         let purpose = Purpose::Server(&environment(settings));
         let program = Program { command: &subject.manifest.start, folder: installed, purpose };
-        let mut process = Process::start(&program, launch)
-            .map_err(|error| StartError::NoKeeper { reason: error.to_string() })?;
+        let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
         let lines = Lines::read(process.take_stdout(), LINE_LEN_MAX);
+        let lines = lines.map_err(StartError::no_keeper)?;
         let mut wanted: Vec<&str> = subject.manifest.speaks.iter().map(String::as_str).collect();
         wanted.retain(|scheme| settings.tls.is_some() || !Scheme::is_secured(scheme));
         let deadline = Deadline::after(launch.ready_timeout);

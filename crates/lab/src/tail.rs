@@ -1,5 +1,6 @@
 //! The last words of a program, fit for a terminal.
 
+use engine::thread::{self, ThreadError};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -18,11 +19,11 @@ impl Tail {
     /// The most bytes that are kept.
     pub(crate) const SIZE_MAX: usize = 64 << 10;
 
-    pub(crate) fn read(mut pipe: impl Read + Send + 'static) -> Self {
+    pub(crate) fn read(mut pipe: impl Read + Send + 'static) -> Result<Self, ThreadError> {
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
         let kept = Arc::clone(&tail);
-        std::thread::spawn(move || {
+        thread::start("tail", move || {
             let _sender = sender;
             let mut buffer = vec![0; 16 << 10];
             while let Ok(len @ 1..) = pipe.read(&mut buffer) {
@@ -31,8 +32,8 @@ impl Tail {
                 let excess = kept.len().saturating_sub(Self::SIZE_MAX);
                 kept.drain(..excess);
             }
-        });
-        Self { tail, ended }
+        })?;
+        Ok(Self { tail, ended })
     }
 
     /// Waits until the other end is closed; not longer than a second.
@@ -88,7 +89,7 @@ mod tests {
     fn the_last_words_are_kept_and_no_more() {
         let mut words = vec![b'a'; 3 * Tail::SIZE_MAX];
         words.extend(b"\x1b[31mend\r\n");
-        let tail = Tail::read(std::io::Cursor::new(words));
+        let tail = Tail::read(std::io::Cursor::new(words)).unwrap();
         tail.wait();
         let text = tail.text();
         assert!(text.ends_with("aa\\u{1b}[31mend\\r\n"), "{}", &text[text.len() - 30..]);

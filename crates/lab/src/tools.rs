@@ -149,6 +149,7 @@ pub(crate) fn first_line(
     let mut process =
         Process::start(&program, launch).map_err(|error| (error.to_string(), String::new()))?;
     let printed = Tail::read(process.take_stdout());
+    let printed = printed.map_err(|error| (error.to_string(), String::new()))?;
     let is_over = printed.wait_for(at_most);
     let left = Nanos(at_most.0.saturating_sub(clock.now().0));
     let status = process.wait_for_end(left).filter(|_| is_over);

@@ -1,5 +1,6 @@
 //! One block: some seconds of one measurement, on all its workers.
 
+use crate::RunError;
 use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
 use crate::feed::{Event, Feed, Tick};
@@ -16,6 +17,7 @@ use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, Phase, Target, Worker};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
+use engine::thread::{self, ThreadError};
 use engine::{Address, ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, TcpCounters, TcpSampler, pin_current_thread};
@@ -24,7 +26,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::ScopedJoinHandle;
 use units::{Bytes, Instant, Nanos};
 
 /// The state that the blocks of a run have in common.
@@ -145,7 +147,7 @@ impl<'a> Stage<'a> {
         &mut self,
         task: &Task<'_>,
         limit: Nanos,
-    ) -> Result<Option<WarmUp>, ConnectionError> {
+    ) -> Result<Option<WarmUp>, RunError> {
         let workload = &task.measurement.workload;
         let phases = Phases {
             warm_up: Nanos::ZERO,
@@ -167,8 +169,8 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     ///
-    /// The generator cannot be set up: no open files are left.
-    pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, ConnectionError> {
+    /// The generator cannot be set up: no open files are left, or no thread can be started.
+    pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, RunError> {
         let parts = task.measurement.workload.split(task.measurement.spec.threads);
         let control = Arc::new(Control::new(u32::try_from(parts.len()).expect("threads are few")));
         let (told, hears) = sync_channel(TOLD_MAX);
@@ -189,26 +191,27 @@ impl<'a> Stage<'a> {
         let (clock, stall_min) = (self.clock, self.stall_min);
         let unsent_max = unsent_max(task.memory, parts.len());
         let (numbered, step) = (self.numbered, parts.len() as u64);
-        thread::scope(|scope| {
-            let workers: Vec<_> = parts
-                .into_iter()
-                .zip(watches)
-                .enumerate()
-                .map(|(index, (part, watch))| {
-                    let (target, control) = (task.target.clone(), Arc::clone(&control));
-                    let cpu = task.cpus.get(index).copied();
-                    let busy_poll = task.measurement.spec.busy_poll;
-                    let numbers = (numbered + index as u64, step);
-                    let looks = task.looks;
-                    let keeping =
-                        Keeping { clock, cpu, busy_poll, looks, unsent_max, stall_min, numbers };
-                    scope.spawn(move || work(part, target, control, watch, keeping))
-                })
-                .collect();
+        std::thread::scope(|scope| {
+            let start = |(index, (part, watch)): (usize, (Workload, Watch))| {
+                let (target, control) = (task.target.clone(), Arc::clone(&control));
+                let cpu = task.cpus.get(index).copied();
+                let (busy_poll, looks) = (task.measurement.spec.busy_poll, task.looks);
+                let numbers = (numbered + index as u64, step);
+                let keeping =
+                    Keeping { clock, cpu, busy_poll, looks, unsent_max, stall_min, numbers };
+                let work = move || work(part, target, control, watch, keeping);
+                thread::start_scoped(scope, "worker", work)
+            };
+            let workers = parts.into_iter().zip(watches).enumerate().map(start);
+            let workers: Vec<_> = workers
+                .collect::<Result<_, _>>()
+                // Those that were started wait for the others.
+                .inspect_err(|_: &ThreadError| control.stop())?;
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
             let Collector { intervals, before, after, sampler, memory, broken, .. } = collector;
-            let done = workers.into_iter().map(join).collect::<Result<Vec<_>, _>>()?;
+            let done =
+                workers.into_iter().map(join).collect::<Result<Vec<_>, ConnectionError>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
             self.numbered += used.max().unwrap_or(0) * step;

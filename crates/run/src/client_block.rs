@@ -9,6 +9,7 @@ use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
 use crate::warming::Warming;
 use crate::watch::CpuReading;
+use engine::thread;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};
 use probe::TcpCounters;
@@ -19,7 +20,6 @@ use record::{
 use rustix::process::{Pid, Signal, kill_process};
 use stats::{ClosedLoop, Histogram, per_message};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use units::{Instant, Nanos};
 
 impl Stage<'_> {
@@ -130,16 +130,18 @@ fn patiently(
 ) -> Result<Report, String> {
     let keeper = Pid::from_raw(client.process().keeper_pid().cast_signed());
     let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
+    std::thread::scope(|scope| {
+        let watch = || {
             while !is_over.load(Ordering::Relaxed) {
                 if let Some(keeper) = keeper.filter(|_| interrupt.load(Ordering::Relaxed) != 0) {
                     kill_process(keeper, Signal::TERM).ok();
                     return;
                 }
-                thread::park_timeout(LOOK_EVERY.into());
+                std::thread::park_timeout(LOOK_EVERY.into());
             }
-        });
+        };
+        let watcher = thread::start_scoped(scope, "watcher", watch);
+        let watcher = watcher.map_err(|error| error.to_string())?;
         let report = client.run(run, tell);
         is_over.store(true, Ordering::Relaxed);
         watcher.thread().unpark();

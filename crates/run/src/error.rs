@@ -1,5 +1,6 @@
 //! The reasons for which a run could not be carried out. Faults inside of blocks are in the record instead.
 
+use engine::thread::ThreadError;
 use engine::{Address, ConnectionError};
 use std::net::IpAddr;
 use units::Nanos;
@@ -18,7 +19,7 @@ pub enum RunError {
     },
     /// The system refused something that the generator needs for itself.
     #[error("cannot set up the generator: {0}")]
-    Engine(ConnectionError),
+    Engine(#[from] ConnectionError),
     /// Options of TLS contradict each other.
     #[error("TLS: {0}")]
     InvalidTls(#[from] wire::tls::OptionsError),
@@ -54,6 +55,9 @@ pub enum RunError {
         /// The reason.
         reason: String,
     },
+    /// The system refuses a thread.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
     /// Nobody answers, at none of the addresses.
     #[error("cannot reach {target}: {}; is a server listening there?", attempts_text(attempts))]
     Unreachable {

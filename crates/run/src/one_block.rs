@@ -69,8 +69,8 @@ fn block_awake(
     };
     if measurement.client.is_none() {
         let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
-        let warmed = warmed.map_err(RunError::Engine)?.flatten();
-        let measured = stage.run(&task).map_err(RunError::Engine)?;
+        let warmed = warmed?.flatten();
+        let measured = stage.run(&task)?;
         let block = block_record::block(place, &task, &measured, ready.resolve);
         let broken = measured.broken.map(|broken| format!("{broken}{}", first_error(&block)));
         let block = Block { cut_short: broken, ..block };

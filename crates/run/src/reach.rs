@@ -73,9 +73,9 @@ pub(crate) fn resolve(url: &Endpoint, timeout: Nanos, clock: Clock) -> Result<Re
     let (sender, receiver) = channel();
     let question = (name.clone(), port);
     // On a thread of its own, because the system's resolver cannot be told when to give up.
-    std::thread::spawn(move || {
+    engine::thread::start("resolver", move || {
         drop(sender.send(question.to_socket_addrs().map(Iterator::collect::<Vec<_>>)))
-    });
+    })?;
     match receiver.recv_timeout(timeout.into()) {
         Ok(Ok(found)) if !found.is_empty() => Ok(Resolved {
             addresses: found.into_iter().map(Address::Tcp).collect(),

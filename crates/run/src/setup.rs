@@ -12,7 +12,7 @@ use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
-use engine::{Address, Engine};
+use engine::{Address, Engine, thread};
 use lab::VERSION_TIMEOUT;
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{
@@ -126,7 +126,7 @@ impl SetUp {
             }
             let ready = set_up.prepare(plan, measurement, context);
             if let (Ok(_), Peer::Subject(server)) = (&ready, &measurement.peer) {
-                set_up.ask_version(server, &host.launch, feed);
+                set_up.ask_version(server, &host.launch, feed)?;
             }
             if let Some(server) = set_up.servers.of(measurement) {
                 server.pause();
@@ -257,23 +257,33 @@ impl SetUp {
 
     /// Asks a subject for its version, once. Says so while it waits for longer than a moment; a subject that does not
     /// answer is warned about, because its version is then only that of its manifest.
-    fn ask_version(&mut self, server: &SubjectServer, launch: &lab::Launch, feed: &Feed) {
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Thread`].
+    fn ask_version(
+        &mut self,
+        server: &SubjectServer,
+        launch: &lab::Launch,
+        feed: &Feed,
+    ) -> Result<(), RunError> {
         let SubjectServer { subject, installed, .. } = server;
         let name = &subject.name;
         if self.versions.contains_key(name) {
-            return;
+            return Ok(());
         }
         let (tell, told) = channel();
         let answer = std::thread::scope(|scope| {
-            scope.spawn(move || tell.send(lab::version(subject, installed, launch)));
+            let ask = move || tell.send(lab::version(subject, installed, launch));
+            thread::start_scoped(scope, "version", ask)?;
             let answer = told.recv_timeout(VERSION_MOMENT.into());
-            answer.unwrap_or_else(|_| {
+            Ok::<_, RunError>(answer.unwrap_or_else(|_| {
                 let (command, most) = (subject.manifest.ask_version.join(" "), VERSION_TIMEOUT);
                 let waiting = format!("asking {name} for its version: `{command}`, at most {most}");
                 feed.tell(&Event::Waiting(waiting.into()));
                 told.recv().expect("it answers before it ends")
-            })
-        });
+            }))
+        })?;
         if let Err(error) = &answer {
             let manifest = &subject.manifest;
             self.warnings.push(Warning {
@@ -287,6 +297,7 @@ impl SetUp {
             });
         }
         self.versions.insert(name.clone(), answer.ok());
+        Ok(())
     }
 
     /// The turn of a measurement is over.
@@ -461,7 +472,8 @@ fn is_local(error: &RunError) -> bool {
         | RunError::Interrupted { .. }
         | RunError::PublicTarget { .. }
         | RunError::SelfTest(_)
-        | RunError::Shortage(_) => false,
+        | RunError::Shortage(_)
+        | RunError::Thread(_) => false,
     }
 }
 

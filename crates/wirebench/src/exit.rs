@@ -104,9 +104,10 @@ impl From<anyhow::Error> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let exit = match &error {
-            RunError::InvalidRequest(_) | RunError::InvalidTls(_) | RunError::Shortage(_) => {
-                Exit::USAGE
-            }
+            RunError::InvalidRequest(_)
+            | RunError::InvalidTls(_)
+            | RunError::Shortage(_)
+            | RunError::Thread(_) => Exit::USAGE,
             RunError::PublicTarget { .. } => Exit::REFUSED,
             RunError::ResolveTimedOut { .. }
             | RunError::Unreachable { .. }

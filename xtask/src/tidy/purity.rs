@@ -10,6 +10,8 @@ const PURE: &[&str] = &["units", "spec", "wire", "load", "stats", "record"];
 /// Paths of the machine: a pure crate takes their values as arguments.
 const IMPURE: &[&str] =
     &["std::net", "std::time::Instant", "SystemTime::now", "std::thread", "std::fs", "std::env"];
+/// They panic where the system has no thread to give.
+const THREADS: &[&str] = &["thread::spawn", "scope.spawn"];
 const PRINTS: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 
 /// Checks one source file of a crate.
@@ -27,6 +29,11 @@ pub(super) fn check(file: &File) -> Vec<Complaint> {
         }
         if name != "engine" && has_word(&code, "unsafe") {
             complaints.push(file.complain(line, "unsafe code lives in `engine`"));
+        }
+        let is_test = file.path.ends_with("tests.rs");
+        if !is_test && THREADS.iter().any(|call| has_word(&code, call)) {
+            complaints
+                .push(file.complain(line, "a thread may be refused: `engine::thread` says so"));
         }
         if name != "wirebench" && PRINTS.iter().any(|print| has_word(&code, print)) {
             complaints.push(file.complain(line, "only `wirebench` prints"));
@@ -125,6 +132,14 @@ mod tests {
             assert_eq!(check_one("crates/wire/src/lib.rs", code), [], "{code}");
         }
         assert_eq!(check_one("crates/wire/tests/it/main.rs", "use std::fs;"), []);
+    }
+
+    #[test]
+    fn threads_are_started_where_a_refusal_is_an_error() {
+        let code = "std::thread::spawn(work);\nscope.spawn(|| ());\nthread::start(work)?;";
+        let words = "a thread may be refused: `engine::thread` says so".to_owned();
+        let found = check_one("crates/run/src/lib.rs", code);
+        assert_eq!(found, [(1, words.clone()), (2, words)]);
     }
 
     #[test]

@@ -33,14 +33,14 @@ impl Echo {
         let endpoint = Endpoint::new(Protocol::TcpFramed.plain(), anywhere.into());
         let stack = wire::stack(&endpoint, Role::Server(&ServerOptions::default()))
             .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
-        let thread = std::thread::spawn({
+        let thread = engine::thread::start("echo", {
             let stop = Arc::clone(&stop);
             move || {
                 if let Err(error) = serve(stack, stop, &tell) {
                     drop(tell.send(Err(error)));
                 }
             }
-        });
+        })?;
         let address = told.recv().unwrap_or(Err(ConnectionError::Reset));
         let Address::Tcp(address) = address.map_err(RunError::Engine)? else {
             return Err(RunError::Engine(ConnectionError::AddressNotAvailable));

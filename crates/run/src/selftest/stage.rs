@@ -7,13 +7,13 @@ use crate::children::embedded::EmbeddedServer;
 use crate::children::servers::{RunningServer, Servers};
 use crate::plan::Measurement;
 use crate::{Commands, Event, Feed, Host, NoJournal, Phase, Plan, RunError, Speech, execute};
+use engine::thread;
 use record::{Block, Ended, OpenLoop, RunRecord, Summary};
 use spec::{Context, Endpoint, Experiment, Options, Protocol, Scheme, Server};
 use stats::{Histogram, Stall};
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicUsize;
-use std::thread;
 use units::{Bytes, Count, Nanos, Rate};
 
 /// The means that all checks have in common.
@@ -140,17 +140,18 @@ impl<'a> Stage<'a> {
         let mut listener = feed.listen();
         let is_measured =
             |event| matches!(event, Event::Interval(tick) if tick.phase == Phase::Measure);
-        let (measured, stopped) = thread::scope(|scope| {
-            let stopper = scope.spawn(move || match listener.any(is_measured) {
-                true => wait(test.after, self.interrupt)
-                    .and_then(|()| process.stand_still(test.stopped, self.interrupt)),
-                false => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
-            });
+        let stand_still = move || match listener.any(is_measured) {
+            true => wait(test.after, self.interrupt)
+                .and_then(|()| process.stand_still(test.stopped, self.interrupt)),
+            false => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
+        };
+        let (measured, stopped) = std::thread::scope(|scope| {
+            let stopper = thread::start_scoped(scope, "stopper", stand_still)?;
             let load = Load::of(test.measured);
             let measured = self.measure_with(&url, server.speech(test.scheme), load, &feed);
             drop(feed); // The listener hears no more.
-            (measured, stopper.join())
-        });
+            Ok::<_, RunError>((measured, stopper.join()))
+        })?;
         let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (measured, stopped) = (measured?, stopped?);
         let counts = measured.block()?.counts;
@@ -172,7 +173,7 @@ impl<'a> Stage<'a> {
         let embedded = EmbeddedServer::of(&Protocol::WebSocket.plain().into());
         let (url, _server) = self.start(&mut self.servers(), &embedded)?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
-        let child = Command::new(&self.host.launch.program)
+        let mut child = Command::new(&self.host.launch.program)
             .arg("run")
             .arg(url.to_string())
             .args([
@@ -197,13 +198,15 @@ impl<'a> Stage<'a> {
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", self.host.launch.program.display())))?;
         let process = Stoppable::new(child.id())?;
-        let (output, stopped) = thread::scope(|scope| {
-            let stopper = scope.spawn(move || {
-                wait(GENERATOR_STOP_AFTER, self.interrupt)
-                    .and_then(|()| process.stand_still(Nanos::from_secs(1), self.interrupt))
-            });
-            (child.wait_with_output(), stopper.join())
-        });
+        let stand_still = move || {
+            wait(GENERATOR_STOP_AFTER, self.interrupt)
+                .and_then(|()| process.stand_still(Nanos::from_secs(1), self.interrupt))
+        };
+        let (output, stopped) = std::thread::scope(|scope| {
+            let stopper = thread::start_scoped(scope, "stopper", stand_still);
+            let stopper = stopper.inspect_err(|_| drop(child.kill()))?;
+            Ok::<_, RunError>((child.wait_with_output(), stopper.join()))
+        })?;
         let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let output = output.map_err(|error| failed(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout);

@@ -88,7 +88,7 @@ impl Known {
         let stack = stack.map_err(|error| error.to_string())?;
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, told) = channel();
-        let thread = std::thread::spawn({
+        let thread = engine::thread::start("known", {
             let stop = Arc::clone(&stop);
             move || {
                 serve(stack, answers, stop, &tell).unwrap_or_else(|error| {
@@ -97,6 +97,7 @@ impl Known {
                 })
             }
         });
+        let thread = thread.map_err(|error| error.to_string())?;
         let Address::Tcp(address) = told.recv().map_err(|error| error.to_string())?? else {
             return Err("it listens at no port".to_owned());
         };

@@ -7,11 +7,11 @@ use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
+use engine::thread;
 use record::{Arrival, Block, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Commands, Feed, Host, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// The options that say where results go.
 #[derive(Debug, clap::Args)]
@@ -49,11 +49,11 @@ pub(crate) fn carry_out(
     if host.kind == Kind::Sweep {
         (progress.shows_blocks, progress.expects_lag) = (true, true);
     }
-    let mut record = thread::scope(|scope| {
+    let mut record = std::thread::scope(|scope| {
         // It ends with this scope, and the thread that listens to it does then.
         let feed = Feed::default();
         let listener = feed.listen();
-        scope.spawn(move || progress.show(listener));
+        thread::start_scoped(scope, "progress", move || progress.show(listener))?;
         let (interrupt, commands) = (&wish.signal, Commands::new(&wish.signal));
         execute(With { feed: &feed, commands, interrupt })
     })?;

@@ -90,3 +90,28 @@ fn a_reader_that_went_away_is_no_error() {
         ended(&command.stdout(writer).stderr(Stdio::piped()).output().unwrap()).check(0, &[]);
     }
 }
+
+#[test]
+fn a_thread_that_cannot_be_started_is_an_error_with_its_cure() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    for line in [
+        "URL -n 10 -c 1",
+        "ladder --only ws",
+        "sweep URL",
+        "serve game --web 127.0.0.1:0 --listen 127.0.0.1:0 --threads 2",
+    ] {
+        let mut command = sandbox.command(&line.replace("URL", &server.url));
+        // No stack is that large; a limit of threads is none to a privileged user.
+        command.env("RUST_MIN_STACK", (1_u64 << 46).to_string());
+        let ended = Running::start(command).wait();
+        ended.check(2, &["cannot start a thread: ", "`ulimit -u`"]);
+    }
+    // Checks that cannot be made have failed, with the reason.
+    let mut selftest = sandbox.command("selftest");
+    selftest.env("RUST_MIN_STACK", (1_u64 << 46).to_string());
+    selftest.env("XDG_CACHE_HOME", sandbox.path());
+    let ended = Running::start(selftest).wait();
+    ended.check(12, &["send lag failed"]);
+    assert!(ended.stdout.contains("cannot start a thread: "), "{ended:?}");
+}

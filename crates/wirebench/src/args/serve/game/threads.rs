@@ -3,7 +3,7 @@
 use crate::args::places;
 use crate::args::serve::cannot_listen;
 use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Engine, Node, Sharing, Step};
@@ -12,7 +12,7 @@ use serve::game::{Front, Options, Totals};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 /// The settings that all fronts share.
 pub(super) struct Plan<'a> {
@@ -42,9 +42,9 @@ pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<F
         let stop = Arc::clone(plan.stop);
         let front = Front::new(plan.options.clone(), world.clone(), stop);
         let (doors, ready) = (plan.doors.clone(), ready.clone());
-        let thread = thread::Builder::new().name(format!("front-{number}"));
-        let thread = thread.spawn(move || run(front, &doors, cpu, &ready));
-        fronts.push(thread.context("cannot start a thread")?);
+        let work = move || run(front, &doors, cpu, &ready);
+        let thread = engine::thread::start(&format!("front-{number}"), work);
+        fronts.push(thread.map_err(Failure::usage)?);
     }
     drop(ready);
     for _ in 0..count {
