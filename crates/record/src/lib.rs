@@ -25,7 +25,6 @@ mod outcome;
 mod plan;
 mod results;
 mod run_record;
-mod secrets;
 mod signatures;
 mod summary;
 mod sweep;
@@ -57,7 +56,6 @@ pub use plan::{
 };
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
-pub use secrets::{url_without_secrets, without_secrets};
 pub use signatures::signatures;
 pub use spec::{
     Claim, ClaimMeasure, Layer, LeftOut, PayloadKind, Published, PublishedRow, Spacing, View,

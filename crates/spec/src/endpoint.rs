@@ -13,6 +13,7 @@ mod protocols;
 
 pub use protocols::{Carries, Facts, PROTOCOLS, Protocol, Scheme, SchemeError};
 
+use crate::secrets::{path_without_secrets, url_without_secrets};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
@@ -79,6 +80,15 @@ impl Endpoint {
         if self.scheme().port() == Some(*port) { name } else { format!("{name}:{port}") }
     }
 
+    /// The URL with its secrets: for those who connect to it, and for nothing that is stored or shown.
+    pub fn whole(&self) -> String {
+        let shown = self.to_string();
+        match shown.strip_suffix(&path_without_secrets(&self.path)) {
+            Some(before) if self.facts().path.is_some() => format!("{before}{}", self.path),
+            Some(_) | None => shown,
+        }
+    }
+
     /// The name or address of the host, without brackets. Empty for a Unix socket.
     pub fn host(&self) -> &str {
         match &self.address {
@@ -100,7 +110,7 @@ impl FromStr for Endpoint {
         }
         let Some(rest) = rest.strip_prefix("//") else {
             return Err(EndpointError::SlashesMissing {
-                near: format!("{scheme}://{}", shown(rest)),
+                near: format!("{scheme}://{}", shown(&url_without_secrets(rest))),
             });
         };
         let authority_len = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -114,6 +124,7 @@ impl FromStr for Endpoint {
     }
 }
 
+/// The URL without its secrets; [`Endpoint::whole`] has them.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = self.scheme();
@@ -121,7 +132,7 @@ impl fmt::Display for Endpoint {
             Address::Unix(path) if path.is_absolute() => write!(f, "{scheme}://{}", path.display()),
             Address::Unix(path) => write!(f, "{scheme}:{}", path.display()),
             Address::Host { .. } if self.facts().path.is_some() => {
-                write!(f, "{scheme}://{}{}", self.authority(), self.path)
+                write!(f, "{scheme}://{}{}", self.authority(), path_without_secrets(&self.path))
             }
             Address::Host { .. } => write!(f, "{scheme}://{}", self.authority()),
         }
@@ -137,7 +148,9 @@ impl Serialize for Endpoint {
 impl<'de> Deserialize<'de> for Endpoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(|error| de::Error::custom(format!("`{}` {error}", shown(&text))))
+        text.parse().map_err(|error| {
+            de::Error::custom(format!("`{}` {error}", shown(&url_without_secrets(&text))))
+        })
     }
 }
 
@@ -409,6 +422,7 @@ fn character_text(found: char) -> String {
 
 /// `text`, which has no scheme, with the scheme that was most probably meant.
 fn with_scheme(text: &str) -> String {
+    let text = &url_without_secrets(text);
     let text = text.trim_start_matches(':');
     if text.starts_with(['/', '.']) && !text.starts_with("//") {
         format!("unix:{}", shown(text))

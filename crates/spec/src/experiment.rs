@@ -1,6 +1,7 @@
 //! A whole experiment: workloads, how often each has its turn, and what they are compared with.
 
-use crate::{Axis, Published, Workload};
+use crate::secrets::path_with_secrets;
+use crate::{Axis, Published, Server, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Random};
@@ -71,8 +72,8 @@ impl Experiment {
         }
     }
 
-    /// Gives the secrets again that are never written down: values of headers, from fields as options have them
-    /// (`Name: value`, or `@FILE`), and the keys of certificates, from their files.
+    /// Gives the secrets again that are never written down: values of headers and of secret parameters of URLs, from
+    /// fields as options have them (`Name: value`, or `@FILE`), and the keys of certificates, from their files.
     ///
     /// # Errors
     ///
@@ -99,6 +100,21 @@ impl Experiment {
                         ),
                     ));
                 }
+            }
+            if let Server::Given(endpoint) = &mut workload.server {
+                let value_of = |name: &str| {
+                    let mut all = given.iter();
+                    all.find(|given| given.name.eq_ignore_ascii_case(name))?.value.clone()
+                };
+                endpoint.path = path_with_secrets(&endpoint.path, value_of).map_err(|name| {
+                    crate::Problem::new(
+                        "header",
+                        format!(
+                            "workloads[{index}].server: the value of `{name}` in the URL is not written down; give it \
+                             again with -H '{name}: …', or -H @FILE"
+                        ),
+                    )
+                })?;
             }
             if let Some(identity) = workload.tls.as_mut().and_then(|tls| tls.identity.as_mut()) {
                 let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -14,6 +14,7 @@ mod options;
 mod problem;
 mod published;
 mod rate;
+pub mod secrets;
 mod text;
 mod workload;
 

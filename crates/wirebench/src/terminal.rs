@@ -4,6 +4,7 @@
 //! made by `report` are escaped there. A reader that closes the stream (`| head`) is no error.
 
 use crate::exit::{Exit, Failure};
+use spec::secrets::text_without_secrets;
 use std::env::var_os;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -159,8 +160,9 @@ impl Wish {
     }
 }
 
-/// Escapes `text` except for its line ends.
+/// Escapes `text` except for its line ends, and cuts out the secrets of URLs.
 fn safe(text: &str) -> String {
+    let text = text_without_secrets(text);
     let lines: Vec<String> = text.lines().map(report::escape).collect();
     lines.join("\n")
 }

@@ -9,7 +9,6 @@ mod json;
 mod merging;
 mod old;
 mod schema;
-mod secrets;
 mod signatures;
 mod summary;
 mod verdict;

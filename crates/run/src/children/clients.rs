@@ -105,7 +105,7 @@ impl Clients {
         let file = |what: &str| format!("{what}-{workload}");
         let authority = ready.authority_pem.as_deref().filter(|_| ready.url.tls);
         Ok(ClientSettings {
-            url: url(&ready.url, asked).to_string(),
+            url: url(&ready.url, asked).whole(),
             authority: authority.map(|pem| files.write(&file("ca"), pem)).transpose()?,
             connections: load.connections.get(),
             payload: files.write(&file("payload"), load.content.payload())?,

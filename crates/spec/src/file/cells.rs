@@ -1,6 +1,7 @@
 //! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
 
 use super::description::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
+use crate::secrets::url_without_secrets;
 use crate::{
     AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
     Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
@@ -163,7 +164,8 @@ impl<'a> Cells<'a> {
         if let Some(url) = &row.keys.url {
             let endpoint: Endpoint = url.get_ref().parse().map_err(|error| self.at(url, error))?;
             let server = Server::Given(endpoint);
-            let name = name.unwrap_or(url.get_ref());
+            let unnamed = url_without_secrets(url.get_ref());
+            let name = name.unwrap_or(&unnamed);
             self.known.insert(name.to_owned());
             if !self.is_asked_for(name, name, name) {
                 return Ok(());

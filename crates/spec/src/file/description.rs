@@ -3,6 +3,7 @@
 //! Left out: the workloads that rows under loads become (`cells`).
 
 use super::table::{Error, Table};
+use crate::secrets::url_without_secrets;
 use crate::{Axis, AxisOf, Objective, Options, Published, View};
 use serde::Deserialize;
 use std::fmt;
@@ -211,7 +212,7 @@ impl File {
             options: Options::default(),
         };
         Self {
-            source: Source { name: url.to_owned(), text: String::new() },
+            source: Source { name: url_without_secrets(url), text: String::new() },
             question: String::new(),
             show: Vec::new(),
             rounds: None,

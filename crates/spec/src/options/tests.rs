@@ -199,7 +199,7 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("wss://h", "tls-version = '1.1'",              "tls-version: `1.1` is none of 1.2 and 1.3"),
         ("wss://h", "alpn = 'h2'",                      "alpn: h2: wss:// is spoken over http/1.1"),
         ("unix:/s", "source-ip = '127.0.0.1'",          "source-ip: means nothing to unix://"),
-        ("ws://h", "header = 'A'",                      "header: `A` has no colon"),
+        ("ws://h", "header = 'A'",                      "header: it has no colon"),
         ("ws://h", "codec = 'x'",                       "codec: packs a --payload"),
     ];
     for (url, text, expected) in table {

@@ -9,3 +9,5 @@ fn the_published_schema_is_fresh() {
     let json = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
     expect_file!["../../../../docs/spec.schema.json"].assert_eq(&json);
 }
+
+mod secrets;

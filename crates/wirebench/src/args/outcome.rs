@@ -10,6 +10,7 @@ use anyhow::Context;
 use engine::thread;
 use record::{Arrival, Block, Ended, Kind, Level, Lifetime, RunRecord, Tool};
 use run::{Commands, Feed, Host, RunError};
+use spec::Server;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -174,14 +175,20 @@ fn one_digit(value: f64) -> Option<u64> {
 fn command_line() -> Vec<String> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    record::without_secrets(words.iter().map(String::as_str))
+    spec::secrets::without_secrets(words.iter().map(String::as_str))
 }
 
-/// The options that give again what a record does not hold: the values of headers.
+/// The options that give again what a record does not hold: the values of headers, and secrets in URLs.
 fn secrets(record: &RunRecord) -> &'static str {
-    let workloads = record.spec.iter().flat_map(|spec| &spec.workloads);
-    let has_headers = workloads.into_iter().any(|workload| !workload.http.headers.is_empty());
-    if has_headers { " -H @FILE" } else { "" }
+    let has_secrets = |workload: &spec::Workload| match &workload.server {
+        Server::Given(url) => !workload.http.headers.is_empty() || url.whole() != url.to_string(),
+        Server::Embedded(_) | Server::Subject(_) => !workload.http.headers.is_empty(),
+    };
+    if record.spec.iter().flat_map(|spec| &spec.workloads).any(has_secrets) {
+        " -H @FILE"
+    } else {
+        ""
+    }
 }
 
 /// `word` as a shell takes it for one.

@@ -23,6 +23,7 @@ mod peers;
 mod records;
 mod report_page;
 mod running;
+mod secrets;
 mod selftest;
 mod serving;
 mod settings;

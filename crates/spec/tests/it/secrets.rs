@@ -1,12 +1,12 @@
 //! The parts of a command line that a record may keep.
 
-use record::{url_without_secrets, without_secrets};
+use spec::secrets::{text_without_secrets, url_without_secrets, without_secrets};
 
 #[test]
 fn values_of_headers_are_cut_out() {
     let kept = |arguments: &[&str]| without_secrets(arguments.iter().copied()).join(" ");
     #[rustfmt::skip]
-    let table: [(&[&str], &str); 7] = [
+    let table: [(&[&str], &str); 10] = [
         (&["run", "--header", "Authorization: Bearer s3cret", "-n", "5"], "run --header Authorization: … -n 5"),
         (&["run", "-H", "Cookie: s3cret", "-H", "X: s3cret"],             "run -H Cookie: … -H X: …"),
         (&["--header=Authorization: s3cret"],                             "--header=Authorization: …"),
@@ -14,6 +14,9 @@ fn values_of_headers_are_cut_out() {
         (&["--header", "s3cret"],                                         "--header …"),
         (&["--header", "--header", "--size", "64"],                       "--header … --size 64"),
         (&["--headers", "x:y"],                                           "--headers x:y"),
+        (&["-qH", "X: s3cret", "-c", "5"],                                "-qH X: … -c 5"),
+        (&["-vqHX:s3cret"],                                               "-vqHX: …"),
+        (&["-cH"],                                                        "-cH"),
     ];
     for (arguments, expected) in table {
         assert_eq!(kept(arguments), expected);
@@ -30,9 +33,27 @@ fn user_names_and_passwords_of_urls_are_cut_out() {
         ("tcp://127.0.0.1:9000",                "tcp://127.0.0.1:9000"),
         ("unix:///tmp/socket",                  "unix:///tmp/socket"),
         ("not a url@all",                       "not a url@all"),
+        ("user:s3cret@localhost:80",            "…@localhost:80"),
+        ("ws://h/?a=1&token=s3cret&b=2",        "ws://h/?a=1&token=***&b=2"),
+        ("ws://h/?API_KEY=s3cret",              "ws://h/?API_KEY=***"),
+        ("ws://h/?sig=s3cret&design=2&token=",  "ws://h/?sig=***&design=2&token="),
     ];
     for (url, expected) in table {
         assert_eq!(url_without_secrets(url), expected);
         assert_eq!(without_secrets([url]), [expected]);
+    }
+}
+
+#[test]
+fn urls_in_a_sentence_lose_their_secrets_and_nothing_else() {
+    #[rustfmt::skip]
+    let table = [
+        ("cannot reach ws://u:s3cret@h/: refused",      "cannot reach ws://…@h/: refused"),
+        ("`http://h/?token=s3cret` is 'ws://u:s3cret@h'", "`http://h/?token=***` is 'ws://…@h'"),
+        ("at ws://h/?token=***: refused",               "at ws://h/?token=***: refused"),
+        ("npm:ws@8.0\n  a  b",                          "npm:ws@8.0\n  a  b"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(text_without_secrets(text), expected);
     }
 }

@@ -1,0 +1,141 @@
+//! Secrets that are neither stored nor shown: values of headers, users and passwords in URLs, and values of parameters
+//! of a URL that are named like secrets. Names stay.
+//!
+//! Start reading at [`url_without_secrets`]. An [`Endpoint`](crate::Endpoint) is written without its secrets, so that
+//! no record, journal or message has them.
+
+/// `arguments` as a record may keep them: without the values of headers (`--header`, `-H`) and without the secrets of
+/// URLs.
+pub fn without_secrets<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut is_header = false;
+    let mut kept = Vec::new();
+    for argument in arguments {
+        let (flag, header) = split_header(argument).unwrap_or(("", ""));
+        kept.push(match is_header {
+            true => without_value(argument),
+            false if !header.is_empty() => format!("{flag}{}", without_value(header)),
+            false => url_without_secrets(argument),
+        });
+        is_header = !is_header && !flag.is_empty() && header.is_empty();
+    }
+    kept
+}
+
+/// `text`, words for people, without the secrets of the URLs in it.
+pub fn text_without_secrets(text: &str) -> String {
+    let ends_url = |letter: char| letter.is_whitespace() || "`'\"<>,".contains(letter);
+    let cut = |part: &str| {
+        let url = part.strip_suffix(ends_url).unwrap_or(part);
+        let rest = &part[url.len()..];
+        if url.contains("://") { url_without_secrets(url) + rest } else { part.to_owned() }
+    };
+    text.split_inclusive(ends_url).map(cut).collect()
+}
+
+/// `url` without user and password, and without the values of secret parameters; any other text as it is. A scheme may
+/// be missing.
+pub fn url_without_secrets(url: &str) -> String {
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    let authority_len = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(authority_len);
+    let host = match authority.rsplit_once('@') {
+        // Without a scheme an `@` alone may be anything.
+        Some((user, host)) if !scheme.is_empty() || user.contains(':') => format!("{CUT}@{host}"),
+        Some(_) | None => authority.to_owned(),
+    };
+    let path = if scheme.is_empty() { path.to_owned() } else { path_without_secrets(path) };
+    format!("{scheme}{host}{path}")
+}
+
+/// `path` with its query, without the values of secret parameters.
+pub(crate) fn path_without_secrets(path: &str) -> String {
+    with_parameters(path, |_, value| match value.starts_with(CUT_VALUE) {
+        // What follows it in a sentence stays.
+        true => None,
+        false => Some(CUT_VALUE.to_owned()),
+    })
+}
+
+/// `path` with the values of secret parameters that were cut out, as `value_of` gives them by name.
+///
+/// # Errors
+///
+/// The name of a parameter whose value is not given.
+pub(crate) fn path_with_secrets(
+    path: &str,
+    value_of: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut missing = None;
+    let whole = with_parameters(path, |name, value| {
+        let given = (value == CUT_VALUE).then(|| value_of(name))?;
+        if given.is_none() {
+            missing.get_or_insert_with(|| name.to_owned());
+        }
+        given
+    });
+    missing.map_or(Ok(whole), Err)
+}
+
+/// `path` with the values of secret parameters changed, where there is a change.
+fn with_parameters(path: &str, mut change: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
+    let parameter = |parameter: &str| match parameter.split_once('=') {
+        Some((name, value)) if is_secret(name) && !value.is_empty() => {
+            let value = change(name, value).unwrap_or_else(|| value.to_owned());
+            format!("{name}={value}")
+        }
+        Some(_) | None => parameter.to_owned(),
+    };
+    let parameters: Vec<String> = query.split('&').map(parameter).collect();
+    format!("{path}?{}", parameters.join("&"))
+}
+
+/// True for a parameter that is named like a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word)) || name == "sig"
+}
+
+/// The flag and the header of an argument that has both; the header is empty if it is the next argument.
+fn split_header(argument: &str) -> Option<(&str, &str)> {
+    if argument == "--header" {
+        return Some((argument, ""));
+    }
+    if argument.starts_with("--header=") {
+        return Some(argument.split_at("--header=".len()));
+    }
+    // Of several letters in one word, those before it take no value.
+    let letters = argument.strip_prefix('-')?;
+    let before = letters.find('H')?;
+    let is_flag = letters[..before].chars().all(|letter| "hqvV".contains(letter));
+    is_flag.then(|| argument.split_at("-".len() + before + "H".len()))
+}
+
+/// `Name: value` without the value.
+fn without_value(header: &str) -> String {
+    header.split_once(':').map_or_else(|| CUT.to_owned(), |(name, _)| format!("{name}: {CUT}"))
+}
+
+/// Stands where a secret was.
+const CUT: &str = "…";
+
+/// The same where only ASCII may stand.
+const CUT_VALUE: &str = "***";
+
+/// Parts of the names of secret parameters.
+const SECRET_WORDS: [&str; 11] = [
+    "auth",
+    "cookie",
+    "credential",
+    "jwt",
+    "key",
+    "passw",
+    "pwd",
+    "secret",
+    "session",
+    "signature",
+    "token",
+];
