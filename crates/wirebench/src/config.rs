@@ -4,12 +4,17 @@
 //! flag or a file names. Left out: options of single calls, and everything that says where results go.
 
 use crate::exit::Failure;
+use crate::input;
 use spec::Options;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
+use units::Bytes;
 
 /// The project file, looked for in the current directory.
 pub(crate) const FILE: &str = "wirebench.toml";
+
+/// The largest project file that is read.
+const SIZE_MAX: Bytes = Bytes(1 << 20);
 
 /// The defaults of a project.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
@@ -26,10 +31,11 @@ impl Project {
     ///
     /// The file cannot be read, is not TOML, or has a key or value that is not possible, with line and column.
     pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
-        let text = match std::fs::read_to_string(folder.join(FILE)) {
-            Ok(text) => text,
+        let cannot = |error: io::Error| Failure::usage(format!("cannot read {FILE}: {error}"));
+        let text = match input::read(&folder.join(FILE), SIZE_MAX) {
+            Ok(bytes) => input::text(bytes, "settings").map_err(cannot)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Failure::usage(format!("cannot read {FILE}: {error}"))),
+            Err(error) => return Err(cannot(error)),
         };
         Self::parse(&text).map_err(Failure::usage)
     }

@@ -11,6 +11,7 @@ mod certificate;
 mod config;
 mod date;
 mod exit;
+mod input;
 mod progress;
 mod signals;
 mod store;

@@ -98,7 +98,7 @@ impl Terminal {
         if self.talk > Talk::Quiet || label == Label::Error {
             let (word, color) = label.word_and_color();
             let (on, off) = if self.color_of_words { (color, "\x1b[0m") } else { ("", "") };
-            write_words(&format!("{on}{word}:{off} {}\n", safe(text)));
+            write_words(&format!("{on}{word}:{off} {}\n", safe(unlabelled(word, text))));
         }
     }
 
@@ -167,6 +167,11 @@ fn safe(text: &str) -> String {
     lines.join("\n")
 }
 
+/// `text` without the label that it has already, as the words of another program may.
+fn unlabelled<'a>(label: &str, text: &'a str) -> &'a str {
+    text.strip_prefix(label).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text)
+}
+
 /// Writes to stderr; an error is ignored, because there is nowhere left to report it.
 fn write_words(text: &str) {
     io::stderr().lock().write_all(text.as_bytes()).ok();
@@ -203,6 +208,13 @@ mod tests {
             assert_eq!(wish.colors(true), on_terminal, "row {index}");
             assert_eq!(wish.colors(false), elsewhere, "row {index}");
         }
+    }
+
+    #[test]
+    fn a_label_stands_once() {
+        assert_eq!(unlabelled("error", "error: no such file"), "no such file");
+        assert_eq!(unlabelled("error", "errors: 3"), "errors: 3");
+        assert_eq!(unlabelled("warning", "error: no such file"), "error: no such file");
     }
 
     #[test]

@@ -90,8 +90,13 @@ impl Execution {
     ) -> Result<Exit, Failure> {
         let file = file.with_defaults(Project::read(Path::new("."))?.run);
         let subjects = self.subjects(terminal)?;
+        let contents = RefCell::new(BTreeMap::new());
         let resolve = |seed: u64| {
-            let read = |path: &str, max| values::content(path, max);
+            // A pipe can be read once.
+            let read = |path: &str, max| {
+                let mut known = contents.borrow_mut();
+                known.entry(path.to_owned()).or_insert_with(|| values::content(path, max)).clone()
+            };
             let context = Context { read: &read, pack: &values::packed, seed };
             file.experiment(asked, &subjects, &context).map_err(Failure::usage)
         };

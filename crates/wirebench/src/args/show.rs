@@ -1,12 +1,13 @@
 //! `wirebench show`: a record that was kept, drawn again or in another format.
 
 use crate::exit::{Exit, Failure};
+use crate::input;
 use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use record::{Kind, ReadError, RunRecord};
 use report::ExportError;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, stdin};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
@@ -159,31 +160,8 @@ pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
 /// The name and all text of the file `path`, or of stdin if it is `-`. The text is to be `what` and to have at most
 /// `max` bytes.
 pub(super) fn text_of(path: &Path, what: &str, max: Bytes) -> (String, io::Result<String>) {
-    if path == Path::new("-") {
-        return ("stdin".to_owned(), text(stdin().lock(), what, max));
-    }
-    let file = File::open(path);
-    (path.display().to_string(), file.and_then(|file| text(file, what, max)))
-}
-
-/// All text of `reader`, which is to be `what` and to have at most `max` bytes.
-fn text(reader: impl Read, what: &str, max: Bytes) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    reader.take(max.0 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max.0 {
-        return Err(invalid(format!("it has more than {max}")));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let column = before.len() - line_start + 1;
-        invalid(format!("not {what}: not UTF-8 at line {line} column {column}"))
-    })
-}
-
-fn invalid(what: String) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, what)
+    let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
+    (name, input::read(path, max).and_then(|bytes| input::text(bytes, what)))
 }
 
 fn cannot_export(error: ExportError) -> Failure {
@@ -202,29 +180,3 @@ const CURE: &str = "name a file as a run has left it, in .wirebench/records or b
 
 /// The largest record that is read; no run leaves a larger one: 10 000 rounds of the ladder take some 600 MB.
 const RECORD_SIZE_MAX: Bytes = Bytes(1 << 30);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_read_up_to_a_limit() {
-        let read = |max| {
-            text("four".as_bytes(), "a record", Bytes(max)).map_err(|error| error.to_string())
-        };
-        assert_eq!(read(4), Ok("four".to_owned()));
-        assert_eq!(read(3), Err("it has more than 3 B".to_owned()));
-    }
-
-    #[test]
-    fn what_is_no_text_says_where() {
-        for (bytes, place) in [
-            (&b"\xff"[..], "line 1 column 1"),
-            (b"{\n  \"a\": \"\xff\"", "line 2 column 9"),
-            (b"\n\n\xc3", "line 3 column 1"),
-        ] {
-            let error = text(bytes, "a record", Bytes(100)).unwrap_err().to_string();
-            assert_eq!(error, format!("not a record: not UTF-8 at {place}"));
-        }
-    }
-}

@@ -1,10 +1,9 @@
 //! Values of options that several subcommands have, and what is too much or too little of them.
 
+use crate::input;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serve::certificates::KeyType;
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{Read, stdin};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use units::{Bytes, Count, Nanos};
@@ -48,17 +47,7 @@ pub(crate) fn time_limit(text: &str) -> Result<Nanos, String> {
 
 /// The content of a file, or of stdin for `-`; at most `max` bytes.
 pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = if path == "-" {
-        stdin().lock().take(max.0 + 1).read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(max.0 + 1).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| format!("cannot read {path}: {error}"))?;
-    if bytes.len() as u64 > max.0 {
-        return Err(format!("{path} is too large; at most {max} are read"));
-    }
-    Ok(bytes)
+    input::read(Path::new(path), max).map_err(|error| format!("cannot read {path}: {error}"))
 }
 
 /// The text of an experiment's file, or of a record.
@@ -123,17 +112,8 @@ pub(crate) fn alpn(text: &str) -> Result<String, String> {
 
 /// The contents of the PEM file that `option` names.
 pub(crate) fn pem(option: &str, path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(PEM_MAX.0 + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("{option}: cannot read {}: {error}", path.display()))?;
-    if bytes.len() as u64 > PEM_MAX.0 {
-        return Err(format!(
-            "{option}: {} is too large for certificates or a key; at most {PEM_MAX} are read",
-            path.display()
-        ));
-    }
-    Ok(bytes)
+    input::read(path, PEM_MAX)
+        .map_err(|error| format!("{option}: cannot read {}: {error}", path.display()))
 }
 
 /// All of them, with commas between.
@@ -197,7 +177,7 @@ mod tests {
         assert_eq!(content(&path, Bytes(2)), Ok(vec![0, 255]));
         assert_eq!(
             content(&path, Bytes(1)),
-            Err(format!("{path} is too large; at most 1 B are read"))
+            Err(format!("cannot read {path}: it has more than 1 B"))
         );
         assert!(content("/nowhere", Bytes(1)).unwrap_err().starts_with("cannot read /nowhere: "));
     }

@@ -115,3 +115,33 @@ fn a_thread_that_cannot_be_started_is_an_error_with_its_cure() {
     ended.check(12, &["send lag failed"]);
     assert!(ended.stdout.contains("cannot start a thread: "), "{ended:?}");
 }
+
+#[test]
+fn a_file_without_an_end_is_told_and_a_pipe_without_a_writer_too() {
+    let sandbox = Sandbox::new();
+    let zero = sandbox.path().join("wirebench.toml");
+    std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();
+    let more = "it has more than 1 MiB";
+    sandbox.run("config show").check(2, &["cannot read wirebench.toml: ", more]);
+    std::fs::remove_file(zero).unwrap();
+    for line in [
+        "show /dev/zero",
+        "show --recover /dev/zero",
+        "report /dev/zero",
+        "run /dev/zero",
+        "sweep /dev/zero",
+        "lab /dev/zero",
+        "import google-benchmark /dev/zero",
+        "ws://127.0.0.1:1 -H @/dev/zero",
+        "wss://127.0.0.1:1 --ca /dev/zero",
+    ] {
+        sandbox.run(line).check(2, &[more]);
+    }
+    let status = sandbox.other("mkfifo", "pipe").env("PATH", "/usr/bin:/bin").status().unwrap();
+    assert!(status.success());
+    sandbox.run("show pipe").check(2, &["it is a pipe, and nobody wrote to it"]);
+    // A pipe that somebody writes to is a file as any other.
+    let script = "echo 'A: b' > pipe & exec \"$@\"";
+    let line = "ws://127.0.0.1:1 -H @pipe --dry-run";
+    Running::start(sandbox.command_in_shell(script, line)).wait().check(0, &[]);
+}
