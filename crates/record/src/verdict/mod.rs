@@ -1,9 +1,9 @@
 //! The judge: how far the numbers of a record can be trusted. It works from the record and nothing else, so any old
 //! record can be judged again.
 //!
-//! - `generator_bound`, degraded; invalid if our lateness is half of the p99 and ten times that of timers: the
-//!   busiest worker takes 90 % of a core, and in a closed loop the server has some to spare; or the p99 of the send lag
-//!   is above 10 % of that of the response, and is ours. Next: more threads, or a machine of its own
+//! - `generator_bound`, degraded; invalid if our lateness is half of a percentile and ten times that of timers: the
+//!   busiest worker takes 90 % of a core, and in a closed loop the server has some to spare; or a percentile of the
+//!   send lag is above 10 % of that of the response, and is ours. Next: more threads, or a machine of its own
 //! - `generator_stalled`, degraded; invalid if 1 % of the messages are affected and the longest gap is above 10 %
 //!   of the p99: a worker stood still while messages were due or in flight. Next: run again on a quieter machine
 //! - `asked_not_achieved`, degraded; invalid with more than 1 % unsent in an open loop: replies, sessions or
@@ -25,8 +25,8 @@
 //!   invalid: half of the connections had no reply at all. Next: the server's scheduling
 //! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
-//! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, a difference below what
-//!   the noise lets one see. Next: a quieter machine, more rounds
+//! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, threads of ours that wait 1 %
+//!   of the time for a CPU, a difference below what the noise lets one see. Next: a quieter machine, more rounds
 //! - `below_the_floor`, degraded: send lag above 10 % of the response that is no later than this machine's timers or,
 //!   on an idle machine, its wake-ups, and makes the response longer than the service by as much; a difference of open
 //!   loops below the timer floor. Next: service times, a core for the generator
@@ -38,7 +38,9 @@
 //! property of the subject.
 //!
 //! A reason that fewer than half of several blocks share is at most degraded, or dropped where medians of blocks
-//! survive it; impossible arithmetic is always invalid. [`incomparable`] is the same for two records.
+//! survive it; impossible arithmetic is always invalid. A reason that is about some messages is about the percentiles
+//! that so many messages move, and about no others. The level of the record is that of the rows which its answer needs
+//! (`question`); what all rows share about the machine is told once. [`incomparable`] is the same for two records.
 //!
 //! Start reading at [`judge`].
 
