@@ -88,6 +88,11 @@ fn distance_v6(address: Ipv6Addr) -> Distance {
 mod tests {
     use super::Distance::{Loopback, Private, Public};
     use super::*;
+    use crate::plan::{Measurement, Plan};
+    use load::Arrival;
+    use spec::{Context, Experiment, Options};
+    use std::num::NonZeroU32;
+    use units::Count;
 
     #[test]
     fn a_public_target_is_known_by_its_address_and_a_name_may_be_one() {
@@ -96,6 +101,34 @@ mod tests {
         assert!(near.iter().chain(&["unix:/tmp/socket"]).all(|url| !given(url)));
         let far = ["ws://9.9.9.9", "ws://[2620:fe::fe]", "wss://chat.example"];
         assert!(far.iter().all(|url| given(url)));
+    }
+
+    #[test]
+    fn a_load_on_a_public_target_begins_gently_and_says_whose_it_is() {
+        let options = Options {
+            connections: Some(Count(100)),
+            rate: Some("2000/s".parse().unwrap()),
+            contact: Some("ops@shop.example".to_owned()),
+            ..Options::default()
+        };
+        let measured = |url: &str| {
+            let read = |path: &str, _| Err(format!("{path} is not there"));
+            let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
+            let context = Context { read: &read, pack: &pack, seed: 7 };
+            let server = Server::Given(url.parse().unwrap());
+            let workloads = options.workloads("a", &server, &context).unwrap();
+            let asked = Experiment { workloads, public_allowed: true, ..Experiment::default() };
+            let plan = Plan::new(asked, &|name| Err(name.to_owned())).unwrap();
+            let Measurement { workload, speech, .. } = plan.measurements[0].clone();
+            let Arrival::Open { schedule, .. } = workload.arrival else { panic!("an open loop") };
+            let beginning = (workload.connect_rate, workload.phases.warm_up, schedule.ramps_up);
+            (beginning, speech.options.headers)
+        };
+        let agent = vec![("User-Agent".to_owned(), user_agent(Some("ops@shop.example")))];
+        let slow = Rate::new(NonZeroU32::new(100).unwrap(), RAMP);
+        assert_eq!(measured("ws://chat.example"), ((slow, RAMP, true), agent.clone()));
+        let usual = Nanos::from_secs(1);
+        assert_eq!(measured("ws://127.0.0.1:9"), ((None, usual, false), agent));
     }
 
     #[test]

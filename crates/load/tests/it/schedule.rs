@@ -6,6 +6,18 @@ use std::num::NonZeroU32;
 use units::{Nanos, Random, Rate};
 
 #[test]
+fn a_warm_up_that_rises_has_half_the_messages_but_for_bots_with_phases() {
+    let five = Nanos::from_secs(5);
+    let ramped = Schedule { ramps_up: true, ..uniform("2000/s", 10) };
+    let ramp = ramped.after_warm_up(five);
+    assert_eq!(ramp.count_before(five), 5000);
+    assert_eq!(ramp.count_before(Nanos::from_secs(6)), 7000);
+    assert_eq!(uniform("2000/s", 10).after_warm_up(five).count_before(five), 10_000);
+    let bots = Schedule { spacing: Spacing::Phases, ..ramped };
+    assert_eq!(bots.after_warm_up(five).count_before(five), 10_000);
+}
+
+#[test]
 fn uniform_parts_are_together_the_whole_for_any_number_of_connections_and_workers() {
     for connections in 1..=40 {
         for workers in 1..=connections {

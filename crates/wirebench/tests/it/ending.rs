@@ -1,8 +1,33 @@
-//! Results and records that cannot be written.
+//! Loads that end early, and results and records that cannot be written.
 
 use crate::harness::{Running, Sandbox, Server, ended};
+use crate::peers::{Peer, http_echo, http_echo_some};
 use rustix::process::Signal;
+use std::io::Write;
 use std::process::Stdio;
+
+#[test]
+fn a_load_ends_when_nearly_everything_fails() {
+    // One connection in forty has its messages answered, besides the one that asks.
+    let peer = Peer::start(|stream, number| {
+        if number <= 1 {
+            return http_echo(stream);
+        }
+        loop {
+            http_echo_some(stream, 0)?;
+            stream.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")?;
+        }
+    });
+    let line = format!("{} --rate 200/s -c 40 --warm-up 0s", peer.url("http"));
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("{line} -d 5m")).check(13, &["record: "]);
+    let block = &sandbox.records()[0].blocks[0];
+    assert!(block.measured_ns < 60_000_000_000, "{}", block.measured_ns);
+    let reason = block.cut_short.as_ref().unwrap();
+    for told in ["failed in 5 s, 95 % are too many", "--keep-going", "status 503"] {
+        assert!(reason.contains(told), "{reason}");
+    }
+}
 
 #[test]
 fn a_place_that_cannot_be_written_is_noticed_before_anything_is_measured() {
