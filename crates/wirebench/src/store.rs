@@ -184,8 +184,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         rustix::io::ioctl_fionbio(&file, false)?;
         return file.write_all(bytes);
     }
-    // Follows a link, so that its target is replaced and not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = followed(path);
     part_of(&path)?.put(&path, bytes)
 }
 
@@ -194,8 +193,13 @@ fn try_beside(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    part_of(&path)?.file.write_all(&[0; 4096])
+    part_of(&followed(path))?.file.write_all(&[0; 4096])
+}
+
+/// The target of a link, so that it is replaced and not the link; any other path as it is.
+fn followed(path: &Path) -> PathBuf {
+    let target = path.is_symlink().then(|| fs::canonicalize(path).ok());
+    target.flatten().unwrap_or_else(|| path.to_owned())
 }
 
 /// True for a pipe or a device.
