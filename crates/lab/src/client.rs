@@ -8,7 +8,6 @@ use crate::ready::{
     Deadline, LINES_SHOWN, StartError, UNSUPPORTED, after_ready, ended, ended_by_itself, shown,
 };
 use crate::tail::{escaped, last_lines};
-use record::MessageKind;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,8 +27,8 @@ pub struct ClientSettings {
     pub payload: PathBuf,
     /// The file with the reply that each has to get (`WIREBENCH_EXPECT`).
     pub expect: PathBuf,
-    /// The kind of messages (`WIREBENCH_KIND`).
-    pub kind: MessageKind,
+    /// True if messages are text, where the protocol tells text from bytes (`WIREBENCH_KIND`).
+    pub is_text: bool,
     /// HTTP: the method (`WIREBENCH_METHOD`).
     pub method: Method,
     /// The round trips that a connection lives; `None`: as long as the block (`WIREBENCH_LIFE`).
@@ -234,10 +233,7 @@ pub enum ClientError {
 }
 
 fn environment(settings: &ClientSettings) -> Vec<(&'static str, OsString)> {
-    let kind = match settings.kind {
-        MessageKind::Binary => "binary",
-        MessageKind::Text => "text",
-    };
+    let kind = if settings.is_text { "text" } else { "binary" };
     let method = match settings.method {
         Method::Get => "GET",
         Method::Post => "POST",

@@ -2,11 +2,12 @@
 
 use crate::google_benchmark::{Entry, File, RunType};
 use crate::{
-    Arrival, Block, ClientReport, Counts, Cpu, Ended, Environment, Estimate, Kind, Lab, Lifetime,
-    Message, MessageKind, Missing, PerMetric, Pinning, Plan, RunRecord, SCHEMA_VERSION, Stop,
-    TimeOuts, Tool, Verify, View, Wire, Workload, WorkloadResult, judge,
+    Block, ClientReport, Counts, Cpu, Ended, Environment, Estimate, Kind, Lab, Missing, PerMetric,
+    Pinning, Plan, RunRecord, SCHEMA_VERSION, Tool, View, Wire, Workload, WorkloadResult, judge,
 };
+use spec::{Load, Protocol, Scheme, Server, ServerSubject, Stop};
 use stats::Bootstrap;
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// The program that imports, and the time.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +33,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
     let mut blocks: Vec<Block> = Vec::new();
     let is_repetition = |entry: &&Entry| entry.run_type == RunType::Iteration;
     for entry in file.benchmarks.iter().filter(is_repetition) {
-        let known = workloads.iter().position(|workload| workload.name == entry.run_name);
+        let known = workloads.iter().position(|workload| workload.name() == entry.run_name);
         let index = known.unwrap_or(workloads.len());
         if known.is_none() {
             workloads.push(workload(entry));
@@ -42,7 +43,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
             blocks.iter().map(|block| block.measured_ns).fold(0, u64::saturating_add);
         blocks.push(Block { started_at_ns, ..block(entry, index, round) });
     }
-    let is_known = |entry: &Entry| workloads.iter().any(|it| it.name == entry.run_name);
+    let is_known = |entry: &Entry| workloads.iter().any(|it| it.name() == entry.run_name);
     if let Some(entry) = file.benchmarks.iter().find(|entry| !is_known(entry)) {
         return Err(ImportError { name: entry.run_name.clone() });
     }
@@ -108,43 +109,36 @@ fn environment(file: &File) -> Environment {
     }
 }
 
+/// A benchmark as a workload: one thread after the other does the next thing when the last is done. All else that a
+/// workload has is not known of it.
 fn workload(entry: &Entry) -> Workload {
+    let one = NonZeroU32::MIN;
+    let load = Load::Closed { connections: one, in_flight: one, in_flight_max: None };
+    let program = Server::Subject(ServerSubject {
+        name: PROGRAM.to_owned(),
+        scheme: Scheme { protocol: Protocol::Tcp, tls: false },
+        path: None,
+        reply: None,
+    });
+    let mut spec = spec::Workload::new(&entry.run_name, program, load);
+    if let Some(iterations) = NonZeroU64::new(entry.iterations) {
+        spec.phases.stop = Stop::Messages(iterations);
+    }
+    spec.threads = u32::try_from(entry.threads).ok().and_then(NonZeroU32::new).unwrap_or(one);
     Workload {
-        name: entry.run_name.clone(),
+        spec,
         target: entry.run_name.clone(),
-        transport: "google-benchmark".to_owned(),
-        connections: 1,
-        lifetime: Lifetime::Long,
-        closing_awaited: true,
-        arrival: Arrival::Closed,
-        in_flight: 1,
-        in_flight_max: None,
-        message: Message {
-            kind: MessageKind::Binary,
-            size_bytes: 0,
-            source: "not known: google-benchmark does not say".to_owned(),
-            payload_kind: None,
-        },
-        stop: Stop::Messages(entry.iterations),
-        busy_poll_ns: 0,
-        warm_up_ns: 0,
-        drain_ns: 0,
-        time_outs: TimeOuts::default(),
-        connects_per_s: None,
-        threads: u32::try_from(entry.threads).unwrap_or(u32::MAX),
+        transport: PROGRAM.to_owned(),
+        size_bytes: 0,
         source_addresses: Vec::new(),
-        header_names: Vec::new(),
-        subprotocols: Vec::new(),
-        tls: None,
-        deflate: None,
-        verify: Verify::Nothing,
-        seed: 0,
         pinning: Pinning::default(),
         server: None,
         client: None,
-        baseline: None,
     }
 }
+
+/// The program that measured, in place of a protocol.
+const PROGRAM: &str = "google-benchmark";
 
 fn block(entry: &Entry, workload: usize, round: usize) -> Block {
     let failed = entry.error_occurred.then(|| {

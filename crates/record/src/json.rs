@@ -17,13 +17,15 @@ impl RunRecord {
         if schema_version > SCHEMA_VERSION {
             return Err(ReadError::Newer { version: schema_version });
         }
-        let mut record: Self = serde_json::from_str(json)?;
-        if record.spec.is_none() {
-            let old: serde_json::Value = serde_json::from_str(json)?;
-            if old.get("spec").is_none() {
-                record.spec = Some(serde_json::from_value(upgrade::spec_of(&old))?);
+        let record: Self = match schema_version {
+            SCHEMA_VERSION => serde_json::from_str(json)?,
+            _ => {
+                let mut old = serde_json::from_str(json)?;
+                upgrade::upgrade(&mut old);
+                serde_json::from_value(old)?
             }
-        }
+        };
+        let record = Self { schema_version: SCHEMA_VERSION, ..record };
         record.check_indexes()?;
         Ok(record)
     }

@@ -50,10 +50,7 @@ pub use outcome::{
     Handshakes, OpenLoopTimes, Origin, Outcome, PhaseTimes, Segments, StreamLayers, TlsParameters,
     Traffic,
 };
-pub use plan::{
-    Arrival, Lifetime, Message, MessageKind, Pinning, Plan, Resumption, Stop, TimeOuts, Tls,
-    Verify, Workload,
-};
+pub use plan::{Pinning, Plan, Workload};
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use signatures::signatures;

@@ -113,4 +113,4 @@ pub struct Warning {
 }
 
 /// The version of the record's format. Additions do not raise it; what an old reader would misread does.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;

@@ -6,9 +6,9 @@
 //! it. Nothing here is a reason for doubt: the numbers are right, and say what is wrong.
 
 use crate::{
-    Arrival, Block, ErrorClass, ErrorCount, Lifetime, Resumption, RunRecord, Second, Summary,
-    TcpEvents, Warning, Workload,
+    Block, ErrorClass, ErrorCount, RunRecord, Second, Summary, TcpEvents, Warning, Workload,
 };
+use spec::{Lifetime, Load};
 use stats::Histogram;
 use std::fmt;
 use units::Nanos;
@@ -169,7 +169,7 @@ impl<'a> Seen<'a> {
         let ports = ports.saturating_mul(sources);
         let evidence = self.blocks.iter().find_map(|block| {
             let connections = block.connections;
-            let held = match self.workload.lifetime {
+            let held = match self.workload.spec.load.lifetime() {
                 Lifetime::Long => connections.opened,
                 Lifetime::RoundTrips(_) => 0, // Not all at once.
             };
@@ -223,7 +223,7 @@ impl<'a> Seen<'a> {
 
     /// Response = wait for a connection + send lag + service, where all messages are in all of them.
     fn waiting_for_connections(&self) -> Option<Warning> {
-        if matches!(self.workload.arrival, Arrival::PartlyOpen { .. }) {
+        if matches!(self.workload.spec.load, Load::Sessions { .. }) {
             return None; // Each session has a connection of its own.
         }
         let evidence = self.blocks.iter().find_map(|block| {
@@ -243,7 +243,7 @@ impl<'a> Seen<'a> {
                 )
             })
         })?;
-        let connections = self.workload.connections;
+        let connections = self.workload.spec.load.connections().get();
         Some(self.warning(
             "waiting_for_connections",
             "messages that were due waited for a free connection: the server was slow, or there are too few",
@@ -254,15 +254,15 @@ impl<'a> Seen<'a> {
 
     /// Clients that come again with a ticket and are served as new ones.
     fn not_resumed(&self) -> Option<Warning> {
-        let wanted = self.workload.tls.as_ref()?.resumption == Resumption::Tickets;
+        let wanted = self.workload.spec.tls.as_ref()?.resumption;
         let (mut full, mut resumed) = (0_u64, 0_u64);
         for seen in self.blocks.iter().filter_map(|block| block.tls.as_ref()) {
             full = full.saturating_add(seen.full);
             resumed = resumed.saturating_add(seen.resumed);
         }
         // The first of each place have no ticket; those after them may have begun before one came.
-        let had_none = self.workload.connections.saturating_mul(2);
-        let comes_again = matches!(self.workload.lifetime, Lifetime::RoundTrips(_));
+        let had_none = u64::from(self.workload.spec.load.connections().get()) * 2;
+        let comes_again = self.workload.spec.load.lifetime() != Lifetime::Long;
         (wanted && comes_again && resumed == 0 && full > had_none).then(|| {
             self.warning(
                 "not_resumed",
@@ -327,7 +327,7 @@ impl<'a> Seen<'a> {
     fn warning(&self, code: &str, message: &str, evidence: String, advice: &str) -> Warning {
         let evidence = match self.record.plan.workloads.len() {
             1 => evidence,
-            _ => format!("{}: {evidence}", self.workload.name),
+            _ => format!("{}: {evidence}", self.workload.name()),
         };
         Warning {
             code: code.to_owned(),

@@ -1,58 +1,74 @@
-//! Records of before: the experiment that they did not embed, worked out of the plan that they had.
+//! Records of version 1: what was asked of each workload stood in the plan in words of its own, and at first there was
+//! no embedded experiment.
 //!
 //! One function from JSON to JSON, so that no type of an older format has to be kept. A record that says too little to
-//! be repeated gets an experiment whose `unknown` names the fields that it lacks.
+//! be repeated gets an experiment whose `unknown` names the fields that it lacks; its plan shows what it does say, with
+//! nothing in the place of the rest.
 
 use serde_json::{Value, json};
+use spec::Endpoint;
 
-/// The `spec` of a record that has none.
-pub(crate) fn spec_of(record: &Value) -> Value {
-    let plan = &record["plan"];
+/// Turns a record of version 1 into one of version 2.
+pub(crate) fn upgrade(record: &mut Value) {
+    if !record.is_object() {
+        return;
+    }
     let mut unknown = Vec::new();
     match record["kind"].as_str() {
         Some("run") => {}
         Some("sweep") => unknown.push("axis".to_owned()),
         _ => unknown.push("workloads[].server".to_owned()),
     }
-    let workloads = plan["workloads"].as_array().map_or(&[][..], Vec::as_slice);
-    let workloads: Vec<Value> = match unknown.is_empty() {
-        true => workloads
-            .iter()
-            .enumerate()
-            .map(|(index, old)| workload(index, old, &mut unknown))
-            .collect(),
-        false => Vec::new(),
-    };
-    json!({
-        "version": 1,
-        "workloads": if unknown.is_empty() { workloads } else { Vec::new() },
-        "rounds": 1,
-        "order": "as_listed",
-        "seed": plan["seed"],
-        "jit_warm_up_max": "10s",
-        "unknown": unknown,
-    })
+    let old = record["plan"]["workloads"].as_array().cloned().unwrap_or_default();
+    let asked: Vec<Value> =
+        old.iter().enumerate().map(|(index, old)| workload(index, old, &mut unknown)).collect();
+    let embedded = record["spec"]["workloads"].as_array().cloned().unwrap_or_default();
+    if record.get("spec").is_none() {
+        record["spec"] = json!({
+            "version": 1,
+            "workloads": if unknown.is_empty() { &asked[..] } else { &[] },
+            "rounds": 1,
+            "order": "as_listed",
+            "seed": record["plan"]["seed"],
+            "jit_warm_up_max": "10s",
+            "unknown": unknown,
+        });
+    }
+    // Of a sweep the embedded ones are lines, and those of the plan steps.
+    let is_same = embedded.len() == asked.len();
+    let asked = if is_same { embedded } else { asked };
+    let planned: Vec<Value> = old.into_iter().zip(asked).map(planned).collect();
+    if !planned.is_empty() {
+        record["plan"]["workloads"] = planned.into();
+    }
 }
 
-/// A workload of a single run, whose server was the user's.
+/// A workload of the plan: what was asked, and of the old one what was found.
+fn planned((old, asked): (Value, Value)) -> Value {
+    let mut planned = json!({ "spec": asked, "size_bytes": old["message"]["size_bytes"] });
+    for found in ["target", "transport", "source_addresses", "pinning", "server", "client"] {
+        if let Some(value) = old.get(found) {
+            planned[found] = value.clone();
+        }
+    }
+    planned
+}
+
+/// The description of a workload. Its server is where it was; of one that we started, what it was started with is not
+/// known.
 fn workload(index: usize, old: &Value, unknown: &mut Vec<String>) -> Value {
     let mut lacks = |field: &str| unknown.push(format!("workloads[{index}].{field}"));
     if old["transport"].as_str().is_some_and(|transport| transport.starts_with("game")) {
         lacks("bots");
     }
     let time_outs = &old["time_outs"];
-    let load = load(old);
-    if load.is_null() {
-        lacks("load");
-    }
-    let content = content(&old["message"]);
-    if content.is_null() {
-        lacks("message.content");
-    }
+    let load = load(old, &mut lacks);
+    let content = content(&old["message"], &mut lacks);
     let headers = old["header_names"].as_array().into_iter().flatten();
     json!({
         "name": old["name"],
-        "server": { "given": old["target"] },
+        "server": server(old),
+        "client": old["client"].get("name").map(|name| json!({ "name": name })),
         "load": load,
         "connect_rate": old["connects_per_s"].as_f64().map(per_second),
         "closing": if old["closing_awaited"] == Value::Bool(false) { "at_once" } else { "complete" },
@@ -74,7 +90,7 @@ fn workload(index: usize, old: &Value, unknown: &mut Vec<String>) -> Value {
             "reply": nanos(&time_outs["reply_ns"]),
             "close": nanos(&time_outs["close_ns"]),
         },
-        "threads": old["threads"],
+        "threads": count(&old["threads"]),
         "sources": old.get("source_addresses").cloned().unwrap_or_else(|| json!([])),
         "busy_poll": nanos(&old["busy_poll_ns"]),
         "http": {
@@ -89,53 +105,73 @@ fn workload(index: usize, old: &Value, unknown: &mut Vec<String>) -> Value {
     })
 }
 
-/// The load; `null` where the old one cannot be told.
-fn load(old: &Value) -> Value {
-    let connections = &old["connections"];
-    let arrival = &old["arrival"];
-    let (spacing, in_flight_max) = (&arrival["spacing"], &old["in_flight_max"]);
-    let round_trips = &old["lifetime"]["round_trips"];
-    let rate = |field: &str| arrival[field].as_f64().map(per_second);
-    let nothing = arrival.is_null();
-    match arrival["loop"].as_str() {
-        Some("closed") if round_trips.is_null() => closed(old),
-        None if nothing && round_trips.is_null() => closed(old),
-        Some("closed") | None => json!({
-            "kind": "clients", "concurrency": connections, "round_trips": round_trips,
-            "in_flight": old["in_flight"], "in_flight_max": in_flight_max,
-        }),
-        Some("open") => json!({
-            "kind": "open", "connections": connections, "rate": rate("messages_per_s"), "spacing": spacing,
-            "in_flight_max": in_flight_max,
-        }),
-        Some("bots") => json!({
-            "kind": "bots", "bots": connections, "every": nanos(&arrival["every_ns"]), "spacing": spacing,
-            "in_flight_max": in_flight_max,
-        }),
-        Some("closed_bots") => json!({
-            "kind": "closed_bots", "bots": connections, "think": nanos(&arrival["think_ns"]),
-        }),
-        Some("partly_open") => json!({
-            "kind": "sessions", "connections": connections, "rate": rate("sessions_per_s"), "spacing": spacing,
-            "messages_each": round_trips, "think": nanos(&arrival["think_ns"]),
-        }),
-        Some(_) => Value::Null,
+fn server(old: &Value) -> Value {
+    let (scheme, target) = (&old["transport"], &old["target"]);
+    let is_url = target.as_str().is_some_and(|target| target.parse::<Endpoint>().is_ok());
+    let is_scheme = scheme.as_str().is_some_and(|scheme| scheme.parse::<spec::Scheme>().is_ok());
+    match old["server"].get("name") {
+        Some(name) => json!({ "subject": { "name": name, "scheme": scheme } }),
+        None if is_url => json!({ "given": target }),
+        None if is_scheme => json!({ "embedded": { "scheme": scheme } }),
+        // Another program, which measured and was imported.
+        None => json!({ "subject": { "name": scheme, "scheme": "tcp" } }),
     }
 }
 
-fn closed(old: &Value) -> Value {
-    json!({
-        "kind": "closed", "connections": old["connections"], "in_flight": old["in_flight"],
-        "in_flight_max": old["in_flight_max"],
-    })
+fn load(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
+    let connections = count(&old["connections"]);
+    let in_flight = count(&old["in_flight"]);
+    let arrival = &old["arrival"];
+    let (spacing, in_flight_max) = (&arrival["spacing"], &old["in_flight_max"]);
+    let bound = in_flight_max.as_u64().unwrap_or(u32::MAX.into());
+    let is_long = old["lifetime"]["round_trips"].is_null();
+    let round_trips = count(&old["lifetime"]["round_trips"]);
+    let rate = |field: &str| arrival[field].as_f64().map(per_second);
+    match arrival["loop"].as_str().unwrap_or("closed") {
+        "closed" if is_long => json!({
+            "kind": "closed", "connections": connections, "in_flight": in_flight, "in_flight_max": in_flight_max,
+        }),
+        "closed" => json!({
+            "kind": "clients", "concurrency": connections, "round_trips": round_trips, "in_flight": in_flight,
+            "in_flight_max": in_flight_max,
+        }),
+        "open" => json!({
+            "kind": "open", "connections": connections, "rate": rate("messages_per_s"), "spacing": spacing,
+            "in_flight_max": bound,
+        }),
+        "bots" => json!({
+            "kind": "bots", "bots": connections, "every": nanos(&arrival["every_ns"]), "spacing": spacing,
+            "in_flight_max": bound,
+        }),
+        "closed_bots" => json!({
+            "kind": "closed_bots", "bots": connections, "think": nanos(&arrival["think_ns"]),
+        }),
+        "partly_open" => json!({
+            "kind": "sessions", "connections": connections, "rate": rate("sessions_per_s"), "spacing": spacing,
+            "messages_each": round_trips, "think": nanos(&arrival["think_ns"]),
+        }),
+        _ => {
+            lacks("load");
+            json!({ "kind": "closed", "connections": connections, "in_flight": in_flight })
+        }
+    }
 }
 
-/// The content of messages; `null` for a payload that was given, which the old record does not hold.
-fn content(message: &Value) -> Value {
+/// The content of messages. Of a payload that was given the old record does not hold the bytes.
+fn content(message: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     let kind = &message["payload_kind"];
-    match message["source"].as_str() {
-        Some("none") => json!({ "from": "nothing" }),
-        _ if kind.is_null() => Value::Null,
+    match message["source"].as_str().unwrap_or_default() {
+        "none" => json!({ "from": "nothing" }),
+        source if source.starts_with(GAME_EVENT) => {
+            let delay = source.trim_start_matches(GAME_EVENT).trim_start_matches(", kept for ");
+            let delay = delay.strip_suffix(" ms").and_then(|delay| delay.parse::<i32>().ok());
+            json!({ "from": "game_event", "delay_ms": delay.unwrap_or(0) })
+        }
+        source if kind.is_null() => {
+            lacks("message.content");
+            let source = source.strip_prefix("--payload ").unwrap_or(source);
+            json!({ "from": "given", "source": source, "bytes": "" })
+        }
         _ => json!({
             "from": "generated", "kind": kind, "size": format!("{}B", message["size_bytes"]), "varied": false,
         }),
@@ -144,26 +180,37 @@ fn content(message: &Value) -> Value {
 
 fn stop(old: &Value) -> Value {
     match (&old["duration_ns"], &old["messages"]) {
-        (Value::Null, Value::Null) => json!({ "clients": old["clients"] }),
-        (Value::Null, messages) => json!({ "messages": messages }),
+        (Value::Null, Value::Null) => json!({ "clients": count(&old["clients"]) }),
+        (Value::Null, messages) => json!({ "messages": count(messages) }),
         (duration, _) => json!({ "after": nanos(duration) }),
     }
 }
 
+/// TLS. Of a certificate that was shown and of authorities that were trusted the old record does not hold the files.
 fn tls(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     if old.is_null() {
         return Value::Null;
     }
-    if old["client_certificate"] == Value::Bool(true) {
+    let is_verified = old["verified"] == Value::Bool(true);
+    let has_identity = old["client_certificate"] == Value::Bool(true);
+    if has_identity {
         lacks("tls.identity");
     }
-    if old["verified"] == Value::Bool(true) {
+    if is_verified {
         lacks("tls.trust");
     }
+    let identity = json!({ "certificate": { "file": "", "text": "" }, "key_file": "" });
     json!({
         "versions": old["versions"], "suites": old["suites"], "alpn": old["alpn"],
-        "resumption": old["resumption"] == "tickets", "trust": "anyone",
+        "resumption": old["resumption"] == "tickets",
+        "trust": if is_verified { json!({ "authorities": [] }) } else { json!("anyone") },
+        "identity": has_identity.then_some(identity),
     })
+}
+
+/// A count that has to be one at least.
+fn count(old: &Value) -> u64 {
+    old.as_u64().unwrap_or(1).max(1)
 }
 
 /// `5000ns`; no time where the old record has none.
@@ -171,6 +218,11 @@ fn nanos(old: &Value) -> String {
     format!("{}ns", old.as_u64().unwrap_or(0))
 }
 
+/// A rate to nine digits, which are as many as rates have.
 fn per_second(rate: f64) -> String {
-    format!("{rate}/s")
+    let digits = rate.log10().floor().clamp(-1.0, 8.0);
+    let scale = 10_f64.powf(8.0 - digits);
+    format!("{}/s", ((rate * scale).round() / scale).max(1e-9))
 }
+
+const GAME_EVENT: &str = "an event of the load-test game";

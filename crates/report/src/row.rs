@@ -1,10 +1,8 @@
 //! The description of a row: what was asked of it. The only module that knows how a record says that.
 
 use crate::number::{self, MISSING};
-use record::{
-    Arrival, Block, Lifetime, MessageKind, PayloadKind, RunRecord, Spacing, Stop, Subject, Summary,
-    Verify, Workload, WorkloadResult,
-};
+use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
+use spec::{Expect, Lifetime, Load, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -56,7 +54,7 @@ pub(crate) fn zero(record: &RunRecord, index: usize) -> Option<usize> {
 
 impl<'a> Row<'a> {
     pub(crate) fn name(self) -> &'a str {
-        &self.workload.name
+        self.workload.name()
     }
 
     /// Its name in a sentence: rungs of the ladder have one for people, others their own.
@@ -81,6 +79,11 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// The description of what was asked.
+    fn spec(self) -> &'a spec::Workload {
+        &self.workload.spec
+    }
+
     /// The URL of its server.
     pub(crate) fn target(self) -> &'a str {
         &self.workload.target
@@ -101,27 +104,27 @@ impl<'a> Row<'a> {
 
     /// The row that this one alone is compared with.
     pub(crate) fn base(self) -> Option<usize> {
-        self.workload.baseline
+        self.workload.spec.baseline
     }
 
     pub(crate) fn connections(self) -> u64 {
-        self.workload.connections
+        self.spec().load.connections().get().into()
     }
 
     pub(crate) fn threads(self) -> u32 {
-        self.workload.threads
+        self.spec().threads.get()
     }
 
     /// True for a closed loop: messages wait for the replies to those before them.
     pub(crate) fn is_closed(self) -> bool {
-        self.workload.arrival.is_closed()
+        self.spec().load.is_closed()
     }
 
     /// The round trips of a short-lived client; `None` for connections that live as long as the block.
     pub(crate) fn round_trips(self) -> Option<u64> {
-        match self.workload.lifetime {
+        match self.spec().load.lifetime() {
             Lifetime::Long => None,
-            Lifetime::RoundTrips(each) => Some(each),
+            Lifetime::RoundTrips(each) => Some(each.get().into()),
         }
     }
 
@@ -132,38 +135,39 @@ impl<'a> Row<'a> {
 
     /// Messages in flight on all connections together.
     pub(crate) fn in_flight(self) -> u64 {
-        let all = self.workload.connections.saturating_mul(self.workload.in_flight.into());
-        self.workload.in_flight_max.map_or(all, |max| all.min(max.into()))
+        let all = self.connections() * u64::from(self.spec().load.in_flight().get());
+        self.spec().load.in_flight_max().map_or(all, |max| all.min(max.get().into()))
     }
 
     /// True for a single connection with one message in flight.
     pub(crate) fn is_one_by_one(self) -> bool {
-        self.workload.connections.saturating_mul(self.workload.in_flight.into()) == 1
+        self.connections() == 1 && self.spec().load.in_flight().get() == 1
     }
 
     /// The pause of a bot between a reply and its next message, where there is one and no schedule.
     pub(crate) fn think_ns(self) -> Option<u64> {
-        match self.workload.arrival {
-            Arrival::ClosedBots { think_ns } => Some(think_ns),
-            Arrival::Closed
-            | Arrival::Open { .. }
-            | Arrival::Bots { .. }
-            | Arrival::PartlyOpen { .. } => None,
+        match self.spec().load {
+            Load::ClosedBots { think, .. } => Some(think.0),
+            Load::Bots { .. }
+            | Load::Clients { .. }
+            | Load::Closed { .. }
+            | Load::Open { .. }
+            | Load::Sessions { .. } => None,
         }
     }
 
     /// True if replies are checked against the order of their events alone.
     pub(crate) fn is_in_sequence(self) -> bool {
-        self.workload.verify == Verify::Sequence
+        self.spec().expect == Expect::InSequence
     }
 
     /// The permessage-deflate that was offered; empty for its defaults.
     pub(crate) fn deflate(self) -> Option<&'a str> {
-        self.workload.deflate.as_deref()
+        self.spec().deflate.as_deref()
     }
 
     pub(crate) fn size_bytes(self) -> u64 {
-        self.workload.message.size_bytes
+        self.workload.size_bytes
     }
 
     /// `64 B`, `1 KiB`: as it was asked for, to the last byte.
@@ -173,17 +177,14 @@ impl<'a> Row<'a> {
 
     /// `64 B binary`, `1.0 KiB text (JSON)`.
     pub(crate) fn message(self) -> String {
-        let kind = match self.workload.message.kind {
-            MessageKind::Binary => "binary",
-            MessageKind::Text => "text",
-        };
+        let kind = if self.spec().message.text { "text" } else { "binary" };
         let holds = self.payload().map_or_else(String::new, |payload| format!(" ({payload})"));
         format!("{} {kind}{holds}", self.size())
     }
 
     /// The content of a payload that is not random.
     pub(crate) fn payload(self) -> Option<&'static str> {
-        match self.workload.message.payload_kind? {
+        match self.spec().message.content.kind()? {
             PayloadKind::Zero => Some("zeros"),
             PayloadKind::Json => Some("JSON"),
             PayloadKind::Text => Some("words"),
@@ -194,10 +195,10 @@ impl<'a> Row<'a> {
     /// `1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified`, and how many handshakes were full and resumed; `None`
     /// without any.
     pub(crate) fn tls(self, blocks: &[&Block]) -> Option<(String, u64, u64)> {
-        let asked = self.workload.tls.as_ref()?;
+        self.spec().tls.as_ref()?;
         let all = || blocks.iter().filter_map(|block| block.tls.as_ref());
         let first = all().next()?;
-        let verified = if asked.verified { "verified" } else { "NOT verified" };
+        let verified = if self.spec().is_verified() { "verified" } else { "NOT verified" };
         let alpn = first.alpn.as_ref().map(|alpn| format!("ALPN {alpn}"));
         let parts = [Some(&first.version), Some(&first.suite), first.group.as_ref(), alpn.as_ref()];
         let facts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
@@ -207,17 +208,17 @@ impl<'a> Row<'a> {
     }
 
     pub(crate) fn is_encrypted(self) -> bool {
-        self.workload.tls.is_some()
+        self.spec().tls.is_some()
     }
 
     pub(crate) fn warm_up(self) -> String {
-        number::nanos(self.workload.warm_up_ns)
+        number::nanos(self.spec().phases.warm_up.0)
     }
 
     /// `of 500 ms`, `of 1000 clients`: the length of a block.
     pub(crate) fn length(self) -> String {
-        match self.workload.stop {
-            Stop::DurationNs(ns) => format!("of {}", number::nanos(ns)),
+        match self.spec().phases.stop {
+            Stop::After(time) => format!("of {}", number::nanos(time.0)),
             Stop::Messages(count) => format!("of {count} messages"),
             Stop::Clients(count) => format!("of {count} clients"),
         }
@@ -225,33 +226,30 @@ impl<'a> Row<'a> {
 
     /// `50 connections, one message in flight on each`; `2.00 k/s due at equal distances over 50 connections`.
     pub(crate) fn load(self) -> String {
-        let outstanding = self
-            .workload
-            .in_flight_max
+        let load = &self.spec().load;
+        let outstanding = load
+            .in_flight_max()
             .map_or_else(String::new, |max| format!(", {max} outstanding at most"));
         let connections = self.connections();
-        let schedule = match self.workload.arrival {
-            Arrival::Closed => return self.closed_load(),
-            Arrival::Open { messages_per_s, spacing } => {
-                let (rate, spacing) = (number::per_second(messages_per_s), spaced(spacing));
-                format!("{rate} due {spacing} over {connections} connections")
+        let rate = load.due_per_s().map_or_else(String::new, number::per_second);
+        let schedule = match load {
+            Load::Closed { .. } | Load::Clients { .. } => return self.closed_load(),
+            Load::Open { spacing, .. } => {
+                format!("{rate} due {} over {connections} connections", spaced(*spacing))
             }
-            Arrival::Bots { every_ns, spacing } => {
-                let (every, spacing) = (number::nanos(every_ns), spaced(spacing));
+            Load::Bots { every, spacing, .. } => {
+                let (every, spacing) = (number::nanos(every.0), spaced(*spacing));
                 format!("{connections} bots, each a message every {every} {spacing}")
             }
-            Arrival::ClosedBots { think_ns } => {
-                let think = number::nanos(think_ns);
+            Load::ClosedBots { think, .. } => {
+                let think = number::nanos(think.0);
                 format!("{connections} bots, each a message {think} after the reply to its last")
             }
-            Arrival::PartlyOpen { sessions_per_s, spacing, think_ns } => {
-                let (rate, spacing) = (number::per_second(sessions_per_s), spaced(spacing));
-                let each = self.round_trips();
-                let each = each.map_or_else(String::new, |each| format!(" of {each} messages"));
-                let think = number::nanos(think_ns);
+            Load::Sessions { messages_each, spacing, think, .. } => {
+                let (spacing, think) = (spaced(*spacing), number::nanos(think.0));
                 format!(
-                    "partly open: {rate} sessions{each} due {spacing}, think time {think}, {connections} at a time \
-                     at most"
+                    "partly open: {rate} sessions of {messages_each} messages due {spacing}, think time {think}, \
+                     {connections} at a time at most"
                 )
             }
         };
@@ -259,13 +257,14 @@ impl<'a> Row<'a> {
     }
 
     fn closed_load(self) -> String {
-        let flight = match self.workload.in_flight {
+        let flight = match self.spec().load.in_flight().get() {
             1 => "one message in flight".to_owned(),
             count => format!("{count} messages in flight"),
         };
         let bound = self
-            .workload
-            .in_flight_max
+            .spec()
+            .load
+            .in_flight_max()
             .map_or_else(String::new, |max| format!(", {max} on all at most"));
         match (self.round_trips(), self.connections()) {
             (None, 1) => format!("1 connection, {flight}{bound}"),
@@ -286,14 +285,10 @@ impl<'a> Row<'a> {
 
     /// The rate that was asked for; of sessions, theirs.
     pub(crate) fn asked(self) -> String {
-        match self.workload.arrival {
-            Arrival::Open { messages_per_s, .. } => number::per_second(messages_per_s),
-            Arrival::Bots { every_ns, .. } => number::per_second(self.regular_per_s(every_ns)),
-            Arrival::PartlyOpen { sessions_per_s, .. } => {
-                format!("{} sessions", number::per_second(sessions_per_s))
-            }
-            Arrival::Closed | Arrival::ClosedBots { .. } => MISSING.to_owned(),
-        }
+        let load = &self.spec().load;
+        let sessions = if matches!(load, Load::Sessions { .. }) { " sessions" } else { "" };
+        let rate = |rate| format!("{}{sessions}", number::per_second(rate));
+        load.due_per_s().map_or_else(|| MISSING.to_owned(), rate)
     }
 
     /// Messages a second of as many bots that send one every `every_ns`.

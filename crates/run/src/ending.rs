@@ -5,7 +5,7 @@
 
 use crate::results::{self, Kept};
 use crate::setup::SetUp;
-use crate::{Event, Feed, Host, Plan, written};
+use crate::{Event, Feed, Host, Plan, plan_record};
 use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
 use std::collections::BTreeSet;
 use units::Nanos;
@@ -22,7 +22,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         ended: Ended::Partial { reason: "its process was killed".to_owned() },
         environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
         spec: Some(plan.experiment.clone()),
-        plan: written::plan(plan, order, set_up),
+        plan: plan_record::plan(plan, order, set_up),
         blocks: Vec::new(),
         results: Vec::new(),
         added: Vec::new(),

@@ -188,7 +188,7 @@ pub fn recovered(text: &[u8]) -> Option<RunRecord> {
     for Entry { block, server, client } in entries {
         let Some(workload) = frame.plan.workloads.get_mut(block.workload) else { continue };
         (workload.server, workload.client) = (server, client);
-        kept.extend(Kept::recorded(workload, block));
+        kept.extend(Kept::of(&workload.spec.load, block));
     }
     let ends = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns);
     frame.duration_ns = ends.max()?;

@@ -23,6 +23,7 @@ mod memory;
 mod neighbours;
 mod one_block;
 mod plan;
+mod plan_record;
 mod pursuit;
 mod reach;
 mod results;
@@ -34,7 +35,6 @@ mod sweep;
 pub mod verify;
 mod warming;
 mod watch;
-mod written;
 
 pub use drive::OPENING_MAX;
 pub use drive::Phase;
@@ -145,7 +145,7 @@ fn already(plan: &Plan, journal: &mut dyn Journal) -> (Vec<Kept>, Known) {
         if is_known || place.round >= plan.experiment.rounds as usize {
             continue;
         }
-        if let Some(one) = Kept::of(measurement, block) {
+        if let Some(one) = Kept::of(&measurement.spec.load, block) {
             known.insert(place.workload, (server, client));
             kept.push(one);
         }

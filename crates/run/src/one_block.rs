@@ -33,7 +33,7 @@ pub(crate) fn one_block(
     set_up.rest(measurement, workload);
     let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
     let empty = || Headline::RoundTrip(Histogram::new());
-    Ok(match Kept::of(measurement, block.clone()) {
+    Ok(match Kept::of(&measurement.spec.load, block.clone()) {
         Some(kept) => kept,
         None => Kept { block, headline: empty() },
     })

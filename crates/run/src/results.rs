@@ -1,10 +1,8 @@
 //! From blocks to what they come to: medians with their intervals, and ratios to the baseline.
 
-use crate::plan::{Measurement, Place};
-use load::{Arrival, Lifetime};
-use record::{
-    Added, Block, Comparison, Estimate, Layer, PerMetric, Plan, Summary, Workload, WorkloadResult,
-};
+use crate::plan::Place;
+use record::{Added, Block, Comparison, Estimate, Layer, PerMetric, Plan, Summary, WorkloadResult};
+use spec::Load;
 use stats::{Bootstrap, Histogram, Pair, Sides, holm, mann_whitney};
 
 /// The block of one workload in one round, with the distribution that it is judged by.
@@ -15,31 +13,19 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// A block of `measurement`; `None` if its distributions cannot be read.
-    pub(crate) fn of(measurement: &Measurement, block: Block) -> Option<Self> {
-        let workload = &measurement.workload;
-        let is_thinking = matches!(workload.arrival, Arrival::Think { .. });
-        let is_short_lived = workload.lifetime != Lifetime::Long && !is_thinking;
-        Self::judged_by(workload.arrival.is_closed(), is_short_lived, block)
-    }
-
-    /// The same for a block of a workload as a record has it.
-    pub(crate) fn recorded(workload: &Workload, block: Block) -> Option<Self> {
-        let is_thinking = matches!(workload.arrival, record::Arrival::ClosedBots { .. });
-        let is_short_lived = workload.lifetime != record::Lifetime::Long && !is_thinking;
-        Self::judged_by(workload.arrival.is_closed(), is_short_lived, block)
-    }
-
-    /// A block of an open loop is judged by response times, one of short-lived clients by their lives.
-    fn judged_by(is_closed: bool, is_short_lived: bool, block: Block) -> Option<Self> {
-        let times = match (is_closed, is_short_lived) {
-            (false, _) => block.open_loop.as_ref().and_then(|times| times.response.as_ref()),
-            (true, false) => block.round_trip.as_ref(),
-            (true, true) => block.phases.life.as_ref(),
+    /// A block under `load`; `None` if its distributions cannot be read. One of an open loop is judged by response
+    /// times, one of short-lived clients by their lives.
+    pub(crate) fn of(load: &Load, block: Block) -> Option<Self> {
+        let times = match load {
+            Load::Bots { .. } | Load::Open { .. } | Load::Sessions { .. } => {
+                block.open_loop.as_ref().and_then(|times| times.response.as_ref())
+            }
+            Load::Closed { .. } | Load::ClosedBots { .. } => block.round_trip.as_ref(),
+            Load::Clients { .. } => block.phases.life.as_ref(),
         };
         let times = times.map_or_else(|| Ok(Histogram::new()), Summary::histogram).ok()?;
         let headline =
-            if is_closed { Headline::RoundTrip(times) } else { Headline::Response(times) };
+            if load.is_closed() { Headline::RoundTrip(times) } else { Headline::Response(times) };
         Some(Self { block, headline })
     }
 
@@ -149,8 +135,8 @@ fn time(times: &Histogram, q: f64) -> Option<f64> {
 pub(crate) fn results(plan: &Plan, kept: &[Kept]) -> Vec<WorkloadResult> {
     let mut results: Vec<WorkloadResult> =
         (0..plan.workloads.len()).map(|workload| one(plan, kept, workload)).collect();
-    for (workload, spec) in plan.workloads.iter().enumerate() {
-        let baseline = spec.baseline.or(plan.baseline);
+    for (workload, planned) in plan.workloads.iter().enumerate() {
+        let baseline = planned.spec.baseline.or(plan.baseline);
         if let Some(baseline) = baseline.filter(|baseline| *baseline != workload) {
             results[workload].to_baseline = compare(plan, kept, workload, baseline);
         }

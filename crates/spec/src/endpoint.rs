@@ -14,12 +14,12 @@ mod protocols;
 pub use protocols::{Carries, Facts, PROTOCOLS, Protocol, Scheme, SchemeError};
 
 use crate::secrets::{path_without_secrets, url_without_secrets};
+use core::net::{Ipv6Addr, SocketAddr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
-use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 

@@ -49,6 +49,16 @@ pub enum Content {
     Nothing,
 }
 
+impl Content {
+    /// The kind, of what is generated.
+    pub const fn kind(&self) -> Option<PayloadKind> {
+        match self {
+            Self::Generated { kind, .. } => Some(*kind),
+            Self::Given { .. } | Self::GameEvent { .. } | Self::Nothing => None,
+        }
+    }
+}
+
 /// The kinds of payload that are generated from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]

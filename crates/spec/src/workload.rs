@@ -1,11 +1,11 @@
 //! One workload: a server, who loads it, and the load, with every default resolved.
 
-use crate::{Closing, Endpoint, Expect, Load, Message, Phases, Scheme, Timeouts};
+use crate::{Closing, Content, Endpoint, Expect, Load, Message, Phases, Scheme, Stop, Timeouts};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 use units::{Bytes, Nanos, Rate, Share};
 
@@ -90,18 +90,78 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Workload {
+    /// `load` on `server` and nothing besides: one message without content, whose reply is not checked.
+    pub fn new(name: &str, server: Server, load: Load) -> Self {
+        Self {
+            name: name.to_owned(),
+            server,
+            client: None,
+            load,
+            connect_rate: None,
+            closing: Closing::Complete,
+            message: Message { text: false, content: Content::Nothing },
+            expect: Expect::Anything,
+            phases: Phases {
+                warm_up: Nanos::ZERO,
+                stop: Stop::Messages(NonZeroU64::MIN),
+                drain: Nanos::ZERO,
+            },
+            timeouts: Timeouts::all(Nanos::ZERO),
+            threads: NonZeroU32::MIN,
+            sources: Vec::new(),
+            busy_poll: Nanos::ZERO,
+            sleepy: false,
+            memory_max: None,
+            contact: None,
+            keep_going: false,
+            http: Http::default(),
+            subprotocols: Vec::new(),
+            deflate: None,
+            tls: None,
+            bots: None,
+            seed: 0,
+            baseline: None,
+            last_replies: false,
+        }
+    }
+
     /// The protocol that is spoken, inside TLS or not.
     pub const fn scheme(&self) -> Scheme {
         self.server.scheme()
+    }
+
+    /// True if the certificate of the server is verified: of one that we start it is, whatever is trusted besides.
+    pub fn is_verified(&self) -> bool {
+        self.server.is_ours() || self.tls.as_ref().is_none_or(|tls| tls.trust != Trust::Anyone)
+    }
+
+    /// The same without secrets, and without the bytes and texts of files and of the payload that was given.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let mut bare = self.clone();
+        if let Content::Given { bytes, .. } = &mut bare.message.content {
+            bytes.0.clear();
+        }
+        bare.http.headers.iter_mut().for_each(|header| header.value = None);
+        if let Some(tls) = &mut bare.tls {
+            if let Trust::Authorities(files) = &mut tls.trust {
+                files.iter_mut().for_each(|file| file.text.clear());
+            }
+            if let Some(identity) = &mut tls.identity {
+                identity.certificate.text.clear();
+                identity.key = None;
+            }
+        }
+        bare
     }
 
     /// The time that one block takes, about: its phases, and where its end is no time, an estimate.
     pub fn block_time(&self) -> Nanos {
         let per = |count: u64, each: Nanos| Nanos(count.saturating_mul(each.0));
         let measured = match self.phases.stop {
-            crate::Stop::After(time) => time,
-            crate::Stop::Clients(clients) => per(clients.get(), LIFE),
-            crate::Stop::Messages(messages) => per(messages.get(), MESSAGE),
+            Stop::After(time) => time,
+            Stop::Clients(clients) => per(clients.get(), LIFE),
+            Stop::Messages(messages) => per(messages.get(), MESSAGE),
         };
         let besides = if self.client.is_some() { CLIENT } else { Nanos::ZERO };
         self.phases.warm_up + measured + besides

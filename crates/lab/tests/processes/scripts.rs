@@ -54,7 +54,7 @@ pub(crate) fn settings() -> ClientSettings {
         connections: 1,
         payload: PathBuf::from("payload"),
         expect: PathBuf::from("payload"),
-        kind: record::MessageKind::Text,
+        is_text: true,
         method: Method::Post,
         life: None,
     }

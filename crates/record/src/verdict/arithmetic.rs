@@ -2,9 +2,9 @@
 
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
-    Arrival, Block, Connections, Counts, Ended, Level, Little, Reason, RunRecord, Split, Summary,
-    Wire,
+    Block, Connections, Counts, Ended, Level, Little, Reason, RunRecord, Split, Summary, Wire,
 };
+use spec::Load;
 use units::Nanos;
 
 /// Histograms have three digits, so what is worked out from two of them may be so far off.
@@ -256,9 +256,9 @@ fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
 fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
     let due = u128::from(block.counts.planned) * u128::from(longest_ns);
     let meanwhile = due / u128::from(block.measured_ns.max(1));
-    matches!(subject.workload.arrival, Arrival::PartlyOpen { .. })
+    matches!(subject.workload.spec.load, Load::Sessions { .. })
         || !all_lived(block.connections)
-        || meanwhile * 2 >= u128::from(subject.workload.connections)
+        || meanwhile * 2 >= u128::from(subject.connections())
 }
 
 /// True if every connection was made, lived, and none took the place of another.

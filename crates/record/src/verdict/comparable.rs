@@ -3,7 +3,9 @@
 use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
 use serde_json::Value;
+use spec::{Expect, Lifetime, Load};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// The reasons why `record` cannot be compared with `base`; none if it can.
 ///
@@ -28,7 +30,7 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     }
     if shared == 0 {
         let names = |record: &RunRecord| -> Vec<String> {
-            record.plan.workloads.iter().map(|workload| workload.name.clone()).collect()
+            record.plan.workloads.iter().map(|workload| workload.name().to_owned()).collect()
         };
         reasons.push(difference(None, "workloads", names(base), names(record)));
     }
@@ -40,7 +42,7 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
 pub fn partner(base: &RunRecord, record: &RunRecord, index: usize) -> Option<usize> {
     let workload = record.plan.workloads.get(index)?;
     let is_only = base.plan.workloads.len() == 1 && record.plan.workloads.len() == 1;
-    base.plan.workloads.iter().position(|other| is_only || other.name == workload.name)
+    base.plan.workloads.iter().position(|other| is_only || other.name() == workload.name())
 }
 
 fn machines(base: &Environment, record: &Environment) -> Vec<Reason> {
@@ -63,27 +65,70 @@ fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
     let mut all = Differences { workload: Some(index), found: Vec::new() };
     all.same("transport", &base.transport, &record.transport);
     all.same("way to the server (this machine or not)", &base.is_local(), &record.is_local());
-    all.same("arrival", &base.arrival, &record.arrival);
-    all.same("lifetime of connections", &base.lifetime, &record.lifetime);
-    all.same("number of connections", &base.connections, &record.connections);
-    all.same("messages in flight", &base.in_flight, &record.in_flight);
-    all.same("bound of messages in flight", &base.in_flight_max, &record.in_flight_max);
-    all.same("kind of message", &base.message.kind, &record.message.kind);
-    all.same("payload", &base.message.size_bytes, &record.message.size_bytes);
-    all.known("kind of payload", &base.message.payload_kind, &record.message.payload_kind);
-    all.same("compression", &base.deflate, &record.deflate);
-    if let (Some(base), Some(record)) = (&base.tls, &record.tls) {
-        all.same("resumption of TLS sessions", &base.resumption, &record.resumption);
-        all.same("verification of the server's certificate", &base.verified, &record.verified);
-        all.same("certificate of the client", &base.client_certificate, &record.client_certificate);
-    }
-    all.same("check of replies", &base.verify, &record.verify);
-    all.same("busy polling", &base.busy_poll_ns, &record.busy_poll_ns);
-    all.same("number of threads", &base.threads, &record.threads);
+    all.same("payload", &base.size_bytes, &record.size_bytes);
     all.same("placement", &base.pinning, &record.pinning);
-    all.same("headers", &base.header_names, &record.header_names);
+    let (base, record) = (&base.spec, &record.spec);
+    let (one, other) = (&base.load, &record.load);
+    all.same("arrival", &arrival(one), &arrival(other));
+    all.same("lifetime of connections", &round_trips(one), &round_trips(other));
+    all.same("number of connections", &one.connections(), &other.connections());
+    all.same("messages in flight", &one.in_flight(), &other.in_flight());
+    all.same("bound of messages in flight", &one.in_flight_max(), &other.in_flight_max());
+    all.same("kind of message", &is_text(base), &is_text(record));
+    all.known("kind of payload", &base.message.content.kind(), &record.message.content.kind());
+    all.same("compression", &base.deflate, &record.deflate);
+    if let (Some(one), Some(other)) = (&base.tls, &record.tls) {
+        all.same("resumption of TLS sessions", &one.resumption, &other.resumption);
+        let verified = [base.is_verified(), record.is_verified()];
+        all.same("verification of the server's certificate", &verified[0], &verified[1]);
+        let shown = [one.identity.is_some(), other.identity.is_some()];
+        all.same("certificate of the client", &shown[0], &shown[1]);
+    }
+    all.same("check of replies", &check(base), &check(record));
+    all.same("busy polling", &base.busy_poll, &record.busy_poll);
+    all.same("number of threads", &base.threads, &record.threads);
+    all.same("headers", &headers(base), &headers(record));
     all.same("subprotocols", &base.subprotocols, &record.subprotocols);
     all.found
+}
+
+/// The rule by which messages are sent: its kind, its rate, and the distances.
+fn arrival(load: &Load) -> Vec<String> {
+    let per_s = load.due_per_s().map(|rate| format!("{rate}/s"));
+    let (kind, spacing, think) = match load {
+        Load::Closed { .. } | Load::Clients { .. } => ("closed", None, None),
+        Load::ClosedBots { think, .. } => ("closed", None, Some(think)),
+        Load::Open { spacing, .. } => ("open", Some(spacing), None),
+        Load::Bots { spacing, .. } => ("bots", Some(spacing), None),
+        Load::Sessions { spacing, think, .. } => ("sessions", Some(spacing), Some(think)),
+    };
+    let think = think.map(|think| format!("think time {think}"));
+    [Some(kind.to_owned()), per_s, spacing.map(words), think].into_iter().flatten().collect()
+}
+
+/// The round trips of a connection that does not stay.
+fn round_trips(load: &Load) -> Option<NonZeroU32> {
+    match load.lifetime() {
+        Lifetime::Long => None,
+        Lifetime::RoundTrips(each) => Some(each),
+    }
+}
+
+fn is_text(workload: &spec::Workload) -> &'static str {
+    if workload.message.text { "text" } else { "binary" }
+}
+
+fn check(workload: &spec::Workload) -> &'static str {
+    match workload.expect {
+        Expect::Anything => "none",
+        Expect::Echo | Expect::Exactly(_) | Expect::Oracle => "every byte",
+        Expect::InSequence => "sequence",
+    }
+}
+
+/// Names alone: values are secrets.
+fn headers(workload: &spec::Workload) -> Vec<&str> {
+    workload.http.headers.iter().map(|header| &*header.name).collect()
 }
 
 /// The parameters that the handshakes of workload `index` agreed on: the requested ones often leave a choice.

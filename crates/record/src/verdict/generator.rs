@@ -4,9 +4,8 @@
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, headline, moved_by, percent,
 };
-use crate::{
-    Arrival, Block, Level, Lifetime, Number, OpenLoop, Reason, Spacing, Summary, TimerFloor,
-};
+use crate::{Block, Level, Number, OpenLoop, Reason, Spacing, Summary, TimerFloor};
+use spec::{Lifetime, Load};
 use units::Nanos;
 
 /// A worker that uses this share of a core has nothing to spare (docs/METHOD.md, "The verdict").
@@ -39,7 +38,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
 
 /// The generator was at its limit, so it was the generator that was measured.
 fn bound(subject: &Subject<'_>) -> Option<Reason> {
-    let threads = subject.workload.threads;
+    let threads = subject.workload.spec.threads.get();
     let cpus = subject.record.environment.cpus_allowed.len();
     let is_busy = subject.blocks.iter().any(|block| busy(subject, block).is_some());
     let more = if !is_busy {
@@ -88,9 +87,10 @@ fn closed_loop_bound(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
 /// The share of a core that the busiest worker used, if it was at its limit: a worker that polls for replies instead of
 /// sleeping is always busy, which says nothing.
 fn busy(subject: &Subject<'_>, block: &Block) -> Option<f64> {
-    let of_the_only = block.cpu.generator_cores_used.filter(|_| subject.workload.threads == 1);
+    let of_the_only =
+        block.cpu.generator_cores_used.filter(|_| subject.workload.spec.threads.get() == 1);
     let busiest = block.cpu.busiest_worker_fraction.or(of_the_only)?;
-    (busiest >= BUSY_MIN && subject.workload.busy_poll_ns == 0).then_some(busiest)
+    (busiest >= BUSY_MIN && subject.workload.spec.busy_poll == Nanos::ZERO).then_some(busiest)
 }
 
 /// The number of cores that the server used; of a server on this machine that is not ours, all that others used.
@@ -173,7 +173,8 @@ impl Late {
     /// True if it is the lateness of wake-ups: no more than timers alone are late by, or, of a generator and a machine
     /// that have most of their time to spare, of that order.
     pub(super) fn is_of_wake_ups(&self, subject: &Subject<'_>, block: &Block) -> bool {
-        let of_the_only = block.cpu.generator_cores_used.filter(|_| subject.workload.threads == 1);
+        let of_the_only =
+            block.cpu.generator_cores_used.filter(|_| subject.workload.spec.threads.get() == 1);
         let busiest = block.cpu.busiest_worker_fraction.or(of_the_only);
         let is_idle = busiest.is_some_and(|busiest| busiest < IDLE_MAX)
             && block.cpu.machine_idle_fraction.is_some_and(|idle| idle > 1.0 - IDLE_MAX);
@@ -273,17 +274,15 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
 
 /// Less load was reached than was requested.
 fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
-    let advice = match subject.workload.arrival {
-        Arrival::Closed => {
+    let advice = match subject.workload.spec.load {
+        Load::Closed { .. } | Load::Clients { .. } => {
             "look at the errors; `wirebench doctor` says which limit of this machine binds"
         }
-        Arrival::Open { .. } => {
+        Load::Open { .. } => {
             "lower the --rate, use more connections (-c), or raise --in-flight-max"
         }
-        Arrival::Bots { .. } | Arrival::ClosedBots { .. } => {
-            "use fewer --bots, or a longer --every"
-        }
-        Arrival::PartlyOpen { .. } => "lower the --sessions, or allow more connections (-c)",
+        Load::Bots { .. } | Load::ClosedBots { .. } => "use fewer --bots, or a longer --every",
+        Load::Sessions { .. } => "lower the --sessions, or allow more connections (-c)",
     };
     let shortfalls = |block: &Block| {
         [
@@ -354,13 +353,9 @@ fn not_begun(block: &Block) -> Option<Finding> {
 
 /// Fewer messages were due than the rate wants: the schedule itself fell behind.
 fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
-    let (rate, spacing) = match subject.workload.arrival {
-        Arrival::Open { messages_per_s, spacing } => (messages_per_s, spacing),
-        Arrival::Bots { every_ns, spacing } => {
-            (float(subject.workload.connections) * 1e9 / float(every_ns.max(1)), spacing)
-        }
-        Arrival::Closed | Arrival::ClosedBots { .. } | Arrival::PartlyOpen { .. } => return None,
-    };
+    let load = &subject.workload.spec.load;
+    let (Load::Open { spacing, .. } | Load::Bots { spacing, .. }) = load else { return None };
+    let rate = load.due_per_s()?;
     let asked = rate * float(block.measured_ns) / 1e9;
     let chance = match spacing {
         Spacing::Uniform => 1.0,
@@ -379,7 +374,7 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
 /// be as many, so this many are allowed to be missing.
 fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let response = block.open_loop.as_ref()?.response.as_ref()?;
-    if !subject.is_open() || matches!(subject.workload.lifetime, Lifetime::RoundTrips(_)) {
+    if !subject.is_open() || subject.workload.spec.load.lifetime() != Lifetime::Long {
         return None;
     }
     let due = float(block.counts.planned);

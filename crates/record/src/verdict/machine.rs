@@ -128,7 +128,7 @@ fn sharing(workload: &Workload, environment: &Environment) -> Option<String> {
     let cores = cores(workload, environment)?;
     (float(parties(workload)) > cores).then(|| {
         let server = if workload.is_local() { " and the server" } else { "" };
-        format!("{} generator threads{server} on {cores} CPUs", workload.threads)
+        format!("{} generator threads{server} on {cores} CPUs", workload.spec.threads)
     })
 }
 
@@ -186,13 +186,13 @@ fn crowded(subject: &Subject<'_>, block: &Block) -> Option<f64> {
 
 /// The number of threads of ours that want a CPU each: workers, and a server on this machine.
 fn parties(workload: &Workload) -> u64 {
-    u64::from(workload.threads) + u64::from(workload.is_local())
+    u64::from(workload.spec.threads.get()) + u64::from(workload.is_local())
 }
 
 /// The share of the time that a thread of the generator waited for a CPU, if it is too much; where that is not known,
 /// that of the whole machine.
 fn waited(subject: &Subject<'_>, block: &Block) -> Option<f64> {
-    let threads = float(subject.workload.threads.max(1).into());
+    let threads = float(subject.workload.spec.threads.get().into());
     match block.neighbours.generator_wait_fraction {
         Some(all) => Some(all / threads).filter(|wait| *wait > WAIT_MAX),
         None => block.neighbours.pressure_fraction.filter(|pressure| *pressure > PRESSURE_MAX),

@@ -93,7 +93,7 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     if matches!(subject.record.ended, Ended::Interrupted { .. }) {
         return None;
     }
-    let drain = Nanos(subject.workload.drain_ns);
+    let drain = subject.workload.spec.phases.drain;
     let rule = Rule {
         code: "unanswered",
         message:
@@ -125,7 +125,7 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
 /// user heard nothing, however many messages the others exchanged.
 fn silent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let Counts { sent, in_flight_at_end, .. } = block.warm_up?;
-    let all = if subject.is_open() { sent } else { sent.min(subject.workload.connections) };
+    let all = if subject.is_open() { sent } else { sent.min(subject.connections()) };
     let waiting = fraction(in_flight_at_end, all);
     (waiting > P99_MOVED).then(|| Finding {
         level: Level::Degraded,

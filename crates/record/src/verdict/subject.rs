@@ -1,6 +1,7 @@
 //! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
 
 use crate::{Block, Level, Number, Reason, RunRecord, Summary, Workload};
+use spec::Lifetime;
 use std::collections::BTreeMap;
 
 /// A workload and its blocks.
@@ -63,8 +64,13 @@ impl<'a> Subject<'a> {
         self.workload.client.is_some()
     }
 
+    /// Connections that are open at a time.
+    pub(super) fn connections(&self) -> u64 {
+        self.workload.spec.load.connections().get().into()
+    }
+
     pub(super) fn is_open(&self) -> bool {
-        !self.workload.arrival.is_closed()
+        !self.workload.spec.load.is_closed()
     }
 
     /// A reason out of what `find` finds on each block; the worst of it is its evidence.
@@ -158,10 +164,10 @@ pub(super) fn moved_by(share: f64) -> impl Iterator<Item = Number> {
 /// The distribution that results are made of: response times of an open loop, lives of short-lived clients, round
 /// trips of all others.
 pub(super) fn headline<'a>(workload: &Workload, block: &'a Block) -> Option<&'a Summary> {
-    match (&block.open_loop, workload.lifetime) {
+    match (&block.open_loop, workload.spec.load.lifetime()) {
         (Some(times), _) => times.response.as_ref(),
-        (None, crate::Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
-        (None, crate::Lifetime::Long) => block.round_trip.as_ref(),
+        (None, Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
+        (None, Lifetime::Long) => block.round_trip.as_ref(),
     }
 }
 

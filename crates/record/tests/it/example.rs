@@ -1,18 +1,19 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, Arrival, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class, ClientReport,
+    Added, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class, ClientReport,
     Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Ended, Environment,
     ErrorCount, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Interface, Kind, Knee,
-    Lab, Layer, LeftOut, Level, Lifetime, Limits, Little, Memory, Message, MessageKind, Missing,
-    Neighbours, Number, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published,
-    PublishedRow, Pushed, Reason, Resumption, RowVerdict, RunRecord, SCHEMA_VERSION, Sample,
-    Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Stop, Subject, Summary, Sweep,
-    SweepLine, SweepOf, SweepStep, TcpEvents, TimeOuts, TimerFloor, Tls, TlsSeen, Tool, Verdict,
-    Verify, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
+    Lab, Layer, LeftOut, Level, Limits, Little, Memory, Missing, Neighbours, Number, OpenLoop,
+    PayloadKind, PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Pushed, Reason,
+    RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split,
+    Stall, Stalls, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor,
+    TlsSeen, Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
+use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
-use units::Nanos;
+use std::num::NonZeroU32;
+use units::{Bytes, Nanos};
 
 pub(crate) fn record() -> RunRecord {
     RunRecord {
@@ -30,10 +31,7 @@ pub(crate) fn record() -> RunRecord {
         environment: environment(),
         spec: None,
         plan: Plan {
-            workloads: vec![
-                workload("tcp", Lifetime::Long),
-                workload("ws", Lifetime::RoundTrips(5)),
-            ],
+            workloads: vec![workload("tcp", bots(Nanos::from_secs(1))), workload("ws", clients(5))],
             rounds: vec![vec![0, 1], vec![1, 0]],
             baseline: Some(0),
             layers: vec![Layer { workload: 1, base: 0, name: "framing".into() }],
@@ -148,54 +146,89 @@ fn environment() -> Environment {
     }
 }
 
-fn workload(name: &str, lifetime: Lifetime) -> Workload {
+fn workload(name: &str, load: Load) -> Workload {
+    let server = Server::Given("ws://127.0.0.1:8080/echo".parse().expect("a URL"));
     Workload {
-        name: name.into(),
+        spec: spec::Workload {
+            connect_rate: Some("500/s".parse().expect("a rate")),
+            message: Message {
+                text: false,
+                content: Content::Generated {
+                    kind: PayloadKind::Random,
+                    size: Bytes(64),
+                    varied: false,
+                },
+            },
+            expect: Expect::Echo,
+            phases: spec::Phases {
+                warm_up: Nanos::from_millis(200),
+                stop: Stop::After(Nanos::from_secs(1)),
+                drain: Nanos::from_secs(1),
+            },
+            timeouts: Timeouts::all(Nanos::from_secs(5)),
+            sources: vec!["127.0.0.2".parse().expect("an address")],
+            http: Http {
+                method: "POST".into(),
+                headers: vec![Header { name: "Authorization".into(), value: None }],
+            },
+            subprotocols: vec!["chat".into()],
+            deflate: Some("client_max_window_bits, level=6".into()),
+            tls: Some(Tls {
+                versions: vec!["1.3".into()],
+                suites: vec!["TLS13_AES_128_GCM_SHA256".into()],
+                resumption: true,
+                alpn: vec!["http/1.1".into()],
+                trust: Trust::System,
+                server_name: None,
+                identity: None,
+            }),
+            seed: 7,
+            baseline: Some(0),
+            ..spec::Workload::new(name, server, load)
+        },
         target: "ws://127.0.0.1:8080/echo".into(),
         transport: name.into(),
-        connections: 50,
-        lifetime,
-        closing_awaited: true,
-        arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
-        in_flight: 1,
-        in_flight_max: Some(40),
-        message: Message {
-            kind: MessageKind::Binary,
-            size_bytes: 64,
-            source: "random bytes of seed 7".into(),
-            payload_kind: Some(PayloadKind::Random),
-        },
-        stop: Stop::DurationNs(1_000_000_000),
-        busy_poll_ns: 0,
-        warm_up_ns: 200_000_000,
-        drain_ns: 1_000_000_000,
-        time_outs: TimeOuts {
-            resolve_ns: 1,
-            connect_ns: 2,
-            handshake_ns: 3,
-            reply_ns: 4,
-            close_ns: 5,
-        },
-        connects_per_s: Some(500.0),
-        threads: 1,
+        size_bytes: 64,
         source_addresses: vec!["127.0.0.2".into()],
-        header_names: vec!["Authorization".into()],
-        subprotocols: vec!["chat".into()],
-        tls: Some(Tls {
-            versions: vec!["1.3".into()],
-            suites: vec!["TLS13_AES_128_GCM_SHA256".into()],
-            resumption: Resumption::Tickets,
-            alpn: vec!["http/1.1".into()],
-            verified: true,
-            client_certificate: false,
-        }),
-        deflate: Some("client_max_window_bits, level=6".into()),
-        verify: Verify::EveryByte,
-        seed: 7,
         pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
         server: Some(subject("node-ws")),
         client: Some(subject("cpp-beast")),
-        baseline: Some(0),
+    }
+}
+
+/// A closed loop over that many connections, each with one message in flight.
+pub(crate) fn closed(connections: u32) -> Load {
+    let connections = NonZeroU32::new(connections).expect("at least one");
+    Load::Closed { connections, in_flight: NonZeroU32::MIN, in_flight_max: None }
+}
+
+/// 50 clients at a time, each with so many round trips.
+pub(crate) fn clients(round_trips: u32) -> Load {
+    Load::Clients {
+        concurrency: NonZeroU32::new(50).expect("it is not zero"),
+        round_trips: NonZeroU32::new(round_trips).expect("at least one"),
+        in_flight: NonZeroU32::MIN,
+        in_flight_max: None,
+    }
+}
+
+/// A rate over 50 connections.
+pub(crate) fn open(rate: &str, spacing: Spacing) -> Load {
+    Load::Open {
+        connections: NonZeroU32::new(50).expect("it is not zero"),
+        rate: rate.parse().expect("a rate"),
+        spacing,
+        in_flight_max: NonZeroU32::new(1000).expect("it is not zero"),
+    }
+}
+
+/// 50 bots that send at equal distances.
+pub(crate) fn bots(every: Nanos) -> Load {
+    Load::Bots {
+        bots: NonZeroU32::new(50).expect("it is not zero"),
+        every,
+        spacing: Spacing::Uniform,
+        in_flight_max: NonZeroU32::new(40).expect("it is not zero"),
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::example;
 use record::{
-    Arrival, Block, Comparison, Connections, Counts, Cpu, Ended, Environment, Estimate, Fairness,
-    Identity, Lifetime, Little, OpenLoop, PerMetric, Phases, RunRecord, Spacing, Stalls, Summary,
-    Workload, WorkloadResult,
+    Block, Comparison, Connections, Counts, Cpu, Ended, Environment, Estimate, Fairness, Identity,
+    Little, OpenLoop, PerMetric, Phases, RunRecord, Spacing, Stalls, Summary, WorkloadResult,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -13,9 +12,7 @@ use units::Nanos;
 /// 3 us after they came.
 pub(crate) fn open() -> RunRecord {
     let mut record = closed();
-    record.plan.workloads[0].arrival =
-        Arrival::Open { messages_per_s: 2000.0, spacing: Spacing::Uniform };
-    record.plan.workloads[0].in_flight_max = Some(1000);
+    record.plan.workloads[0].spec.load = example::open("2000/s", Spacing::Uniform);
     let block = &mut record.blocks[0];
     block.counts = Counts { planned: 20_000, sent: 20_000, ok: 20_000, ..Counts::default() };
     block.messages_per_s = 2000.0;
@@ -43,15 +40,9 @@ pub(crate) fn closed() -> RunRecord {
     record.environment = Environment { selftest: None, container: None, ..record.environment };
     record.plan.workloads.truncate(1);
     let workload = &mut record.plan.workloads[0];
-    *workload = Workload {
-        arrival: Arrival::Closed,
-        lifetime: Lifetime::Long,
-        in_flight_max: None,
-        source_addresses: Vec::new(),
-        server: None,
-        client: None,
-        ..workload.clone()
-    };
+    workload.spec.load = example::closed(50);
+    workload.source_addresses.clear();
+    (workload.server, workload.client) = (None, None);
     record.plan.rounds = vec![vec![0]];
     record.plan.baseline = None;
     record.blocks = vec![block()];
@@ -65,7 +56,8 @@ pub(crate) fn closed() -> RunRecord {
 /// Two workloads of ten blocks each; the second takes 1.06x [1.04, 1.08] of the first.
 pub(crate) fn ladder() -> RunRecord {
     let mut record = closed();
-    let second = Workload { name: "ws".to_owned(), ..record.plan.workloads[0].clone() };
+    let mut second = record.plan.workloads[0].clone();
+    second.spec.name = "ws".to_owned();
     record.plan.workloads.push(second);
     record.plan.rounds = vec![vec![0, 1]; 10];
     record.plan.baseline = Some(0);

@@ -12,7 +12,7 @@ fn a_benchmark_is_a_workload_and_a_repetition_a_block() {
     assert_eq!(record.kind, Kind::Imported);
     let blocks = |index| record.blocks.iter().filter(|it| it.workload == index).count();
     let named: Vec<(&str, usize)> =
-        record.plan.workloads.iter().map(|it| &it.name[..]).zip((0..4).map(blocks)).collect();
+        record.plan.workloads.iter().map(record::Workload::name).zip((0..4).map(blocks)).collect();
     assert_eq!(
         named,
         [

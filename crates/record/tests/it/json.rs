@@ -15,8 +15,34 @@ fn a_record_of_the_first_version_is_read_for_ever_and_nothing_of_it_is_lost() {
     // Written when the format was first published; never to be written anew.
     let json = include_str!("version_1.json");
     let read = RunRecord::from_json(json).unwrap();
-    let (then, now) = (serde_json::from_str(json).unwrap(), serde_json::to_value(&read).unwrap());
+    let mut then: Value = serde_json::from_str(json).unwrap();
+    let now = serde_json::to_value(&read).unwrap();
+    // What was asked of a workload is told by its `spec` since version 2.
+    then["schema_version"] = json!(2);
+    for old in then["plan"]["workloads"].as_array_mut().unwrap() {
+        let found = ["target", "transport", "source_addresses", "pinning"];
+        old.as_object_mut().unwrap().retain(|key, _| found.contains(&&key[..]));
+    }
     assert_contains(&now, &then, "");
+    let asked = json!({
+        "name": "ws",
+        "server": { "given": "ws://127.0.0.1:8080/echo" },
+        "load": {
+            "kind": "clients", "concurrency": 50, "round_trips": 5, "in_flight": 1, "in_flight_max": 40,
+        },
+        "connect_rate": "500/s",
+        "message": { "text": false, "content": { "from": "given", "source": "random bytes of seed 7" } },
+        "expect": "echo",
+        "phases": { "warm_up": "200ms", "stop": { "after": "1s" }, "drain": "1s" },
+        "timeouts": { "resolve": "1ns", "connect": "2ns", "handshake": "3ns", "reply": "4ns", "close": "5ns" },
+        "threads": 1,
+        "http": { "headers": [{ "name": "Authorization" }] },
+        "subprotocols": ["chat"],
+        "seed": 7,
+    });
+    let workload = &now["plan"]["workloads"][1];
+    assert_contains(&workload["spec"], &asked, "spec");
+    assert_eq!(workload["size_bytes"], 64);
 }
 
 #[test]
@@ -31,11 +57,11 @@ fn what_is_not_known_is_ignored() {
 
 #[test]
 fn a_newer_version_is_refused_whatever_its_shape() {
-    let error = read(&json!({"schema_version": 2, "everything": "else"})).unwrap_err();
-    assert!(matches!(error, ReadError::Newer { version: 2 }));
+    let error = read(&json!({"schema_version": 3, "everything": "else"})).unwrap_err();
+    assert!(matches!(error, ReadError::Newer { version: 3 }));
     assert_eq!(
         error.to_string(),
-        "record of schema version 2, this program reads up to 1; use a newer one"
+        "record of schema version 3, this program reads up to 2; use a newer one"
     );
 }
 
@@ -65,7 +91,7 @@ fn what_is_not_a_record_says_where() {
     check("", "not a record: EOF while parsing a value at line 1 column 0");
     check("{}", "not a record: missing field `schema_version` at line 1 column 2");
     check("{\n  \"schema_version\": 1,,", "not a record: key must be a string at line 2 column 23");
-    check("{\"schema_version\": 1}", "not a record: missing field `tool` at line 1 column 21");
+    check("{\"schema_version\": 2}", "not a record: missing field `tool` at line 1 column 21");
     check(
         "{\"schema_version\": -1}",
         "not a record: invalid value: integer `-1`, expected u32 at line 1 column 21",

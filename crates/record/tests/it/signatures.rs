@@ -1,10 +1,8 @@
 //! Known causes by their signatures: what shows them, and what comes close and must not.
 
+use crate::example;
 use crate::good::{self, times};
-use record::{
-    Block, ErrorCount, Lifetime, OpenLoop, Resumption, RunRecord, Second, TcpEvents, Workload,
-    signatures,
-};
+use record::{Block, ErrorCount, OpenLoop, RunRecord, Second, TcpEvents, Workload, signatures};
 
 #[test]
 fn good_records_show_none() {
@@ -143,7 +141,7 @@ fn ports_that_ran_short_are_named() {
     let says_so = "no free port, or not an address of this machine";
     assert_eq!(held(20_000, 100, 0, says_so), ["ephemeral_ports"]);
     let mut clients = good::closed();
-    clients.plan.workloads[0].lifetime = Lifetime::RoundTrips(1);
+    clients.plan.workloads[0].spec.load = example::clients(1);
     clients.blocks[0].connections.opened = 28_000;
     clients.blocks[0].connections.failed = 1;
     assert_eq!(codes(&clients), [""; 0]);
@@ -189,7 +187,7 @@ fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
 fn clients_that_came_with_tickets_for_nothing_are_named() {
     let with = |full, resumed, change: fn(&mut Workload)| {
         let mut record = good::closed();
-        record.plan.workloads[0].lifetime = Lifetime::RoundTrips(1);
+        record.plan.workloads[0].spec.load = example::clients(1);
         change(&mut record.plan.workloads[0]);
         let seen = record.blocks[0].tls.as_mut().unwrap();
         (seen.full, seen.resumed) = (full, resumed);
@@ -199,8 +197,8 @@ fn clients_that_came_with_tickets_for_nothing_are_named() {
     assert_eq!(with(1000, 1, |_| ()), [""; 0]);
     // 50 at a time: these need not have seen a ticket.
     assert_eq!(with(100, 0, |_| ()), [""; 0]);
-    assert_eq!(with(1000, 0, |asked| asked.lifetime = Lifetime::Long), [""; 0]);
-    let none = |asked: &mut Workload| asked.tls.as_mut().unwrap().resumption = Resumption::None;
+    assert_eq!(with(1000, 0, |asked| asked.spec.load = example::closed(50)), [""; 0]);
+    let none = |asked: &mut Workload| asked.spec.tls.as_mut().unwrap().resumption = false;
     assert_eq!(with(1000, 0, none), [""; 0]);
 }
 

@@ -1,12 +1,16 @@
 //! Every reason for doubt: what provokes it, and what comes close and must not.
 
+use crate::example;
 use crate::good::{self, times};
 use record::{
-    Arrival, Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
-    Fairness, Identity, Kind, Knee, Level, Lifetime, Little, Neighbours, Number, OpenLoop,
-    PayloadKind, Pinning, Resumption, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
-    SweepLine, SweepOf, SweepStep, Tls, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
+    Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number, OpenLoop, PayloadKind,
+    Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
+    SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
+use spec::{Content, Load, Pem, Tls, Trust};
+use std::num::NonZeroU32;
+use units::{Bytes, Nanos};
 
 #[test]
 fn good_records_are_trusted() {
@@ -158,7 +162,9 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
         while record.plan.workloads.len() < rows.len() {
             let index = record.plan.workloads.len();
             let name = format!("ws-{index}");
-            record.plan.workloads.push(Workload { name, ..record.plan.workloads[1].clone() });
+            let mut workload = record.plan.workloads[1].clone();
+            workload.spec.name = name;
+            record.plan.workloads.push(workload);
             let like = record.blocks.iter().filter(|block| block.workload == 1);
             let more: Vec<Block> =
                 like.map(|block| Block { workload: index, ..block.clone() }).collect();
@@ -200,7 +206,7 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     // What was not compared was asked for by itself.
     let mut alone = good::ladder();
     (alone.kind, alone.plan.baseline) = (Kind::Run, None);
-    alone.plan.workloads.iter_mut().for_each(|workload| workload.baseline = None);
+    alone.plan.workloads.iter_mut().for_each(|workload| workload.spec.baseline = None);
     let of_second = alone.blocks.iter_mut().filter(|block| block.workload == 1);
     of_second.for_each(|block| {
         block.fairness = Some(Fairness { connections: 50, ..Fairness::default() })
@@ -247,7 +253,7 @@ fn a_slow_server_makes_no_generator_bound() {
 fn a_worker_without_rest_is_bound_even_if_it_still_keeps_up() {
     let busy = |fraction, busy_poll_ns| {
         let mut record = good::open();
-        record.plan.workloads[0].busy_poll_ns = busy_poll_ns;
+        record.plan.workloads[0].spec.busy_poll = Nanos(busy_poll_ns);
         record.blocks[0].cpu.busiest_worker_fraction = Some(fraction);
         record
     };
@@ -389,15 +395,12 @@ fn a_rate_that_was_not_achieved_is_named() {
     assert_eq!(codes(&replied(1980.0)), []);
     assert_eq!(codes(&replied(1975.0)), [("asked_not_achieved", Level::Degraded)]);
     let mut behind = good::open();
-    behind.plan.workloads[0].arrival =
-        Arrival::Open { messages_per_s: 2030.0, spacing: Spacing::Uniform };
+    behind.plan.workloads[0].spec.load = example::open("2030/s", Spacing::Uniform);
     assert_eq!(codes(&behind), [("asked_not_achieved", Level::Degraded)]);
     // That many may be missing by chance.
-    behind.plan.workloads[0].arrival =
-        Arrival::Open { messages_per_s: 2030.0, spacing: Spacing::Poisson };
+    behind.plan.workloads[0].spec.load = example::open("2030/s", Spacing::Poisson);
     assert_eq!(codes(&behind), []);
-    behind.plan.workloads[0].arrival =
-        Arrival::Bots { every_ns: 25_000_000, spacing: Spacing::Uniform };
+    behind.plan.workloads[0].spec.load = example::bots(Nanos::from_millis(25));
     assert_eq!(codes(&behind), []);
 }
 
@@ -407,11 +410,12 @@ fn sessions_that_did_not_begin_are_named() {
         let mut record = open(move |_, times_of| {
             times_of.sessions = Some(Sessions { planned: 1000, started, completed: 900 });
         });
-        record.plan.workloads[0].lifetime = Lifetime::RoundTrips(20);
-        record.plan.workloads[0].arrival = Arrival::PartlyOpen {
-            sessions_per_s: 100.0,
+        record.plan.workloads[0].spec.load = Load::Sessions {
+            connections: NonZeroU32::new(50).unwrap(),
+            rate: "100/s".parse().unwrap(),
             spacing: Spacing::Uniform,
-            think_ns: 1_000_000_000,
+            messages_each: NonZeroU32::new(20).unwrap(),
+            think: Nanos::from_secs(1),
         };
         codes(&record)
     };
@@ -554,7 +558,10 @@ fn a_response_is_the_sum_of_lag_service_and_the_wait_for_a_connection() {
             times_of.send_lag = times(20_000, |_| lag_ns);
             times_of.response = times(20_000, |index| 1_000_000 + more_ns + index * 20);
         });
-        record.plan.workloads[0].connections = connections;
+        let Load::Open { connections: held, .. } = &mut record.plan.workloads[0].spec.load else {
+            panic!("it is an open loop");
+        };
+        *held = NonZeroU32::new(connections).unwrap();
         record
     };
     assert_eq!(codes(&with(10_000, 5_000, 50)), []);
@@ -748,7 +755,8 @@ fn parties_that_share_cores_are_named() {
         let mut record = good::closed();
         record.plan.workloads[0].pinning =
             Pinning { generator_cpus: generator.to_vec(), server_cpus: server.to_vec() };
-        record.plan.workloads[0].threads = u32::try_from(generator.len().max(1)).unwrap();
+        record.plan.workloads[0].spec.threads =
+            NonZeroU32::new(u32::try_from(generator.len().max(1)).unwrap()).unwrap();
         record.environment.cores_allowed = cores.iter().map(|core| core.to_vec()).collect();
         record.environment.cpus_allowed = cores.concat();
         codes(&record)
@@ -856,7 +864,7 @@ fn waits_for_a_cpu_doubt_the_percentiles_that_they_move() {
         // Each of four threads waits a quarter of it.
         (|record| {
             near(record).generator_wait_fraction = Some(0.04);
-            record.plan.workloads[0].threads = 4;
+            record.plan.workloads[0].spec.threads = NonZeroU32::new(4).unwrap();
             record.environment.cpus_online = Some(8);
             record.environment.cpus_allowed = (0..8).collect();
         }, None),
@@ -952,8 +960,7 @@ fn a_difference_of_open_loops_below_the_timer_floor_is_named() {
         let mut record = good::ladder();
         if is_open {
             for workload in &mut record.plan.workloads {
-                workload.arrival =
-                    Arrival::Bots { every_ns: 25_000_000, spacing: Spacing::Uniform };
+                workload.spec.load = example::bots(Nanos::from_millis(25));
             }
             for block in &mut record.blocks {
                 *block = Block {
@@ -1050,17 +1057,19 @@ fn what_changes_results_makes_records_incomparable() {
             |record| record.environment.congestion_control = Some("cubic".to_owned()),
             "congestion control",
         ),
-        (|record| workload(record).message.size_bytes = 65, "payload"),
+        (|record| workload(record).size_bytes = 65, "payload"),
         (
             |record| {
-                workload(record).arrival =
-                    Arrival::Open { messages_per_s: 1.0, spacing: Spacing::Poisson };
+                workload(record).spec.load = Load::ClosedBots {
+                    bots: NonZeroU32::new(50).unwrap(),
+                    think: Nanos::from_secs(1),
+                };
             },
             "arrival",
         ),
         (|record| workload(record).transport = "tls".to_owned(), "transport"),
         (|record| workload(record).pinning = Pinning::default(), "placement"),
-        (|record| workload(record).connections = 51, "number of connections"),
+        (|record| workload(record).spec.load = example::closed(51), "number of connections"),
     ];
     for (change, what) in changes {
         let mut other = good::ladder();
@@ -1075,18 +1084,13 @@ fn what_changes_results_makes_records_incomparable() {
 #[test]
 fn differences_are_told_in_words() {
     let mut other = good::ladder();
-    workload(&mut other).arrival =
-        Arrival::Open { messages_per_s: 2000.0, spacing: Spacing::Poisson };
+    workload(&mut other).spec.load = example::open("2000/s", Spacing::Poisson);
     other.environment.kernel = Some("6.5.0".to_owned());
-    other.plan.workloads[0].in_flight_max = Some(10_000);
     let mut evidence: Vec<String> =
         incomparable(&good::ladder(), &other).into_iter().map(|reason| reason.evidence).collect();
     evidence.sort_unstable();
-    let expected = [
-        "6.1.0 against 6.5.0",
-        "closed against open, messages per s 2000.0, spacing poisson",
-        "none against 10000",
-    ];
+    let expected =
+        ["6.1.0 against 6.5.0", "closed against open, 2000/s, poisson", "none against 1000"];
     assert_eq!(evidence, expected);
 }
 
@@ -1099,13 +1103,24 @@ fn another_way_of_encrypting_or_compressing_makes_records_incomparable() {
             |record| seen(record, |tls| tls.group = Some("X25519".to_owned())),
             "group of the key exchange",
         ),
-        (|record| tls(record).resumption = Resumption::None, "resumption of TLS sessions"),
-        (|record| tls(record).verified = false, "verification of the server's certificate"),
-        (|record| tls(record).client_certificate = true, "certificate of the client"),
-        (|record| workload(record).deflate = Some("level=1".to_owned()), "compression"),
-        (|record| workload(record).deflate = None, "compression"),
+        (|record| tls(record).resumption = false, "resumption of TLS sessions"),
+        (|record| tls(record).trust = Trust::Anyone, "verification of the server's certificate"),
         (
-            |record| workload(record).message.payload_kind = Some(PayloadKind::Json),
+            |record| {
+                let certificate = Pem { file: "own.pem".to_owned(), text: String::new() };
+                let key_file = "own.key".to_owned();
+                tls(record).identity = Some(spec::Identity { certificate, key_file, key: None });
+            },
+            "certificate of the client",
+        ),
+        (|record| workload(record).spec.deflate = Some("level=1".to_owned()), "compression"),
+        (|record| workload(record).spec.deflate = None, "compression"),
+        (
+            |record| {
+                let (kind, size) = (PayloadKind::Json, Bytes(64));
+                let content = Content::Generated { kind, size, varied: false };
+                workload(record).spec.message.content = content;
+            },
             "kind of payload",
         ),
     ];
@@ -1128,10 +1143,10 @@ fn what_was_agreed_on_counts_and_not_what_was_asked_for() {
     // A resumed session of TLS 1.2 has no key exchange, and a given payload no kind.
     seen(&mut other, |tls| tls.group = None);
     seen(&mut other, |tls| (tls.full, tls.resumed) = (1000, 0));
-    workload(&mut other).message.payload_kind = None;
+    workload(&mut other).spec.message.content = Content::Nothing;
     assert_eq!(incomparable(&good::ladder(), &other), []);
     // Whether there is TLS at all says the transport.
-    workload(&mut other).tls = None;
+    workload(&mut other).spec.tls = None;
     other.blocks.iter_mut().for_each(|block| block.tls = None);
     assert_eq!(incomparable(&good::ladder(), &other), []);
 }
@@ -1182,8 +1197,8 @@ fn bytes_that_belong_to_no_layer_are_a_bug_of_ours() {
 fn another_version_of_the_program_is_told_and_workloads_without_a_partner_are_not_compared() {
     let mut other = good::ladder();
     other.tool.version = "0.2.0".to_owned();
-    other.plan.workloads[0].name = "udp".to_owned();
-    other.plan.workloads[0].connections = 7;
+    other.plan.workloads[0].spec.name = "udp".to_owned();
+    other.plan.workloads[0].spec.load = example::closed(7);
     let reasons = incomparable(&good::ladder(), &other);
     assert_eq!(reasons.len(), 1);
     assert_eq!(
@@ -1228,7 +1243,7 @@ fn seen(record: &mut RunRecord, change: fn(&mut TlsSeen)) {
 }
 
 fn tls(record: &mut RunRecord) -> &mut Tls {
-    workload(record).tls.as_mut().expect("it has TLS")
+    workload(record).spec.tls.as_mut().expect("it has TLS")
 }
 
 type Change = fn(&mut RunRecord);

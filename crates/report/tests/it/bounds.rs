@@ -4,13 +4,15 @@ use crate::records;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Added, Arrival, Certificate, Comparison, Connections, Counts, Ended, ErrorCount, Estimate,
-    Fairness, Identity, Kind, Level, Lifetime, Little, Live, OpenLoop, Phases, Reason, RunRecord,
-    Sessions, Spacing, Split, Stop, Summary, TlsSeen, Verdict, Warning, Wire,
+    Added, Certificate, Comparison, Connections, Counts, Ended, ErrorCount, Estimate, Fairness,
+    Identity, Kind, Level, Little, Live, OpenLoop, Phases, Reason, RunRecord, Sessions, Spacing,
+    Split, Summary, TlsSeen, Verdict, Warning, Wire,
 };
 use report::Style;
+use spec::{Load, Stop};
+use std::num::NonZeroU32;
 use unicode_width::UnicodeWidthStr;
-use units::{Nanos, Random};
+use units::{Nanos, Random, Rate};
 
 proptest! {
     #![proptest_config(same_each_time())]
@@ -99,19 +101,14 @@ fn any_record(random: &mut Random) -> RunRecord {
     let mut record = records::layered(&["tcp", "ws", "https-new"]);
     for workload in &mut record.plan.workloads {
         if random.below(2) == 0 {
-            workload.name = any_text(random);
+            workload.spec.name = any_text(random);
         }
         workload.target = any_text(random);
-        workload.connections = any_count(random);
-        workload.in_flight = random.next_u32();
-        workload.threads = random.next_u32();
-        workload.message.size_bytes = any_count(random);
-        workload.stop = Stop::DurationNs(any_count(random));
-        if random.below(2) == 0 {
-            workload.lifetime = Lifetime::RoundTrips(any_count(random));
-        }
-        workload.arrival = any_arrival(random);
-        workload.deflate = Some(any_text(random));
+        workload.size_bytes = any_count(random);
+        workload.spec.threads = any_number_of(random);
+        workload.spec.phases.stop = Stop::After(Nanos(any_count(random)));
+        workload.spec.load = any_load(random);
+        workload.spec.deflate = Some(any_text(random));
     }
     record.plan.seed = random.next_u64();
     record.plan.baseline = [None, Some(0), Some(2), Some(9)][random.below(4)];
@@ -256,9 +253,9 @@ fn any_lab(random: &mut Random) -> RunRecord {
     let mut record = records::lab();
     record.kind = [Kind::Lab, Kind::Imported, Kind::Other][random.below(3)];
     for workload in &mut record.plan.workloads {
-        workload.name = any_text(random);
-        workload.baseline = (random.below(2) == 0).then(|| random.below(14));
-        workload.connections = any_count(random);
+        workload.spec.name = any_text(random);
+        workload.spec.baseline = (random.below(2) == 0).then(|| random.below(14));
+        workload.spec.load = any_load(random);
         if let Some(server) = &mut workload.server {
             (server.library, server.language) = (any_text(random), any_text(random));
         }
@@ -295,7 +292,7 @@ fn any_lab(random: &mut Random) -> RunRecord {
         row.wall_us = Some(any_number(random));
         row.cpu_us = Some(any_number(random));
         row.ratio = (random.below(2) == 0).then_some(1.0);
-        row.here = record.plan.workloads.get(random.below(14)).map(|it| it.name.clone());
+        row.here = record.plan.workloads.get(random.below(14)).map(|it| it.name().to_owned());
     }
     record
 }
@@ -315,18 +312,28 @@ fn any_split(random: &mut Random) -> Option<Split> {
     })
 }
 
-fn any_arrival(random: &mut Random) -> Arrival {
-    let spacing = Spacing::Poisson;
-    match random.below(4) {
-        0 => Arrival::Closed,
-        1 => Arrival::Open { messages_per_s: any_number(random), spacing },
-        2 => Arrival::Bots { every_ns: any_count(random), spacing },
-        _ => Arrival::PartlyOpen {
-            sessions_per_s: any_number(random),
-            spacing,
-            think_ns: any_count(random),
+fn any_load(random: &mut Random) -> Load {
+    let (connections, in_flight) = (any_number_of(random), any_number_of(random));
+    let in_flight_max = any_number_of(random);
+    let (spacing, time) = (Spacing::Poisson, Nanos(any_count(random)));
+    let rate = Rate::new(any_number_of(random), Nanos(time.0.max(1))).expect("some time").into();
+    match random.below(6) {
+        0 => Load::Closed { connections, in_flight, in_flight_max: Some(in_flight_max) },
+        1 => Load::Open { connections, rate, spacing, in_flight_max },
+        2 => Load::Bots { bots: connections, every: time, spacing, in_flight_max },
+        3 => Load::ClosedBots { bots: connections, think: time },
+        4 => Load::Clients {
+            concurrency: connections,
+            round_trips: in_flight,
+            in_flight,
+            in_flight_max: None,
         },
+        _ => Load::Sessions { connections, rate, spacing, messages_each: in_flight, think: time },
     }
+}
+
+fn any_number_of(random: &mut Random) -> NonZeroU32 {
+    records::count(random.next_u32().max(1))
 }
 
 fn any_verdict(random: &mut Random) -> Verdict {

@@ -204,7 +204,7 @@ fn workloads_without_a_partner_are_left_out_and_none_at_all_is_incomparable() {
     assert!(report::compares_nothing(&base, &other));
     // Two single runs are of two servers, and each is named by its URL.
     let mut single = with_blocks(8, 275_000);
-    single.plan.workloads[0].name = "ws://127.0.0.1:9090/".to_owned();
+    single.plan.workloads[0].spec.name = "ws://127.0.0.1:9090/".to_owned();
     assert!(!report::compares_nothing(&with_blocks(8, 250_000), &single));
 }
 

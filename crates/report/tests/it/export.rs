@@ -49,8 +49,8 @@ fn the_reader_of_the_hdrhistogram_crate_takes_a_log_apart_again() {
 #[test]
 fn names_that_would_break_a_log_are_escaped() {
     let mut record = small();
-    record.plan.workloads[0].name = "a, b\r\n\x1b[2J\u{9b}\u{202e}".to_owned();
-    record.plan.workloads[1].name.clear();
+    record.plan.workloads[0].spec.name = "a, b\r\n\x1b[2J\u{9b}\u{202e}".to_owned();
+    record.plan.workloads[1].spec.name.clear();
     let log = report::hlog(&record).unwrap();
     let tags: Vec<&str> = log.lines().filter_map(|line| line.strip_prefix("Tag=")).collect();
     let tags: Vec<&str> = tags.iter().filter_map(|line| line.split(',').next()).collect();
@@ -85,7 +85,7 @@ fn a_percentile_table_is_of_all_blocks_of_one_workload() {
 #[test]
 fn which_workload_is_meant_must_be_said() {
     let mut record = small();
-    record.plan.workloads[1].name = "evil\n\x1b[2J".to_owned();
+    record.plan.workloads[1].spec.name = "evil\n\x1b[2J".to_owned();
     let says = |name, expected: &str| {
         assert_eq!(report::hgrm(&record, name).unwrap_err().to_string(), expected);
     };
@@ -142,12 +142,13 @@ fn the_largest_numbers_are_written_like_others() {
 fn json_means_the_same_and_moves_no_terminal() {
     let mut record = small();
     assert_eq!(report::json(&record), record.to_json());
-    record.plan.workloads[0].name = "\x1b\u{9b}\u{7f}\u{202e}\u{e0041}\n\\u0041 漢字 😀".to_owned();
+    record.plan.workloads[0].spec.name =
+        "\x1b\u{9b}\u{7f}\u{202e}\u{e0041}\n\\u0041 漢字 😀".to_owned();
     let json = report::json(&record);
     assert!(json.contains(r"\u001b\u009b\u007f\u202e\udb40\udc41\n\\u0041 漢字 😀"), "{json}");
     let read = |json: &str| RunRecord::from_json(json).unwrap();
     assert_eq!(read(&json), read(&record.to_json()));
-    assert_eq!(read(&json).plan.workloads[0].name, record.plan.workloads[0].name);
+    assert_eq!(read(&json).plan.workloads[0].spec.name, record.plan.workloads[0].spec.name);
 }
 
 /// Two rungs of two blocks; the second of `tcp` has failed.

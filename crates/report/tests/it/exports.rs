@@ -114,8 +114,8 @@ fn a_line_of_csv_has_all_digits_and_their_units() {
 #[test]
 fn no_cell_is_a_formula_or_breaks_its_line() {
     let mut record = records::lab();
-    record.plan.workloads[0].name = "=HYPERLINK(\"x\"),\n1".to_owned();
-    record.plan.workloads[1].name = "-1+1".to_owned();
+    record.plan.workloads[0].spec.name = "=HYPERLINK(\"x\"),\n1".to_owned();
+    record.plan.workloads[1].spec.name = "-1+1".to_owned();
     let csv = report::csv(&record);
     let first: Vec<String> =
         csv.lines().skip(1).take(2).map(|line| cells(line)[0].clone()).collect();

@@ -8,8 +8,8 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     let text = || text.to_owned();
     for workload in &mut record.plan.workloads {
         workload.target += &text();
-        workload.name += &text();
-        workload.message.source = text();
+        workload.spec.name += &text();
+        workload.spec.subprotocols.push(text());
     }
     for block in &mut record.blocks {
         block.errors = vec![ErrorCount { class: text(), count: 1, example: text() }];

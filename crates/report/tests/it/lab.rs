@@ -85,8 +85,8 @@ fn what_the_verdict_takes_away_is_no_answer() {
 #[test]
 fn a_row_may_be_compared_with_another_one_than_raw_tcp() {
     let mut record = records::lab();
-    record.plan.workloads[2].baseline = Some(1);
-    record.plan.workloads[3].baseline = Some(1);
+    record.plan.workloads[2].spec.baseline = Some(1);
+    record.plan.workloads[3].spec.baseline = Some(1);
     let page = page(&record);
     assert!(row(&page, "play").ends_with("76.5 4.00x [3.99, 4.03]"), "{page}");
     assert!(page.contains("\nplay takes 2.00x [2.00, 2.01] of netty.\n"), "{page}");
@@ -130,7 +130,7 @@ fn who_waits_on_its_cpu_is_named() {
 fn a_client_that_ran_google_benchmark_is_shown_as_that_found_it() {
     let mut record = shows(View::Benchmark);
     for workload in &mut record.plan.workloads {
-        workload.connections = 1;
+        workload.spec.load = records::closed(1);
     }
     let page = page(&record);
     // Of its 5 us 4.75 us on the CPU.
@@ -166,7 +166,7 @@ fn a_reason_of_several_lines_flows() {
 fn a_subject_has_the_name_of_its_row() {
     let mut record = records::lab();
     for (workload, load) in [(5, "pings"), (11, "lives")] {
-        record.plan.workloads[workload].name = format!("Ratchet on PHP, {load}");
+        record.plan.workloads[workload].spec.name = format!("Ratchet on PHP, {load}");
     }
     let page = page(&record);
     assert!(page.contains("\nRatchet on PHP: Java, libratchet 1.0"), "{page}");
@@ -188,9 +188,9 @@ fn one_load_leaves_names_as_they_are() {
 #[test]
 fn baselines_in_a_circle_end() {
     let mut record = records::lab();
-    record.plan.workloads[0].baseline = Some(1);
-    record.plan.workloads[1].baseline = Some(0);
-    record.plan.workloads[2].baseline = Some(99);
+    record.plan.workloads[0].spec.baseline = Some(1);
+    record.plan.workloads[1].spec.baseline = Some(0);
+    record.plan.workloads[2].spec.baseline = Some(99);
     assert!(page(&record).contains("verdict"));
 }
 

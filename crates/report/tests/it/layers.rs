@@ -254,7 +254,7 @@ fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
 
     "#]]
     .assert_eq(&between(&report::terminal(&record, &Style::default()), "connections ", "verdict "));
-    record.plan.workloads[0].tls.as_mut().unwrap().verified = false;
+    record.plan.workloads[0].spec.tls.as_mut().unwrap().trust = spec::Trust::Anyone;
     let page = report::terminal(&record, &Style::default());
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.windows(2).any(|pair| pair == ["NOT", "verified;"]), "{page}");
@@ -268,7 +268,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     let mut record = records::layered(&["ws-deflate"]);
     record.kind = Kind::Run;
     record.blocks.truncate(1);
-    record.plan.workloads[0].message.size_bytes = 1024;
+    record.plan.workloads[0].size_bytes = 1024;
     let page = report::terminal(&record, &Style::default());
     assert!(page.contains("1 KiB binary (JSON), 50 connections"), "{page}");
     expect![[r#"

@@ -10,7 +10,7 @@ fn every_kind_of_old_record_is_shown_exported_and_compared() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let record = RunRecord::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let name = &record.plan.workloads[0].name;
+        let name = &record.plan.workloads[0].spec.name;
         let style = report::Style { width: 80, color: false };
         let pages = [
             report::terminal(&record, &style),

@@ -3,10 +3,12 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Arrival, Counts, Fairness, Identity, Level, Lifetime, Number, Reason, RunRecord, Sessions,
-    Spacing, Stall, Stalls, Verdict,
+    Counts, Fairness, Identity, Level, Number, Reason, RunRecord, Sessions, Spacing, Stall, Stalls,
+    Verdict,
 };
 use report::Style;
+use spec::Load;
+use units::Nanos;
 
 #[test]
 fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
@@ -104,8 +106,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             ? 400 bots 1.25 x1.88 x10.0     400      300 invalid
 
             100 bots, ws://127.0.0.1:8080/
-            64 B binary, 100 bots, each a message every 1.00 s at equal distances, 1 thread,
-            10.0 s measured
+            64 B binary, 100 bots, each a message every 1.00 s at equal distances, 10000
+            outstanding at most, 1 thread, 10.0 s measured
 
                   response service send lag own share
                         us      us       us        us
@@ -133,8 +135,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             connect 26.7 84.0 640    50
 
             200 bots, ws://127.0.0.1:8080/
-            64 B binary, 200 bots, each a message every 1.00 s at equal distances, 1 thread,
-            10.0 s measured
+            64 B binary, 200 bots, each a message every 1.00 s at equal distances, 10000
+            outstanding at most, 1 thread, 10.0 s measured
 
                   response service send lag own share
                         us      us       us        us
@@ -162,8 +164,8 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             connect 26.7 84.0 640    50
 
             400 bots, ws://127.0.0.1:8080/
-            64 B binary, 400 bots, each a message every 1.00 s at equal distances, 1 thread,
-            10.0 s measured
+            64 B binary, 400 bots, each a message every 1.00 s at equal distances, 10000
+            outstanding at most, 1 thread, 10.0 s measured
 
                   response service send lag own share
                         us      us       us        us
@@ -206,13 +208,13 @@ fn bots_that_rise_have_a_table_of_their_steps() {
 fn sessions_stalls_and_replies_that_went_astray_are_told() {
     let mut record = records::open();
     let workload = &mut record.plan.workloads[0];
-    workload.arrival = Arrival::PartlyOpen {
-        sessions_per_s: 100.0,
+    workload.spec.load = Load::Sessions {
+        connections: records::count(50),
+        rate: "100/s".parse().unwrap(),
         spacing: Spacing::Poisson,
-        think_ns: 1_000_000_000,
+        messages_each: records::count(20),
+        think: Nanos::from_secs(1),
     };
-    workload.lifetime = Lifetime::RoundTrips(20);
-    workload.in_flight_max = None;
     let block = &mut record.blocks[0];
     block.identity = Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 });
     block.stalls = Stalls {
@@ -306,7 +308,7 @@ fn an_open_loop_in_which_nothing_ended_says_so() {
 fn programs_get_the_response_of_an_open_loop() {
     let of = |time| {
         let mut histogram = stats::Histogram::new();
-        histogram.record(units::Nanos(time));
+        histogram.record(Nanos(time));
         record::Summary::of(&histogram)
     };
     let mut record = records::open();

@@ -1,13 +1,15 @@
 //! Made-up records.
 
 use record::{
-    Added, Arrival, Block, Class, ClientReport, Comparison, Connections, Counts, Cpu, Ended,
-    Environment, Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Kind, Lab, Layer,
-    LeftOut, Lifetime, Little, Memory, Message, MessageKind, Missing, OpenLoop, PayloadKind,
-    PerMetric, Phases, Pinning, Plan, Published, PublishedRow, Resumption, RunRecord, Spacing,
-    Split, Stop, Subject, Summary, TimeOuts, Tls, TlsSeen, Tool, Verify, View, WarmUp, Wire,
+    Added, Block, Class, ClientReport, Comparison, Connections, Counts, Cpu, Ended, Environment,
+    Estimate, Fairness, Footprint, GoogleBenchmark, Identity, Kind, Lab, Layer, LeftOut, Little,
+    Memory, Missing, OpenLoop, PayloadKind, PerMetric, Phases, Pinning, Plan, Published,
+    PublishedRow, RunRecord, Spacing, Split, Subject, Summary, TlsSeen, Tool, View, WarmUp, Wire,
     Workload, WorkloadResult,
 };
+use spec::{Content, Expect, Lifetime, Load, Message, Server, Stop, Tls, Trust};
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Bytes, Nanos};
 
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
 pub(crate) fn ladder(names: &[&str]) -> RunRecord {
@@ -20,7 +22,7 @@ pub(crate) fn ladder(names: &[&str]) -> RunRecord {
 
 /// A single run of one block.
 pub(crate) fn run() -> RunRecord {
-    let workload = Workload { target: "ws://127.0.0.1:8080/".to_owned(), ..workload("ws") };
+    let workload = Workload { target: URL.to_owned(), ..workload("ws") };
     let mut result = result(0);
     result.round_trip = block(0, 0).round_trip;
     record(Kind::Run, vec![workload], vec![block(0, 0)], vec![result])
@@ -29,9 +31,12 @@ pub(crate) fn run() -> RunRecord {
 /// An open loop of 2000 messages a second for ten seconds.
 pub(crate) fn open() -> RunRecord {
     let mut record = run();
-    record.plan.workloads[0].arrival =
-        Arrival::Open { messages_per_s: 2000.0, spacing: Spacing::Uniform };
-    record.plan.workloads[0].in_flight_max = Some(10_000);
+    record.plan.workloads[0].spec.load = Load::Open {
+        connections: count(50),
+        rate: "2000/s".parse().expect("a rate"),
+        spacing: Spacing::Uniform,
+        in_flight_max: count(10_000),
+    };
     record.blocks = vec![open_block(0, 20_000)];
     record.results[0].response = times(1_250_000, 20_000);
     record.results[0].round_trip = None;
@@ -41,14 +46,13 @@ pub(crate) fn open() -> RunRecord {
 /// 100, 200 and 400 bots, the last of them too many.
 pub(crate) fn bots() -> RunRecord {
     let steps = [100, 200, 400];
-    let workloads = steps.map(|bots| Workload {
-        name: format!("{bots} bots"),
-        target: "ws://127.0.0.1:8080/".to_owned(),
-        connections: bots,
-        arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
-        ..workload("ws")
+    let workloads = steps.map(|bots| {
+        let mut workload = Workload { target: URL.to_owned(), ..workload("ws") };
+        workload.spec.name = format!("{bots} bots");
+        workload.spec.load = every_second(bots);
+        workload
     });
-    let blocks = (0..3).map(|step| open_block(step, 10 * steps[step])).collect();
+    let blocks = (0..3).map(|step| open_block(step, 10 * u64::from(steps[step]))).collect();
     let results = (0..3).map(result).collect();
     let mut record = record(Kind::Run, workloads.to_vec(), blocks, results);
     let last = &mut record.blocks[2];
@@ -134,53 +138,82 @@ fn record(
 }
 
 fn workload(name: &str) -> Workload {
+    let server = Server::Given(URL.parse().expect("a URL"));
+    let load = match name {
+        "http-new" | "https-new" | "https-resume" => clients(50, 1),
+        _ => closed(50),
+    };
     Workload {
-        name: name.to_owned(),
+        spec: spec::Workload {
+            message: Message {
+                text: false,
+                content: Content::Generated {
+                    kind: match name {
+                        "ws-json" | "ws-deflate" => PayloadKind::Json,
+                        _ => PayloadKind::Random,
+                    },
+                    size: Bytes(64),
+                    varied: false,
+                },
+            },
+            expect: Expect::Echo,
+            phases: spec::Phases {
+                warm_up: Nanos::from_millis(100),
+                stop: Stop::After(Nanos::from_millis(500)),
+                drain: Nanos::from_secs(1),
+            },
+            deflate: (name == "ws-deflate").then(|| "client_max_window_bits, level=6".to_owned()),
+            tls: is_secure(name).then(|| Tls {
+                versions: Vec::new(),
+                suites: Vec::new(),
+                resumption: name != "https-new",
+                alpn: Vec::new(),
+                trust: Trust::System,
+                server_name: None,
+                identity: None,
+            }),
+            seed: 7,
+            ..spec::Workload::new(name, server, load)
+        },
         target: format!("{name}://127.0.0.1:4000"),
         transport: transport(name).to_owned(),
-        connections: 50,
-        lifetime: match name {
-            "http-new" | "https-new" | "https-resume" => Lifetime::RoundTrips(1),
-            _ => Lifetime::Long,
-        },
-        closing_awaited: true,
-        arrival: Arrival::Closed,
-        in_flight: 1,
-        in_flight_max: None,
-        message: Message {
-            kind: MessageKind::Binary,
-            size_bytes: 64,
-            source: "random bytes of seed 7".to_owned(),
-            payload_kind: match name {
-                "ws-json" | "ws-deflate" => Some(PayloadKind::Json),
-                _ => Some(PayloadKind::Random),
-            },
-        },
-        stop: Stop::DurationNs(500_000_000),
-        busy_poll_ns: 0,
-        warm_up_ns: 100_000_000,
-        drain_ns: 1_000_000_000,
-        time_outs: TimeOuts::default(),
-        connects_per_s: None,
-        threads: 1,
+        size_bytes: 64,
         source_addresses: Vec::new(),
-        header_names: Vec::new(),
-        subprotocols: Vec::new(),
-        tls: is_secure(name).then(|| Tls {
-            versions: Vec::new(),
-            suites: Vec::new(),
-            resumption: if name == "https-new" { Resumption::None } else { Resumption::Tickets },
-            alpn: Vec::new(),
-            verified: true,
-            client_certificate: false,
-        }),
-        deflate: (name == "ws-deflate").then(|| "client_max_window_bits, level=6".to_owned()),
-        verify: Verify::EveryByte,
-        seed: 7,
         pinning: Pinning::default(),
         server: None,
         client: None,
-        baseline: None,
+    }
+}
+
+const URL: &str = "ws://127.0.0.1:8080/";
+
+/// A number that is not zero.
+pub(crate) fn count(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).expect("it is not zero")
+}
+
+/// A closed loop over that many connections, each with one message in flight.
+pub(crate) fn closed(connections: u32) -> Load {
+    Load::Closed { connections: count(connections), in_flight: count(1), in_flight_max: None }
+}
+
+/// Short-lived clients, `concurrency` of them at a time.
+pub(crate) fn clients(concurrency: u32, round_trips: u32) -> Load {
+    Load::Clients {
+        concurrency: count(concurrency),
+        round_trips: count(round_trips),
+        in_flight: count(1),
+        in_flight_max: None,
+    }
+}
+
+/// Bots that send a message every second.
+pub(crate) fn every_second(bots: u32) -> Load {
+    Load::Bots {
+        bots: count(bots),
+        every: Nanos::from_secs(1),
+        spacing: Spacing::Uniform,
+        in_flight_max: count(10_000),
     }
 }
 
@@ -396,29 +429,28 @@ fn result(index: usize) -> WorkloadResult {
 /// client of others, and one server that does not answer.
 pub(crate) fn lab() -> RunRecord {
     let mut workloads = Vec::new();
-    for (load, lifetime, connections) in
-        [("pings", Lifetime::Long, 50), ("lives", Lifetime::RoundTrips(5), 10)]
-    {
+    let lives = NonZeroU64::new(1000).expect("it is not zero");
+    for (name, load, stop) in [
+        ("pings", closed(50), Stop::After(Nanos::from_secs(2))),
+        ("lives", clients(10, 5), Stop::Clients(lives)),
+    ] {
         let zero = workloads.len();
         for row in LAB_ROWS {
-            workloads.push(Workload {
-                name: format!("{}, {load}", row.name),
-                lifetime,
-                connections,
-                message: Message {
-                    kind: MessageKind::Text,
-                    size_bytes: 4,
-                    ..workload("ws").message
-                },
-                stop: match lifetime {
-                    Lifetime::Long => Stop::DurationNs(2_000_000_000),
-                    Lifetime::RoundTrips(_) => Stop::Clients(1000),
-                },
+            let mut workload = Workload {
+                size_bytes: 4,
                 server: row.server.map(subject),
                 client: row.client.map(subject),
-                baseline: (row.name != "tcp").then_some(zero),
                 ..workload(if row.name == "tcp" { "tcp" } else { "ws" })
-            });
+            };
+            workload.spec = spec::Workload {
+                name: format!("{}, {name}", row.name),
+                load: load.clone(),
+                message: Message { text: true, ..workload.spec.message },
+                phases: spec::Phases { stop, ..workload.spec.phases },
+                baseline: (row.name != "tcp").then_some(zero),
+                ..workload.spec
+            };
+            workloads.push(workload);
         }
     }
     let blocks = (0..8)
@@ -527,18 +559,19 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
             ..block(index, round)
         };
     }
-    let in_flight = u32::try_from(workload.connections).expect("at most 50");
+    let load = &workload.spec.load;
+    let (in_flight, lifetime) = (load.connections().get(), load.lifetime());
     let ok: u64 = 5000;
     let round_trip = Some(summary(each * in_flight, ok));
     let mean_ns = 1.05 * f64::from(each * in_flight);
-    let lives = (workload.lifetime != Lifetime::Long).then(|| summary(each * in_flight * 8, 1000));
+    let lives = (lifetime != Lifetime::Long).then(|| summary(each * in_flight * 8, 1000));
     let [client_us, server_us] = row.cpu_us;
     Block {
         measured_ns: 2_000_000_000,
         counts: Counts { planned: ok, sent: ok, ok, ..Counts::default() },
         connections: Connections {
-            asked: workload.connections,
-            opened: workload.connections,
+            asked: in_flight.into(),
+            opened: in_flight.into(),
             ..Connections::default()
         },
         phases: Phases {
@@ -552,7 +585,7 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
         messages_per_s: f64::from(in_flight) * 1e9 / mean_ns,
         cpu: Cpu {
             // It spins, and has that much time between two replies.
-            generator_us_per_message: Some(match (row.client, workload.lifetime) {
+            generator_us_per_message: Some(match (row.client, lifetime) {
                 (Some(_), Lifetime::RoundTrips(_)) => 80.0,
                 _ => client_us,
             }),
@@ -561,7 +594,7 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
         },
         memory: Some(Memory {
             server_pss_bytes: Some(
-                u64::from(row.round_trip_ns) * 10_000 + 4096 * workload.connections,
+                u64::from(row.round_trip_ns) * 10_000 + 4096 * u64::from(in_flight),
             ),
             ..Memory::default()
         }),

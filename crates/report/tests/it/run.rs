@@ -2,11 +2,11 @@
 
 use crate::records;
 use expect_test::{Expect, expect};
-use record::{
-    Arrival, Counts, Ended, ErrorCount, Lifetime, Little, MessageKind, Phases, Pushed, RunRecord,
-    Stop, Warning, Whole,
-};
+use record::{Counts, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole};
 use report::Style;
+use spec::{Load, Stop};
+use std::num::NonZeroU64;
+use units::Nanos;
 
 #[test]
 fn all_that_was_measured_of_one_target_is_shown() {
@@ -51,8 +51,8 @@ fn bots_that_wait_for_replies_are_told_what_they_left_out() {
     let mut record = records::run();
     let workload = &mut record.plan.workloads[0];
     workload.target = "game://127.0.0.1:4123".to_owned();
-    workload.arrival = Arrival::ClosedBots { think_ns: 1_000_000_000 };
-    workload.connections = 1060;
+    let think = Nanos::from_secs(1);
+    workload.spec.load = Load::ClosedBots { bots: records::count(1060), think };
     let block = &mut record.blocks[0];
     block.measured_ns = 10_000_000_000;
     block.counts = Counts { planned: 10_000, sent: 10_000, ok: 10_000, ..Counts::default() };
@@ -82,9 +82,8 @@ fn bots_that_wait_for_replies_are_told_what_they_left_out() {
 fn clients_that_live_shortly_have_their_phases_apart() {
     let mut record = records::run();
     let workload = &mut record.plan.workloads[0];
-    workload.lifetime = Lifetime::RoundTrips(5);
-    workload.connections = 10;
-    workload.stop = Stop::Clients(20_000);
+    workload.spec.load = records::clients(10, 5);
+    workload.spec.phases.stop = Stop::Clients(NonZeroU64::new(20_000).unwrap());
     let block = &mut record.blocks[0];
     block.measured_ns = 1_260_000_000;
     block.phases = Phases {
@@ -142,8 +141,13 @@ fn clients_that_live_shortly_have_their_phases_apart() {
 fn errors_are_told_by_class_and_a_partial_run_is_marked() {
     let mut record = records::run();
     record.ended = Ended::Partial { reason: "the server ended in the middle".to_owned() };
-    record.plan.workloads[0].message.kind = MessageKind::Text;
-    record.plan.workloads[0].in_flight = 4;
+    let workload = &mut record.plan.workloads[0].spec;
+    workload.message.text = true;
+    workload.load = Load::Closed {
+        connections: records::count(50),
+        in_flight: records::count(4),
+        in_flight_max: None,
+    };
     let error = |class: &str, count, example: &str| ErrorCount {
         class: class.to_owned(),
         count,

@@ -2,9 +2,9 @@
 
 use crate::records;
 use record::{
-    Arrival, Block, Capacity, Claim, ClaimMeasure, Cpu, Environment, Estimate, Kind, Knee, Level,
-    OpenLoop, Published, Reason, RunRecord, Spacing, Split, Summary, Sweep, SweepLine, SweepOf,
-    SweepStep, Verdict, Wire, Workload,
+    Block, Capacity, Claim, ClaimMeasure, Cpu, Environment, Estimate, Kind, Knee, Level, OpenLoop,
+    Published, Reason, RunRecord, Split, Summary, Sweep, SweepLine, SweepOf, SweepStep, Verdict,
+    Wire, Workload,
 };
 use stats::Histogram;
 use units::Nanos;
@@ -170,13 +170,14 @@ fn line(model: &Model) -> SweepLine {
 fn step(record: &mut RunRecord, line: usize, model: &Model, offered: f64) -> SweepStep {
     let example = records::open();
     let workload = record.plan.workloads.len();
-    record.plan.workloads.push(Workload {
-        name: format!("{} {offered:.0}/s", model.name),
+    let mut offers = Workload {
         target: format!("{}://127.0.0.1:4123", model.transport),
         transport: model.transport.to_owned(),
-        arrival: Arrival::Bots { every_ns: 1_000_000_000, spacing: Spacing::Uniform },
         ..example.plan.workloads[0].clone()
-    });
+    };
+    offers.spec.name = format!("{} {offered:.0}/s", model.name);
+    offers.spec.load = records::every_second(50);
+    record.plan.workloads.push(offers);
     let load = offered / model.knee;
     let achieved =
         if load > 1.0 { model.knee * (0.985 - 0.02 * (load - 1.0)) } else { offered * 0.9995 };

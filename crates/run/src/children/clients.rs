@@ -6,7 +6,6 @@ use crate::plan::{Measurement, SubjectClient};
 use crate::reach::Ready;
 use lab::{Client, ClientSettings, Launch, Limits, Method, PrivateFolder};
 use load::{Arrival, Expect, Lifetime};
-use record::MessageKind;
 use spec::{Address, Carries, Endpoint};
 use std::collections::BTreeMap;
 
@@ -110,7 +109,7 @@ impl Clients {
             connections: load.connections.get(),
             payload: files.write(&file("payload"), load.content.payload())?,
             expect: files.write(&file("expect"), expected(measurement, ready)?)?,
-            kind: if load.content.is_text() { MessageKind::Text } else { MessageKind::Binary },
+            is_text: load.content.is_text(),
             method: match &measurement.speech.options.method[..] {
                 "GET" => Method::Get,
                 _ => Method::Post,

@@ -7,7 +7,6 @@ use lab::{
     Client, ClientError, ClientSettings, Launch, Method, PrivateFolder, Report, Run, StartError,
     Subject, Until,
 };
-use record::MessageKind;
 use serve::{Behaviour, Delay};
 use spec::{Carries, Protocol, Scheme};
 use std::path::Path;
@@ -275,10 +274,7 @@ impl Asking {
             connections: task.connections,
             payload: self.files.write("payload", &task.payload)?,
             expect: self.files.write("expect", &task.expect)?,
-            kind: match task.kind {
-                Kind::Binary => MessageKind::Binary,
-                Kind::Text => MessageKind::Text,
-            },
+            is_text: task.kind == Kind::Text,
             method: Method::Post,
             life: task.life,
         };

@@ -11,7 +11,6 @@ use crate::reach::{Context, resolve, stack, tls};
 use drive::Target;
 use engine::clock::Clock;
 use lab::{ClientSettings, Limits, Report, Run, Until};
-use record::MessageKind;
 use spec::{Endpoint, Protocol, Scheme};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -314,10 +313,7 @@ impl Honest<'_> {
             run: *run,
             connections: settings.connections.into(),
             life: settings.life.unwrap_or(u64::MAX),
-            kind: match settings.kind {
-                MessageKind::Binary => Kind::Binary,
-                MessageKind::Text => Kind::Text,
-            },
+            kind: if settings.is_text { Kind::Text } else { Kind::Binary },
             payload: std::fs::read(&settings.payload).unwrap(),
             expect,
             target: Target { address, sources: Vec::new(), stack },

@@ -42,7 +42,7 @@ fn a_server_and_a_client_of_others_are_measured_and_ended() {
     let found = workloads[1].client.as_ref().unwrap().version_found.as_deref();
     assert_eq!((found, workloads[0].client.is_none()), (Some("1.0"), true));
     assert_eq!(workloads[0].server.as_ref().unwrap().library, "script");
-    assert_eq!(workloads[2].baseline, Some(1));
+    assert_eq!(workloads[2].spec.baseline, Some(1));
     assert!(record.results[0].to_baseline.is_none(), "it is the baseline of the plan");
     assert!(record.results[2].to_baseline.is_some());
     let verdict = record.verdict.unwrap();

@@ -8,9 +8,9 @@ use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
 use engine::thread;
-use record::{Arrival, Block, Ended, Kind, Level, Lifetime, RunRecord, Tool};
+use record::{Block, Ended, Kind, Level, RunRecord, Tool};
 use run::{Commands, Feed, Host, RunError};
-use spec::Server;
+use spec::{Load, Server};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -136,11 +136,11 @@ fn next(record: &RunRecord) -> Option<String> {
         return None;
     }
     let workload = record.plan.workloads.first()?;
-    match (record.kind, workload.arrival, workload.lifetime) {
-        (Kind::Ladder, ..) => {
+    match (record.kind, &workload.spec.load) {
+        (Kind::Ladder, _) => {
             Some("wirebench run ws://127.0.0.1:8080, on a server of yours".to_owned())
         }
-        (Kind::Run, Arrival::Closed, Lifetime::Long) => {
+        (Kind::Run, Load::Closed { .. }) => {
             let reached = record.results.first()?.medians.messages_per_s?.value;
             let rate = one_digit(reached / 2.0)?;
             let target = quoted(&workload.target);
@@ -148,7 +148,7 @@ fn next(record: &RunRecord) -> Option<String> {
                 "wirebench run {target} --rate {rate}/s, for response times at half of that load"
             ))
         }
-        (Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, ..) => None,
+        (Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, _) => None,
     }
 }
 

@@ -1,9 +1,14 @@
 //! Bots of the load-test game against `serve game`, and packets of somebody's own definition.
 
 use crate::harness::{Running, Sandbox, Server};
-use record::{Arrival, Block, Little, RunRecord, Verify};
+use record::{Block, Little, RunRecord};
 use rustix::process::Signal;
 use serde_json::Value;
+use spec::{Expect, Load};
+use units::Nanos;
+
+/// The time from a message of a bot to its next.
+const EVERY: Nanos = Nanos::from_millis(100);
 
 #[test]
 fn on_every_way_all_events_reach_all_players_at_their_tables() {
@@ -23,8 +28,9 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
             assert_eq!(pushed.whole.deliveries, pushed.whole.events * 4, "{url}");
             check_whole(block, bots * 5);
             let workload = &record.plan.workloads[0];
-            assert_eq!((workload.verify, workload.message.size_bytes), (Verify::Sequence, 22));
-            assert!(matches!(workload.arrival, Arrival::Bots { every_ns: 100_000_000, .. }));
+            let asked = &workload.spec;
+            assert_eq!((&asked.expect, workload.size_bytes), (&Expect::InSequence, 22));
+            assert!(matches!(asked.load, Load::Bots { every, .. } if every == EVERY));
             assert!(block.last_1000_mean_ns.is_some() && block.last_1000_mean_ms.is_some());
             assert_eq!(block.tls.is_some(), tls, "{url}");
             let sent = block.wire.sent.unwrap();
@@ -57,7 +63,8 @@ fn bots_that_wait_for_replies_leave_out_what_they_waited() {
     );
     let record = game.run(&line);
     let block = &record.blocks[0];
-    assert_eq!(record.plan.workloads[0].arrival, Arrival::ClosedBots { think_ns: 100_000_000 });
+    let load = &record.plan.workloads[0].spec.load;
+    assert!(matches!(load, Load::ClosedBots { think, .. } if *think == EVERY), "{load:?}");
     assert!(block.open_loop.is_none() && block.round_trip.is_some());
     let counts = block.counts;
     assert!(counts.sent <= 40 && counts.sent == counts.planned, "{counts:?}");
@@ -119,8 +126,8 @@ fn packets_of_a_definition_are_packed_and_come_back() {
         ended.check_measured(&[]);
         let record = crate::harness::record_of(&ended.stdout);
         assert_eq!(record.blocks[0].counts.ok, 100, "{serve}");
-        assert_eq!(record.plan.workloads[0].message.size_bytes, size, "{serve}");
-        assert_eq!(record.plan.workloads[0].verify, Verify::EveryByte);
+        let workload = &record.plan.workloads[0];
+        assert_eq!((workload.size_bytes, &workload.spec.expect), (size, &Expect::Echo), "{serve}");
     }
     let refused =
         sandbox.run(r#"run styx://127.0.0.1:9 --codec chess.xml --payload {"classId":9}"#);

@@ -33,7 +33,7 @@ fn a_file_of_two_rows_is_measured_beside_a_bare_socket() {
     let record = only_record(&sandbox);
     assert_eq!(record.kind, Kind::Lab);
     assert_eq!(names_of(&record), ["tcp", "framed", "WebSocket"]);
-    let sizes = record.plan.workloads.iter().map(|workload| workload.message.size_bytes);
+    let sizes = record.plan.workloads.iter().map(|workload| workload.size_bytes);
     assert_eq!(sizes.collect::<Vec<_>>(), [64, 64, 100]);
     assert_eq!(record.blocks.len(), 6);
     for block in &record.blocks {
@@ -221,5 +221,5 @@ fn only_record(sandbox: &Sandbox) -> RunRecord {
 }
 
 fn names_of(record: &RunRecord) -> Vec<&str> {
-    record.plan.workloads.iter().map(|workload| workload.name.as_str()).collect()
+    record.plan.workloads.iter().map(record::Workload::name).collect()
 }

@@ -444,7 +444,7 @@ fn is_skipped(name: &str, installed: &Path) -> bool {
 }
 
 fn names_of(record: &RunRecord) -> Vec<&str> {
-    record.plan.workloads.iter().map(|workload| workload.name.as_str()).collect()
+    record.plan.workloads.iter().map(record::Workload::name).collect()
 }
 
 fn index_of(record: &RunRecord, name: &str) -> usize {

@@ -2,8 +2,9 @@
 
 use crate::harness::{Ended as How, Running, Sandbox, Server};
 use engine::clock::{self, Clock};
-use record::{Arrival, Block, Ended, Level, Lifetime, RunRecord, Spacing};
+use record::{Block, Ended, Level, RunRecord, Spacing};
 use rustix::process::Signal;
+use spec::Load;
 use units::Nanos;
 
 #[test]
@@ -27,17 +28,11 @@ fn on_every_transport_as_many_are_planned_as_are_due() {
         let what = format!("{serve} {options}");
         check_open(&record, block, &what);
         if options.contains("poisson") {
-            assert_eq!(
-                arrival(&record),
-                Arrival::Open { messages_per_s: 500.0, spacing: Spacing::Poisson }
-            );
+            check_load(&record, Spacing::Poisson);
             let (_, again) = run(&line);
             assert_eq!(block.counts.planned, again.blocks[0].counts.planned, "from the seed");
         } else {
-            assert_eq!(
-                arrival(&record),
-                Arrival::Open { messages_per_s: 500.0, spacing: Spacing::Uniform }
-            );
+            check_load(&record, Spacing::Uniform);
             assert_eq!(block.counts.planned, 200, "{what}");
         }
         assert!(block.identity.is_some_and(|identity| identity == Default::default()), "{block:?}");
@@ -53,17 +48,16 @@ fn bots_rise_in_the_order_that_was_asked_for() {
     how.check_measured(&["repeat: wirebench run "]);
     let order: Vec<usize> = record.blocks.iter().map(|block| block.workload).collect();
     assert_eq!(order, [0, 1, 2]);
-    let names: Vec<&str> =
-        record.plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    let names: Vec<&str> = record.plan.workloads.iter().map(record::Workload::name).collect();
     assert_eq!(names, ["20 bots", "5 bots", "10 bots"]);
     for (block, bots) in record.blocks.iter().zip([20, 5, 10]) {
         let workload = &record.plan.workloads[block.workload];
-        assert_eq!(
-            workload.arrival,
-            Arrival::Bots { every_ns: 50_000_000, spacing: Spacing::Phases }
-        );
-        assert_eq!((workload.connections, block.connections.opened), (bots, bots));
-        check_open(&record, block, &workload.name);
+        let Load::Bots { bots: asked, every, spacing, .. } = workload.spec.load else {
+            panic!("{workload:?}")
+        };
+        assert_eq!((every, spacing), (Nanos::from_millis(50), Spacing::Phases));
+        assert_eq!((u64::from(asked.get()), block.connections.opened), (bots, bots));
+        check_open(&record, block, workload.name());
         assert_eq!(block.counts.planned, 4 * bots, "each sends four times");
     }
 }
@@ -78,12 +72,11 @@ fn sessions_begin_by_the_schedule_and_await_their_replies() {
     let (how, record) = run(&line);
     how.check_measured(&["repeat: wirebench run "]);
     let workload = &record.plan.workloads[0];
-    let arrival = Arrival::PartlyOpen {
-        sessions_per_s: 50.0,
-        spacing: Spacing::Uniform,
-        think_ns: 10_000_000,
+    let Load::Sessions { rate, spacing, messages_each, think, .. } = &workload.spec.load else {
+        panic!("{workload:?}")
     };
-    assert_eq!((workload.arrival, workload.lifetime), (arrival, Lifetime::RoundTrips(3)));
+    assert_eq!((rate.per_second(), *spacing), (50.0, Spacing::Uniform));
+    assert_eq!((messages_each.get(), *think), (3, Nanos::from_millis(10)));
     let block = &record.blocks[0];
     assert_eq!(block.counts.check(), Ok(()));
     let sessions = block.open_loop.as_ref().and_then(|times| times.sessions).unwrap();
@@ -300,8 +293,11 @@ fn only_record(sandbox: &Sandbox) -> RunRecord {
     records.remove(0)
 }
 
-fn arrival(record: &RunRecord) -> Arrival {
-    record.plan.workloads[0].arrival
+/// Checks that 500 messages a second were asked for, so far from each other.
+fn check_load(record: &RunRecord, asked: Spacing) {
+    let load = &record.plan.workloads[0].spec.load;
+    let is_asked = matches!(load, Load::Open { spacing, .. } if *spacing == asked);
+    assert!(is_asked && load.due_per_s() == Some(500.0), "{load:?}");
 }
 
 /// Checks what holds for every open loop, on however busy a machine.

@@ -1,7 +1,8 @@
 //! Runs and ladders that go as they should.
 
 use crate::harness::{Sandbox, Server, record_of};
-use record::{Ended, Kind, Lifetime, Little, Stop};
+use record::{Ended, Kind, Little};
+use spec::{Load, Stop};
 
 #[test]
 fn every_transport_is_run_to_its_last_message() {
@@ -34,7 +35,8 @@ fn every_transport_is_run_to_its_last_message() {
         let counts = record.blocks[0].counts;
         assert_eq!(counts.check(), Ok(()));
         assert_eq!((counts.planned, counts.ok), (500, 500), "{serve} {options}: {counts:?}");
-        assert_eq!(record.plan.workloads[0].stop, Stop::Messages(500));
+        let stop = record.plan.workloads[0].spec.phases.stop;
+        assert!(matches!(stop, Stop::Messages(count) if count.get() == 500), "{stop:?}");
     }
 }
 
@@ -45,7 +47,11 @@ fn short_lived_clients_make_their_round_trips_and_close() {
     let line = format!("{} --clients 40 --concurrency 4 --round-trips 5 -q", server.url);
     sandbox.run(&line).check_measured(&[]);
     let record = &sandbox.records()[0];
-    assert_eq!(record.plan.workloads[0].lifetime, Lifetime::RoundTrips(5));
+    let load = &record.plan.workloads[0].spec.load;
+    assert!(
+        matches!(load, Load::Clients { round_trips, .. } if round_trips.get() == 5),
+        "{load:?}"
+    );
     let block = &record.blocks[0];
     assert_eq!((block.connections.opened, block.counts.ok), (40, 200));
     assert!(block.phases.connect.is_some() && block.phases.handshake.is_some());

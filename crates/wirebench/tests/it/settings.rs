@@ -1,7 +1,7 @@
 //! Flags over the project file over defaults.
 
 use crate::harness::{Sandbox, Server, record_of};
-use record::{Message, MessageKind, RunRecord};
+use record::RunRecord;
 use spec::{Closing, Load};
 
 const FILE: &str = "[run]\nconnections = 3\nsize = \"8B\"\nheader = [\"X-Key: hunter2\"]\n";
@@ -41,10 +41,11 @@ fn a_run_uses_what_is_in_force_and_its_record_has_all_of_it() {
 
     let record = &sandbox.records()[0];
     let workload = &record.plan.workloads[0];
-    assert_eq!((workload.connections, workload.in_flight, workload.seed), (3, 2, 7));
-    assert_eq!(workload.header_names, ["X-Key"]);
-    let Message { kind, size_bytes, .. } = workload.message;
-    assert_eq!((kind, size_bytes), (MessageKind::Text, 5), "the payload beats the file's size");
+    let load = &workload.spec.load;
+    assert_eq!((load.connections().get(), load.in_flight().get(), workload.spec.seed), (3, 2, 7));
+    assert_eq!(workload.spec.http.headers[0].name, "X-Key");
+    let is_text = workload.spec.message.text;
+    assert_eq!((is_text, workload.size_bytes), (true, 5), "the payload beats the file's size");
     assert!(!record.to_json().contains("hunter2"));
 }
 
@@ -82,7 +83,7 @@ fn what_is_wrong_in_the_file_is_named_with_its_place_and_help_works_all_the_same
 fn a_list_is_a_list_wherever_it_is_set() {
     let server = Server::start(&Sandbox::new(), "tcp");
     let steps = |record: &RunRecord| -> Vec<String> {
-        record.plan.workloads.iter().map(|workload| workload.name.clone()).collect()
+        record.plan.workloads.iter().map(|workload| workload.name().to_owned()).collect()
     };
     for (file, flags, expected) in [
         ("bots = [5, 2]", "", &["5 bots", "2 bots"][..]),

@@ -87,8 +87,12 @@ fn formats_of_hdrhistogram_are_written() {
 #[test]
 fn which_workload_a_table_is_of_must_be_said_if_there_are_several() {
     let sandbox = kept();
-    let names: Vec<String> =
-        record_of(RECORD).plan.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let names: Vec<String> = record_of(RECORD)
+        .plan
+        .workloads
+        .iter()
+        .map(|workload| workload.name().to_owned())
+        .collect();
     let choices = format!("choose one of {} with --workload", names.join(", "));
     for line in ["show --format hgrm", "show --format hgrm --workload wss"] {
         let ended = sandbox.run(line);
@@ -113,8 +117,8 @@ fn what_cannot_be_shown_says_why_and_what_to_do() {
         (b"",                 &["it.json: not a record: ", "line 1 column 0", "name a file"]),
         (b"round trip p50\n", &["it.json: not a record: ", "line 1 column 1", "name a file"]),
         (b"{\n\xff",          &["it.json: not a record: not UTF-8 at line 2 column 1", "name a file"]),
-        (b"{\"schema_version\": 1}", &["missing field `tool` at line 1 column 21", "name a file"]),
-        (newer.as_bytes(),    &["it.json: record of schema version 99", "reads up to 1", "use a newer one"]),
+        (b"{\"schema_version\": 2}", &["missing field `tool` at line 1 column 21", "name a file"]),
+        (newer.as_bytes(),    &["it.json: record of schema version 99", "reads up to 2", "use a newer one"]),
         (cut.as_bytes(),      &["it.json: not a record: EOF", &last_line, "name a file"]),
     ];
     for (bytes, words) in table {

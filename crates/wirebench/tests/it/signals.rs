@@ -141,7 +141,7 @@ fn an_embedded_server_that_dies_is_named_and_the_others_are_measured_on() {
         .blocks
         .iter()
         .filter(|block| block.failed.is_some())
-        .map(|block| record.plan.workloads[block.workload].name.as_str())
+        .map(|block| record.plan.workloads[block.workload].name())
         .collect();
     assert!(!failed.is_empty() && failed.iter().all(|name| *name == "ws"), "{failed:?}");
 }

@@ -4,7 +4,7 @@
 //! They are subjects, in `subjects` of the repository; `cargo xtask check` installs them and says where they are.
 
 use crate::harness::{Ended, Running, Sandbox, record_of, say_skipped};
-use record::{Block, Connections, Counts, MessageKind, RunRecord};
+use record::{Block, Connections, Counts, RunRecord};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -214,11 +214,11 @@ fn check_websocket(name: &str) {
     let Some(server) = Server::start(name) else { return };
     let url = server.url("ws", "/any/path?x=1");
     for size in [1, 64, 126, 65_536] {
-        for (option, kind) in [("--binary", MessageKind::Binary), ("--text", MessageKind::Text)] {
+        for (option, is_text) in [("--binary", false), ("--text", true)] {
             let (ended, record) = run(&format!("{url} --size {size}B {option} -n 200 -c 4 --json"));
             ended.check_measured(&[]);
-            let message = &record.plan.workloads[0].message;
-            assert_eq!((message.kind, message.size_bytes), (kind, size));
+            let workload = &record.plan.workloads[0];
+            assert_eq!((workload.spec.message.text, workload.size_bytes), (is_text, size));
             check_counts(&record, 200, 4);
         }
     }

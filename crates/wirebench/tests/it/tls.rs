@@ -4,7 +4,7 @@
 use crate::harness::{Ended, Running, Sandbox, Server, record_of};
 use crate::peers::{Peer, Stream, silence};
 use flate2::{Compress, Compression, FlushCompress};
-use record::{Block, Resumption, RunRecord, TlsSeen};
+use record::{Block, RunRecord, TlsSeen};
 use serve::certificates::{Authority, KeyType, Leaf, Name, Usage, Validity, local_names};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -47,8 +47,9 @@ fn every_transport_runs_inside_every_version_with_every_kind_of_key() {
                     "{line}"
                 );
                 check_bytes(block);
-                let wanted = record.plan.workloads[0].tls.as_ref().unwrap();
-                assert!(wanted.verified && !wanted.client_certificate, "{wanted:?}");
+                let asked = &record.plan.workloads[0].spec;
+                let wanted = asked.tls.as_ref().unwrap();
+                assert!(asked.is_verified() && wanted.identity.is_none(), "{wanted:?}");
                 assert_eq!(wanted.versions, [version]);
             }
         }
@@ -80,8 +81,8 @@ fn full_and_resumed_handshakes_are_counted_and_timed_apart() {
     for version in ["1.2", "1.3"] {
         for (how, resumption, full, resumed) in [
             // The one that asked before left its ticket.
-            ("tickets", Resumption::Tickets, 0, 40),
-            ("none", Resumption::None, 40, 0),
+            ("tickets", true, 0, 40),
+            ("none", false, 40, 0),
         ] {
             let options = format!("--tls-version {version} --tls-resumption {how}");
             let (ended, record) = run(&sandbox, &format!("{clients} {options}"));
@@ -92,7 +93,7 @@ fn full_and_resumed_handshakes_are_counted_and_timed_apart() {
             let count = |times: Option<&record::Summary>| times.map_or(0, |times| times.count);
             assert_eq!(count(phases.tls_full.as_ref()), full, "{options}");
             assert_eq!(count(phases.tls_resumed.as_ref()), resumed, "{options}");
-            assert_eq!(record.plan.workloads[0].tls.as_ref().unwrap().resumption, resumption);
+            assert_eq!(record.plan.workloads[0].spec.tls.as_ref().unwrap().resumption, resumption);
         }
     }
     let server = Server::start(&sandbox, "https --ca-out ca.pem --tls-resumption none");
@@ -119,7 +120,8 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
         let identity = asked.identity.as_ref().unwrap();
         assert_eq!((identity.key_file.as_str(), &identity.key), ("certs/client-key.pem", &None));
         assert_eq!(only_block(&record).counts.ok, 50);
-        assert!(record.plan.workloads[0].tls.as_ref().unwrap().client_certificate);
+        let planned = record.plan.workloads[0].spec.tls.as_ref().unwrap();
+        assert_eq!(planned.identity.as_ref().unwrap().key_file, identity.key_file);
         assert!(!record.to_json().contains("PRIVATE KEY"));
 
         let none = sandbox.run(&line);
@@ -138,7 +140,7 @@ fn nobody_is_verified_where_that_was_asked_for_and_the_record_says_so() {
     ended.check_measured(&["repeat: wirebench run "]);
     let asked = record.spec.as_ref().unwrap().workloads[0].tls.as_ref().unwrap();
     assert_eq!(asked.trust, spec::Trust::Anyone);
-    assert!(!record.plan.workloads[0].tls.as_ref().unwrap().verified);
+    assert!(!record.plan.workloads[0].spec.is_verified());
     assert_eq!(only_block(&record).counts.ok, 50);
 }
 
@@ -317,12 +319,14 @@ fn compression_is_measured_with_whatever_was_asked_for() {
         };
         let (json, record) = compressed("--deflate --payload-kind json");
         let workload = &record.plan.workloads[0];
-        assert_eq!(workload.deflate.as_deref(), Some(""));
-        assert_eq!(workload.message.payload_kind, Some(record::PayloadKind::Json));
+        assert_eq!(workload.spec.deflate.as_deref(), Some(""));
+        assert_eq!(workload.spec.message.content.kind(), Some(record::PayloadKind::Json));
         let (forgetful, record) = compressed(
             "--deflate=server_no_context_takeover,client_no_context_takeover --payload-kind json",
         );
-        assert!(record.plan.workloads[0].deflate.as_ref().unwrap().contains("client_no_context"));
+        assert!(
+            record.plan.workloads[0].spec.deflate.as_ref().unwrap().contains("client_no_context")
+        );
         let (narrow, _) = compressed(
             "--deflate=server_max_window_bits=9,client_max_window_bits=9 --payload-kind json",
         );
