@@ -1,7 +1,7 @@
-//! Fault campaigns: whole runs in virtual time. A seed chooses the workload, the network, the peer, and what goes wrong:
-//! resets, stalls of either end (to the generator a clock that jumps), peers that accept and say nothing, wrong answers,
-//! full queues. After each run the counts add up, nothing counts as right that was not answered, memory is bounded, and
-//! the same seed gives the same run.
+//! Fault campaigns: whole runs in virtual time. A seed chooses the workload, the network, the peer, and what goes
+//! wrong: resets, stalls of either end (to the generator a clock that jumps), peers that accept and say nothing,
+//! wrong answers, full queues. After each run the counts add up, nothing counts as right that was not answered,
+//! memory is bounded, and the same seed gives the same run.
 //!
 //! Start reading at [`run`]. What must hold of every run is in [`Played`].
 

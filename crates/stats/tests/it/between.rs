@@ -61,7 +61,7 @@ struct Run {
 }
 
 impl Run {
-    /// Where the machine makes the baseline `machine` times as large and the subject, which is `truth` times the
+    /// A run on a machine that makes the baseline `machine` times as large, and the subject, which is `truth` times the
     /// baseline, by a part more or less; their ratio drifts by `drift` from round to round.
     fn new(random: &mut Random, machine: f64, truth: f64, drift: f64) -> Self {
         let suffers = 1.0 + 0.2 * (2.0 * random.unit_f64() - 1.0);
