@@ -123,7 +123,7 @@ fn load(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     let in_flight = count(&old["in_flight"]);
     let arrival = &old["arrival"];
     let (spacing, in_flight_max) = (&arrival["spacing"], &old["in_flight_max"]);
-    let bound = in_flight_max.as_u64().unwrap_or(u32::MAX.into());
+    let bound = in_flight_max.as_u64().unwrap_or_else(|| u32::MAX.into());
     let is_long = old["lifetime"]["round_trips"].is_null();
     let round_trips = count(&old["lifetime"]["round_trips"]);
     let rate = |field: &str| arrival[field].as_f64().map(per_second);
