@@ -27,8 +27,8 @@ pub struct Between {
 /// Compares a number by the baseline's of the same rounds in `base` with the same in `record`, run at another time;
 /// between them the baseline has become `machine` times as large. `None` if one of them has no interval.
 ///
-/// The variance of the logarithm is the sum of those of both runs, of the drift within each, and of
-/// [`UNLIKE`] of the machine's own change.
+/// The variance of the logarithm is the sum of those of both runs, of the drift within each, and of the square of a
+/// tenth of the machine's own change.
 pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> {
     let [one, other] = [base, record].map(Pooled::standard_error);
     let (one, other) = (one?.powi(2), other?.powi(2));
