@@ -2,11 +2,10 @@
 
 use crate::google_benchmark::{Entry, File, RunType};
 use crate::{
-    Block, ClientReport, Counts, Cpu, Ended, Environment, Estimate, Kind, Lab, Missing, PerMetric,
-    Pinning, Plan, RunRecord, SCHEMA_VERSION, Tool, View, Wire, Workload, WorkloadResult, judge,
+    Block, ClientReport, Counts, Cpu, Ended, Environment, Kind, Lab, Missing, Pinning, Plan,
+    RunRecord, SCHEMA_VERSION, Tool, View, Wire, Workload, judge, results,
 };
 use spec::{Load, Protocol, Scheme, Server, ServerSubject, Stop};
-use stats::Bootstrap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// The program that imports, and the time.
@@ -75,7 +74,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         warnings: Vec::new(),
         conclusion: None,
     };
-    record.results = (0..record.plan.workloads.len()).map(|index| result(&record, index)).collect();
+    record.results = results(&record.plan, &record.blocks);
     record.verdict = Some(judge(&record));
     Ok(record)
 }
@@ -188,34 +187,4 @@ fn alone(field: &str) -> Missing {
 )]
 fn nanoseconds(each_ns: f64, iterations: u64) -> u64 {
     (each_ns * iterations as f64).round() as u64
-}
-
-fn result(record: &RunRecord, workload: usize) -> WorkloadResult {
-    let all = || record.blocks.iter().filter(move |block| block.workload == workload);
-    let good: Vec<&Block> = all().filter(|block| block.failed.is_none()).collect();
-    let estimate = |of: fn(&Block) -> Option<f64>| {
-        let values: Vec<f64> = good.iter().filter_map(|block| of(block)).collect();
-        match Bootstrap::new(record.plan.seed).median(&values) {
-            Ok(found) => {
-                Some(Estimate { value: found.value, low: Some(found.low), high: Some(found.high) })
-            }
-            Err(_) => {
-                let value = stats::median(&values).ok()?;
-                Some(Estimate { value, low: None, high: None })
-            }
-        }
-    };
-    WorkloadResult {
-        workload,
-        blocks: good.len(),
-        blocks_failed: all().count() - good.len(),
-        medians: PerMetric {
-            messages_per_s: estimate(|block| Some(block.messages_per_s).filter(|rate| *rate > 0.0)),
-            generator_cpu_us_per_message: estimate(|block| block.cpu.generator_us_per_message),
-            ..PerMetric::default()
-        },
-        round_trip: None,
-        response: None,
-        to_baseline: None,
-    }
 }

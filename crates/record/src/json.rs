@@ -25,8 +25,12 @@ impl RunRecord {
                 serde_json::from_value(old)?
             }
         };
-        let record = Self { schema_version: SCHEMA_VERSION, ..record };
+        let mut record = Self { schema_version: SCHEMA_VERSION, ..record };
         record.check_indexes()?;
+        let Old { results } = serde_json::from_str(json)?;
+        if results.iter().any(|result| result.medians.is_some()) {
+            upgrade::pool(&mut record);
+        }
         Ok(record)
     }
 
@@ -127,4 +131,15 @@ pub enum ReadError {
 #[derive(Deserialize)]
 struct Versioned {
     schema_version: u32,
+}
+
+#[derive(Deserialize)]
+struct Old {
+    results: Vec<OldResult>,
+}
+
+/// The field by which results of before are told from those of now.
+#[derive(Deserialize)]
+struct OldResult {
+    medians: Option<serde::de::IgnoredAny>,
 }

@@ -5,8 +5,8 @@
 //!
 //! - every number has its unit in its name (`p99_ns`, `size_bytes`, `messages_per_s`); one without is a count;
 //! - where a number could be missing it is `null`, and `missing` beside it has the reason under the field's name;
-//! - fields are added, never renamed or taken away. Readers ignore what they do not know, so additions leave
-//!   [`SCHEMA_VERSION`] as it is; only a change that an old reader would misread raises it.
+//! - fields are added. Readers ignore what they do not know, so additions leave [`SCHEMA_VERSION`] as it is. A change
+//!   that an old reader would misread raises it and gets another name; `upgrade` reads what was before.
 //!
 //! Left out: files (see `run`), rendering (see `report`), and the host's name.
 //!
@@ -23,6 +23,7 @@ mod last_replies;
 mod live;
 mod outcome;
 mod plan;
+mod pooling;
 mod results;
 mod run_record;
 mod signatures;
@@ -51,6 +52,7 @@ pub use outcome::{
     Traffic,
 };
 pub use plan::{Pinning, Plan, Workload};
+pub use pooling::{added, cpu_of_both, pooled, results};
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use signatures::signatures;

@@ -4,17 +4,21 @@ use crate::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The results of one workload, across its blocks; failed blocks do not count.
+/// The results of one workload, from all its blocks together, failed ones included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
     /// The index of the workload in the plan.
     pub workload: usize,
-    /// The number of blocks that count.
+    /// The number of blocks that did not fail.
     pub blocks: usize,
     /// The number of blocks that failed.
     pub blocks_failed: usize,
-    /// Medians of the blocks' values.
-    pub medians: PerMetric<Estimate>,
+    /// One number for each question: percentiles of the messages of all blocks as one distribution, replies by time,
+    /// CPU time and bytes by replies. A failed block has no reply in its time, and its messages waited for the
+    /// time-out of replies. In records from before, medians of the blocks that did not fail, where their blocks do not
+    /// say more.
+    #[serde(alias = "medians")]
+    pub pooled: PerMetric<Estimate>,
     /// All round trips of all blocks, merged; of short-lived clients their whole lives (as [`crate::Phases::life`]).
     pub round_trip: Option<Summary>,
     /// Open loop: all response times of all blocks, merged.
@@ -49,12 +53,12 @@ pub struct PerMetric<T> {
     pub wire_bytes_per_message: Option<T>,
 }
 
-/// A median of blocks, or the difference of two, with its 95 % interval, in the unit of its metric.
+/// A number, or the difference of two, with its 95 % interval, in the unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The median.
+    /// The number.
     pub value: f64,
-    /// The lower end of the interval; `null` with too few blocks for one.
+    /// The lower end of the interval; `null` with too few rounds for one, and where the number hangs on few of them.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -85,35 +89,85 @@ pub struct Added {
 /// The comparison of a workload with the baseline in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Median of the workload's blocks by median of the baseline's.
+    /// The number of the workload by that of the baseline.
     pub ratio: f64,
-    /// The lower end of its 95 % interval; `null` with too few blocks for one.
+    /// The lower end of its 95 % interval; `null` with too few rounds for one, and where it hangs on few of them.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// Hodges-Lehmann: the median of all differences between the two sides' blocks, in the unit of the metric.
-    pub shift: f64,
-    /// Mann-Whitney U, two-sided: how often equal sides would differ this much.
-    pub p_value: Option<f64>,
-    /// The same, corrected by Holm for the number of workloads compared.
-    pub p_value_holm: Option<f64>,
     /// The smallest difference, as a share of the baseline, that blocks this noisy would have shown.
     pub smallest_detectable_fraction: Option<f64>,
+    /// The most by which one round moves the ratio, as a share of it; `null` if it has no ratio without that round, and
+    /// in records from before it was worked out.
+    #[serde(default)]
+    pub moved_most_fraction: Option<f64>,
+}
+
+/// The names of the fields of [`PerMetric`], once for all that goes through them.
+macro_rules! each_metric {
+    ($build:ident) => {
+        PerMetric {
+            messages_per_s: $build!(messages_per_s),
+            round_trip_p50_ns: $build!(round_trip_p50_ns),
+            round_trip_p90_ns: $build!(round_trip_p90_ns),
+            round_trip_p99_ns: $build!(round_trip_p99_ns),
+            response_p50_ns: $build!(response_p50_ns),
+            response_p90_ns: $build!(response_p90_ns),
+            response_p99_ns: $build!(response_p99_ns),
+            generator_cpu_us_per_message: $build!(generator_cpu_us_per_message),
+            server_cpu_us_per_message: $build!(server_cpu_us_per_message),
+            wire_bytes_per_message: $build!(wire_bytes_per_message),
+        }
+    };
+}
+
+impl<T> PerMetric<T> {
+    /// Each of them as `of` makes it.
+    pub fn map<U>(&self, of: impl Fn(&T) -> Option<U>) -> PerMetric<U> {
+        macro_rules! one {
+            ($field:ident) => {
+                self.$field.as_ref().and_then(&of)
+            };
+        }
+        each_metric!(one)
+    }
+
+    /// Each that both have, as `of` makes one of the two.
+    pub fn zip<U, V>(
+        &self,
+        other: &PerMetric<U>,
+        of: impl Fn(&T, &U) -> Option<V>,
+    ) -> PerMetric<V> {
+        macro_rules! one {
+            ($field:ident) => {
+                self.$field
+                    .as_ref()
+                    .zip(other.$field.as_ref())
+                    .and_then(|(one, other)| of(one, other))
+            };
+        }
+        each_metric!(one)
+    }
+
+    /// Each of `self`, and of `other` where `self` has none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        macro_rules! one {
+            ($field:ident) => {
+                self.$field.or(other.$field)
+            };
+        }
+        each_metric!(one)
+    }
 }
 
 impl<T> Default for PerMetric<T> {
     fn default() -> Self {
-        Self {
-            messages_per_s: None,
-            round_trip_p50_ns: None,
-            round_trip_p90_ns: None,
-            round_trip_p99_ns: None,
-            response_p50_ns: None,
-            response_p90_ns: None,
-            response_p99_ns: None,
-            generator_cpu_us_per_message: None,
-            server_cpu_us_per_message: None,
-            wire_bytes_per_message: None,
+        macro_rules! one {
+            ($field:ident) => {
+                None
+            };
         }
+        each_metric!(one)
     }
 }

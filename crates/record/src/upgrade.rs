@@ -1,12 +1,39 @@
 //! Records of version 1: what was asked of each workload stood in the plan in words of its own, and at first there was
-//! no embedded experiment.
+//! no embedded experiment. And results that were medians of blocks, worked out of the blocks again.
 //!
-//! One function from JSON to JSON, so that no type of an older format has to be kept. A record that says too little to
-//! be repeated gets an experiment whose `unknown` names the fields that it lacks; its plan shows what it does say, with
-//! nothing in the place of the rest.
+//! The first is a function from JSON to JSON, so that no type of an older format has to be kept. A record that says
+//! too little to be repeated gets an experiment whose `unknown` names the fields that it lacks; its plan shows what it
+//! does say, with nothing in the place of the rest.
 
+use crate::{RunRecord, added, results};
 use serde_json::{Value, json};
 use spec::Endpoint;
+
+/// Replaces medians of blocks by numbers of all blocks together, where the blocks say enough for them.
+pub(crate) fn pool(record: &mut RunRecord) {
+    let all = results(&record.plan, &record.blocks);
+    for old in &mut record.results {
+        let Some(new) = all.iter().find(|new| new.workload == old.workload).cloned() else {
+            continue;
+        };
+        old.pooled = new.pooled.or(std::mem::take(&mut old.pooled));
+        old.round_trip = new.round_trip.or_else(|| old.round_trip.take());
+        old.response = new.response.or_else(|| old.response.take());
+        old.to_baseline = match (new.to_baseline, old.to_baseline.take()) {
+            (Some(new), Some(old)) => Some(new.or(old)),
+            (new, old) => new.or(old),
+        };
+    }
+    for new in added(&record.plan, &record.blocks) {
+        let old = record
+            .added
+            .iter_mut()
+            .find(|old| (old.workload, old.base) == (new.workload, new.base));
+        let Some(old) = old else { continue };
+        old.round_trip_p50_ns = new.round_trip_p50_ns.or(old.round_trip_p50_ns);
+        old.cpu_us_per_message = new.cpu_us_per_message.or(old.cpu_us_per_message);
+    }
+}
 
 /// Turns a record of version 1 into one of version 2.
 pub(crate) fn upgrade(record: &mut Value) {

@@ -1,7 +1,7 @@
 //! Answers: the result of a record in one sentence, and in a few numbers.
 
 use crate::document::{self, Answer};
-use crate::measured::{Group, Measured, Metric, Ratio, cpu_us, message_ns};
+use crate::measured::{Figure, Group, Measured, Ratio, cpu_us, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::row::{self, Row};
 use crate::{sweep, verdict};
@@ -117,7 +117,7 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
         count => format!(", without {count} that are in doubt"),
     };
     let (size, condition) = (first.row.size(), first.row.condition());
-    let time = format!("{} {}", first.row.compared_time(), number::time(first.median(message_ns)?));
+    let time = format!("{} {}", first.row.compared_time(), number::time(first.number(message_ns)?));
     let next = ranked.get(1).and_then(|next| Some((next, next.to(first, message_ns)?)));
     if let Some((next, ratio)) = next.as_ref().filter(|(_, ratio)| ratio.is_shown() == Some(false))
     {
@@ -169,17 +169,17 @@ fn of_load(group: &Group<'_>) -> Vec<Answer> {
         .collect()
 }
 
-/// The first row by `metric` of those without doubt; both of the first two if they are not shown to differ.
+/// The first row by `figure` of those without doubt; both of the first two if they are not shown to differ.
 fn answer(
     group: &Group<'_>,
     label: &str,
-    metric: Metric,
+    figure: Figure,
     show: &dyn Fn(f64) -> String,
 ) -> Option<Answer> {
-    let ranked = group.unmarked(metric);
+    let ranked = group.unmarked(figure);
     let first = ranked.first()?;
-    let value = show(first.median(metric)?);
-    let next = ranked.get(1).and_then(|next| Some((next, next.to(first, metric)?)));
+    let value = show(first.number(figure)?);
+    let next = ranked.get(1).and_then(|next| Some((next, next.to(first, figure)?)));
     let (names, note) = match next {
         Some((next, ratio)) if ratio.is_shown() == Some(false) => (
             format!("{} or {}", first.name, next.name),
@@ -190,16 +190,16 @@ fn answer(
     };
     Some(Answer {
         label: format!("{label}{}", group.suffix()),
-        value: format!("{names}: {value}{}", to_zero(group, first, metric)),
+        value: format!("{names}: {value}{}", to_zero(group, first, figure)),
         notes: note.into_iter().collect(),
         is_repeated: false,
     })
 }
 
 /// `, 2.00x of raw TCP`; empty where there is nothing to compare with.
-fn to_zero(group: &Group<'_>, it: &Measured<'_>, metric: Metric) -> String {
+fn to_zero(group: &Group<'_>, it: &Measured<'_>, figure: Figure) -> String {
     let zero = group.zero().filter(|zero| zero.trust.level == Level::Trusted);
-    let ratio = zero.and_then(|zero| Some((zero.base_name(), it.to(zero, metric)?)));
+    let ratio = zero.and_then(|zero| Some((zero.base_name(), it.to(zero, figure)?)));
     ratio.map_or_else(String::new, |(of, ratio)| format!(", {} of {of}", ratio.text()))
 }
 
@@ -233,7 +233,7 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
         percentile("p99", "p99_ns", Number::P99, p99_ns),
         percentile("p99.9", "p99_9_ns", Number::Tail, p99_9_ns),
     ];
-    let rate = result.medians.messages_per_s.filter(|_| it.is_allowed).map(|rate| Answer {
+    let rate = result.pooled.messages_per_s.filter(|_| it.is_allowed).map(|rate| Answer {
         label: "replies".to_owned(),
         value: judged(
             it.trust.level,

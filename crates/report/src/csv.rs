@@ -47,7 +47,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
         count(it.failed.len() as u64),
     ];
     for (_, of) in METRICS {
-        let found = it.medians().and_then(of);
+        let found = it.pooled().and_then(of);
         let ends = [found.and_then(|found| found.low), found.and_then(|found| found.high)];
         cells.push(Cell::number(found.map(|found| found.value)));
         cells.extend(ends.map(Cell::number));

@@ -7,7 +7,8 @@ use record::{
     Block, Cpu, Estimate, Level, Number, PerMetric, RowVerdict, RunRecord, Summary, Verdict,
     WorkloadResult,
 };
-use stats::{Bootstrap, Pair};
+use stats::Pooled;
+use std::cell::OnceCell;
 
 /// All rows under one load, and the one that they are compared with.
 pub(crate) struct Group<'a> {
@@ -36,14 +37,16 @@ pub(crate) struct Measured<'a> {
     pub(crate) trust: RowVerdict,
     /// True if the verdict leaves its numbers as a result.
     pub(crate) is_allowed: bool,
-    seed: u64,
+    record: &'a RunRecord,
+    /// Worked out when they are first asked for.
+    numbers: OnceCell<PerMetric<Pooled>>,
 }
 
-/// The median of one row by that of another.
+/// The number of one row by that of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,
-    /// Of 95 %; `None` in too few blocks.
+    /// Of 95 %; `None` in too few rounds, or if the number hangs on few of them.
     pub(crate) interval: Option<(f64, f64)>,
     /// The smallest difference that blocks this noisy would have shown.
     pub(crate) smallest: Option<f64>,
@@ -52,25 +55,23 @@ pub(crate) struct Ratio {
 /// A number that blocks have.
 pub(crate) type Metric = fn(Row<'_>, &Block) -> Option<f64>;
 
-/// The time of a message, by which rows of a lab are ranked and compared: of an open loop the median response time, of
-/// short-lived clients their median life, and of a closed loop the mean round trip by Little's law: messages in flight
-/// by the throughput. A median would favour a server that answers some connections at once and lets others wait.
-pub(crate) fn message_ns(row: Row<'_>, block: &Block) -> Option<f64> {
-    if block.open_loop.is_some() || row.round_trips().is_some() {
-        return Some(number::float(row.times(block)?.p50_ns?));
-    }
-    let in_flight = number::float(row.in_flight());
-    (block.messages_per_s > 0.0).then(|| in_flight * 1e9 / block.messages_per_s)
+/// A number that all blocks of a row have together, by which rows are ranked and compared.
+pub(crate) type Figure = fn(Row<'_>, &PerMetric<Pooled>) -> Option<Pooled>;
+
+/// The time of a message that tables show: the median response time of an open loop, the median life of short-lived
+/// clients, and the median round trip of a closed loop.
+pub(crate) fn message_ns(row: Row<'_>, numbers: &PerMetric<Pooled>) -> Option<Pooled> {
+    if row.is_closed() { &numbers.round_trip_p50_ns } else { &numbers.response_p50_ns }.clone()
+}
+
+/// CPU time of both sides for a message.
+pub(crate) fn cpu_us(_: Row<'_>, numbers: &PerMetric<Pooled>) -> Option<Pooled> {
+    record::cpu_of_both(numbers)
 }
 
 /// The mean time of a message.
 pub(crate) fn mean_ns(row: Row<'_>, block: &Block) -> Option<f64> {
     Some(row.times(block)?.mean_ns)
-}
-
-/// CPU time of both sides for a message.
-pub(crate) fn cpu_us(_: Row<'_>, block: &Block) -> Option<f64> {
-    Some(block.cpu.generator_us_per_message? + block.cpu.server_us_per_message?)
 }
 
 /// Wall time by messages: the inverse of throughput.
@@ -152,21 +153,23 @@ impl<'a> Group<'a> {
         self.rows.iter().find(|it| Some(it.row.index) == self.zero)
     }
 
-    /// The rows that were measured and stay a result, without the one that all are compared with; by `metric`, the
+    /// The rows that were measured and stay a result, without the one that all are compared with; by `figure`, the
     /// least first.
-    pub(crate) fn ranked(&self, metric: Metric) -> Vec<&Measured<'a>> {
-        let is_one = |it: &&Measured<'_>| it.is_allowed && Some(it.row.index) != self.zero;
+    pub(crate) fn ranked(&self, figure: Figure) -> Vec<&Measured<'a>> {
+        let is_one = |it: &&Measured<'_>| {
+            it.is_allowed && it.result.is_some() && Some(it.row.index) != self.zero
+        };
         let all = self.rows.iter().filter(is_one);
         let mut ranked: Vec<(f64, &Measured<'a>)> =
-            all.filter_map(|it| Some((it.median(metric)?, it))).collect();
+            all.filter_map(|it| Some((it.number(figure)?, it))).collect();
         ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         ranked.into_iter().map(|(_, row)| row).collect()
     }
 
     /// Those of [`Group::ranked`] on which an answer may rest.
-    pub(crate) fn unmarked(&self, metric: Metric) -> Vec<&Measured<'a>> {
+    pub(crate) fn unmarked(&self, figure: Figure) -> Vec<&Measured<'a>> {
         let is_unmarked = |it: &&Measured<'_>| it.trust.of_number(Number::Ratio) == Level::Trusted;
-        self.ranked(metric).into_iter().filter(is_unmarked).collect()
+        self.ranked(figure).into_iter().filter(is_unmarked).collect()
     }
 
     /// `, 50 connections`: the load as the end of a name; empty where there is no other.
@@ -206,7 +209,8 @@ impl<'a> Measured<'a> {
             result: results.find(|result| result.workload == row.index && result.blocks > 0),
             trust: verdict.row(row.index),
             is_allowed: !verdict::forbids(verdict, row.index),
-            seed: row::seed(record),
+            record,
+            numbers: OnceCell::new(),
         }
     }
 
@@ -229,8 +233,9 @@ impl<'a> Measured<'a> {
         })
     }
 
-    pub(crate) fn medians(&self) -> Option<&'a PerMetric<Estimate>> {
-        self.result.map(|result| &result.medians)
+    /// The numbers of all its blocks together, each with its interval.
+    pub(crate) fn pooled(&self) -> Option<&'a PerMetric<Estimate>> {
+        self.result.map(|result| &result.pooled)
     }
 
     /// The measured time of all blocks, in seconds.
@@ -274,19 +279,22 @@ impl<'a> Measured<'a> {
         self.blocks.iter().filter_map(|block| metric(self.row, block)).collect()
     }
 
-    /// Its `metric` by that of `base`, in the rounds that both have.
-    pub(crate) fn to(&self, base: &Self, metric: Metric) -> Option<Ratio> {
-        let pair = |block: &&Block| {
-            let other = base.blocks.iter().find(|other| other.round == block.round)?;
-            Some(Pair { subject: metric(self.row, block)?, baseline: metric(base.row, other)? })
-        };
-        let pairs: Vec<Pair> = self.blocks.iter().filter_map(pair).collect();
-        let smallest = stats::smallest_detectable(&pairs).ok();
-        if let Ok(stats::Ratio { value, low, high }) = Bootstrap::new(self.seed).ratio(&pairs) {
-            return Some(Ratio { value, interval: Some((low, high)), smallest });
-        }
-        let value = self.median(metric)? / base.median(metric)?;
-        value.is_finite().then_some(Ratio { value, interval: None, smallest })
+    /// `figure` of all its blocks together.
+    pub(crate) fn number(&self, figure: Figure) -> Option<f64> {
+        Some(figure(self.row, self.numbers())?.value())
+    }
+
+    /// Its `figure` by that of `base`: the ratio of the two numbers, in whose interval rounds go together.
+    pub(crate) fn to(&self, base: &Self, figure: Figure) -> Option<Ratio> {
+        self.result.and(base.result)?;
+        let ratio = figure(self.row, self.numbers())?.over(&figure(base.row, base.numbers())?);
+        let (value, smallest) = (ratio.value(), ratio.smallest_detectable());
+        value.is_finite().then(|| Ratio { value, interval: ratio.interval(), smallest })
+    }
+
+    fn numbers(&self) -> &PerMetric<Pooled> {
+        let pooled = || record::pooled(&self.record.plan, &self.record.blocks, self.row.index);
+        self.numbers.get_or_init(pooled)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Fact, Part, Section, Table, Tone};
-use crate::measured::{Group, Measured, Spread, message_ns, wall_per_message_us};
+use crate::measured::{Group, Measured, Spread, mean_ns, wall_per_message_us};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
 use record::{Claim, ClaimMeasure, Knee, Published, PublishedRow, RunRecord, Sweep, SweepStep};
@@ -57,7 +57,7 @@ fn table(groups: &[Group<'_>], all: &[PublishedRow], fields: &[Field]) -> Table 
                 Here::ToBase => {
                     row.ratio?;
                     let base = here(groups, base(all, row)?)?;
-                    Some(found.median(message_ns)? / base.median(message_ns)?)
+                    Some(found.median(mean_ns)? / base.median(mean_ns)?)
                 }
             });
             cells.extend([there, Cell::number(ours)]);
@@ -96,7 +96,7 @@ struct Field {
 
 enum Here {
     Of(fn(&Measured<'_>) -> Option<f64>),
-    /// The time of a message by that of the published base.
+    /// The mean time of a message by that of the published base, as such results were compared.
     ToBase,
 }
 

@@ -135,8 +135,7 @@ impl<'a> Row<'a> {
 
     /// Messages in flight on all connections together.
     pub(crate) fn in_flight(self) -> u64 {
-        let all = self.connections() * u64::from(self.spec().load.in_flight().get());
-        self.spec().load.in_flight_max().map_or(all, |max| all.min(max.get().into()))
+        self.workload.in_flight_all()
     }
 
     /// True for a single connection with one message in flight.
@@ -299,11 +298,7 @@ impl<'a> Row<'a> {
     /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of
     /// short-lived clients.
     pub(crate) fn times(self, block: &Block) -> Option<&Summary> {
-        match (&block.open_loop, self.round_trips()) {
-            (Some(times), _) => times.response.as_ref(),
-            (None, None) => block.round_trip.as_ref(),
-            (None, Some(_)) => block.phases.life.as_ref().or(block.round_trip.as_ref()),
-        }
+        self.workload.times(block)
     }
 
     /// The same times of all blocks together.
@@ -333,7 +328,7 @@ impl<'a> Row<'a> {
     pub(crate) fn compared_time(self) -> &'static str {
         match self.round_trips() {
             _ if !self.is_closed() => "p50 response time",
-            None => "mean round trip",
+            None => "p50 round trip",
             Some(_) => "p50 life",
         }
     }

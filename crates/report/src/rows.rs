@@ -53,7 +53,8 @@ fn heading(record: &RunRecord, group: &Group<'_>) -> String {
         Kind::Ladder => format!(", in random order (seed {seed})"),
         Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => String::new(),
     };
-    format!("{name}{message}{load}; {blocks} {length}{each}{order}; {times}")
+    let pooled = if row::rounds(record) == 1 { "" } else { ", all blocks together" };
+    format!("{name}{message}{load}; {blocks} {length}{each}{order}; {times}{pooled}")
 }
 
 fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
@@ -94,12 +95,12 @@ fn is_steps(record: &RunRecord) -> bool {
 }
 
 fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> {
-    let medians = it.medians();
+    let pooled = it.pooled();
     let merged = it.times();
     let time = |time: &Time| {
-        let median = medians.and_then(|all| (time.median)(all, it.row.is_closed()));
+        let of_all = pooled.and_then(|all| (time.pooled)(all, it.row.is_closed()));
         let whole = || (time.whole)(merged?).map(|ns| Cell::Number(number::float(ns), None));
-        median.map_or_else(|| whole().unwrap_or(Cell::Missing), |it| Cell::estimate(Some(it)))
+        of_all.map_or_else(|| whole().unwrap_or(Cell::Missing), |it| Cell::estimate(Some(it)))
     };
     let [p50, p90, p99, p99_9, max] =
         TIMES.each_ref().map(|it_of| time(it_of).judged(it.doubt(it_of.number)));
@@ -110,14 +111,14 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         .iter()
         .map(|block| block.messages_per_s * number::float(block.measured_ns) / 1e9)
         .sum();
-    let achieved = medians.filter(|_| !is_steps(record)).and_then(|all| all.messages_per_s);
+    let achieved = pooled.filter(|_| !is_steps(record)).and_then(|all| all.messages_per_s);
     let of_blocks = (is_steps(record) && seconds > 0.0).then(|| Estimate {
         value: replies / seconds,
         low: None,
         high: None,
     });
     let estimate =
-        |of: fn(&PerMetric<Estimate>) -> Option<Estimate>| Cell::estimate(medians.and_then(of));
+        |of: fn(&PerMetric<Estimate>) -> Option<Estimate>| Cell::estimate(pooled.and_then(of));
     vec![
         Cell::words(it.name.clone()).judged(it.trust.level),
         p50,
@@ -139,12 +140,12 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
     ]
 }
 
-/// A time that every row has: its median over blocks, and of all blocks together.
+/// A time that every row has: with its interval, and as the distribution has it.
 struct Time {
     name: &'static str,
     field: &'static str,
     number: Number,
-    median: fn(&PerMetric<Estimate>, closed: bool) -> Option<Estimate>,
+    pooled: fn(&PerMetric<Estimate>, closed: bool) -> Option<Estimate>,
     whole: fn(&Summary) -> Option<u64>,
 }
 
@@ -153,35 +154,35 @@ const TIMES: [Time; 5] = [
         name: "p50",
         field: "p50_ns",
         number: Number::P50,
-        median: |all, closed| if closed { all.round_trip_p50_ns } else { all.response_p50_ns },
+        pooled: |all, closed| if closed { all.round_trip_p50_ns } else { all.response_p50_ns },
         whole: |times| times.p50_ns,
     },
     Time {
         name: "p90",
         field: "p90_ns",
         number: Number::P90,
-        median: |all, closed| if closed { all.round_trip_p90_ns } else { all.response_p90_ns },
+        pooled: |all, closed| if closed { all.round_trip_p90_ns } else { all.response_p90_ns },
         whole: |times| times.p90_ns,
     },
     Time {
         name: "p99",
         field: "p99_ns",
         number: Number::P99,
-        median: |all, closed| if closed { all.round_trip_p99_ns } else { all.response_p99_ns },
+        pooled: |all, closed| if closed { all.round_trip_p99_ns } else { all.response_p99_ns },
         whole: |times| times.p99_ns,
     },
     Time {
         name: "p99.9",
         field: "p99_9_ns",
         number: Number::Tail,
-        median: |_, _| None,
+        pooled: |_, _| None,
         whole: |times| times.p99_9_ns,
     },
     Time {
         name: "max",
         field: "max_ns",
         number: Number::Tail,
-        median: |_, _| None,
+        pooled: |_, _| None,
         whole: |times| Some(times.max_ns),
     },
 ];
@@ -190,12 +191,12 @@ const TIMES: [Time; 5] = [
 fn rank(group: &Group<'_>, it: &Measured<'_>) -> f64 {
     match it.result {
         _ if Some(it.row.index) == group.zero => -1.0,
-        Some(_) if it.is_allowed => it.median(message_ns).unwrap_or(f64::MAX),
+        Some(_) if it.is_allowed => it.number(message_ns).unwrap_or(f64::MAX),
         Some(_) | None => f64::INFINITY,
     }
 }
 
-/// A row by the one that all are compared with: of a lab its mean time, else its median.
+/// A row by the one that all are compared with.
 fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
     let words = match group.zero() {
         None => return Cell::Missing,
@@ -229,9 +230,9 @@ fn gaps(rows: &[&Measured<'_>]) -> Vec<String> {
         None => gaps.push((what, reason, vec![name])),
     };
     for it in rows {
-        let Some(medians) = it.medians() else { continue };
+        let Some(pooled) = it.pooled() else { continue };
         for time in &TIMES[..3] {
-            let known = (time.median)(medians, it.row.is_closed()).is_some();
+            let known = (time.pooled)(pooled, it.row.is_closed()).is_some();
             if !known && it.times().and_then(time.whole).is_none() {
                 let mut all = it.all.iter().filter_map(|block| it.row.times(block));
                 let reason = all.find_map(|times| times.missing.get(time.field));
@@ -241,8 +242,8 @@ fn gaps(rows: &[&Measured<'_>]) -> Vec<String> {
             }
         }
         for (what, value, field) in [
-            ("generator", medians.generator_cpu_us_per_message, "generator_us_per_message"),
-            ("server", medians.server_cpu_us_per_message, "server_us_per_message"),
+            ("generator", pooled.generator_cpu_us_per_message, "generator_us_per_message"),
+            ("server", pooled.server_cpu_us_per_message, "server_us_per_message"),
         ] {
             if let Some(reason) = it.without_cpu(field).filter(|_| value.is_none()) {
                 put(format!("CPU of the {what}"), reason, &it.name);

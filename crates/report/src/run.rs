@@ -178,8 +178,8 @@ fn throughput(facts: &mut Facts, it: &Measured<'_>) {
         }
     }
     let only = || it.only_block().map(|block| number::per_second(block.messages_per_s));
-    let median = it.medians().and_then(|medians| medians.messages_per_s);
-    let rate = median.map(|rate| shown(Unit::Rate, rate)).or_else(only);
+    let rate = it.pooled().and_then(|pooled| pooled.messages_per_s);
+    let rate = rate.map(|rate| shown(Unit::Rate, rate)).or_else(only);
     facts.lines("throughput", rate.into_iter().collect());
     if it.row.is_of_lives() {
         let lives = it.all.iter().filter_map(|block| block.phases.life.as_ref());
@@ -407,7 +407,7 @@ pub(crate) const PHASES: [(&str, Phase); 8] = [
 fn cost(facts: &mut Facts, it: &Measured<'_>) {
     let cpu = |of: fn(&PerMetric<Estimate>) -> Option<Estimate>, field: &str| {
         let reason = || it.without_cpu(field).map(|reason| format!("{MISSING} ({reason})"));
-        let known = it.medians().and_then(of).map(|cpu| shown(Unit::Cpu, cpu));
+        let known = it.pooled().and_then(of).map(|cpu| shown(Unit::Cpu, cpu));
         known.or_else(reason).unwrap_or_else(|| MISSING.to_owned())
     };
     let generator = cpu(|all| all.generator_cpu_us_per_message, "generator_us_per_message");
@@ -417,7 +417,7 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
 
 /// Bytes of a message, by layer where that is known, and the effect of compression.
 fn bytes(facts: &mut Facts, it: &Measured<'_>) {
-    let both = it.medians().and_then(|medians| medians.wire_bytes_per_message);
+    let both = it.pooled().and_then(|pooled| pooled.wire_bytes_per_message);
     let wire = it.only_block().map(|block| &block.wire);
     let each =
         wire.and_then(|wire| wire.sent_bytes_per_message.zip(wire.received_bytes_per_message));
@@ -481,7 +481,7 @@ fn little(facts: &mut Facts, block: &Block) {
     facts.add("Little's law", text);
 }
 
-/// `191 k/s [189, 193]`: a median, with its 95 % interval if it has one.
+/// `191 k/s [189, 193]`: a number, with its 95 % interval if it has one.
 fn shown(unit: Unit, estimate: Estimate) -> String {
     number::interval(unit, estimate.value, estimate.low.zip(estimate.high))
 }

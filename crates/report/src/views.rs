@@ -3,7 +3,7 @@
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Table};
 use crate::measured::{
-    Group, Measured, Metric, Spread, mean_ns, message_ns, server_bytes, wall_per_message_us,
+    Group, Measured, Metric, Spread, message_ns, server_bytes, wall_per_message_us,
 };
 use crate::number::{self, MISSING, Unit};
 use crate::row;
@@ -160,14 +160,14 @@ fn lives(groups: &[Group<'_>]) -> Table {
     table.noted([about].into_iter().chain(groups.iter().filter_map(pairs)))
 }
 
-/// The pairs of a group whose mean lives are shown to differ, and those that are not.
+/// The pairs of a group whose median lives are shown to differ, and those that are not.
 fn pairs(group: &Group<'_>) -> Option<String> {
     let lives: Vec<&Measured<'_>> =
-        group.ranked(mean_ns).into_iter().filter(|it| it.row.round_trips().is_some()).collect();
+        group.ranked(message_ns).into_iter().filter(|it| it.row.round_trips().is_some()).collect();
     let (mut count, mut without, mut alike) = (0_usize, 0_usize, Vec::new());
     for (at, one) in lives.iter().enumerate() {
         for other in &lives[at + 1..] {
-            let Some(ratio) = other.to(one, mean_ns) else { continue };
+            let Some(ratio) = other.to(one, message_ns) else { continue };
             count += 1;
             match ratio.is_shown() {
                 Some(true) => {}
@@ -185,7 +185,7 @@ fn pairs(group: &Group<'_>) -> Option<String> {
         (_, 1..) => {
             format!("{without} of {count} pairs of rows have too few blocks for an interval")
         }
-        (_, 0) => format!("of {count} pairs of rows {} differ in their mean", count - alike.len()),
+        (_, 0) => format!("of {count} pairs of rows {} differ in their p50", count - alike.len()),
     };
     let alike = match alike.is_empty() {
         true => String::new(),

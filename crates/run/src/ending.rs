@@ -3,7 +3,7 @@
 //! A record is a frame, which is known before the first block, and what the blocks came to. The frame alone goes into
 //! the journal, so that a run that was killed has a record too.
 
-use crate::results::{self, Kept};
+use crate::results::Kept;
 use crate::setup::SetUp;
 use crate::{Event, Feed, Host, Plan, plan_record};
 use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
@@ -36,9 +36,9 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
 
 /// The record with its blocks and what they come to; nobody has judged it yet.
 pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
-    let results = results::results(&frame.plan, &kept);
-    let added = results::added(&frame.plan, &kept);
-    let blocks = kept.into_iter().map(|kept| kept.block).collect();
+    let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
+    let results = record::results(&frame.plan, &blocks);
+    let added = record::added(&frame.plan, &blocks);
     RunRecord { blocks, results, added, ..frame }
 }
 

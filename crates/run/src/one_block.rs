@@ -8,7 +8,6 @@ use crate::reach::Context;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
 use record::Block;
-use stats::Histogram;
 use units::Nanos;
 
 /// Runs one block; one that cannot be run has failed with the reason.
@@ -32,10 +31,9 @@ pub(crate) fn one_block(
     let block = survived(set_up, measurement, block);
     set_up.rest(measurement, workload);
     let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
-    let empty = || Headline::RoundTrip(Histogram::new());
     Ok(match Kept::of(&measurement.spec.load, block.clone()) {
         Some(kept) => kept,
-        None => Kept { block, headline: empty() },
+        None => Kept { block, headline: Headline::RoundTrip },
     })
 }
 

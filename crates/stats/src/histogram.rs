@@ -29,6 +29,11 @@ impl Histogram {
         self.counts.saturating_record(time.0.min(Self::MAX.0));
     }
 
+    /// Counts `time` so many times.
+    pub fn record_all(&mut self, time: Nanos, count: u64) {
+        self.counts.saturating_record_n(time.0.min(Self::MAX.0), count);
+    }
+
     /// Counts everything that `other` has counted.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts).expect("all histograms have the same bounds");

@@ -19,12 +19,12 @@ use crate::stall::nanos;
 use crate::{Bootstrap, Histogram, Pair, Part, Pooled, median};
 use units::{Nanos, Random};
 
-/// What disturbs a machine.
+/// A disturbance of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// Nothing but itself.
     Quiet,
-    /// So many other programs, each of which computes in bursts.
+    /// Other programs, so many, each of which computes in bursts.
     Neighbours(u8),
     /// A program that keeps the memory busy in half of the blocks, which makes computing slower.
     Memory,
@@ -88,7 +88,7 @@ pub enum Method {
 /// The measurements that are tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// What disturbs the machine.
+    /// The disturbance of the machine.
     pub disturbance: Disturbance,
     /// The number of times that the subject's messages take and cost those of the baseline.
     pub slower: f64,

@@ -23,8 +23,8 @@ use crate::student;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
     value: f64,
-    /// One for each round; a round that has no block leaves the number as it is.
-    without: Vec<f64>,
+    /// One for each round; `None` for a round without a block, which is no round of this number.
+    without: Vec<Option<f64>>,
     /// The number of blocks that it hangs on, as a share of all: 1 if all have the same part in it.
     evenness: f64,
     /// The half of an interval that is due to the digits of histograms alone, as a share of the number.
@@ -37,16 +37,16 @@ pub struct Pooled {
 enum Scale {
     /// Differences.
     Linear,
-    /// What is above zero: times, rates, costs, ratios.
+    /// Times, rates, costs and ratios: all that is above zero.
     Logarithmic,
 }
 
 /// The part that a round has in a quotient of two sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
-    /// What is divided, e.g. replies.
+    /// The dividend, e.g. replies.
     pub of: f64,
-    /// What it is divided by, e.g. seconds.
+    /// The divisor, e.g. seconds.
     pub by: f64,
 }
 
@@ -62,10 +62,7 @@ impl Pooled {
     pub fn quotient(rounds: &[Option<Part>]) -> Option<Self> {
         let [of, by] = [|part: Part| part.of, |part: Part| part.by]
             .map(|side| rounds.iter().flatten().map(|part| side(*part)).sum::<f64>());
-        let without = rounds.iter().map(|round| {
-            let part = round.unwrap_or_default();
-            (of - part.of) / (by - part.by)
-        });
+        let without = rounds.iter().map(|round| round.map(|part| (of - part.of) / (by - part.by)));
         let pooled = Self {
             value: of / by,
             without: without.collect(),
@@ -89,7 +86,11 @@ impl Pooled {
             let value = all.quantile(q).ok()?;
             Some(Self {
                 value: whole(value.0),
-                without: (0..rounds.len()).map(|round| steps.quantile(q, Some(round))).collect(),
+                without: steps
+                    .rounds
+                    .iter()
+                    .map(|round| Some(steps.quantile(q, round.as_ref()?)))
+                    .collect(),
                 evenness: steps.evenness(q),
                 resolution: Histogram::RESOLUTION,
                 scale: Scale::Logarithmic,
@@ -138,13 +139,13 @@ impl Pooled {
 
     /// The most by which one round moves the number, as a share of it; infinite if without that round there is none.
     pub fn moved_most(&self) -> f64 {
-        let moved = self.without.iter().map(|without| (without / self.value - 1.0).abs());
+        let moved = self.without.iter().flatten().map(|without| (without / self.value - 1.0).abs());
         moved.fold(0.0, |most, moved| if moved > most || moved.is_nan() { moved } else { most })
     }
 
-    /// The number of rounds.
+    /// The number of rounds that have a block.
     pub fn rounds(&self) -> usize {
-        self.without.len()
+        self.without.iter().flatten().count()
     }
 
     /// The share of blocks that the number hangs on; below [`Pooled::EVENNESS_MIN`] it has no interval.
@@ -154,11 +155,12 @@ impl Pooled {
 
     /// The standard error that leaving out one round at a time shows, on the number's own scale.
     pub(crate) fn standard_error(&self) -> Option<f64> {
-        let count = self.without.len();
+        let count = self.rounds();
         if count < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
             return None;
         }
-        let scaled: Vec<f64> = self.without.iter().map(|value| self.scaled(*value)).collect();
+        let scaled: Vec<f64> =
+            self.without.iter().flatten().map(|value| self.scaled(*value)).collect();
         let mean = scaled.iter().sum::<f64>() / float(count);
         let squares: f64 = scaled.iter().map(|value| (value - mean).powi(2)).sum();
         let error = (squares * (float(count) - 1.0) / float(count)).sqrt();
@@ -168,13 +170,14 @@ impl Pooled {
     /// The number of the second half of the rounds less that of the first, on the number's own scale: by the parts that
     /// leaving out each round shows (pseudo-values).
     pub(crate) fn halves(&self) -> f64 {
-        let rounds = float(self.without.len());
+        let without: Vec<f64> = self.without.iter().flatten().copied().collect();
+        let rounds = float(without.len());
         let part = |without: &f64| {
             rounds * self.scaled(self.value) - (rounds - 1.0) * self.scaled(*without)
         };
         let mean = |half: &[f64]| half.iter().map(part).sum::<f64>() / float(half.len());
-        let half = self.without.len() / 2;
-        mean(&self.without[self.without.len() - half..]) - mean(&self.without[..half])
+        let half = without.len() / 2;
+        mean(&without[without.len() - half..]) - mean(&without[..half])
     }
 
     fn scaled(&self, value: f64) -> f64 {
@@ -199,14 +202,17 @@ impl Pooled {
         reason = "at most the number of rounds"
     )]
     pub(crate) fn freedom(&self) -> u32 {
-        (self.evenness * float(self.without.len())).round().max(2.0) as u32 - 1
+        (self.evenness * float(self.rounds())).round().max(2.0) as u32 - 1
     }
 
     fn with(&self, other: &Self, combine: impl Fn(f64, f64) -> f64) -> Self {
-        let both = self.without.iter().zip(&other.without);
+        let both = self.without.iter().zip(&other.without).map(|sides| match sides {
+            (None, None) => None,
+            (one, base) => Some(combine(one.unwrap_or(self.value), base.unwrap_or(other.value))),
+        });
         Self {
             value: combine(self.value, other.value),
-            without: both.map(|(one, other)| combine(*one, *other)).collect(),
+            without: both.collect(),
             evenness: self.evenness.min(other.evenness),
             resolution: self.resolution.max(other.resolution),
             scale: self.scale,
@@ -220,8 +226,8 @@ struct Steps {
     bounds: Vec<(f64, f64)>,
     /// For all rounds together: the number of times up to the end of each step.
     all: Vec<f64>,
-    /// For each round the same; empty for one without a block.
-    rounds: Vec<Vec<f64>>,
+    /// For each round the same; `None` for one without a block.
+    rounds: Vec<Option<Vec<f64>>>,
 }
 
 impl Steps {
@@ -240,17 +246,14 @@ impl Steps {
         Self {
             bounds: bounds.collect(),
             all: up_to(all),
-            rounds: rounds.iter().map(|times| times.map_or_else(Vec::new, up_to)).collect(),
+            rounds: rounds.iter().map(|times| times.map(up_to)).collect(),
         }
     }
 
     /// The time that the share `q` stayed within, without one of the rounds: in its step in proportion, so that a
     /// round that moves it by less than a step is seen to. Not a number if nothing is left.
-    fn quantile(&self, q: f64, left_out: Option<usize>) -> f64 {
-        let left_out = left_out.and_then(|round| self.rounds.get(round));
-        let count = |step: usize| {
-            self.all[step] - left_out.and_then(|counts| counts.get(step)).unwrap_or(&0.0)
-        };
+    fn quantile(&self, q: f64, left_out: &[f64]) -> f64 {
+        let count = |step: usize| self.all[step] - left_out[step];
         let Some(last) = self.all.len().checked_sub(1) else { return f64::NAN };
         let needed = q * count(last);
         let step = (0..last).find(|step| count(*step) >= needed).unwrap_or(last);
@@ -268,7 +271,7 @@ impl Steps {
         let inside = self.all[step] - before(&self.all);
         let share = (q * self.all[last] - before(&self.all)) / inside;
         let beyond =
-            self.rounds.iter().filter(|counts| !counts.is_empty()).map(|counts| {
+            self.rounds.iter().flatten().map(|counts| {
                 counts[last] - before(counts) - share * (counts[step] - before(counts))
             });
         let beyond: Vec<f64> = beyond.collect();
@@ -279,7 +282,7 @@ impl Steps {
 
 /// The sum so far, `count` included.
 fn add(sum: &mut u64, count: u64) -> f64 {
-    *sum += count;
+    *sum = sum.saturating_add(count);
     whole(*sum)
 }
 

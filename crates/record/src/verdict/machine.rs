@@ -298,7 +298,7 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
 fn effect_below_the_floor(subject: &Subject<'_>) -> Option<Reason> {
     let comparison = claimed(subject).filter(|_| subject.is_open())?;
     let floor = subject.record.environment.timer_floor?;
-    let Estimate { value, .. } = *headline_of(subject, &result(subject)?.medians)?;
+    let Estimate { value, .. } = *headline_of(subject, &result(subject)?.pooled)?;
     let effect_ns = (value - value / comparison.ratio).abs();
     (effect_ns < float(floor.overshoot_p50_ns)).then(|| Reason {
         code: "below_the_floor".to_owned(),

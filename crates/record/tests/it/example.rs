@@ -498,7 +498,7 @@ fn result(workload: usize, to_baseline: Option<PerMetric<Comparison>>) -> Worklo
         workload,
         blocks: 1,
         blocks_failed: 1 - workload,
-        medians: per_metric(Estimate { value: 5.5, low: Some(5.25), high: None }),
+        pooled: per_metric(Estimate { value: 5.5, low: Some(5.25), high: None }),
         round_trip: Summary::of(&histogram()),
         response: Summary::of(&histogram()),
         to_baseline,
@@ -510,10 +510,8 @@ fn comparison() -> Comparison {
         ratio: 1.06,
         low: Some(1.04),
         high: Some(1.08),
-        shift: 3.25,
-        p_value: Some(0.001),
-        p_value_holm: Some(0.006),
         smallest_detectable_fraction: Some(0.02),
+        moved_most_fraction: Some(0.01),
     }
 }
 

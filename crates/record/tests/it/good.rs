@@ -109,10 +109,8 @@ fn result(workload: usize) -> WorkloadResult {
         ratio: 1.06,
         low: Some(1.04),
         high: Some(1.08),
-        shift: 60_000.0,
-        p_value: Some(0.001),
-        p_value_holm: Some(0.001),
         smallest_detectable_fraction: Some(0.03),
+        moved_most_fraction: Some(0.01),
     };
     let per_metric = |comparison: Comparison| PerMetric {
         round_trip_p50_ns: Some(comparison.clone()),
@@ -123,7 +121,7 @@ fn result(workload: usize) -> WorkloadResult {
         workload,
         blocks: 10,
         blocks_failed: 0,
-        medians: PerMetric {
+        pooled: PerMetric {
             round_trip_p50_ns: Some(estimate),
             response_p50_ns: Some(estimate),
             ..PerMetric::default()

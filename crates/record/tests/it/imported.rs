@@ -1,6 +1,7 @@
 //! The output of google-benchmark as a record.
 
 use record::{Importer, Kind, Level, RunRecord, google_benchmark, imported};
+use units::Nanos;
 
 /// As google-benchmark 1.7.1 of Debian 12 printed it: three repetitions each of `echo/64` and `echo/65536`, one of
 /// `once` in microseconds, and `refused`, which failed.
@@ -43,9 +44,16 @@ fn times_in_other_units_are_the_same_times() {
 #[test]
 fn what_is_worked_out_is_worked_out_anew() {
     let record = read(PRINTED).unwrap();
-    // The median of three: that of the times is the second of them.
-    let rate = record.results[0].medians.messages_per_s.unwrap();
-    assert!((rate.value * 15.823_723_671_058_167 / 1e9 - 1.0).abs() < 1e-12);
+    // All iterations by all time.
+    let rate = record.results[0].pooled.messages_per_s.unwrap();
+    let repetitions: Vec<(f64, f64)> = record.blocks[..3]
+        .iter()
+        .map(|block| (block.messages_per_s, Nanos(block.measured_ns).as_secs_f64()))
+        .collect();
+    let all: f64 = repetitions.iter().map(|(rate, secs)| rate * secs).sum();
+    let secs: f64 = repetitions.iter().map(|(_, secs)| secs).sum();
+    assert!((rate.value / (all / secs) - 1.0).abs() < 1e-12, "{rate:?}");
+    assert!((rate.value * 15.82 / 1e9 - 1.0).abs() < 0.05, "{rate:?}");
     assert_eq!((rate.low, rate.high), (None, None));
     assert_eq!((record.results[3].blocks, record.results[3].blocks_failed), (0, 1));
 }
@@ -80,7 +88,7 @@ fn the_largest_numbers_are_still_a_record() {
     let zero = r#"{"benchmarks": [{"name": "a", "iterations": 0, "real_time": 0, "cpu_time": 0}]}"#;
     let record = read(zero).unwrap();
     assert_eq!(record.blocks[0].messages_per_s, 0.0);
-    assert_eq!(record.results[0].medians.messages_per_s, None);
+    assert_eq!(record.results[0].pooled.messages_per_s, None);
 }
 
 fn read(json: &str) -> Result<RunRecord, String> {

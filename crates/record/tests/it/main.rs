@@ -8,6 +8,7 @@ mod imported;
 mod json;
 mod merging;
 mod old;
+mod pooling;
 mod schema;
 mod signatures;
 mod summary;

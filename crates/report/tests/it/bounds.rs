@@ -221,15 +221,15 @@ fn any_record(random: &mut Random) -> RunRecord {
     for result in &mut record.results {
         result.workload = random.below(4);
         result.blocks = random.below(3);
-        let medians = &mut result.medians;
+        let pooled = &mut result.pooled;
         for estimate in [
-            &mut medians.messages_per_s,
-            &mut medians.round_trip_p50_ns,
-            &mut medians.round_trip_p90_ns,
-            &mut medians.round_trip_p99_ns,
-            &mut medians.generator_cpu_us_per_message,
-            &mut medians.server_cpu_us_per_message,
-            &mut medians.wire_bytes_per_message,
+            &mut pooled.messages_per_s,
+            &mut pooled.round_trip_p50_ns,
+            &mut pooled.round_trip_p90_ns,
+            &mut pooled.round_trip_p99_ns,
+            &mut pooled.generator_cpu_us_per_message,
+            &mut pooled.server_cpu_us_per_message,
+            &mut pooled.wire_bytes_per_message,
         ] {
             *estimate = any_estimate(random);
         }
@@ -241,7 +241,7 @@ fn any_record(random: &mut Random) -> RunRecord {
                 low: (random.below(4) > 0).then(|| any_number(random)),
                 high: Some(any_number(random)),
                 smallest_detectable_fraction: Some(any_number(random)),
-                ..comparison.clone()
+                moved_most_fraction: Some(0.01),
             };
         }
     }

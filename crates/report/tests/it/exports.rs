@@ -130,7 +130,7 @@ fn markdown_has_the_answers_and_the_tables() {
 
         On this machine WebSocket costs 1.06x \[1.04, 1.08\] of bare TCP at 64 B (round trip p50, 50 connections, one message in flight).
 
-        **64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in random order (seed 7); round trips**
+        **64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in random order (seed 7); round trips, all blocks together**
 
         | rung | p50, us | p90, us | p99, us | messages, k/s | CPU client, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |

@@ -55,7 +55,7 @@ fn a_lab_is_a_page_with_a_drawing_of_ratios_for_each_load() {
     let record = records::lab();
     expect_file!["golden/lab.html"].assert_eq(&redacted(&report::html(&record)));
     let names: Vec<String> = report::figures(&record).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["ratios.svg", "ratios-2.svg"]);
+    assert_eq!(names, ["spectrum.svg", "ratios.svg", "ratios-2.svg"]);
 }
 
 #[test]

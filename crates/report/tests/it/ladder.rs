@@ -17,7 +17,7 @@ fn every_rung_stands_beside_the_floor() {
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                                                CPU    CPU bytes
                        p50 p90 p99 messages client server  each p50 to tcp
             rung        us  us  us      k/s     us     us     B [interval]
@@ -58,7 +58,7 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                                            CPU    CPU bytes
                    p50 p90 p99 messages client server  each p50 to tcp
             rung    us  us  us      k/s     us     us     B [interval]
@@ -109,7 +109,7 @@ fn a_partial_record_says_what_was_not_reached() {
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                  p50 p90 p99 messages CPU client CPU server bytes each
             rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
             tcp  254 301 412      191       5.10       5.00        128              baseline
@@ -145,16 +145,16 @@ fn a_number_that_is_missing_says_why() {
             .insert("p99_ns".to_owned(), "too few messages: 500, at least 1000 needed".to_owned());
     }
     for result in &mut record.results {
-        result.medians.server_cpu_us_per_message = None;
+        result.pooled.server_cpu_us_per_message = None;
     }
-    record.results[1].medians.round_trip_p99_ns = None;
+    record.results[1].pooled.round_trip_p99_ns = None;
     check(
         &record,
         &expect![[r#"
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                  p50 p90 p99 messages CPU client bytes each
             rung  us  us  us      k/s         us          B p50 to tcp [interval]
             tcp  254 301 412      191       5.10        128 baseline
@@ -198,7 +198,7 @@ fn doubts_are_told_with_their_advice() {
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                                           CPU    CPU bytes
                   p50 p90 p99 messages client server  each p50 to tcp
             rung   us  us  us      k/s     us     us     B [interval]
@@ -235,14 +235,14 @@ fn doubts_are_told_with_their_advice() {
 #[test]
 fn slow_rungs_keep_their_columns() {
     let mut record = records::ladder(&["tcp", "ws"]);
-    let medians = &mut record.results[1].medians;
+    let pooled = &mut record.results[1].pooled;
     let estimate = |value: f64| Some(Estimate { value, low: None, high: None });
-    medians.round_trip_p50_ns = estimate(123e6);
-    medians.round_trip_p90_ns = estimate(1.234e9);
-    medians.round_trip_p99_ns = estimate(90e9);
-    medians.messages_per_s = estimate(4.0);
-    medians.generator_cpu_us_per_message = estimate(12_345.0);
-    medians.wire_bytes_per_message = estimate(33_554_432.0);
+    pooled.round_trip_p50_ns = estimate(123e6);
+    pooled.round_trip_p90_ns = estimate(1.234e9);
+    pooled.round_trip_p99_ns = estimate(90e9);
+    pooled.messages_per_s = estimate(4.0);
+    pooled.generator_cpu_us_per_message = estimate(12_345.0);
+    pooled.wire_bytes_per_message = estimate(33_554_432.0);
     let table = report::terminal(&record, &Style::default());
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
     expect!["ws   123000 1230000 90000000     4.00  12300   5.30 33554432 1.06x [1.04, 1.08]"]
@@ -376,7 +376,7 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
             The ladder
 
             64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips
+            each, in random order (seed 7); round trips, all blocks together
                                              CPU    CPU bytes
                    p50  p90  p99 messages client server  each p50 to tcp
             rung    us   us   us      k/s     us     us     B [interval]

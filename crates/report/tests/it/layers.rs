@@ -28,7 +28,7 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
         The ladder
 
         64 B, 50 connections, one message in flight on each; 2 blocks of 500 ms each, in
-        random order (seed 7); round trips
+        random order (seed 7); round trips, all blocks together
                                              CPU    CPU bytes
                      p50 p90 p99 messages client server  each p50 to tcp
         rung          us  us  us      k/s     us     us     B [interval]

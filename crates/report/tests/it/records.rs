@@ -8,6 +8,7 @@ use record::{
     Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Lifetime, Load, Message, Server, Stop, Tls, Trust};
+use stats::Histogram;
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Bytes, Nanos};
 
@@ -387,8 +388,17 @@ pub(crate) fn summary(p50: u32, count: u64) -> Summary {
         p99_9_ns: None,
         p99_99_ns: None,
         missing: [("p99_9_ns".to_owned(), reason)].into(),
-        histogram: String::new(),
+        histogram: histogram(p50_ns),
     }
+}
+
+/// A thousand times with these percentiles.
+fn histogram(p50_ns: u64) -> String {
+    let mut times = Histogram::new();
+    for (tenths, count) in [(10, 500), (12, 400), (15, 90), (80, 10)] {
+        times.record_all(Nanos(p50_ns * tenths / 10), count);
+    }
+    times.to_base64()
 }
 
 fn result(index: usize) -> WorkloadResult {
@@ -399,16 +409,14 @@ fn result(index: usize) -> WorkloadResult {
         ratio: factor,
         low: Some(factor - 0.02),
         high: Some(factor + 0.02),
-        shift: 0.0,
-        p_value: Some(0.001),
-        p_value_holm: Some(0.006),
         smallest_detectable_fraction: Some(0.031),
+        moved_most_fraction: Some(0.004),
     };
     WorkloadResult {
         workload: index,
         blocks: 2,
         blocks_failed: 0,
-        medians: PerMetric {
+        pooled: PerMetric {
             messages_per_s: estimate(191_234.0 / factor),
             round_trip_p50_ns: estimate(254_321.0 * factor),
             round_trip_p90_ns: estimate(301_000.0 * factor),
@@ -457,10 +465,10 @@ pub(crate) fn lab() -> RunRecord {
         .flat_map(|round| (0..workloads.len()).map(move |index| (index, round)))
         .map(|(index, round)| lab_block(&workloads[index], index, round))
         .collect::<Vec<Block>>();
-    let results = (0..workloads.len()).filter_map(|index| lab_result(&blocks, index)).collect();
-    let mut record = record(Kind::Lab, workloads, blocks, results);
+    let mut record = record(Kind::Lab, workloads, blocks, Vec::new());
     record.plan.rounds = vec![(0..record.plan.workloads.len()).collect(); 8];
     record.plan.baseline = Some(0);
+    record.results = record::results(&record.plan, &record.blocks);
     record.plan.layers = vec![Layer { workload: 2, base: 1, name: "framework".to_owned() }];
     record.added = vec![Added {
         workload: 2,
@@ -616,36 +624,6 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
 
 fn estimate_of(value: f64) -> Option<Estimate> {
     Some(Estimate { value, low: Some(value * 0.98), high: Some(value * 1.02) })
-}
-
-/// `None` if no block counts.
-fn lab_result(blocks: &[Block], index: usize) -> Option<WorkloadResult> {
-    let good: Vec<&Block> =
-        blocks.iter().filter(|it| it.workload == index && it.failed.is_none()).collect();
-    let first = good.first()?;
-    let times = |block: &'_ Block| block.phases.life.clone().or_else(|| block.round_trip.clone());
-    let median = |of: &dyn Fn(&Block) -> Option<f64>| {
-        let values: Vec<f64> = good.iter().filter_map(|block| of(block)).collect();
-        estimate_of(stats::median(&values).ok()?)
-    };
-    let time = |of: fn(&Summary) -> Option<u64>| median(&|block| Some(number(of(&times(block)?)?)));
-    Some(WorkloadResult {
-        workload: index,
-        blocks: good.len(),
-        blocks_failed: 0,
-        medians: PerMetric {
-            messages_per_s: median(&|block| Some(block.messages_per_s)),
-            round_trip_p50_ns: time(|it| it.p50_ns),
-            round_trip_p90_ns: time(|it| it.p90_ns),
-            round_trip_p99_ns: time(|it| it.p99_ns),
-            generator_cpu_us_per_message: first.cpu.generator_us_per_message.and_then(estimate_of),
-            server_cpu_us_per_message: first.cpu.server_us_per_message.and_then(estimate_of),
-            ..PerMetric::default()
-        },
-        round_trip: times(first),
-        response: None,
-        to_baseline: None,
-    })
 }
 
 fn lab_facts() -> Lab {

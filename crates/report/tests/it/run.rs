@@ -173,7 +173,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
         .missing
         .insert("server_us_per_message".to_owned(), "the server is not ours".to_owned());
     let result = &mut record.results[0];
-    result.medians.server_cpu_us_per_message = None;
+    result.pooled.server_cpu_us_per_message = None;
     record.warnings = vec![Warning {
         code: "many_errors".to_owned(),
         message: "two of three messages failed".to_owned(),

@@ -78,6 +78,7 @@ fn percentiles_are_those_of_all_messages_and_never_out_of_order() {
     missing[7] = None;
     let [p50, p90] = Pooled::quantiles(&missing, [0.5, 0.9]).map(Option::unwrap);
     assert!(p50.value() < 410_000.0 && p90.value() < 790_000.0);
+    assert_eq!((p50.rounds(), p50.over(&p50).rounds()), (7, 7));
     // Too few messages for the percentile, whatever the rounds.
     assert_eq!(Pooled::quantiles(&rounds[..1], [0.999]), [None]);
     assert_eq!(Pooled::quantiles(&[None; 8], [0.5]), [None]);
@@ -99,7 +100,7 @@ fn mean(values: &[f64]) -> Pooled {
     Pooled::quotient(&rounds).expect("it is divided by the number of rounds")
 }
 
-/// So many times, from `micros` on by 10 ns each.
+/// Times, `count` of them, from `micros` on by 10 ns each.
 fn times(micros: u64, count: u64) -> Histogram {
     let mut times = Histogram::new();
     (0..count).for_each(|index| times.record(Nanos(micros * 1000 + 10 * index)));

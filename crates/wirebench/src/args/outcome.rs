@@ -141,7 +141,7 @@ fn next(record: &RunRecord) -> Option<String> {
             Some("wirebench run ws://127.0.0.1:8080, on a server of yours".to_owned())
         }
         (Kind::Run, Load::Closed { .. }) => {
-            let reached = record.results.first()?.medians.messages_per_s?.value;
+            let reached = record.results.first()?.pooled.messages_per_s?.value;
             let rate = one_digit(reached / 2.0)?;
             let target = quoted(&workload.target);
             Some(format!(

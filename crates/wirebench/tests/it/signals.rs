@@ -200,7 +200,7 @@ fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> Ru
     }
     for result in &record.results {
         // A block that ended before its window began is no throughput of zero.
-        let rate = result.medians.messages_per_s;
+        let rate = result.pooled.messages_per_s;
         assert!(rate.is_none_or(|rate| rate.value > 0.0), "{result:?}");
     }
     record

@@ -1,0 +1,236 @@
+//! From blocks to what they come to: one number for each question, made from all rounds together ([`stats::Pooled`]).
+//!
+//! Every block counts as what it is. One that failed, or heard nothing, has no reply in the time that it was to take,
+//! and its messages have waited for the time-out of replies; so it lowers the throughput and raises percentiles, and
+//! nothing vanishes. Only a block that an interruption ended before its measurement is not there.
+//!
+//! Everything is worked out from plan and blocks alone, so that records of before have the numbers of now.
+
+use crate::{
+    Added, Block, Comparison, Estimate, PerMetric, Plan, Summary, Workload, WorkloadResult,
+};
+use spec::{Layer, Load, Stop};
+use stats::{Histogram, Part, Pooled};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// The numbers of workload `index` of `plan`, each from all its blocks; `None` where they do not have it.
+pub fn pooled(plan: &Plan, blocks: &[Block], index: usize) -> PerMetric<Pooled> {
+    let Some(workload) = plan.workloads.get(index) else { return PerMetric::default() };
+    let rounds = Rounds::of(workload, blocks, index);
+    let [p50, p90, p99] = rounds.percentiles();
+    let mut pooled = PerMetric {
+        messages_per_s: rounds
+            .quotient(|block| Some(Part { of: replies(block), by: seconds(workload, block) })),
+        generator_cpu_us_per_message: rounds.each(|block| block.cpu.generator_us_per_message),
+        server_cpu_us_per_message: rounds.each(|block| block.cpu.server_us_per_message),
+        wire_bytes_per_message: rounds.each(|block| {
+            Some(block.wire.sent_bytes_per_message? + block.wire.received_bytes_per_message?)
+        }),
+        ..PerMetric::default()
+    };
+    if workload.spec.load.is_closed() {
+        (pooled.round_trip_p50_ns, pooled.round_trip_p90_ns, pooled.round_trip_p99_ns) =
+            (p50, p90, p99);
+    } else {
+        (pooled.response_p50_ns, pooled.response_p90_ns, pooled.response_p99_ns) = (p50, p90, p99);
+    }
+    pooled
+}
+
+/// The results of all workloads of `plan` that have a block.
+pub fn results(plan: &Plan, blocks: &[Block]) -> Vec<WorkloadResult> {
+    let all: Vec<PerMetric<Pooled>> =
+        (0..plan.workloads.len()).map(|index| pooled(plan, blocks, index)).collect();
+    let of = |index: usize| {
+        let workload = &plan.workloads[index];
+        let mine = || blocks.iter().filter(|block| block.workload == index);
+        let blocks_failed = mine().filter(|block| block.failed.is_some()).count();
+        let times = merged(workload, mine());
+        let is_closed = workload.spec.load.is_closed();
+        let (round_trip, response) = if is_closed { (times, None) } else { (None, times) };
+        let base = workload.spec.baseline.or(plan.baseline).filter(|base| *base != index);
+        let base = base.and_then(|base| all.get(base));
+        WorkloadResult {
+            workload: index,
+            blocks: mine().count() - blocks_failed,
+            blocks_failed,
+            pooled: all[index].map(|number| Some(Estimate::of(number))),
+            round_trip,
+            response,
+            to_baseline: base
+                .map(|base| all[index].zip(base, |one, base| Comparison::of(&one.over(base)))),
+        }
+    };
+    (0..plan.workloads.len()).map(of).collect()
+}
+
+/// The cost of each layer of `plan`, where both of its workloads were measured.
+pub fn added(plan: &Plan, blocks: &[Block]) -> Vec<Added> {
+    plan.layers.iter().filter_map(|layer| one_added(plan, blocks, layer)).collect()
+}
+
+fn one_added(plan: &Plan, blocks: &[Block], layer: &Layer) -> Option<Added> {
+    let both = [layer.workload, layer.base];
+    let [with, without] = both.map(|index| pooled(plan, blocks, index));
+    let less = |of: &dyn Fn(&PerMetric<Pooled>) -> Option<Pooled>| {
+        Some(Estimate::of(&of(&with)?.less(&of(&without)?)))
+    };
+    let bytes = |of: fn(&Block) -> Option<f64>| {
+        let [with, without] =
+            both.map(|index| Rounds::of(plan.workloads.get(index)?, blocks, index).each(of));
+        Some(with?.value() - without?.value())
+    };
+    let added = Added {
+        workload: layer.workload,
+        base: layer.base,
+        layer: layer.name.clone(),
+        round_trip_p50_ns: less(&|all| all.round_trip_p50_ns.clone()),
+        cpu_us_per_message: less(&cpu_of_both),
+        sent_bytes_per_message: bytes(|block| block.wire.sent_bytes_per_message),
+        received_bytes_per_message: bytes(|block| block.wire.received_bytes_per_message),
+    };
+    let is_known = added.round_trip_p50_ns.is_some()
+        || added.cpu_us_per_message.is_some()
+        || added.sent_bytes_per_message.is_some()
+        || added.received_bytes_per_message.is_some();
+    is_known.then_some(added)
+}
+
+/// CPU time of generator and server together for each reply.
+pub fn cpu_of_both(numbers: &PerMetric<Pooled>) -> Option<Pooled> {
+    let generator = numbers.generator_cpu_us_per_message.as_ref()?;
+    Some(generator.plus(numbers.server_cpu_us_per_message.as_ref()?))
+}
+
+/// The times of all messages of all blocks as one distribution, those of failed blocks included.
+fn merged<'a>(workload: &Workload, blocks: impl Iterator<Item = &'a Block>) -> Option<Summary> {
+    let mut all = Histogram::new();
+    blocks.filter_map(|block| times(workload, block)).for_each(|times| all.add(&times));
+    Summary::of(&all)
+}
+
+/// The blocks of a workload, one for each round that any workload has a block in.
+struct Rounds<'a> {
+    workload: &'a Workload,
+    blocks: Vec<Option<&'a Block>>,
+}
+
+impl<'a> Rounds<'a> {
+    fn of(workload: &'a Workload, blocks: &'a [Block], index: usize) -> Self {
+        let mut rounds: BTreeMap<usize, Option<&Block>> =
+            blocks.iter().map(|block| (block.round, None)).collect();
+        for block in blocks.iter().filter(|block| block.workload == index && is_there(block)) {
+            rounds.insert(block.round, Some(block));
+        }
+        Self { workload, blocks: rounds.into_values().collect() }
+    }
+
+    fn quotient(&self, part: impl Fn(&Block) -> Option<Part>) -> Option<Pooled> {
+        let parts: Vec<Option<Part>> = self.blocks.iter().map(|block| part((*block)?)).collect();
+        Pooled::quotient(&parts)
+    }
+
+    /// A number that blocks have for each of their replies; one without a reply has no part in it.
+    fn each(&self, of: impl Fn(&Block) -> Option<f64>) -> Option<Pooled> {
+        self.quotient(|block| match replies(block) {
+            replies if replies > 0.0 => Some(Part { of: of(block)? * replies, by: replies }),
+            _ => Some(Part::default()),
+        })
+    }
+
+    fn percentiles(&self) -> [Option<Pooled>; 3] {
+        let times: Vec<Option<Histogram>> =
+            self.blocks.iter().map(|block| times(self.workload, (*block)?)).collect();
+        Pooled::quantiles(&times.iter().map(Option::as_ref).collect::<Vec<_>>(), [0.5, 0.9, 0.99])
+    }
+}
+
+/// False for a block that an interruption ended before its measurement began.
+fn is_there(block: &Block) -> bool {
+    block.failed.is_some() || block.measured_ns > 0 || block.connections.failed > 0
+}
+
+/// The times that stand for the messages of a block: the record's, and the time-out of replies for those of a block in
+/// which none was answered. `None` if they are not known.
+fn times(workload: &Workload, block: &Block) -> Option<Histogram> {
+    let summary = workload.times(block);
+    let mut times = summary.map(|summary| summary.histogram().ok()).unwrap_or_default();
+    let is_silent = block.failed.is_some() || (block.counts.ok == 0 && is_there(block));
+    // The plans of some old records do not say it.
+    let time_out = Some(workload.spec.timeouts.reply).filter(|time_out| *time_out > Nanos::ZERO);
+    if let Some(time_out) = time_out.filter(|_| is_silent) {
+        let times = times.get_or_insert_default();
+        let unanswered = block.counts.planned.max(workload.in_flight_all()).min(UNANSWERED_MAX);
+        let missing = unanswered.saturating_sub(times.count());
+        times.record_all(time_out, missing);
+    }
+    times
+}
+
+/// More messages than any block has: a record that was changed by hand may claim more than can be added up.
+const UNANSWERED_MAX: u64 = 1 << 40;
+
+/// Replies in the measured window.
+fn replies(block: &Block) -> f64 {
+    block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
+}
+
+/// The length of the measured window: of a block that failed, the one that it was to have.
+fn seconds(workload: &Workload, block: &Block) -> f64 {
+    let asked = match workload.spec.phases.stop {
+        Stop::After(asked) => asked,
+        // It waited for the first reply.
+        Stop::Messages(_) | Stop::Clients(_) => workload.spec.timeouts.reply,
+    };
+    let measured = Nanos(block.measured_ns);
+    let is_whole = block.failed.is_none() && measured > Nanos::ZERO;
+    if is_whole { measured } else { measured.max(asked) }.as_secs_f64()
+}
+
+impl Workload {
+    /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of
+    /// short-lived clients.
+    pub fn times<'a>(&self, block: &'a Block) -> Option<&'a Summary> {
+        match (&block.open_loop, &self.spec.load) {
+            (Some(times), _) => times.response.as_ref(),
+            (None, Load::Clients { .. }) => {
+                block.phases.life.as_ref().or(block.round_trip.as_ref())
+            }
+            (None, _) => block.round_trip.as_ref(),
+        }
+    }
+
+    /// Messages in flight on all connections together.
+    pub fn in_flight_all(&self) -> u64 {
+        let load = &self.spec.load;
+        let all = u64::from(load.connections().get()) * u64::from(load.in_flight().get());
+        load.in_flight_max().map_or(all, |max| all.min(max.get().into()))
+    }
+}
+
+impl Estimate {
+    /// A number with its interval, where there is one.
+    pub fn of(number: &Pooled) -> Self {
+        let interval = number.interval();
+        Self {
+            value: number.value(),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+        }
+    }
+}
+
+impl Comparison {
+    /// A ratio with its interval, where there is one; `None` if there is no ratio.
+    pub fn of(ratio: &Pooled) -> Option<Self> {
+        let Estimate { value, low, high } = Estimate::of(ratio);
+        value.is_finite().then(|| Self {
+            ratio: value,
+            low,
+            high,
+            smallest_detectable_fraction: ratio.smallest_detectable(),
+            moved_most_fraction: Some(ratio.moved_most()).filter(|moved| moved.is_finite()),
+        })
+    }
+}
