@@ -96,6 +96,8 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         &expect![[r#"
             ws
             response time base     record     ratio [95 %]
+            p50           1.25 ms  1.25 ms  - inconclusive
+            p99           1.88 ms  1.88 ms  - inconclusive
             messages      2.00 k/s 2.00 k/s - inconclusive
             generator CPU 5.10 us  5.10 us  - inconclusive
             server CPU    5.00 us  5.00 us  - inconclusive
