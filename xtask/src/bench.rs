@@ -2,12 +2,13 @@
 //!
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
-//! load generators say of a server that stood still ([`liars`]), and how often intervals miss the truth ([`noise`]). A
-//! benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), and how
+//! often sweeps do ([`knee`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
 mod alone;
+mod knee;
 mod liars;
 mod memory;
 mod noise;
@@ -26,6 +27,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
+    Knee(knee::KneeArgs),
     Liars(liars::LiarsArgs),
     /// Resident memory for each connection: idle, and with compression
     Memory,
@@ -41,6 +43,7 @@ enum What {
 /// Runs what the arguments ask for.
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
+        What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),
         What::Noise(arguments) => return noise::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,

@@ -50,18 +50,22 @@ pub struct SweepLine {
     pub ran_out: String,
 }
 
-/// The knee of a line: the smallest offered load at which achieved by offered is below 99 % in two steps running.
+/// The knee of a line: the largest offered load of which at least 99 % is achieved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Knee {
     /// It bends.
     Found {
-        /// The middle of the interval; its upper end where nothing was carried.
+        /// The middle of the interval: as many knees are probable below as above. Its upper end where nothing was
+        /// carried.
         offered_per_s: f64,
-        /// The largest offered load that was carried; 0 if none was.
+        /// The lower end of its 95 % interval; 0 if no load was carried.
         low_per_s: f64,
-        /// The smallest from which on none was.
+        /// The upper end.
         high_per_s: f64,
+        /// True if the interval is at most 5 % wide and both ends were measured; else it bends somewhere between them.
+        #[serde(default)]
+        confirmed: bool,
     },
     /// It did not bend, or what bent was not the server.
     NotReached {
@@ -75,13 +79,14 @@ pub enum Knee {
 /// The largest load with less than 1 % missing and the objective kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    /// The largest offered load that kept it.
+    /// The largest offered load whose messages, of all its blocks together, kept it.
     pub offered_per_s: f64,
-    /// The same as the lower end of the interval that was left.
+    /// The lower end of the interval in which the largest such load lies.
     pub low_per_s: f64,
-    /// The smallest offered load that did not keep it; `null` if all did.
+    /// The upper end; `null` if no load did not keep it.
     pub high_per_s: Option<f64>,
-    /// True if the load was kept again when it was measured once more.
+    /// True if the interval is at most 5 % wide, both ends were measured, and no load on either side of them
+    /// contradicts; else it lies somewhere between them.
     pub confirmed: bool,
 }
 
@@ -98,11 +103,17 @@ pub struct SweepStep {
     pub offered_per_s: f64,
     /// The number of bots, or connections, that sent.
     pub bots: u64,
-    /// Replies each second: the median of the blocks.
+    /// Replies each second, of all blocks together.
     pub achieved_per_s: Estimate,
-    /// Of the messages that were due, the share that was answered rightly, and in the time of the measurement: the
-    /// median of the blocks, 0 to 1.
+    /// Of the messages that were due, the share that was answered rightly, and in the time of the measurement, 0 to 1,
+    /// of all blocks together.
     pub achieved_fraction: Estimate,
+    /// The number of blocks of which at least 99 % was achieved.
+    #[serde(default)]
+    pub blocks_kept: Option<u32>,
+    /// The number of those that met the objective besides; `null` without one.
+    #[serde(default)]
+    pub blocks_within: Option<u32>,
     /// From due to received, of all blocks together.
     pub response: Option<Summary>,
     /// The mean of the last 1000 replies in whole milliseconds, as the published test showed it: the median of the

@@ -152,7 +152,9 @@ pub(crate) fn all(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -
             rows.first().map(of_run).unwrap_or_default()
         }
         _ if verdict.level == Level::Invalid => Vec::new(),
-        (Some(sweep), ..) => sweep.lines.iter().map(|line| sweep::answer(sweep, line)).collect(),
+        (Some(sweep), ..) => {
+            (0..sweep.lines.len()).map(|line| sweep::answer(sweep, line)).collect()
+        }
         (None, Kind::Lab, _) => groups.iter().flat_map(of_load).collect(),
         _ => Vec::new(),
     }

@@ -253,8 +253,8 @@ fn knees(base: &Sweep, record: &Sweep, refused: bool) -> Table {
         let ratio = match (&one.knee, &other.knee) {
             _ if refused => Cell::words(format!("{MISSING} incomparable")),
             (
-                Knee::Found { offered_per_s: before, low_per_s: low, high_per_s: high },
-                Knee::Found { offered_per_s: after, low_per_s, high_per_s },
+                Knee::Found { offered_per_s: before, low_per_s: low, high_per_s: high, .. },
+                Knee::Found { offered_per_s: after, low_per_s, high_per_s, .. },
             ) => Cell::Number(after / before, Some((low_per_s / high, high_per_s / low))),
             _ => Cell::words(format!("{MISSING} not both bend")),
         };

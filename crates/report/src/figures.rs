@@ -272,7 +272,7 @@ fn scale(sweep: &Sweep) -> Scale {
 
 fn knees(sweep: &Sweep) -> Vec<Mark> {
     let knee = |(subject, line): (usize, &record::SweepLine)| match line.knee {
-        Knee::Found { offered_per_s, low_per_s, high_per_s } => Some(Mark {
+        Knee::Found { offered_per_s, low_per_s, high_per_s, .. } => Some(Mark {
             subject,
             label: format!("{} {}", escape(&line.name), number::per_second(offered_per_s)),
             at: offered_per_s,

@@ -45,16 +45,31 @@ pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepSt
     pairs
 }
 
-/// `2.10 k/s [2.08, 2.12]`, or that there was none.
+/// `2.10 k/s [2.08, 2.12]`, `between 1.50 k/s and 2.12 k/s` where no more is known, or that there was none.
 pub(crate) fn knee_words(knee: &Knee) -> String {
     match *knee {
-        Knee::Found { offered_per_s, low_per_s, high_per_s } => {
+        Knee::Found { offered_per_s, low_per_s, high_per_s, confirmed: true } => {
             number::interval(Unit::Rate, offered_per_s, Some((low_per_s, high_per_s)))
+        }
+        Knee::Found { low_per_s, high_per_s, .. } => {
+            let [low, high] = [low_per_s, high_per_s].map(number::per_second);
+            format!("between {low} and {high}")
         }
         Knee::NotReached { offered_max_per_s, .. } => {
             format!("above {}", number::per_second(offered_max_per_s))
         }
     }
+}
+
+/// `bends at 2.10 k/s [2.08, 2.12] (confirmed)`, or `bends somewhere between 1.50 k/s and 2.12 k/s (not confirmed)`.
+pub(crate) fn bends(knee: &Knee, confirmed: bool) -> String {
+    let at = if confirmed { "at" } else { "somewhere" };
+    format!("bends {at} {} ({})", knee_words(knee), confirmed_words(confirmed))
+}
+
+/// The words for an answer that was measured at both ends of its interval, or was not.
+pub(crate) fn confirmed_words(confirmed: bool) -> &'static str {
+    if confirmed { "confirmed" } else { "not confirmed" }
 }
 
 /// The bytes of an event of each line at the last step that it carried.

@@ -2,21 +2,23 @@
 
 use crate::document::{Answer, Cell, Column, Part, Section, Table, Tone};
 use crate::number::{self, Unit};
-use crate::steps::{EventBytes, event_bytes, knee_words, of_line};
+use crate::steps::{EventBytes, bends, confirmed_words, event_bytes, of_line};
 use crate::{row, verdict};
 use record::{Capacity, Knee, Level, RunRecord, Sweep, SweepLine, SweepOf, SweepStep};
 
 /// The point at which each line bends, in one sentence.
 pub(crate) fn conclusion(sweep: &Sweep) -> Option<String> {
-    let bends = |line: &SweepLine| match line.knee {
-        Knee::Found { .. } => Some(format!("{} bends at {}", line.name, knee_words(&line.knee))),
+    let found = |line: &SweepLine| match line.knee {
+        Knee::Found { confirmed, .. } => {
+            Some(format!("{} {}", line.name, bends(&line.knee, confirmed)))
+        }
         Knee::NotReached { offered_max_per_s, .. } if offered_max_per_s > 0.0 => {
             let max = number::per_second(offered_max_per_s);
             Some(format!("{} does not bend up to {max}", line.name))
         }
         Knee::NotReached { .. } => None,
     };
-    let all: Vec<String> = sweep.lines.iter().filter_map(bends).collect();
+    let all: Vec<String> = sweep.lines.iter().filter_map(found).collect();
     (!all.is_empty()).then(|| format!("On this machine {}.", all.join(", ")))
 }
 
@@ -36,38 +38,71 @@ pub(crate) fn title(record: &RunRecord, sweep: &Sweep) -> String {
 }
 
 /// The knee of a line, what ran out there, and its capacity.
-pub(crate) fn answer(sweep: &Sweep, line: &SweepLine) -> Answer {
+pub(crate) fn answer(sweep: &Sweep, index: usize) -> Answer {
+    let line = &sweep.lines[index];
     let value = match &line.knee {
-        Knee::Found { .. } => format!("bends at {}", knee_words(&line.knee)),
+        Knee::Found { confirmed, .. } => bends(&line.knee, *confirmed),
         Knee::NotReached { offered_max_per_s, .. } if *offered_max_per_s > 0.0 => {
             format!("does not bend up to {}", number::per_second(*offered_max_per_s))
         }
         Knee::NotReached { .. } => "was not carried at any load".to_owned(),
     };
     let reason = match &line.knee {
-        Knee::Found { .. } => {
-            Some("From there on less than 99 % of what is offered is achieved.".to_owned())
-        }
+        Knee::Found { offered_per_s, .. } => Some(format!(
+            "From there on less than 99 % of what is offered is achieved{}.",
+            agreed(sweep, index, *offered_per_s)
+        )),
         Knee::NotReached { reason, .. } if *reason != line.ran_out => Some(reason.clone()),
         Knee::NotReached { .. } => None,
     };
     let ran_out = format!("What ran out: {}.", line.ran_out);
-    let notes = [reason, Some(ran_out), capacity(sweep, line)].into_iter().flatten().collect();
+    let notes = [reason, Some(ran_out), capacity(sweep, index)].into_iter().flatten().collect();
     Answer { label: line.name.clone(), value, notes, is_repeated: false }
 }
 
-fn capacity(sweep: &Sweep, line: &SweepLine) -> Option<String> {
+/// `: 3 of 3 blocks kept it at 2.08 k/s, 0 of 3 at 2.12 k/s`, for the steps on either side of a load.
+fn agreed(sweep: &Sweep, line: usize, load: f64) -> String {
+    let below = of_line(sweep, line).filter(|step| step.offered_per_s <= load).last();
+    let above = of_line(sweep, line).find(|step| step.offered_per_s > load);
+    let words = |step: &SweepStep| {
+        let kept = blocks_of(step, step.blocks_kept)?;
+        Some(format!("{kept} at {}", number::per_second(step.offered_per_s)))
+    };
+    let all: Vec<String> = [below, above].into_iter().flatten().filter_map(words).collect();
+    if all.is_empty() {
+        String::new()
+    } else {
+        format!(": blocks that kept 99 %: {}", all.join(", "))
+    }
+}
+
+/// `3 of 4`, of the blocks of a step; `None` where an old record does not say.
+fn blocks_of(step: &SweepStep, count: Option<u32>) -> Option<String> {
+    Some(format!("{} of {}", count?, step.blocks.len()))
+}
+
+fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     let objective = sweep.slo.as_ref()?;
-    let Some(Capacity { offered_per_s, high_per_s, confirmed, .. }) = line.capacity else {
+    let Some(Capacity { offered_per_s, high_per_s, confirmed, .. }) = sweep.lines[index].capacity
+    else {
         return Some(format!("No load kept {objective} with less than 1 % missing."));
     };
+    let within = |load: f64| {
+        let is_it = |step: &&SweepStep| (step.offered_per_s / load - 1.0).abs() < 1e-6;
+        let step = of_line(sweep, index).find(is_it)?;
+        blocks_of(step, step.blocks_within)
+    };
+    let blocks =
+        within(offered_per_s).map_or_else(String::new, |blocks| format!(" in {blocks} blocks"));
     let above = high_per_s.map_or_else(
         || "nothing more was asked for".to_owned(),
-        |high| format!("{} did not", number::per_second(high)),
+        |high| format!("from {} on none does", number::per_second(high)),
     );
-    let confirmed = if confirmed { "confirmed" } else { "not confirmed" };
+    let confirmed = confirmed_words(confirmed);
     let kept = number::per_second(offered_per_s);
-    Some(format!("{kept} kept {objective} with less than 1 % missing ({confirmed}); {above}."))
+    Some(format!(
+        "{kept} kept {objective} with less than 1 % missing{blocks} ({confirmed}); {above}."
+    ))
 }
 
 /// A table of steps for each line, and the bytes of their events.
@@ -106,6 +141,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
         Column::new("bots", Unit::Count).detail(true),
         Column::new("achieved", Unit::Rate),
         share("kept"),
+        Column::new("blocks kept", Unit::Words).detail(true),
         Column::new("p50", Unit::Time),
         Column::new("p99", Unit::Time),
         Column::new("last 1000, ms", Unit::Count),
@@ -133,6 +169,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
             Cell::Number(number::float(step.bots), None),
             estimate(*achieved_per_s),
             Cell::Number(achieved_fraction.value, None),
+            blocks_of(step, step.blocks_kept).map_or(Cell::Missing, Cell::words),
             time(|times| times.p50_ns),
             time(|times| times.p99_ns),
             Cell::number(step.last_1000_mean_ms.map(number::float)),

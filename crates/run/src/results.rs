@@ -1,9 +1,9 @@
 //! Blocks with the distribution that sweeps judge them by.
 
 use crate::plan::Place;
-use record::{Block, Estimate, Summary};
+use record::{Block, Summary};
 use spec::Load;
-use stats::{Bootstrap, Histogram};
+use stats::Histogram;
 
 /// The block of one workload in one round, with the distribution that it is judged by.
 #[derive(Debug)]
@@ -58,19 +58,6 @@ pub(crate) fn merged<'a>(blocks: impl Iterator<Item = &'a Histogram>) -> Option<
     let mut merged = Histogram::new();
     blocks.for_each(|times| merged.add(times));
     Summary::of(&merged)
-}
-
-/// The median, with its interval where there are enough blocks for one.
-pub(crate) fn estimate(seed: u64, values: &[f64]) -> Option<Estimate> {
-    if let Ok(estimate) = Bootstrap::new(seed).median(values) {
-        return Some(Estimate {
-            value: estimate.value,
-            low: Some(estimate.low),
-            high: Some(estimate.high),
-        });
-    }
-    let value = stats::median(values).ok()?;
-    Some(Estimate { value, low: None, high: None })
 }
 
 #[cfg(test)]

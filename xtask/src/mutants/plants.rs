@@ -349,13 +349,10 @@ pub(super) const PLANTS: &[Plant] = &[
         name: "one bad step is the knee",
         lie: "a server bends where the machine hiccupped once",
         had_by: "capacity tests that stop at the first step that misses its target",
-        file: "crates/stats/src/knee.rs",
+        file: "crates/stats/src/knee/fit.rs",
         caught_by: "stats",
-        test: "knee::tests::a_step_that_fails_by_itself_is_no_knee",
-        changes: &[Change {
-            place: "Some((_, is_next_kept)) => «!loads[at].1 && !is_next_kept»,",
-            bug: "!loads[at].1",
-        }],
+        test: "knees::a_block_that_fails_by_itself_makes_no_knee",
+        changes: &[Change { place: "true => «at.kept += 1»,", bug: "at.kept = 0" }],
     },
 ];
 

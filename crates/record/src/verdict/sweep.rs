@@ -43,11 +43,11 @@ pub(super) fn summed(reasons: Vec<Reason>, sweep: &Sweep) -> Vec<Reason> {
     summed.into_iter().map(finish).collect()
 }
 
-/// True if the step offered no more than its line carried.
+/// True if the step offered no more than its line carried; of a line that carried nothing all steps are looked at.
 fn is_carried(sweep: &Sweep, step: &SweepStep) -> bool {
     let most = sweep.lines.get(step.line).map(|line| match line.knee {
         Knee::Found { low_per_s, .. } => low_per_s,
         Knee::NotReached { offered_max_per_s, .. } => offered_max_per_s,
     });
-    most.is_some_and(|most| step.offered_per_s <= most)
+    most.is_some_and(|most| most <= 0.0 || step.offered_per_s <= most * 1.000_001)
 }

@@ -426,7 +426,12 @@ fn sweep() -> Sweep {
         lines: vec![
             line(
                 "binary",
-                Knee::Found { offered_per_s: 1500.0, low_per_s: 1490.0, high_per_s: 1510.0 },
+                Knee::Found {
+                    offered_per_s: 1500.0,
+                    low_per_s: 1490.0,
+                    high_per_s: 1510.0,
+                    confirmed: true,
+                },
                 Some(Capacity {
                     offered_per_s: 1490.0,
                     low_per_s: 1490.0,
@@ -448,6 +453,8 @@ fn sweep() -> Sweep {
             bots: 1000,
             achieved_per_s: estimate(999.0),
             achieved_fraction: estimate(0.999),
+            blocks_kept: Some(1),
+            blocks_within: Some(1),
             response: Summary::of(&Histogram::new()),
             last_1000_mean_ms: Some(1),
             machine_idle_fraction: Some(0.5),

@@ -83,6 +83,8 @@ fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
         bots: 50,
         achieved_per_s: estimate,
         achieved_fraction: estimate,
+        blocks_kept: None,
+        blocks_within: None,
         response: None,
         last_1000_mean_ms: None,
         machine_idle_fraction: None,
@@ -94,7 +96,8 @@ fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
         server_memory_bytes: None,
         level: Level::Trusted,
     };
-    let knee = Knee::Found { offered_per_s: 600.0, low_per_s: 400.0, high_per_s: 800.0 };
+    let knee =
+        Knee::Found { offered_per_s: 600.0, low_per_s: 400.0, high_per_s: 800.0, confirmed: false };
     record.sweep = Some(Sweep {
         of: SweepOf::Rate,
         preset: None,

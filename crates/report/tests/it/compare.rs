@@ -171,8 +171,12 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
     let base = sweeps::cubeia();
     let mut record = sweeps::cubeia();
     let sweep = record.sweep.as_mut().unwrap();
-    sweep.lines[0].knee =
-        Knee::Found { offered_per_s: 27_000.0, low_per_s: 26_700.0, high_per_s: 27_300.0 };
+    sweep.lines[0].knee = Knee::Found {
+        offered_per_s: 27_000.0,
+        low_per_s: 26_700.0,
+        high_per_s: 27_300.0,
+        confirmed: true,
+    };
     sweep.lines[1].knee =
         Knee::NotReached { offered_max_per_s: 30_000.0, reason: "it is over".to_owned() };
     sweep.lines[1].capacity = None;

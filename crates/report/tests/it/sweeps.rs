@@ -155,6 +155,7 @@ fn line(model: &Model) -> SweepLine {
             offered_per_s: model.knee,
             low_per_s: model.knee * 0.99,
             high_per_s: model.knee * 1.01,
+            confirmed: true,
         },
         capacity: Some(Capacity {
             offered_per_s: model.knee * 0.96,
@@ -196,6 +197,8 @@ fn step(record: &mut RunRecord, line: usize, model: &Model, offered: f64) -> Swe
         bots: 4000,
         achieved_per_s: estimate(achieved, 0.004),
         achieved_fraction: estimate((achieved / offered).min(1.0), 0.004),
+        blocks_kept: Some(if achieved / offered < 0.99 { 0 } else { 2 }),
+        blocks_within: Some(if offered < 0.985 * model.knee { 2 } else { 0 }),
         last_1000_mean_ms: Some(if load > 1.0 {
             400
         } else if load > 0.9 {

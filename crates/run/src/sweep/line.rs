@@ -5,9 +5,10 @@ use crate::plan::Plan;
 use crate::results::Kept;
 use crate::setup::SetUp;
 use load::Arrival;
-use record::Block;
+use record::{Block, Counts};
 use spec::Objective;
-use stats::knee::{Interval, Next, Range, Search};
+use stats::Histogram;
+use stats::knee::{Interval, Next, Range, Search, Trial};
 use std::collections::BTreeMap;
 use units::Nanos;
 
@@ -28,7 +29,7 @@ pub(super) struct Line<'a> {
     stopped: Option<String>,
 }
 
-/// The blocks of one load.
+/// The blocks of one load, those of which nothing failed, and their messages together.
 #[derive(Clone, Debug, Default)]
 struct AtOneLoad {
     /// The index of its step in the plan.
@@ -37,6 +38,14 @@ struct AtOneLoad {
     blocks: Vec<(bool, bool)>,
     /// In how many blocks it was not kept because of the generator.
     generator_bound: usize,
+    /// Messages that were due.
+    due: f64,
+    /// Replies within the measurement.
+    replies: f64,
+    /// Messages that failed, or were never answered.
+    unanswered: f64,
+    /// Responses, and those of them that were not below the objective.
+    responses: [f64; 2],
 }
 
 /// The load and workload of the next block.
@@ -90,15 +99,51 @@ impl<'a> Line<'a> {
                 Some(format!("the server failed at {load}{}: {reason}", self.sweep.axis.of.unit()));
             return;
         }
-        let is_kept = is_kept(&kept.block);
-        let meets = is_kept && self.sweep.axis.slo.is_none_or(|slo| is_met(slo, kept));
+        let slo = self.sweep.axis.slo;
+        let block = &kept.block;
+        let is_kept = is_kept(block);
+        let responses = slo.map_or([0.0; 2], |slo| responses(slo, kept));
+        let meets = is_kept && slo.is_none_or(|slo| is_met(slo, responses));
         let known = self.loads.entry(load).or_default();
         known.blocks.push((is_kept, meets));
-        known.generator_bound += usize::from(!is_kept && generator_share(&kept.block).is_some());
-        self.knee.add(load, is_kept);
+        known.generator_bound += usize::from(!is_kept && generator_share(block).is_some());
+        known.due += float(block.counts.planned);
+        known.replies += replies(block);
+        let Counts { error, timed_out, in_flight_at_end, .. } = block.counts;
+        known.unanswered += float(error + timed_out + in_flight_at_end);
+        let [all, late] = &mut known.responses;
+        (*all, *late) = (*all + responses[0], *late + responses[1]);
+        let carried = float(load) * achieved_fraction(block) / KEPT_MIN;
+        self.knee.add(Trial { load, is_kept, carried });
         if let Some(capacity) = &mut self.capacity {
-            capacity.add(load, meets);
+            capacity.add(within(load, meets));
         }
+        self.failed = self.loss();
+    }
+
+    /// The loss that does not depend on the load, if there is one: a server that carries so many messages and no more
+    /// misses fewer of them at a quarter of the load.
+    fn loss(&self) -> Option<String> {
+        let not_kept = || self.loads.iter().filter(|(_, at)| at.due > 0.0 && !at.is_kept());
+        let is_same = |(less, at): (&u64, &AtOneLoad), (more, above): (&u64, &AtOneLoad)| {
+            let times = float(*more) / float(*less);
+            let is_failure = at.unanswered >= (at.due - at.replies) / 2.0;
+            times >= LOSS_FROM && is_failure && at.share() < above.share() * times.sqrt()
+        };
+        let (less, more) = not_kept()
+            .find_map(|one| Some((one, not_kept().find(|other| is_same(one, *other))?)))?;
+        let up_to = self.loads.range(..=more.0).flat_map(|(_, at)| &at.blocks);
+        let more_kept = up_to.map(|(is_kept, _)| if *is_kept { 1 } else { -1 }).sum::<i64>();
+        if more_kept >= 0 {
+            return None; // A load was kept: what is missing came with more of it, or with others on the machine.
+        }
+        let missing = (1.0 - less.1.share()) * 100.0;
+        let unit = self.sweep.axis.of.unit();
+        Some(format!(
+            "{missing:.1} % of the messages fail at {}{unit} as at {}{unit}: a failure that does not depend on the \
+             load, and no knee",
+            less.0, more.0
+        ))
     }
 
     /// The step of this load in the plan is now this.
@@ -155,14 +200,41 @@ impl<'a> Line<'a> {
         self.limited.as_deref()
     }
 
-    pub(super) fn knee(&self) -> Interval {
-        self.knee.interval()
+    /// The interval of the knee, in units of load, if what is missing above it was the server's to answer.
+    pub(super) fn knee(&self) -> Option<Interval> {
+        self.knee
+            .interval()
+            .filter(|found| self.failed.is_none() && !self.is_generator_bound(found))
     }
 
-    /// Between which loads the capacity lies, and whether its lower end was confirmed; `None` if it was not looked for,
-    /// or no load met the objective.
-    pub(super) fn capacity(&self) -> Option<(u64, Option<u64>, bool)> {
-        self.sweep.axis.slo?;
+    /// The largest load that was kept.
+    pub(super) fn largest_carried(&self) -> Option<u64> {
+        self.knee.largest_carried()
+    }
+
+    /// The smallest load that was not kept, from the knee on if one was found.
+    pub(super) fn beyond(&self) -> Option<u64> {
+        let from = self.knee.interval().map_or(0.0, |found| found.low);
+        let not_kept = self.loads.iter().filter(|(_, at)| at.due > 0.0 && !at.is_kept());
+        not_kept.map(|(load, _)| *load).find(|load| float(*load) >= from)
+    }
+
+    /// Messages a second for each unit of load.
+    pub(super) fn per_s(&self) -> f64 {
+        self.sweep.axis.rate(1).map_or(0.0, |rate| rate.per_second())
+    }
+
+    /// The number of blocks of a load that were kept, and of those that met the objective too.
+    pub(super) fn agreed(&self, load: u64) -> [usize; 2] {
+        let blocks = self.loads.get(&load).map_or(&[][..], |at| &at.blocks);
+        let count = |of: fn(&(bool, bool)) -> bool| blocks.iter().filter(|block| of(block)).count();
+        [count(|(is_kept, _)| *is_kept), count(|(_, meets)| *meets)]
+    }
+
+    /// The largest load whose messages, of all its blocks together, met the objective, with the interval that the
+    /// search left; `None` if it was not looked for, or no load met it.
+    pub(super) fn capacity(&self) -> Option<Within> {
+        let slo = self.sweep.axis.slo.filter(|_| self.failed.is_none())?;
         let early;
         let search = match &self.capacity {
             Some(search) => search,
@@ -171,24 +243,44 @@ impl<'a> Line<'a> {
                 &early
             }
         };
-        let Interval { low, high } = search.interval();
-        Some((low?, high, search.is_confirmed(low?)))
+        let loads: Vec<(u64, bool)> = self
+            .loads
+            .iter()
+            .filter(|(_, at)| at.due > 0.0)
+            .map(|(load, at)| (*load, at.is_kept() && is_met(slo, at.responses)))
+            .collect();
+        let found = search.interval();
+        let high = found.map_or(f64::INFINITY, |found| found.high);
+        let most = |(load, meets): &&(u64, bool)| *meets && float(*load) <= high;
+        let (load, _) = *loads.iter().rfind(most)?;
+        let agrees = loads.iter().all(|(other, meets)| *meets == (*other <= load));
+        let missed = loads.iter().find(|(other, meets)| *other > load && !meets);
+        let missed = missed.map(|(other, _)| float(*other));
+        Some(Within {
+            load,
+            low: found.map_or(f64::INFINITY, |found| found.low).min(float(load)),
+            high: missed.map(|missed| found.map_or(missed, |found| found.high.max(missed))),
+            is_confirmed: agrees && found.is_none_or(|found| found.is_confirmed),
+        })
     }
 
-    /// True if the load was not kept because of the generator rather than the server.
-    pub(super) fn is_generator_bound(&self, load: u64) -> bool {
-        self.loads.get(&load).is_some_and(|known| {
-            let not_kept = known.blocks.iter().filter(|(is_kept, _)| !is_kept).count();
-            known.generator_bound * 2 > not_kept
-        })
+    /// True if what was not kept from the knee on was the fault of the generator rather than of the server.
+    fn is_generator_bound(&self, knee: &Interval) -> bool {
+        let above = self.loads.range(rounded(knee.low)..).map(|(_, at)| at);
+        let (bound, not_kept) = above.fold((0, 0), |(bound, not_kept), at| {
+            let kept = at.blocks.iter().filter(|(is_kept, _)| *is_kept).count();
+            (bound + at.generator_bound, not_kept + at.blocks.len() - kept)
+        });
+        bound * 2 > not_kept
     }
 
     /// A search below the knee that knows all that was measured.
     fn search_of_capacity(&self) -> Search {
-        let to = self.knee.interval().high.unwrap_or_else(|| self.largest_measured());
+        let to = self.knee.interval().map(|knee| rounded(knee.high).max(1));
+        let to = to.unwrap_or_else(|| self.largest_measured());
         let mut search = Search::new(Range { to, ..self.sweep.range() }, self.sweep.axis.repeats);
-        for (load, known) in self.loads.iter().filter(|(load, _)| **load <= to) {
-            known.blocks.iter().for_each(|(_, meets)| search.add(*load, *meets));
+        for (load, known) in &self.loads {
+            known.blocks.iter().for_each(|(_, meets)| search.add(within(*load, *meets)));
         }
         search
     }
@@ -198,21 +290,54 @@ impl<'a> Line<'a> {
     }
 }
 
-/// True if the responses of a block meet the objective; of a closed loop, which has none, never.
-fn is_met(slo: Objective, kept: &Kept) -> bool {
-    let Some(times) = kept.headline.response().filter(|times| !times.is_empty()) else {
-        return false;
-    };
+impl AtOneLoad {
+    /// True if 99 % of all that was due was answered in time.
+    fn is_kept(&self) -> bool {
+        is_enough(self.due, self.replies, self.blocks.len())
+    }
+
+    /// Of all that was due, the share that was answered in time.
+    fn share(&self) -> f64 {
+        self.replies / self.due.max(1.0)
+    }
+}
+
+/// The capacity of a line, in units of load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Within {
+    /// The largest load that met the objective.
+    pub(super) load: u64,
+    pub(super) low: f64,
+    pub(super) high: Option<f64>,
+    pub(super) is_confirmed: bool,
+}
+
+/// A measurement of a load that met the objective, or did not; how much of it would have met it is not known.
+fn within(load: u64, meets: bool) -> Trial {
+    Trial { load, is_kept: meets, carried: 0.0 }
+}
+
+/// The responses of a block, and those of them that were not below the objective. A closed loop has none.
+fn responses(slo: Objective, kept: &Kept) -> [f64; 2] {
     // The share that is not below is known of any number of samples; a percentile needs many.
-    let not_below = float(times.count_between(slo.below, Nanos::MAX));
-    not_below <= (1.0 - slo.quantile) * float(times.count())
+    let late = |times: &Histogram| float(times.count_between(slo.below, Nanos::MAX));
+    kept.headline.response().map_or([0.0; 2], |times| [float(times.count()), late(times)])
+}
+
+/// True if so few responses were not below the objective that it was met.
+fn is_met(slo: Objective, [all, late]: [f64; 2]) -> bool {
+    all > 0.0 && late <= (1.0 - slo.quantile) * all
 }
 
 /// True if 99 % of what was due was answered in the time in which it was due. A message at either edge of the window
 /// may be answered on the other side of it.
 pub(super) fn is_kept(block: &Block) -> bool {
-    let due = float(block.counts.planned);
-    due > 0.0 && due - replies(block) <= (0.01 * due).max(EDGES)
+    is_enough(float(block.counts.planned), replies(block), 1)
+}
+
+/// The same of all messages of so many blocks.
+fn is_enough(due: f64, replies: f64, blocks: usize) -> bool {
+    due > 0.0 && due - replies <= ((1.0 - KEPT_MIN) * due).max(EDGES * float(blocks as u64))
 }
 
 /// Of what was due, the share that was answered in the measured window; 0 if nothing was due.
@@ -221,7 +346,7 @@ pub(super) fn achieved_fraction(block: &Block) -> f64 {
     if due > 0.0 { replies(block) / due } else { 0.0 }
 }
 
-fn replies(block: &Block) -> f64 {
+pub(super) fn replies(block: &Block) -> f64 {
     block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
 }
 
@@ -253,7 +378,20 @@ pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "loads below 2^53; saturates"
+)]
+fn rounded(load: f64) -> u64 {
+    load.round() as u64
+}
+
 /// From this share of a core on nothing is to spare.
 pub(super) const BUSY_MIN: f64 = 0.9;
+/// The share of what is due that has to be achieved.
+const KEPT_MIN: f64 = 0.99;
+/// A loss that has nothing to do with the load is seen at two loads of which one is so many times the other.
+const LOSS_FROM: f64 = 3.5;
 /// Messages of a block that may be lost to its edges.
 const EDGES: f64 = 2.0;

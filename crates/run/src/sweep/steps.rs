@@ -1,11 +1,12 @@
 //! The results of the steps of a sweep and of its lines: numbers from blocks, sentences from numbers.
 
 use super::Sweep;
-use super::line::{Asked, BUSY_MIN, Line, achieved_fraction, float, offered};
+use super::line::{Asked, BUSY_MIN, Line, Within, float, offered, replies};
 use crate::plan::Plan;
 use crate::results::{self, Kept};
 use record::{Block, Capacity, Estimate, Knee, Level, SweepLine, SweepStep};
 use spec::AxisOf;
+use stats::knee::Interval;
 use units::Nanos;
 
 /// All that was found, as the record has it; nothing is judged yet.
@@ -18,9 +19,11 @@ pub(super) fn sweep(
     let mut steps = Vec::new();
     let mut found = Vec::new();
     for line in lines {
-        let of_line: Vec<SweepStep> =
-            line.measured().map(|asked| step(line, asked, plan, kept)).collect();
-        found.push(Found { plan, line, steps: &of_line }.line());
+        let of_line: Vec<SweepStep> = line
+            .measured()
+            .map(|asked| step(line, asked, plan, kept, sweep.axis.slo.is_some()))
+            .collect();
+        found.push(Found { line, steps: &of_line }.line());
         steps.extend(of_line);
     }
     record::Sweep {
@@ -37,16 +40,24 @@ pub(super) fn sweep(
     }
 }
 
-fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep {
+fn step(
+    line: &Line<'_>,
+    asked: Asked,
+    plan: &Plan,
+    kept: &[Kept],
+    has_objective: bool,
+) -> SweepStep {
     let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
     let blocks = || all().map(|(_, one)| &one.block).filter(|block| block.failed.is_none());
     let load = &plan.measurements[asked.workload].workload;
     let (offered_per_s, bots) = offered(&load.arrival, load.connections.get());
-    let median = |of: &dyn Fn(&Block) -> f64| {
-        let values: Vec<f64> = blocks().map(of).collect();
-        let none = Estimate { value: 0.0, low: None, high: None };
-        results::estimate(plan.experiment.seed, &values).unwrap_or(none)
+    let sum = |of: &dyn Fn(&Block) -> f64| blocks().map(of).sum::<f64>();
+    let replies = sum(&replies);
+    let pooled = |of: f64| {
+        let value = if of > 0.0 { replies / of } else { 0.0 };
+        Estimate { value, low: None, high: None }
     };
+    let [kept_of, within] = line.agreed(asked.load).map(|count| u32::try_from(count).ok());
     let mean = |of: &dyn Fn(&Block) -> Option<f64>| mean(blocks().map(of));
     SweepStep {
         line: line.index(),
@@ -54,8 +65,10 @@ fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep 
         blocks: all().map(|(index, _)| index).collect(),
         offered_per_s,
         bots,
-        achieved_per_s: median(&|block| block.messages_per_s),
-        achieved_fraction: median(&achieved_fraction),
+        achieved_per_s: pooled(sum(&|block| Nanos(block.measured_ns).as_secs_f64())),
+        achieved_fraction: pooled(sum(&|block| float(block.counts.planned))),
+        blocks_kept: kept_of,
+        blocks_within: within.filter(|_| has_objective),
         response: results::merged(all().filter_map(|(_, one)| one.headline.response())),
         last_1000_mean_ms: last_1000(
             blocks().filter_map(|block| block.last_1000_mean_ms).collect(),
@@ -85,7 +98,6 @@ fn step(line: &Line<'_>, asked: Asked, plan: &Plan, kept: &[Kept]) -> SweepStep 
 
 /// A line with all its steps, in ascending order.
 struct Found<'a> {
-    plan: &'a Plan,
     line: &'a Line<'a>,
     steps: &'a [SweepStep],
 }
@@ -95,38 +107,43 @@ impl Found<'_> {
         SweepLine {
             name: self.line.name().to_owned(),
             knee: self.knee(),
-            capacity: self.line.capacity().map(|(low, high, confirmed)| Capacity {
-                offered_per_s: self.offered(low),
-                low_per_s: self.offered(low),
-                high_per_s: high.map(|high| self.offered(high)),
-                confirmed,
+            capacity: self.line.capacity().map(|Within { load, low, high, is_confirmed }| {
+                Capacity {
+                    offered_per_s: self.offered(float(load)),
+                    low_per_s: self.offered(low),
+                    high_per_s: high.map(|high| self.offered(high)),
+                    confirmed: is_confirmed,
+                }
             }),
             ran_out: self.ran_out(),
         }
     }
 
     fn knee(&self) -> Knee {
-        let interval = self.line.knee();
-        let low = interval.low.map_or(0.0, |low| self.offered(low));
-        match interval.high {
-            Some(high) if self.line.failed().is_none() && !self.line.is_generator_bound(high) => {
-                let high = self.offered(high);
-                // Where nothing was kept there is no middle, only a bound.
-                let middle = if low > 0.0 { (low + high) / 2.0 } else { high };
-                Knee::Found { offered_per_s: middle, low_per_s: low, high_per_s: high }
-            }
-            Some(_) | None => Knee::NotReached { offered_max_per_s: low, reason: self.ran_out() },
+        match self.line.knee() {
+            Some(Interval { low, middle, high, is_confirmed }) => Knee::Found {
+                offered_per_s: self.offered(middle),
+                low_per_s: self.offered(low),
+                high_per_s: self.offered(high),
+                confirmed: is_confirmed,
+            },
+            None => Knee::NotReached {
+                offered_max_per_s: self
+                    .line
+                    .largest_carried()
+                    .map_or(0.0, |load| self.offered(float(load))),
+                reason: self.ran_out(),
+            },
         }
     }
 
     /// The resource that ran out, in words.
     fn ran_out(&self) -> String {
-        let interval = self.line.knee();
         if let Some(reason) = self.line.failed() {
             return reason.to_owned();
         }
-        if let Some(high) = interval.high {
-            let mut what = self.step(high).map_or_else(String::new, at_its_limit);
+        if let Some(step) = self.line.beyond().and_then(|load| self.step(load)) {
+            let mut what = at_its_limit(step);
             if let Some(reason) = self.line.stopped() {
                 what += &format!("; {reason} before the interval was as small as it gets");
             }
@@ -145,10 +162,9 @@ impl Found<'_> {
         self.steps.iter().find(|step| step.workload == workload)
     }
 
-    fn offered(&self, load: u64) -> f64 {
-        let workload = self.line.workload(load).expect("it was measured");
-        let load = &self.plan.measurements[workload].workload;
-        offered(&load.arrival, load.connections.get()).0
+    /// Messages a second of a load, whether it was measured or not.
+    fn offered(&self, load: f64) -> f64 {
+        self.line.per_s() * load
     }
 }
 

@@ -4,6 +4,7 @@ mod between;
 mod encoding;
 mod fit;
 mod histogram;
+mod knees;
 mod little;
 mod noise;
 mod pooled;

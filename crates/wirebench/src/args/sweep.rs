@@ -10,10 +10,10 @@ use spec::file::{Asked, AxisKeys, File};
 
 /// Raise the load of a server until it bends, and say where
 ///
-/// Loads rise by --factor from --from on, each measured --repeats times. Where less than 99 % of the offered load is
-/// achieved in two steps running, the interval between is halved until its ends are 2 % apart, and measured again: the
-/// knee. With --slo the largest load within an objective is looked for besides. Every step is what `wirebench run`
-/// measures at that load, with the same options.
+/// Loads rise by --factor from --from on, each measured --repeats times, until less than 99 % of the offered load is
+/// achieved. Then loads are measured where the knee is least certain, until its 95 % interval is 2 % wide. With --slo
+/// the largest load within an objective is looked for besides. Every step is what `wirebench run` measures at that
+/// load, with the same options.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -24,7 +24,7 @@ fn a_sweep_finds_that_a_capped_server_bends_and_writes_down_each_step() {
         assert_eq!(block.interface.as_ref().unwrap().name, "lo");
         assert!(block.memory.unwrap().generator_rss_bytes > Some(0));
     }
-    assert!(stdout.contains("bends at "), "{stdout}");
+    assert!(stdout.contains(" bends "), "{stdout}");
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn a_sweep_finds_that_a_capped_server_bends_and_writes_down_each_step() {
 fn the_knee_of_a_server_that_is_capped_is_found_within_3_percent() {
     let (record, _) = sweep_of_a_cap();
     let line = &record.sweep.as_ref().unwrap().lines[0];
-    let Knee::Found { offered_per_s, low_per_s, high_per_s } = line.knee else {
+    let Knee::Found { offered_per_s, low_per_s, high_per_s, .. } = line.knee else {
         panic!("{line:?}")
     };
     assert!((1455.0..=1545.0).contains(&offered_per_s), "{offered_per_s}");
@@ -125,6 +125,27 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     assert!(last.failed.as_ref().is_some_and(|reason| reason.contains("nothing")), "{last:?}");
     let earlier = &record.blocks[..record.blocks.len() - 1];
     assert!(earlier.iter().all(|block| block.failed.is_none()), "{earlier:?}");
+}
+
+#[test]
+fn a_loss_that_does_not_depend_on_the_load_is_a_failure_and_no_knee() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --drop 10% --seed 7");
+    let line = format!(
+        "sweep {} --from 2000 -d 500ms --warm-up 0s --repeats 1 --timeout 500ms --drain 600ms \
+         --slo p99<2s -o sweep.json",
+        server.url
+    );
+    let ended = sandbox.run(&line);
+    assert!(!ended.stdout.contains("bends"), "{}", ended.stdout);
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    let line = &record.sweep.as_ref().unwrap().lines[0];
+    let Knee::NotReached { reason, .. } = &line.knee else { panic!("{line:?}") };
+    assert!(reason.contains("a failure that does not depend on the load"), "{reason}");
+    assert_eq!(line.capacity, None);
+    assert!(matches!(record.ended, Ended::Partial { .. }), "{:?}", record.ended);
+    assert!([Some(12), Some(13)].contains(&ended.code), "{ended:?}");
 }
 
 #[test]

@@ -1,0 +1,319 @@
+//! The search for a knee: the next load to measure, and the answer so far.
+//!
+//! It goes up by a factor until the knee is below the largest load, or down while nothing is kept, and then measures
+//! where the fit to all measurements is least certain, until the interval is 2 % wide. Nothing is thrown away: all
+//! measurements of all loads decide, at every step anew, so one bad measurement makes no knee, and a load that is kept
+//! above one that was not moves it up.
+
+use super::fit::{Fit, Trial, float};
+use std::collections::BTreeMap;
+
+/// Looks for the largest load that is kept.
+#[derive(Clone, Debug)]
+pub struct Search {
+    range: Range,
+    repeats: u32,
+    trials: Vec<Trial>,
+    /// From here on nothing can be offered, for whatever reason.
+    ceiling: Option<u64>,
+}
+
+/// Between which loads to look, and how fast to go up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The first load; at least 1.
+    pub from: u64,
+    /// The largest one.
+    pub to: u64,
+    /// From one load to the next, above 1.
+    pub factor: f64,
+}
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Measure this load once.
+    Measure(u64),
+    /// Nothing: the interval is as small as it gets, or will not get smaller.
+    Done,
+}
+
+/// The interval in which the knee lies, with a probability of 95 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its lower end; 0 where no load was kept.
+    pub low: f64,
+    /// As many knees are probable below as above.
+    pub middle: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// True if the ends are at most [`CONFIRMED_WIDTH_MAX`] apart; else it is only known to lie somewhere between.
+    pub is_confirmed: bool,
+}
+
+impl Search {
+    /// A search in which each load is measured `repeats` times at least.
+    pub fn new(range: Range, repeats: u32) -> Self {
+        let from = range.from.max(1);
+        let range = Range { from, to: range.to.max(from), factor: range.factor.max(FACTOR_MIN) };
+        Self { range, repeats: repeats.max(1), trials: Vec::new(), ceiling: None }
+    }
+
+    /// Takes one measurement.
+    pub fn add(&mut self, trial: Trial) {
+        self.trials.push(trial);
+    }
+
+    /// From `load` on nothing can be offered: a limit of the machine.
+    pub fn limit(&mut self, load: u64) {
+        self.ceiling = Some(self.ceiling.map_or(load, |ceiling| ceiling.min(load)));
+    }
+
+    /// The next thing to do, from all measurements so far.
+    pub fn next(&self) -> Next {
+        let counts = self.counts();
+        let Some((&largest, _)) = counts.last_key_value() else {
+            return Next::Measure(self.range.from.min(self.top()));
+        };
+        if let Some(load) = counts.iter().find(|(_, count)| **count < self.repeats) {
+            return Next::Measure(*load.0);
+        }
+        if self.trials.len() >= TRIALS_MAX {
+            return Next::Done;
+        }
+        if self.largest_kept().is_none() {
+            return self.below(&counts);
+        }
+        let fit = self.fit();
+        if fit.above(float(largest)) > BEYOND_MAX {
+            return self.above(largest, &counts);
+        }
+        let interval = self.of_fit(&fit);
+        let Interval { low, high, .. } = interval;
+        if high / low > WIDTH_MAX {
+            return self.between(interval, &counts);
+        }
+        let unmeasured = self.unmeasured_end(low, high).map(|end| multiple(end, 1.0));
+        unmeasured.map_or(Next::Done, |end| Next::Measure(end.clamp(1, self.top())))
+    }
+
+    /// The interval so far; `None` if the knee may as well lie above all that was measured.
+    pub fn interval(&self) -> Option<Interval> {
+        let largest = self.trials.iter().map(|trial| trial.load).max()?;
+        let smallest = self.trials.iter().map(|trial| trial.load).min()?;
+        if self.largest_kept().is_none() {
+            let (middle, high) = (float(smallest), float(smallest));
+            return Some(Interval { low: 0.0, middle, high, is_confirmed: false });
+        }
+        let fit = self.fit();
+        (fit.above(float(largest)) <= BEYOND_MAX).then(|| self.of_fit(&fit))
+    }
+
+    /// All loads that were measured, in ascending order.
+    pub fn loads(&self) -> impl Iterator<Item = u64> {
+        self.counts().into_keys()
+    }
+
+    /// The largest load that was kept in most of its measurements.
+    pub fn largest_carried(&self) -> Option<u64> {
+        let is_carried = |load: &u64| {
+            let of_load = self.trials.iter().filter(|trial| trial.load == *load);
+            let (kept, not_kept): (Vec<&Trial>, Vec<&Trial>) =
+                of_load.partition(|trial| trial.is_kept);
+            kept.len() > not_kept.len()
+        };
+        self.counts().into_keys().rev().find(is_carried)
+    }
+
+    fn counts(&self) -> BTreeMap<u64, u32> {
+        let mut counts = BTreeMap::new();
+        for trial in &self.trials {
+            *counts.entry(trial.load).or_default() += 1;
+        }
+        counts
+    }
+
+    fn largest_kept(&self) -> Option<u64> {
+        self.trials.iter().filter(|trial| trial.is_kept).map(|trial| trial.load).max()
+    }
+
+    fn fit(&self) -> Fit {
+        let largest = self.trials.iter().map(|trial| trial.load).max().unwrap_or(self.range.from);
+        let kept = self.largest_kept().map_or(0.0, float);
+        let least = float(self.floor()).max(kept / BEYOND);
+        Fit::of(&self.trials, [least, float(largest) * BEYOND])
+    }
+
+    /// The interval of a fit. A load that was kept is within it, or below; so is what was ever carried, where the
+    /// interval is too wide to tell a knee from what others on the machine left of it.
+    fn of_fit(&self, fit: &Fit) -> Interval {
+        let [low, middle, high] = [TAIL, 0.5, 1.0 - TAIL].map(|below| fit.quantile(below));
+        let high = self.largest_kept().map_or(high, |kept| high.max(float(kept)));
+        let is_narrow = high / low <= CONFIRMED_WIDTH_MAX;
+        let carried = self.trials.iter().filter(|trial| !trial.is_kept).map(|trial| trial.carried);
+        let high = if is_narrow { high } else { carried.fold(high, f64::max) };
+        let is_confirmed = is_narrow && self.unmeasured_end(low, high).is_none();
+        Interval { low, middle, high, is_confirmed }
+    }
+
+    /// The end of the interval at which nothing was measured that shows it: a load at the lower one that was kept, and
+    /// a load at the upper one that was not.
+    fn unmeasured_end(&self, low: f64, high: f64) -> Option<f64> {
+        let (from, to) = (low / WIDTH_MAX, high * WIDTH_MAX);
+        let is_shown = |is_kept, from, to| {
+            let mut of_result = self.trials.iter().filter(|trial| trial.is_kept == is_kept);
+            of_result.any(|trial| (from..=to).contains(&float(trial.load)))
+        };
+        match (is_shown(true, from, high), is_shown(false, low, to)) {
+            (false, _) => Some(low),
+            (true, false) => Some(high),
+            (true, true) => None,
+        }
+    }
+
+    /// The next load above all others, unless there can be none.
+    fn above(&self, largest: u64, counts: &BTreeMap<u64, u32>) -> Next {
+        if largest >= self.top() {
+            let is_confirmed = counts.get(&largest).is_some_and(|count| *count >= TOP_COUNT);
+            return if is_confirmed { Next::Done } else { Next::Measure(largest) };
+        }
+        // The second load that is not kept needs not be far above the first.
+        let is_kept = self.trials.iter().any(|trial| trial.load == largest && trial.is_kept);
+        let factor = if is_kept { self.range.factor } else { self.range.factor.min(NEAR) };
+        Next::Measure(multiple(float(largest), factor).max(largest + 1).min(self.top()))
+    }
+
+    /// A load below all others, of which none was kept.
+    fn below(&self, counts: &BTreeMap<u64, u32>) -> Next {
+        let Some((&smallest, &count)) = counts.first_key_value() else { return Next::Done };
+        let next = multiple(float(smallest), 1.0 / self.range.factor).min(smallest - 1);
+        match next >= self.floor() {
+            true => Next::Measure(next),
+            false if count >= TOP_COUNT => Next::Done,
+            false => Next::Measure(smallest),
+        }
+    }
+
+    /// A load in the middle of the lower or of the upper half of the interval, by turns, so that a stretch of time in
+    /// which nothing is kept is not taken for a knee.
+    fn between(
+        &self,
+        Interval { low, middle, high, .. }: Interval,
+        counts: &BTreeMap<u64, u32>,
+    ) -> Next {
+        let total: u32 = counts.values().sum();
+        let is_lower = (total / self.repeats).is_multiple_of(2);
+        let wanted = (middle * if is_lower { low } else { high }).sqrt();
+        let width = libm::log(high / low);
+        let apart = |load: u64| (float(load) / wanted - 1.0).abs();
+        let near =
+            counts.keys().copied().filter(|load| apart(*load) < (width * SAME).min(SAME_MAX));
+        let nearest = near.min_by(|one, other| apart(*one).total_cmp(&apart(*other)));
+        Next::Measure(nearest.unwrap_or_else(|| multiple(wanted, 1.0).clamp(1, self.top())))
+    }
+
+    /// The largest load that can be offered.
+    fn top(&self) -> u64 {
+        let ceiling = self.ceiling.map_or(u64::MAX, |ceiling| ceiling.saturating_sub(1).max(1));
+        self.range.to.min(ceiling)
+    }
+
+    /// The smallest load that is looked at.
+    fn floor(&self) -> u64 {
+        multiple(float(self.range.from), 1.0 / BELOW_FROM_MAX).max(1)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "loads below 2^53; saturates"
+)]
+fn multiple(load: f64, factor: f64) -> u64 {
+    (load * factor).round() as u64
+}
+
+/// The search ends when the ends of the interval are so far apart.
+pub const WIDTH_MAX: f64 = 1.02;
+/// An interval that is wider says only between which loads the knee lies.
+const CONFIRMED_WIDTH_MAX: f64 = 1.05;
+/// A search that has not ended after so many measurements ends with what it has.
+const TRIALS_MAX: usize = 60;
+/// The probability on either side of the interval.
+const TAIL: f64 = 0.025;
+/// The knee is below the largest load if it lies above with this probability at most.
+const BEYOND_MAX: f64 = 0.02;
+/// So far above the largest load may the knee lie, and so far below the largest that was kept.
+const BEYOND: f64 = 4.0;
+/// Loads that are closer to each other than this share of the interval are measured as one.
+const SAME: f64 = 0.15;
+/// Loads that are so far apart are measured by themselves.
+const SAME_MAX: f64 = 0.02;
+/// Measurements of the largest load, or the smallest, before the search ends there.
+const TOP_COUNT: u32 = 3;
+/// From a load that is not kept to the next.
+const NEAR: f64 = 1.25;
+/// A smaller factor would not arrive.
+const FACTOR_MIN: f64 = 1.01;
+/// So far below the first load is looked, if that is not kept.
+const BELOW_FROM_MAX: f64 = 16.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGE: Range = Range { from: 100, to: 5000, factor: 2.0 };
+
+    /// Measures a server of a cap until the search is done, and answers with the loads in their order.
+    fn loads(search: &mut Search, cap: f64) -> Vec<u64> {
+        let mut loads = Vec::new();
+        while let Next::Measure(load) = search.next() {
+            let achieved = cap.min(float(load));
+            search.add(Trial {
+                load,
+                is_kept: achieved >= 0.99 * float(load),
+                carried: achieved / 0.99,
+            });
+            loads.push(load);
+        }
+        loads
+    }
+
+    #[test]
+    fn what_keeps_everything_has_no_knee_and_the_largest_load_is_measured_again() {
+        let mut knee = Search::new(RANGE, 1);
+        assert_eq!(loads(&mut knee, 1e9), [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+        assert_eq!((knee.interval(), knee.largest_carried()), (None, Some(5000)));
+    }
+
+    #[test]
+    fn what_keeps_nothing_is_looked_for_down_to_a_sixteenth_and_has_no_lower_end() {
+        let mut knee = Search::new(RANGE, 1);
+        assert_eq!(loads(&mut knee, 0.0), [100, 50, 25, 13, 7, 7, 7]);
+        let interval = knee.interval().unwrap();
+        assert!(interval.low == 0.0 && interval.high <= 7.0 && !interval.is_confirmed);
+        assert_eq!(knee.largest_carried(), None);
+    }
+
+    #[test]
+    fn a_limit_ends_the_way_up_and_the_last_load_below_it_is_measured() {
+        let mut knee = Search::new(RANGE, 1);
+        knee.limit(400);
+        knee.limit(201);
+        assert_eq!(loads(&mut knee, 1e9), [100, 200, 200, 200]);
+    }
+
+    #[test]
+    fn both_ends_of_the_interval_are_measured_each_load_as_often_as_asked() {
+        let mut knee = Search::new(RANGE, 2);
+        let loads = loads(&mut knee, 777.0);
+        assert_eq!(loads[..4], [100, 100, 200, 200], "each is repeated on the way up");
+        let Interval { low, middle, high, is_confirmed } = knee.interval().unwrap();
+        let truth = 777.0 / 0.99;
+        assert!(low <= truth && truth <= high && low <= middle && middle <= high && is_confirmed);
+        assert!(high / low <= WIDTH_MAX, "{low} {high}");
+        let near =
+            |from: f64, to: f64| loads.iter().any(|load| (from..=to).contains(&float(*load)));
+        assert!(near(low / WIDTH_MAX, truth) && near(truth, high * WIDTH_MAX), "{loads:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! `cargo xtask bench knee`: how often sweeps on sockets find the knee of a server whose cap is known, beside programs
+//! that take the machine's CPU in bursts.
+//!
+//! The same with simulated blocks, and many more of them, is a test of `stats`.
+
+use super::process::{self, Process};
+use super::{GENERATOR_CORE, SERVER_CORE};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Sweep a server of 1500 replies a second beside 0, 1, 2 and 4 busy programs, and count the knees that are right
+#[derive(clap::Args, Debug)]
+pub(super) struct KneeArgs {
+    /// Sweeps for each number of programs
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    seeds: u32,
+    /// The measured time of each block
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    duration: String,
+    /// The time of each sweep at most
+    #[arg(long, default_value = "3m", value_name = "TIME")]
+    budget: String,
+}
+
+/// Prints the table as Markdown, row by row.
+pub(super) fn run(arguments: &KneeArgs) -> Result<()> {
+    let (wirebench, scratch) = (super::wirebench()?, super::scratch("knee")?);
+    println!("{HEAD}");
+    for neighbours in [0, 1, 2, 4] {
+        let _busy: Vec<Process> =
+            (0..neighbours).map(|index| neighbour(index, &scratch)).collect::<Result<_>>()?;
+        let mut sweeps = Sweeps::default();
+        for seed in 1..=arguments.seeds {
+            sweeps.add(&sweep(&wirebench, &scratch, arguments, seed)?);
+        }
+        println!("{}", sweeps.row(neighbours));
+    }
+    Ok(())
+}
+
+/// A program that keeps a core busy for some tenths of a second, rests as long, and begins again.
+fn neighbour(index: usize, scratch: &Path) -> Result<Process> {
+    let mut busy = Command::new("sh");
+    busy.args(["-c", BUSY]);
+    let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
+    Process::start(&format!("neighbour-{index}"), cores, &busy, scratch)
+}
+
+/// The record of one sweep of a server of its own.
+fn sweep(wirebench: &Path, scratch: &Path, arguments: &KneeArgs, seed: u32) -> Result<Value> {
+    let mut serve = Command::new(wirebench);
+    serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0", "--cap", "1500/s"]);
+    let mut server = Process::start("server", SERVER_CORE, &serve, scratch)?;
+    let url = format!("ws://{}/", process::await_ready(&mut server)?);
+    let KneeArgs { duration, budget, .. } = arguments;
+    let mut sweep = Command::new(wirebench);
+    sweep.args(["sweep", &url, "--from", "1000", "--warm-up", "200ms", "--output", "-"]);
+    sweep.args(["--duration", duration, "--budget", budget, "--seed", &seed.to_string()]);
+    let mut sweep = Process::start("sweep", GENERATOR_CORE, &sweep, scratch)?;
+    let record = sweep.finish_with(&[0, 12, 13], PATIENCE)?;
+    serde_json::from_str(&record).with_context(|| format!("no record of seed {seed}"))
+}
+
+/// The sweeps beside one number of programs, counted by what they found.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sweeps {
+    count: u32,
+    not_found: u32,
+    confirmed: u32,
+    covers: u32,
+    /// The intervals that exclude the truth by more than 5 %.
+    far_off: u32,
+    widths: Vec<f64>,
+    blocks: usize,
+}
+
+impl Sweeps {
+    fn add(&mut self, record: &Value) {
+        let knee = &record["sweep"]["lines"][0]["knee"];
+        self.count += 1;
+        self.blocks += record["blocks"].as_array().map_or(0, Vec::len);
+        let ends = knee["low_per_s"].as_f64().zip(knee["high_per_s"].as_f64());
+        let Some((low, high)) = ends.filter(|_| knee["is"] == "found") else {
+            self.not_found += 1;
+            return;
+        };
+        self.confirmed += u32::from(knee["confirmed"] == true);
+        self.covers += u32::from((low..=high).contains(&TRUTH));
+        self.far_off += u32::from(low > TRUTH * 1.05 || high < TRUTH * 0.95);
+        self.widths.push(high / low.max(1.0));
+    }
+
+    fn row(&self, neighbours: usize) -> String {
+        let Self { count, not_found, confirmed, covers, far_off, blocks, .. } = self;
+        let width = stats::median(&self.widths)
+            .map_or_else(|_| "-".to_owned(), |width| format!("{:.1} %", 100.0 * (width - 1.0)));
+        let blocks = f64::from(u32::try_from(*blocks).unwrap_or(u32::MAX)) / f64::from(*count);
+        format!(
+            "| {neighbours} | {count} | {not_found} | {confirmed} | {covers} | {far_off} | {width} | {blocks:.1} |"
+        )
+    }
+}
+
+/// By the rule of 99 %, the knee of the server.
+const TRUTH: f64 = 1500.0 / 0.99;
+const HEAD: &str = "\
+| busy programs | sweeps | not found | confirmed | cover 1515/s | off by 5 % | median width | blocks |
+|--:|--:|--:|--:|--:|--:|--:|--:|";
+/// Counting to this takes a shell some tenths of a second.
+const BUSY: &str = "while :; do i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.4; done";
+/// A sweep that has not ended after so long has failed.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn sweeps_are_counted_by_what_they_found() {
+        let record = |knee: Value| json!({"sweep": {"lines": [{"knee": knee}]}, "blocks": [0, 0]});
+        let found = |low: f64, high: f64, confirmed: bool| {
+            record(json!({
+                "is": "found", "low_per_s": low, "high_per_s": high, "confirmed": confirmed,
+            }))
+        };
+        let mut sweeps = Sweeps::default();
+        sweeps.add(&found(1500.0, 1530.0, true));
+        sweeps.add(&found(1200.0, 1400.0, false));
+        sweeps.add(&record(json!({"is": "not_reached", "offered_max_per_s": 1.0})));
+        assert_eq!(sweeps.row(2), "| 2 | 3 | 1 | 1 | 1 | 1 | 9.3 % | 2.0 |");
+    }
+}
