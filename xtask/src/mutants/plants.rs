@@ -275,6 +275,54 @@ pub(super) const PLANTS: &[Plant] = &[
         }],
     },
     Plant {
+        name: "medians of blocks",
+        lie: "the p99 of a row is what half of its blocks say, and may be below its p90",
+        had_by: "wirebench before it pooled, and all that decide by a majority of runs",
+        file: "crates/stats/src/pooled.rs",
+        caught_by: "stats",
+        test: "pooled::percentiles_are_those_of_all_messages_and_never_out_of_order",
+        changes: &[Change {
+            place: "let value = «all.quantile(q).ok()?»;",
+            bug: "{\n    let each = rounds.iter().flatten().filter_map(|times| times.quantile(q).ok());\n    let each: Vec<f64> = each.map(|time| whole(time.0)).collect();\n    units::Nanos(crate::median(&each).ok()? as u64)\n}",
+        }],
+    },
+    Plant {
+        name: "intervals from messages",
+        lie: "two equal servers differ: the messages of a block are taken for independent",
+        had_by: "k6, oha, and tools that give a standard error of all requests",
+        file: "crates/stats/src/pooled.rs",
+        caught_by: "stats",
+        test: "pooled::the_interval_of_a_mean_is_that_of_the_t_test",
+        changes: &[Change {
+            place: "let error = «(squares * (float(count) - 1.0) / float(count)).sqrt()»;",
+            bug: "(squares * (float(count) - 1.0) / float(count) / 1000.0).sqrt()",
+        }],
+    },
+    Plant {
+        name: "silent blocks left out",
+        lie: "a server that is silent half of the time has its whole throughput",
+        had_by: "wirebench before it pooled, and tools that leave out failed runs",
+        file: "crates/record/src/pooling.rs",
+        caught_by: "record",
+        test: "pooling::a_server_that_is_silent_in_half_of_the_blocks_has_half_the_throughput",
+        changes: &[Change {
+            place: "block.workload == index && «is_there(block)»",
+            bug: "is_there(block) && block.counts.ok > 0",
+        }],
+    },
+    Plant {
+        name: "ranked by what is not printed",
+        lie: "the fastest row is another one than the table shows",
+        had_by: "wirebench, which ranked by means and printed medians",
+        file: "crates/report/src/measured.rs",
+        caught_by: "report",
+        test: "lab::the_answer_is_one_sentence",
+        changes: &[Change {
+            place: "if row.is_closed() { «&numbers.round_trip_p50_ns» } else",
+            bug: "&numbers.round_trip_p90_ns",
+        }],
+    },
+    Plant {
         name: "invalid that still ranks",
         lie: "the fastest is a row whose numbers are no result",
         had_by: "all: a table is sorted by what was measured, however",
@@ -283,7 +331,7 @@ pub(super) const PLANTS: &[Plant] = &[
         test: "lab::what_the_verdict_takes_away_is_no_answer",
         changes: &[
             Change {
-                place: "let is_one = |it: &&Measured<'_>| «it.is_allowed» && Some(it.row.index) != self.zero;",
+                place: "«it.is_allowed» && it.result.is_some() && Some(it.row.index) != self.zero",
                 bug: "true",
             },
             Change {
