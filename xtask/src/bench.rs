@@ -2,8 +2,8 @@
 //!
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
-//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), and how
-//! often sweeps do ([`knee`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), and
+//! how often sweeps do ([`knee`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
