@@ -47,7 +47,7 @@ pub struct Interval {
     pub middle: f64,
     /// Its upper end.
     pub high: f64,
-    /// True if the ends are at most [`CONFIRMED_WIDTH_MAX`] apart; else it is only known to lie somewhere between.
+    /// True if the ends are at most 5 % apart and both were measured; else it is only known to lie somewhere between.
     pub is_confirmed: bool,
 }
 
