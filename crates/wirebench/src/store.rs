@@ -219,8 +219,14 @@ fn part_of(path: &Path) -> io::Result<Part> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let is_left = |other: &str| other.starts_with(&name) && other.ends_with(PART);
     lab::remove_unclaimed(folder.unwrap_or_else(|| Path::new(".")), is_left);
-    let part = Part::new(beside(path, &format!(".{}", std::process::id())))?;
-    part.ok_or_else(|| ErrorKind::AlreadyExists.into())
+    for attempt in 1..=ATTEMPTS_MAX {
+        // Another process may have taken it for one that was left, in the moment before it was claimed.
+        let mark = format!(".{}-{attempt}", std::process::id());
+        if let Some(part) = Part::new(beside(path, &mark))? {
+            return Ok(part);
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
 }
 
 /// A file that is being written; removed when dropped, or, if this process is killed, by whoever comes next.
@@ -268,6 +274,8 @@ fn beside(path: &Path, mark: &str) -> PathBuf {
     beside.into()
 }
 
+/// So often is another name tried for a file that is being written.
+const ATTEMPTS_MAX: u32 = 100;
 /// The end of the name of a file that is being written.
 const PART: &str = ".part";
 

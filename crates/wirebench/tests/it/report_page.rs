@@ -113,7 +113,7 @@ fn what_cannot_be_drawn_or_written_says_so() {
         ("report it.json -o it.json",     2,  "the page would take the place of its record"),
         ("report it.json -o file/a.html", 74, "cannot write the page to file/a.html"),
         ("report it.json -o .",           74, "cannot write the page to .: "),
-        ("report it.json --svg file",     0,  "report: it.html"),
+        ("report it.json --svg file",     74, "cannot write a chart to file/spectrum.svg"),
         ("report sweep.json --svg file",  74, "cannot write a chart to file/throughput.svg"),
     ];
     write(&sandbox, "sweep", &sweeps::cubeia());
