@@ -5,10 +5,8 @@
 //! one block are not independent. Workloads that are compared run in *rounds*, each workload once in each round in
 //! random order, so that what drifts is shared by a round and cancels.
 //!
-//! [`Bootstrap`] gives medians, ratios and differences with their 95 % interval, [`mann_whitney`] the probability that
-//! equal sides would differ as much, [`hodges_lehmann`] by how much they differ, [`holm`] corrects for many
-//! comparisons, and [`smallest_detectable`] says what the noise would have hidden. [`little()`] is the check of closed
-//! loops.
+//! [`Pooled`] is a number of all rounds together, with its 95 % interval; [`between()`] compares two of different runs.
+//! [`noise`] tries both on machines of known truth. [`little()`] is the check of closed loops.
 //!
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
 //! measured of a known delay, [`Stall`] what it measured of a server that stood still.
@@ -18,8 +16,6 @@
 //! Left out: time series, change points and verdicts.
 
 mod between;
-mod bootstrap;
-mod detectable;
 mod encoding;
 mod fit;
 mod histogram;
@@ -29,14 +25,11 @@ mod merge;
 pub mod noise;
 mod normal;
 mod pooled;
-mod ranks;
 mod sample;
 mod stall;
 mod student;
 
 pub use between::{Between, between};
-pub use bootstrap::{Bootstrap, Estimate, Ratio};
-pub use detectable::smallest_detectable;
 pub use encoding::{DecodeError, LogInterval, interval_log};
 pub use fit::{
     AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_beyond,
@@ -46,6 +39,5 @@ pub use histogram::{Histogram, PERCENTILES, TooFewSamples};
 pub use little::{ClosedLoop, Little, NotChecked, little};
 pub use merge::Merge;
 pub use pooled::{Part, Pooled};
-pub use ranks::{MannWhitney, hodges_lehmann, holm, mann_whitney};
-pub use sample::{Pair, SampleError, Sides, median, per_message, per_second, quantile};
+pub use sample::{SampleError, median, per_message, per_second, quantile};
 pub use stall::Stall;

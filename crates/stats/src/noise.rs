@@ -12,11 +12,14 @@
 //! varies by 2.66 % from block to block on a quiet machine (measured), its CPU time by a third of that; bursts of
 //! neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms.
 //!
-//! Left out: sockets. What a real machine does is tried by `cargo xtask bench noise --sockets`.
+//! Left out: sockets, and what a real machine does.
+
+mod medians;
 
 use crate::sample::float;
 use crate::stall::nanos;
-use crate::{Bootstrap, Histogram, Pair, Part, Pooled, median};
+use crate::{Histogram, Part, Pooled, median};
+use medians::Pair;
 use units::{Nanos, Random};
 
 /// A disturbance of a machine.
@@ -80,7 +83,7 @@ impl Figure {
 pub enum Method {
     /// The ratio of two pooled numbers, leaving out one round at a time ([`Pooled`]): the one that wirebench uses.
     Pooled,
-    /// The ratio of the medians of blocks, by drawing rounds ([`Bootstrap::ratio`]), without failed blocks: the one
+    /// The ratio of the medians of blocks, by drawing rounds, without failed blocks: the one
     /// that it used before.
     Medians,
 }
@@ -207,8 +210,8 @@ impl Method {
                 moved_most: ratio.as_ref().map(Pooled::moved_most),
             }),
             Self::Medians => Figure::ALL.map(|(_, figure)| {
-                let drawn = Bootstrap { resamples: DRAWS, seed: 7 }.ratio(&pairs(rounds, figure));
-                Found { interval: drawn.ok().map(|it| (it.low, it.high)), moved_most: None }
+                let interval = medians::interval(&pairs(rounds, figure), DRAWS, 7);
+                Found { interval, moved_most: None }
             }),
         }
     }

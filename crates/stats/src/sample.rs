@@ -36,24 +36,6 @@ pub fn per_message(total: u64, messages: u64) -> Option<f64> {
     (messages > 0).then(|| total as f64 / messages as f64)
 }
 
-/// The blocks of two workloads in the same round.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
-    /// The block that is judged.
-    pub subject: f64,
-    /// The block that it is judged against.
-    pub baseline: f64,
-}
-
-/// The blocks of two workloads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sides<'a> {
-    /// The blocks that are judged.
-    pub subject: &'a [f64],
-    /// The blocks that they are judged against.
-    pub baseline: &'a [f64],
-}
-
 /// The reason why blocks cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -16,10 +16,7 @@ MASK = 2**64 - 1
 
 SUBJECT = [106.1, 104.9, 108.2, 103.7, 105.5, 107.3, 106.8, 104.1, 109.9, 105.0]
 BASELINE = [100.3, 99.1, 101.7, 98.4, 100.9, 102.2, 99.8, 97.9, 103.5, 100.0]
-TIED = [1.0, 2.0, 2.0, 3.0, 5.0]
-TIED_BASELINE = [2.0, 3.0, 3.0, 4.0, 6.0, 7.0, 7.0]
 GAPS = [0.03, 0.17, 2.9, 0.48, 1.1, 0.74, 0.09, 1.9, 0.33, 0.61, 4.2, 0.26]
-P_VALUES = [0.01, 0.04, 0.03, 0.005, 0.8]
 
 
 class Random:
@@ -53,18 +50,15 @@ def rotate(bits, by):
     return ((bits << by) | (bits >> (64 - by))) & MASK
 
 
-def interval(samples, statistic, paired, seed=7, resamples=2000):
-    """SciPy's BCa interval of `statistic`, of the draws that `stats::Bootstrap` makes."""
+def interval(samples, statistic, seed=7, resamples=2000):
+    """SciPy's BCa interval of `statistic` of pairs, of the draws that `stats::noise` makes."""
     random = Random(seed)
     arrays = [numpy.array(sample) for sample in samples]
     drawn = []
     for _ in range(resamples):
-        if paired:
-            picks = [random.below(len(arrays[0])) for _ in arrays[0]]
-            drawn.append(statistic(*(array[picks] for array in arrays)))
-        else:
-            drawn.append(statistic(*(array[[random.below(len(array)) for _ in array]] for array in arrays)))
-    options = dict(paired=paired, vectorized=False, method="BCa", confidence_level=0.95)
+        picks = [random.below(len(arrays[0])) for _ in arrays[0]]
+        drawn.append(statistic(*(array[picks] for array in arrays)))
+    options = dict(paired=True, vectorized=False, method="BCa", confidence_level=0.95)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         some = stats.bootstrap(arrays, statistic, n_resamples=10, **options)
@@ -77,40 +71,13 @@ def ratio(subject, baseline):
     return numpy.median(subject) / numpy.median(baseline)
 
 
-def difference(subject, baseline):
-    return numpy.median(subject) - numpy.median(baseline)
-
-
 def show(name, *numbers):
     print(f"{name:<22}", *(repr(float(number)) for number in numbers))
 
 
-show("median", *interval([SUBJECT], numpy.median, paired=False))
-show("median of nine", *interval([SUBJECT[:9]], numpy.median, paired=False))
-show("ratio", *interval([SUBJECT, BASELINE], ratio, paired=True))
-show("ratio of nine", *interval([SUBJECT[:9], BASELINE[:9]], ratio, paired=True))
-show("difference", *interval([SUBJECT, BASELINE], difference, paired=True))
-show("difference of nine", *interval([SUBJECT[:9], BASELINE[:9]], difference, paired=True))
-show("difference below zero", *interval([BASELINE, SUBJECT], difference, paired=True))
-show("ratio unpaired", *interval([SUBJECT, BASELINE[:7]], ratio, paired=False))
+show("ratio", *interval([SUBJECT, BASELINE], ratio))
+show("ratio of nine", *interval([SUBJECT[:9], BASELINE[:9]], ratio))
 show("quantiles", *numpy.quantile(SUBJECT, [0, 0.1, 0.25, 0.5, 0.9, 1]))
-for name, a, b, method in [
-    ("exact", SUBJECT[:8], BASELINE, "exact"),
-    ("exact, overlapping", SUBJECT, [value + 5.03125 for value in BASELINE[:9]], "exact"),
-    ("ties", TIED, TIED_BASELINE, "asymptotic"),
-    ("many", list(range(0, 90, 2)), list(range(7, 97, 2)), "asymptotic"),
-]:
-    show(f"U {name}", *stats.mannwhitneyu(a, b, alternative="two-sided", method=method))
-show("shift", numpy.median(numpy.subtract.outer(SUBJECT, BASELINE)))
-order = sorted(range(5), key=lambda index: P_VALUES[index])
-holm, highest = [0.0] * 5, 0.0
-for rank, index in enumerate(order):
-    highest = min(1, max(highest, P_VALUES[index] * (5 - rank)))
-    holm[index] = highest
-show("holm", *holm)
-log = numpy.log(numpy.divide(SUBJECT, BASELINE))
-error = numpy.std(log, ddof=1) * numpy.sqrt(numpy.pi / 2 / len(log))
-show("smallest detectable", numpy.expm1((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error))
 show("normal below", *stats.norm.cdf([-8, -1.959963984540054, 0, 1, 3]))
 show("normal quantile", *stats.norm.ppf([1e-9, 0.025, 0.5, 0.8, 0.975]))
 known = dict(known_params=dict(loc=0, scale=1), statistic="ad", n_mc_samples=1)
