@@ -119,7 +119,7 @@ impl Number {
 
 impl Reason {
     /// The doubt that it casts on `number`.
-    fn of(&self, number: Number) -> Level {
+    pub(crate) fn of(&self, number: Number) -> Level {
         if self.numbers.is_empty() {
             return self.level;
         }

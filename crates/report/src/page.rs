@@ -118,14 +118,14 @@ fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
     let text = |text: &str| Part::Text(Tone::Plain, text.to_owned());
     match record.kind {
         Kind::Ladder => parts.push(text(
-            "Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole process, for each message. \
+            "Numbers of all blocks together; intervals are of 95 %. CPU: user and system time of the whole process, for each message. \
              Bytes: both directions of the stream, without TCP and IP; what these add is estimated from the number of \
              segments.",
         )),
         Kind::Lab => {
             let seed = row::seed(record);
             parts.push(text(&format!(
-                "Medians of blocks, in random order (seed {seed}); intervals are of 95 %. CPU: user and system time of \
+                "Numbers of all blocks together, in random order (seed {seed}); intervals are of 95 %. CPU: user and system time of \
                  all its processes, for each message. Memory: of the server, at the end of a block."
             )));
             let subjects = views::subjects(record, groups);

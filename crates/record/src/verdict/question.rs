@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 ///
 /// A comparison needs the row that others are compared with, and one of the others; a lab, which ranks them, is
 /// degraded with fewer than two. All else needs every row, but one without any reply is a failure beside the results
-/// of others. What is found about the whole run, and numbers that cannot be, concern every answer.
+/// of others. What is found about the p50 of the whole run, and numbers that cannot be, concern every answer.
 pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason]) -> Level {
     let has_result = rows.iter().any(|row| row.level < Level::Invalid);
     let of = |reason: &Reason| match &reason.code[..] {
@@ -19,7 +19,9 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
         return reasons.iter().map(of).max().unwrap_or_default();
     }
     let is_of_run = |reason: &&Reason| reason.workload.is_none() || reason.code == "impossible";
-    let of_run = reasons.iter().filter(is_of_run).map(of).max();
+    // A comparison is one of the p50: a doubt about the tail alone is none about the answer.
+    let on_answer = |reason: &Reason| reason.of(Number::P50).max(reason.of(Number::Ratio));
+    let of_run = reasons.iter().filter(is_of_run).map(|it| of(it).min(on_answer(it))).max();
     let wanted = if record.kind == Kind::Lab { 2 } else { 1 };
     let of_answers = comparisons.iter().map(|comparison| comparison.level(rows, wanted)).max();
     of_run.max(of_answers).unwrap_or_default()

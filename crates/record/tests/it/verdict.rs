@@ -890,6 +890,23 @@ fn waits_for_a_cpu_doubt_the_percentiles_that_they_move() {
 }
 
 #[test]
+fn a_doubt_about_the_tail_of_all_rows_is_none_about_the_comparison_of_their_p50() {
+    let level = |wait| {
+        let mut record = good::ladder();
+        let blocks = record.blocks.iter_mut();
+        blocks.for_each(|block| block.neighbours.generator_wait_fraction = Some(wait));
+        let verdict = judge(&record);
+        assert_eq!(
+            (&verdict.reasons[0].code[..], verdict.reasons[0].workload),
+            ("noisy_machine", None)
+        );
+        verdict.level
+    };
+    assert_eq!(level(0.05), Level::Trusted);
+    assert_eq!(level(0.6), Level::Degraded);
+}
+
+#[test]
 fn a_difference_that_the_noise_would_hide_is_named() {
     let compared = |low, smallest| {
         let mut record = good::ladder();

@@ -137,7 +137,7 @@ fn markdown_has_the_answers_and_the_tables() {
         | tcp | 254 | 301 | 412 | 191 | 5.10 | 5.00 | 128 | baseline |
         | ws | 270 | 319 | 437 | 180 | 5.41 | 5.30 | 136 | 1.06x \[1.04, 1.08\] |
 
-        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole process, for each message. Bytes: both directions of the stream, without TCP and IP; what these add is estimated from the number of segments.
+        Numbers of all blocks together; intervals are of 95 %. CPU: user and system time of the whole process, for each message. Bytes: both directions of the stream, without TCP and IP; what these add is estimated from the number of segments.
 
         - **checks:** Little's law held on 4 of 4 blocks; counts add up
 

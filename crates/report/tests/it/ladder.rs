@@ -32,9 +32,9 @@ fn every_rung_stands_beside_the_floor() {
             On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
             trip p50, 50 connections, one message in flight).
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             http-new       its round trip includes the connect
             checks: Little's law held on 14 of 14 blocks; counts add up
 

@@ -1,7 +1,7 @@
 //! A ladder as a whole, over real sockets and short: its table, and what its record has of every block.
 
 use crate::harness::{Running, Sandbox, say_skipped};
-use record::{Block, Ended, Kind, Little, RunRecord, Workload};
+use record::{Block, Ended, Kind, Level, Little, Number, RunRecord, Workload};
 
 /// Little's law is checked from so many on.
 const REPLIES_FOR_LITTLE: f64 = 100.0;
@@ -48,7 +48,15 @@ fn every_rung_is_measured_and_its_counts_add_up() {
         assert_eq!(result.to_baseline.is_none(), is_baseline);
     }
     check_every_rung_has_replies(record);
-    assert!(record.conclusion.as_ref().is_some_and(|text| text.contains("WebSocket")));
+    // A busy machine casts doubt on rows, which are in no answer then.
+    let is_unmarked = |name: &str| {
+        let index = RUNGS.iter().position(|rung| *rung == name).unwrap();
+        let verdict = record.verdict.as_ref().unwrap();
+        verdict.row(index).of_number(Number::Ratio) == Level::Trusted
+    };
+    if is_unmarked("tcp") && is_unmarked("ws") {
+        assert!(record.conclusion.as_ref().is_some_and(|text| text.contains("WebSocket")));
+    }
 }
 
 #[test]
