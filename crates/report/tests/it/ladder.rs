@@ -73,9 +73,9 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             On this machine HTTP costs 1.12x [1.10, 1.14] of bare TCP at 64 B (round trip
             p50, 50 connections, one message in flight).
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 3 of 3 blocks; counts add up
 
             verdict        trusted, but not x ws
@@ -121,9 +121,9 @@ fn a_partial_record_says_what_was_not_reached() {
             On this machine WebSocket took 1.06x of bare TCP at 64 B, in too few blocks for
             an interval (round trip p50, 50 connections, one message in flight).
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 2 of 2 blocks; counts add up
 
             verdict        trusted
@@ -165,9 +165,9 @@ fn a_number_that_is_missing_says_why() {
             On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
             trip p50, 50 connections, one message in flight).
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 4 of 4 blocks; counts add up
 
             verdict        trusted
@@ -207,9 +207,9 @@ fn doubts_are_told_with_their_advice() {
 
             No conclusion: the measurement is invalid, see the verdict.
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 2 of 3 blocks (broken first in ws, round 1: 50.0 in
               flight expected, 43.1 measured), not checked on 1 (fewer than 100 messages);
               counts do NOT add up in ws, round 2: sent 95050 is not ok 94999 + error 0 +
@@ -326,9 +326,9 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
     expect![[r#"
         verdict.
 
-        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-        process, for each message. Bytes: both directions of the stream, without TCP and
-        IP; what these add is estimated from the number of segments.
+        Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+        of the whole process, for each message. Bytes: both directions of the stream,
+        without TCP and IP; what these add is estimated from the number of segments.
         checks: Little's law held on 6 of 6 blocks; counts add up
 
         verdict        invalid: the numbers are no result
@@ -388,9 +388,9 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
             On this machine HTTP costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round trip
             p50, 50 connections, one message in flight).
 
-            Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-            process, for each message. Bytes: both directions of the stream, without TCP and
-            IP; what these add is estimated from the number of segments.
+            Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+            of the whole process, for each message. Bytes: both directions of the stream,
+            without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 8 of 8 blocks; counts add up
 
             verdict        trusted, but not x unix; ? ws
@@ -491,9 +491,9 @@ fn a_reason_that_rungs_share_is_told_once() {
     expect![[r#"
         verdict.
 
-        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-        process, for each message. Bytes: both directions of the stream, without TCP and
-        IP; what these add is estimated from the number of segments.
+        Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+        of the whole process, for each message. Bytes: both directions of the stream,
+        without TCP and IP; what these add is estimated from the number of segments.
         checks: Little's law held on 6 of 6 blocks; counts add up
 
         verdict        degraded: the numbers say less than they seem to

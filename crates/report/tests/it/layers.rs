@@ -91,9 +91,9 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
         trip p50, 50 connections, one message in flight), and TLS adds 2.00 us [1.80,
         2.20] of CPU to each of its messages.
 
-        Medians of blocks; intervals are of 95 %. CPU: user and system time of the whole
-        process, for each message. Bytes: both directions of the stream, without TCP and
-        IP; what these add is estimated from the number of segments.
+        Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
+        of the whole process, for each message. Bytes: both directions of the stream,
+        without TCP and IP; what these add is estimated from the number of segments.
         http-new       its round trip includes the connect
         ws-json        its payload is JSON
         ws-deflate     its payload is JSON; deflate 1.45 : 1
