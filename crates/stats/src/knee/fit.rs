@@ -8,8 +8,8 @@
 //! more and only downwards, because others took what the server needed. So the knee that is looked for is the upper
 //! edge of what they leave: what the server carries when it is left alone.
 //!
-//! How much they vary, and how many lose how much, is not known: every combination of a small grid is weighed by the
-//! probability of what was measured ([`Fit::of`]), so the interval includes that ignorance (a Bayesian fit with equal
+//! Neither the spread nor the share of measurements that lose something, nor their loss, is known: every combination of
+//! a small grid is weighed by the probability of what was measured ([`Fit::of`]), so the interval includes that ignorance (a Bayesian fit with equal
 //! odds for all knees, in the logarithm).
 
 use std::collections::BTreeMap;
