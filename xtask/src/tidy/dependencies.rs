@@ -1,7 +1,7 @@
 //! Dependencies: where they come from, what must not be among them, and their licences.
 //!
-//! The checks of cargo-deny, without its minutes of compiling on a new machine. Left out: advisories, whose database has
-//! to be fetched; `cargo deny check advisories` asks it where that is possible.
+//! The checks of cargo-deny, without its minutes of compiling on a new machine. Left out: advisories, whose database
+//! has to be fetched; `cargo deny check advisories` asks it where that is possible.
 
 use super::{Complaint, File};
 use crate::shell;

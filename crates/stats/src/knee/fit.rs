@@ -9,8 +9,8 @@
 //! edge of what they leave: what the server carries when it is left alone.
 //!
 //! Neither the spread nor the share of measurements that lose something, nor their loss, is known: every combination of
-//! a small grid is weighed by the probability of what was measured ([`Fit::of`]), so the interval includes that ignorance (a Bayesian fit with equal
-//! odds for all knees, in the logarithm).
+//! a small grid is weighed by the probability of what was measured ([`Fit::of`]), so the interval includes that
+//! ignorance (a Bayesian fit with equal odds for all knees, in the logarithm).
 
 use std::collections::BTreeMap;
 
