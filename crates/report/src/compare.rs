@@ -3,13 +3,12 @@
 //! Sweeps are put side by side by where their lines bend and by their capacity.
 
 use crate::document::{Cell, Column, Document, Part, Remark, Section, Table, Tone};
-use crate::measured::Measured;
+use crate::measured::{Figure, Measured, message_ns};
 use crate::number::{self, MISSING, Unit};
-use crate::row::Row;
 use crate::text::{self, Style};
 use crate::{row, steps, verdict};
-use record::{Block, Knee, Level, Reason, RunRecord, Sweep, SweepLine};
-use stats::{Histogram, Part as Parts, Pooled, between};
+use record::{Knee, Level, Reason, RunRecord, Sweep, SweepLine};
+use stats::{Pooled, between};
 use std::collections::BTreeSet;
 
 /// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
@@ -84,8 +83,8 @@ fn inconclusive() -> Section {
 /// A row of both records: of the base, and of the record.
 struct Both<'a> {
     sides: [Measured<'a>; 2],
-    /// The rounds of each record.
-    rounds: [BTreeSet<usize>; 2],
+    /// The number of rounds of each record.
+    rounds: [usize; 2],
     /// The index in the record of the row that it is compared with, if that is the same in both: perhaps itself.
     zero: Option<usize>,
 }
@@ -100,7 +99,9 @@ impl<'a> Both<'a> {
             let theirs = record::partner(base, record, *zero);
             !is_alone && theirs.is_some() && theirs == row::zero(base, partner)
         });
-        let rounds = |record: &RunRecord| record.blocks.iter().map(|block| block.round).collect();
+        let rounds = |record: &RunRecord| {
+            record.blocks.iter().map(|block| block.round).collect::<BTreeSet<usize>>().len()
+        };
         Some(Self {
             sides: rows.map(|(record, row)| Measured::of(record, &verdict::of(record), row)),
             rounds: [base, record].map(rounds),
@@ -114,12 +115,7 @@ impl<'a> Both<'a> {
 
     /// A figure of both sides.
     fn figures(&self, of: Figure) -> [Option<Pooled>; 2] {
-        [0, 1].map(|side| {
-            let it = &self.sides[side];
-            let of_round =
-                |round: &usize| it.all.iter().find(|block| block.round == *round).copied();
-            of(it.row, &self.rounds[side].iter().map(of_round).collect::<Vec<_>>())
-        })
+        self.sides.each_ref().map(|it| of(it.row, it.numbers()).filter(|it| it.value() > 0.0))
     }
 }
 
@@ -135,45 +131,16 @@ fn refused(both: &Both<'_>, differences: &[Reason]) -> Option<&'static str> {
     }
 }
 
-/// A figure of a row by its blocks, one for each round.
-type Figure = fn(Row<'_>, &[Option<&Block>]) -> Option<Pooled>;
-
 const FIGURES: [(&str, Unit, Figure); 5] = [
-    ("p50", Unit::Time, |row, blocks| quantile(row, blocks, 0.5)),
-    ("p99", Unit::Time, |row, blocks| quantile(row, blocks, 0.99)),
-    ("messages", Unit::Rate, |_, blocks| {
-        quotient(blocks, |block| {
-            let seconds = number::float(block.measured_ns) / 1e9;
-            Some(Parts { of: block.messages_per_s * seconds, by: seconds })
-        })
+    ("p50", Unit::Time, message_ns),
+    ("p99", Unit::Time, |row, numbers| {
+        let [closed, open] = [&numbers.round_trip_p99_ns, &numbers.response_p99_ns];
+        if row.is_closed() { closed } else { open }.clone()
     }),
-    ("generator CPU", Unit::Cpu, |_, blocks| {
-        quotient(blocks, |block| each(block, block.cpu.generator_us_per_message?))
-    }),
-    ("server CPU", Unit::Cpu, |_, blocks| {
-        quotient(blocks, |block| each(block, block.cpu.server_us_per_message?))
-    }),
+    ("messages", Unit::Rate, |_, numbers| numbers.messages_per_s.clone()),
+    ("generator CPU", Unit::Cpu, |_, numbers| numbers.generator_cpu_us_per_message.clone()),
+    ("server CPU", Unit::Cpu, |_, numbers| numbers.server_cpu_us_per_message.clone()),
 ];
-
-/// The time that the share `q` of the messages of all blocks stayed within.
-fn quantile(row: Row<'_>, blocks: &[Option<&Block>], q: f64) -> Option<Pooled> {
-    let times = |block: &Option<&Block>| row.times((*block)?)?.histogram().ok();
-    let times: Vec<Option<Histogram>> = blocks.iter().map(times).collect();
-    let [found] = Pooled::quantiles(&times.iter().map(Option::as_ref).collect::<Vec<_>>(), [q]);
-    found
-}
-
-/// One sum over all blocks by another; `None` if no block has the parts.
-fn quotient(blocks: &[Option<&Block>], parts: fn(&Block) -> Option<Parts>) -> Option<Pooled> {
-    let parts: Vec<Option<Parts>> = blocks.iter().map(|block| block.and_then(parts)).collect();
-    Pooled::quotient(&parts).filter(|found| found.value() > 0.0)
-}
-
-/// The sum over the replies of a block by their number, of a cost that each had.
-fn each(block: &Block, per_reply: f64) -> Option<Parts> {
-    let replies = block.messages_per_s * number::float(block.measured_ns) / 1e9;
-    Some(Parts { of: per_reply * replies, by: replies })
-}
 
 /// A row for each figure; numbers have their own units, which differ from row to row. `zero` is the row that both are
 /// divided by.
@@ -204,7 +171,7 @@ fn table(both: &Both<'_>, zero: Option<&Both<'_>>, refused: Option<&str>) -> Tab
                 let [one, other] = [before.over(before_zero), after.over(after_zero)];
                 match between(&one, &other, after_zero.value() / before_zero.value()) {
                     Some(found) => Cell::Number(found.value, Some((found.low, found.high))),
-                    None => Cell::words(no_interval(both.rounds.each_ref().map(BTreeSet::len))),
+                    None => Cell::words(no_interval(both.rounds)),
                 }
             }
             (None, Some(_), _) => Cell::Missing,

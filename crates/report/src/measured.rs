@@ -292,7 +292,8 @@ impl<'a> Measured<'a> {
         value.is_finite().then(|| Ratio { value, interval: ratio.interval(), smallest })
     }
 
-    fn numbers(&self) -> &PerMetric<Pooled> {
+    /// The numbers of all its blocks together, whose rounds are known.
+    pub(crate) fn numbers(&self) -> &PerMetric<Pooled> {
         let pooled = || record::pooled(&self.record.plan, &self.record.blocks, self.row.index);
         self.numbers.get_or_init(pooled)
     }
