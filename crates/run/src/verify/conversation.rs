@@ -177,7 +177,11 @@ impl Heard {
             Event::Refused { code, body } => {
                 Some(Self::Refused(format!("status {code}: {}", Excerpt::new(body))))
             }
-            Event::Ping(_) | Event::Pushed(_) | Event::Secured(_) => None,
+            Event::Ping(_)
+            | Event::Answer(_)
+            | Event::Part(_)
+            | Event::Pushed(_)
+            | Event::Secured(_) => None,
         }
     }
 
