@@ -326,17 +326,7 @@ pub struct Speech {
 impl Speech {
     /// The usual way to speak `scheme`: POST for requests, nothing offered, [`Tls::usual`].
     pub fn usual(scheme: Scheme) -> Self {
-        let options = wire::ClientOptions {
-            method: "POST".to_owned(),
-            headers: Vec::new(),
-            subprotocols: Vec::new(),
-            deflate: None,
-            message_max: 16 << 20,
-            reply_len: 0,
-            bots: Bots::default(),
-            tls: None,
-        };
-        Self { options, tls: Tls::usual(scheme) }
+        Self { options: wire::ClientOptions::default(), tls: Tls::usual(scheme) }
     }
 
     fn of(spec: &Workload, is_public: bool) -> Result<Self, PlanError> {

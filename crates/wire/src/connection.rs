@@ -4,6 +4,7 @@ use crate::bayeux::Comet;
 use crate::contract::{
     Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
 };
+use crate::conversation::{Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
@@ -34,6 +35,10 @@ pub enum Connection {
     SocketIo(Box<SocketIo>),
     /// SockJS over WebSocket.
     SockJs(Box<SockJs>),
+    /// Messages of a conversation on a byte stream.
+    Stream(Stream),
+    /// A client that holds a conversation, on any connection that carries its messages.
+    Talk(Box<Talk>),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
     /// WebSocket or HTTP, depending on the first request.
@@ -54,6 +59,8 @@ macro_rules! each {
             Connection::Raw($protocol) => $call,
             Connection::SocketIo($protocol) => $call,
             Connection::SockJs($protocol) => $call,
+            Connection::Stream($protocol) => $call,
+            Connection::Talk($protocol) => $call,
             Connection::Tls($protocol) => $call,
             Connection::Web($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
@@ -106,6 +113,11 @@ impl Protocol for Connection {
 }
 
 impl Connection {
+    /// The conversation that the connection holds, if it is one that does.
+    pub fn talk(&mut self) -> Option<&mut Talk> {
+        if let Self::Talk(talk) = self { Some(talk) } else { None }
+    }
+
     /// The protocol as one of two sockets, if it is one.
     fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
         match self {
@@ -117,6 +129,8 @@ impl Connection {
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
+            | Self::Stream(_)
+            | Self::Talk(_)
             | Self::Tls(_)
             | Self::Web(_)
             | Self::WebSocket(_) => None,
@@ -189,6 +203,18 @@ impl From<SocketIo> for Connection {
 impl From<SockJs> for Connection {
     fn from(protocol: SockJs) -> Self {
         Self::SockJs(Box::new(protocol))
+    }
+}
+
+impl From<Stream> for Connection {
+    fn from(protocol: Stream) -> Self {
+        Self::Stream(protocol)
+    }
+}
+
+impl From<Talk> for Connection {
+    fn from(protocol: Talk) -> Self {
+        Self::Talk(Box::new(protocol))
     }
 }
 

@@ -299,6 +299,9 @@ pub enum PeerError {
     /// A violation of Bayeux.
     #[error(transparent)]
     Bayeux(#[from] crate::bayeux::PeerError),
+    /// A server that leaves its conversation.
+    #[error(transparent)]
+    Conversation(#[from] crate::conversation::PeerError),
     /// A violation of SockJS or Socket.IO.
     #[error(transparent)]
     Envelope(#[from] crate::envelope::PeerError),

@@ -6,6 +6,7 @@
 
 use crate::Connection;
 use crate::bayeux::{self, Comet};
+use crate::conversation::{Compiled, Talk};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
@@ -16,6 +17,7 @@ use crate::sockjs::{self, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
 use crate::websocket::{self, WebSocket, deflate, handshake};
+use spec::conversation::Speaks;
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -47,6 +49,8 @@ pub struct ClientOptions {
     pub reply_len: usize,
     /// Games: the bots.
     pub bots: Bots,
+    /// The conversation that connections hold.
+    pub conversation: Option<Arc<Compiled>>,
     /// The sessions of TLS; `Some` exactly where the endpoint is inside TLS. Connections share its tickets, so that
     /// handshakes after the first may resume.
     pub tls: Option<tls::Client>,
@@ -91,6 +95,17 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
     let (protocol, tls, max) = (endpoint.protocol, role.tls(), role.message_max());
     if endpoint.tls != tls.is_some() {
         return Err(StackError::Tls { scheme: endpoint.scheme() });
+    }
+    if let Client(options) = role
+        && let Some(compiled) = &options.conversation
+    {
+        return Ok(Stack {
+            scheme: endpoint.scheme(),
+            has_layers: true,
+            is_cut: true,
+            is_probe: false,
+            make: conversation(endpoint, options, compiled, tls)?,
+        });
     }
     let frame_len_max = u32::try_from(max).unwrap_or(u32::MAX);
     let http = http1::Limits { body_len_max: max, ..http1::Limits::default() };
@@ -177,6 +192,52 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         is_probe: false,
         make,
     })
+}
+
+/// Makes clients that hold a conversation.
+fn conversation(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    compiled: &Arc<Compiled>,
+    tls: Sessions,
+) -> Result<Make, StackError> {
+    let (compiled, max) = (Arc::clone(compiled), options.message_max);
+    let number = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+    match (endpoint.protocol, compiled.speaks()) {
+        (Protocol::Tcp | Protocol::Unix, Speaks::Tcp) => Ok(Arc::new(move |seed, client| {
+            let inner = tls.around(compiled.stream(max));
+            Talk::new(inner, &compiled, number(client), seed, max).into()
+        })),
+        (Protocol::WebSocket, Speaks::Ws) => {
+            let has_path = Some(&*endpoint.path) != endpoint.facts().path;
+            let mut plain = options.clone();
+            if plain.subprotocols.is_empty() {
+                plain.subprotocols = compiled.subprotocols().to_vec();
+            }
+            let plain = upgrade(endpoint, &plain, &endpoint.path)?;
+            let request = {
+                let compiled = Arc::clone(&compiled);
+                move |seed, client| {
+                    let (target, headers) = compiled.request(client, seed);
+                    let target = target.filter(|_| !has_path);
+                    let target = target.unwrap_or_else(|| plain.target.clone());
+                    let headers = plain.headers.iter().cloned().chain(headers).collect();
+                    handshake::Request { target, headers, ..plain.clone() }
+                }
+            };
+            let first = request(0, 0);
+            first.check()?;
+            let constant = compiled.has_constant_request().then(|| Arc::new(first));
+            let limits = websocket_limits(max);
+            Ok(Arc::new(move |seed, client| {
+                let client = number(client);
+                let request = constant.clone().unwrap_or_else(|| Arc::new(request(seed, client)));
+                let inner = tls.around(WebSocket::client(request, limits, seed));
+                Talk::new(inner, &compiled, client, seed, max).into()
+            }))
+        }
+        (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
+    }
 }
 
 /// The request of a client of HTTP/1.1.
@@ -334,6 +395,7 @@ impl Default for ClientOptions {
             message_max: MESSAGE_MAX,
             reply_len: 0,
             bots: Bots::default(),
+            conversation: None,
             tls: None,
         }
     }
@@ -355,6 +417,14 @@ impl Default for ServerOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StackError {
+    /// The protocol does not carry the conversation.
+    #[error("{protocol} does not carry a conversation that speaks {}", name_of(*speaks))]
+    Carrier {
+        /// The protocol of the endpoint.
+        protocol: Protocol,
+        /// The protocol that the conversation needs.
+        speaks: Speaks,
+    },
     /// The request cannot be written.
     #[error(transparent)]
     InvalidRequest(#[from] InvalidRequest),
@@ -370,6 +440,15 @@ pub enum StackError {
         /// The scheme of the endpoint.
         scheme: Scheme,
     },
+}
+
+const fn name_of(speaks: Speaks) -> &'static str {
+    match speaks {
+        Speaks::Ws => "ws",
+        Speaks::Http => "http",
+        Speaks::Sse => "sse",
+        Speaks::Tcp => "tcp",
+    }
 }
 
 /// The longest message that either end accepts by default, in bytes.

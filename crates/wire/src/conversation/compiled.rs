@@ -1,0 +1,424 @@
+//! A conversation, made ready: once for a workload, and shared by all its connections.
+
+use super::CompileError;
+use super::cut::Cut;
+use super::rules::Rules;
+use super::show;
+use super::stream::Stream;
+use super::template::{self, Filling};
+use spec::Conversation;
+use spec::conversation::{
+    AtEnd, Beat, Every, Fill, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take, TakeFrom,
+    Template,
+};
+use std::sync::Arc;
+use units::{Nanos, Random};
+
+/// A conversation that connections can hold.
+#[derive(Debug)]
+pub struct Compiled {
+    pub(super) speaks: Speaks,
+    pub(super) frame: spec::conversation::Frame,
+    path: Option<template::Compiled>,
+    subprotocols: Vec<String>,
+    headers: Vec<(String, template::Compiled)>,
+    /// The values in their order: first those that are given when a connection begins.
+    fills: Vec<Given>,
+    names: Vec<String>,
+    pub(super) steps: Vec<Phase>,
+    pub(super) exchanges: Vec<Exchange>,
+    /// What may come once the connection is open.
+    pub(super) rules: Rules<What>,
+    pub(super) answers: Vec<Answer>,
+    pub(super) pushes: Vec<Option<Place>>,
+    pub(super) beat: Option<(Interval, template::Compiled)>,
+    pub(super) close: Option<Phase>,
+}
+
+/// The way in which a connection is given a value.
+#[derive(Debug)]
+enum Given {
+    Template(template::Compiled),
+    Pick(Vec<String>),
+    Rows(Vec<String>, AtEnd),
+    Secret(String),
+}
+
+/// The time between heartbeats.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interval {
+    Time(Nanos),
+    /// The value with this number, in milliseconds.
+    Value(usize),
+}
+
+/// A step of opening or closing.
+#[derive(Debug)]
+pub(super) struct Phase {
+    /// Its name in errors.
+    pub(super) name: String,
+    pub(super) send: Option<template::Compiled>,
+    /// The message that is awaited, in words; `None`: none is.
+    pub(super) expected: Option<String>,
+    pub(super) rules: Rules<What>,
+    pub(super) takes: Vec<Taking>,
+}
+
+/// A value that is taken from a message.
+#[derive(Debug)]
+pub(super) struct Taking {
+    pub(super) var: usize,
+    pub(super) name: String,
+    pub(super) place: Place,
+}
+
+/// A kind of request.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) send: template::Compiled,
+    pub(super) has_reply: bool,
+    /// True if a reply is that to the oldest message.
+    pub(super) is_in_order: bool,
+}
+
+/// An answer that is given at once.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) name: String,
+    pub(super) takes: Vec<Taking>,
+    pub(super) send: template::Compiled,
+}
+
+/// What a message is.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// One that is answered at once, by the answer with this index.
+    Answer(usize),
+    /// The one that a step awaits.
+    Expected,
+    /// The push with this index.
+    Push(u16),
+    /// The refusal of a step.
+    Refused,
+    /// A reply, to a message of one of these exchanges.
+    Reply(Box<[(u16, Role)]>),
+}
+
+/// The part that a message plays in the reply to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The first event of a stream, from which on it has begun.
+    First,
+    /// An event of a stream.
+    Each,
+    /// The end of a stream, or the only message of a reply.
+    Last,
+    Refused,
+}
+
+impl Compiled {
+    /// Makes `conversation` ready.
+    ///
+    /// # Errors
+    ///
+    /// It is beyond one of the limits, names a value that nothing gives, or its secrets and rows were not read.
+    pub fn new(conversation: &Conversation) -> Result<Arc<Self>, CompileError> {
+        let part = |part| CompileError::Part {
+            name: conversation.name.clone(),
+            part,
+            carrier: carrier(conversation.speaks),
+        };
+        if !matches!(conversation.speaks, Speaks::Ws | Speaks::Tcp) {
+            return Err(part("requests"));
+        }
+        if !conversation.before.is_empty() {
+            return Err(part("exchanges of HTTP before a connection"));
+        }
+        let names = names(conversation);
+        let compile = |template: &Template| compile(template, &names);
+        let message = |send: &Send| match send {
+            Send::Message(template) => compile(template),
+            Send::Http(_) => Err(part("requests of HTTP")),
+        };
+        let taking = |takes: &[Take]| takings(takes, &names).map_err(part);
+        let mut exchanges = Vec::new();
+        for request in &conversation.requests {
+            exchanges.push(Exchange {
+                send: message(&request.send)?,
+                has_reply: request.reply != Reply::Nothing,
+                is_in_order: is_in_order(&request.reply),
+            });
+        }
+        let count = conversation.open.len();
+        let mut steps = Vec::new();
+        for (index, step) in conversation.open.iter().enumerate() {
+            let mut rules = Rules::default();
+            expect(step, &mut rules)?;
+            aside(conversation, &mut rules)?;
+            steps.push(Phase {
+                name: format!("step {} of {count} of opening", index + 1),
+                send: step.send.as_ref().map(compile).transpose()?,
+                expected: step.expect.as_ref().map(show::matcher),
+                rules,
+                takes: taking(&step.take)?,
+            });
+        }
+        let mut close = None;
+        if let Some(step) = &conversation.close {
+            let mut rules = Rules::default();
+            expect(step, &mut rules)?;
+            close = Some(Phase {
+                name: "closing".to_owned(),
+                send: step.send.as_ref().map(compile).transpose()?,
+                expected: step.expect.as_ref().map(show::matcher),
+                rules,
+                takes: taking(&step.take)?,
+            });
+        }
+        let mut answers = Vec::new();
+        for rule in &conversation.answers {
+            let (takes, send) = (taking(&rule.take)?, compile(&rule.send)?);
+            answers.push(Answer { name: format!("answer `{}`", rule.name), takes, send });
+        }
+        let beat = conversation.beat.as_ref().map(|beat| interval(beat, &names)).transpose()?;
+        let fields = conversation.headers.iter();
+        let fields = fields.map(|field| Ok((field.name.clone(), compile(&field.value)?)));
+        Ok(Arc::new(Self {
+            speaks: conversation.speaks,
+            frame: conversation.frame,
+            path: conversation.path.as_ref().map(compile).transpose()?,
+            subprotocols: conversation.subprotocols.clone(),
+            headers: fields.collect::<Result<_, CompileError>>()?,
+            fills: fills(conversation, &names)?,
+            steps,
+            exchanges,
+            rules: rules(conversation)?,
+            answers,
+            pushes: conversation.pushes.iter().map(|PushRule { sent, .. }| sent.clone()).collect(),
+            beat,
+            close,
+            names,
+        }))
+    }
+
+    /// The protocol that carries it.
+    pub fn speaks(&self) -> Speaks {
+        self.speaks
+    }
+
+    /// True if a byte stream carries it.
+    pub(super) fn is_on_stream(&self) -> bool {
+        self.speaks == Speaks::Tcp
+    }
+
+    /// The connection below it where a byte stream carries it.
+    pub(crate) fn stream(&self, message_max: usize) -> Stream {
+        Stream::new(Cut::new(self.frame, message_max))
+    }
+
+    /// The values of connection number `client` as it begins; those that are taken later are empty.
+    pub(super) fn values(&self, client: u32, random: &mut Random) -> Box<[Box<[u8]>]> {
+        let mut values = vec![Box::<[u8]>::default(); self.names.len()];
+        for (number, fill) in self.fills.iter().enumerate() {
+            values[number] = match fill {
+                Given::Template(template) => {
+                    let filling = Filling { id: 0, now: Nanos(0), client, values: &values };
+                    let mut value = Vec::new();
+                    template.write(filling, random, &mut value);
+                    value.into()
+                }
+                Given::Pick(from) if from.is_empty() => Box::default(),
+                Given::Pick(from) => from[random.below(from.len())].as_bytes().into(),
+                Given::Rows(rows, end) => {
+                    let row = match end {
+                        AtEnd::Wrap => (client as usize).checked_rem(rows.len()),
+                        AtEnd::Stop => Some(client as usize),
+                    };
+                    let row = row.and_then(|row| rows.get(row));
+                    row.map_or_else(Box::default, |row| row.as_bytes().into())
+                }
+                Given::Secret(secret) => secret.as_bytes().into(),
+            };
+        }
+        values.into()
+    }
+
+    /// The subprotocols that are offered.
+    pub(crate) fn subprotocols(&self) -> &[String] {
+        &self.subprotocols
+    }
+
+    /// The path, where the conversation has one, and the header fields of the opening request of connection number
+    /// `client`.
+    pub(crate) fn request(
+        &self,
+        client: u32,
+        seed: u64,
+    ) -> (Option<String>, Vec<(String, String)>) {
+        let mut random = Random::new(seed);
+        let values = self.values(client, &mut random);
+        let mut text = |template: &template::Compiled| {
+            let mut text = Vec::new();
+            let filling = Filling { id: 0, now: Nanos(0), client, values: &values };
+            template.write(filling, &mut random, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let path = self.path.as_ref().map(&mut text);
+        let fields = self.headers.iter().map(|(name, value)| (name.clone(), text(value)));
+        (path, fields.collect())
+    }
+
+    /// True if the opening request is the same on every connection.
+    pub(crate) fn has_constant_request(&self) -> bool {
+        let values = self.headers.iter().map(|(_, value)| value);
+        self.path.iter().chain(values).all(template::Compiled::is_constant)
+    }
+}
+
+/// What may come once a connection is open, the first that holds first: replies by id, answers, pushes, and what comes
+/// in order.
+fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
+    let mut rules = Rules::default();
+    let mut replies: Vec<(&Matcher, Vec<(u16, Role)>)> = Vec::new();
+    let mut in_order = Vec::new();
+    let max = MAX;
+    let requests = &conversation.requests;
+    let count = u16::try_from(requests.len()).ok().filter(|count| *count <= MAX);
+    let count = count.ok_or(CompileError::Parts { parts: "requests", max })?;
+    for (exchange, request) in (0..count).zip(requests) {
+        let mut add = |matcher, role| match replies.iter_mut().find(|(known, _)| *known == matcher)
+        {
+            Some((_, roles)) => roles.push((exchange, role)),
+            None => replies.push((matcher, vec![(exchange, role)])),
+        };
+        match &request.reply {
+            Reply::Match(matcher) => add(matcher, Role::Last),
+            Reply::Order => in_order.push((exchange, Role::Last)),
+            Reply::Nothing => {}
+            Reply::Stream { first, each, last } => {
+                add(last, Role::Last);
+                add(first, Role::First);
+                add(each, Role::Each);
+            }
+        }
+        if let Some(refused) = &request.refused {
+            add(refused, Role::Refused);
+        }
+    }
+    for (matcher, roles) in replies {
+        rules.add(matcher, What::Reply(roles.into()))?;
+    }
+    aside(conversation, &mut rules)?;
+    if !in_order.is_empty() {
+        let any = Matcher { conditions: Vec::new(), id: None };
+        rules.add(&any, What::Reply(in_order.into()))?;
+    }
+    Ok(rules)
+}
+
+/// What may come at any time: messages that are answered, and pushes.
+fn aside(conversation: &Conversation, rules: &mut Rules<What>) -> Result<(), CompileError> {
+    let max = MAX;
+    if conversation.pushes.len() > usize::from(MAX) {
+        return Err(CompileError::Parts { parts: "pushes", max });
+    }
+    for (index, answer) in conversation.answers.iter().enumerate() {
+        rules.add(&answer.when, What::Answer(index))?;
+    }
+    for (index, push) in (0..).zip(&conversation.pushes) {
+        rules.add(&push.when, What::Push(index))?;
+    }
+    Ok(())
+}
+
+fn expect(step: &Step, rules: &mut Rules<What>) -> Result<(), CompileError> {
+    if let Some(refused) = &step.refused {
+        rules.add(refused, What::Refused)?;
+    }
+    if let Some(expected) = &step.expect {
+        rules.add(expected, What::Expected)?;
+    }
+    Ok(())
+}
+
+/// True if replies are told by their order, not by an id.
+fn is_in_order(reply: &Reply) -> bool {
+    match reply {
+        Reply::Match(matcher) => matcher.id.is_none(),
+        Reply::Order => true,
+        Reply::Nothing => false,
+        Reply::Stream { last, .. } => last.id.is_none(),
+    }
+}
+
+/// The names of all values: those that are given, then those that are taken.
+fn names(conversation: &Conversation) -> Vec<String> {
+    let mut names: Vec<String> = conversation.vars.iter().map(|var| var.name.clone()).collect();
+    let steps = conversation.open.iter().chain(&conversation.close).map(|step| &step.take);
+    let takes = steps.chain(conversation.answers.iter().map(|answer| &answer.take));
+    for take in takes.flatten() {
+        if !names.contains(&take.var) {
+            names.push(take.var.clone());
+        }
+    }
+    names
+}
+
+fn number(name: &str, names: &[String]) -> Option<usize> {
+    names.iter().position(|known| known == name)
+}
+
+fn compile(template: &Template, names: &[String]) -> Result<template::Compiled, CompileError> {
+    template::Compiled::new(template, |name| number(name, names))
+        .map_err(|name| CompileError::UnknownVar { name })
+}
+
+fn takings(takes: &[Take], names: &[String]) -> Result<Vec<Taking>, &'static str> {
+    let taking = |take: &Take| {
+        let TakeFrom::Message(place) = &take.from else {
+            return Err("values of header fields");
+        };
+        let var = number(&take.var, names).expect("every name that is taken is listed");
+        Ok(Taking { var, name: take.var.clone(), place: place.clone() })
+    };
+    takes.iter().map(taking).collect()
+}
+
+fn fills(conversation: &Conversation, names: &[String]) -> Result<Vec<Given>, CompileError> {
+    let unread = |name: &String| CompileError::Unread { name: name.clone() };
+    let fill = |var: &spec::conversation::Var| {
+        Ok(match &var.fill {
+            Fill::Template(template) => Given::Template(compile(template, names)?),
+            Fill::Pick(from) => Given::Pick(from.clone()),
+            Fill::Column { end, values, .. } => {
+                Given::Rows(values.clone().ok_or_else(|| unread(&var.name))?, *end)
+            }
+            Fill::Secret { value, .. } => {
+                Given::Secret(value.clone().ok_or_else(|| unread(&var.name))?)
+            }
+        })
+    };
+    conversation.vars.iter().map(fill).collect()
+}
+
+fn interval(beat: &Beat, names: &[String]) -> Result<(Interval, template::Compiled), CompileError> {
+    let every = match &beat.every {
+        Every::Time(time) => Interval::Time(*time),
+        Every::Millis(name) => Interval::Value(
+            number(name, names).ok_or_else(|| CompileError::UnknownVar { name: name.clone() })?,
+        ),
+    };
+    Ok((every, compile(&beat.send, names)?))
+}
+
+const fn carrier(speaks: Speaks) -> &'static str {
+    match speaks {
+        Speaks::Ws => "WebSocket",
+        Speaks::Http => "HTTP",
+        Speaks::Sse => "server-sent events",
+        Speaks::Tcp => "TCP",
+    }
+}
+
+/// The most requests, and the most pushes.
+const MAX: u16 = 1000;

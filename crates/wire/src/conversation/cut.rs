@@ -1,0 +1,275 @@
+//! The extent of messages where the transport does not say it, or has several of them in one of its own.
+
+use super::PeerError;
+use crate::excerpt::Excerpt;
+use spec::conversation::{ByteOrder, Frame, LengthWidth};
+use std::ops::Range;
+
+/// Cuts bytes into messages, and puts messages into bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    frame: Frame,
+    len_max: usize,
+}
+
+/// A message within bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) message: Range<usize>,
+    /// The index of the first byte behind it.
+    pub(super) next: usize,
+}
+
+impl Cut {
+    /// Cuts as `frame` says; a message has at most `len_max` bytes, or fewer if `frame` says so.
+    pub(super) fn new(frame: Frame, len_max: usize) -> Self {
+        let len_max = match frame {
+            Frame::Length { max, .. } => {
+                usize::try_from(max.0).map_or(len_max, |max| max.min(len_max))
+            }
+            Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs => len_max,
+        };
+        Self { frame, len_max }
+    }
+
+    /// True if whatever the transport delivers is a message.
+    pub(super) fn is_whole(self) -> bool {
+        self.frame == Frame::Message
+    }
+
+    /// The longest message, in bytes.
+    pub(super) const fn len_max(self) -> usize {
+        self.len_max
+    }
+
+    /// True if messages are any bytes.
+    pub(super) fn is_binary(self) -> bool {
+        matches!(self.frame, Frame::Length { .. })
+    }
+
+    /// The number of bytes at the start that belong to no message.
+    pub(super) fn idle_len(self, bytes: &[u8]) -> usize {
+        match self.frame {
+            Frame::Nul => bytes.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count(),
+            Frame::Message | Frame::Lines | Frame::Rs | Frame::Length { .. } => 0,
+        }
+    }
+
+    /// The first message in `bytes`, which begin with it; `None` if it is not whole. The first `seen` bytes were looked
+    /// at before.
+    ///
+    /// # Errors
+    ///
+    /// It is longer than the limit, or its length is none.
+    #[inline]
+    pub(super) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
+        let Some(separator) = self.separator() else { return self.first_by_len(bytes) };
+        let end = bytes[seen..].iter().position(|byte| *byte == separator).map(|end| seen + end);
+        let len = end.unwrap_or(bytes.len());
+        if len > self.len_max {
+            return Err(PeerError::OverLimit { max: self.len_max });
+        }
+        Ok(end.map(|end| {
+            let is_crlf = self.frame == Frame::Lines && bytes[..end].ends_with(b"\r");
+            Found { message: 0..end - usize::from(is_crlf), next: end + 1 }
+        }))
+    }
+
+    /// The number of bytes of `more` that the message needs which begins in `held`; 0 if it is whole.
+    pub(super) fn missing(self, held: &[u8], more: &[u8]) -> usize {
+        if let Some(separator) = self.separator() {
+            let end = more.iter().position(|byte| *byte == separator);
+            return end.map_or(more.len(), |end| end + 1);
+        }
+        match self.length(held) {
+            Ok(Some((_, next))) => next.saturating_sub(held.len()).min(more.len()),
+            Ok(None) => more.len().min(1),
+            Err(_) => 0,
+        }
+    }
+
+    /// Turns the bytes of `out` from `start` on into a message.
+    ///
+    /// # Errors
+    ///
+    /// The length of a message that is too long; `out` is without it.
+    pub(super) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
+        let len = out.len() - start;
+        if let Some(separator) = self.separator() {
+            out.push(separator);
+            return Ok(());
+        }
+        let Frame::Length { width, order, includes_itself, .. } = self.frame else {
+            return Ok(());
+        };
+        let mut field = [0; FIELD_LEN_MAX];
+        let mut field_len = width_of(width).unwrap_or(0);
+        if width == LengthWidth::Varint {
+            let own = |field_len| if includes_itself { field_len } else { 0 };
+            field_len = (1..FIELD_LEN_MAX)
+                .find(|field_len| (len + own(*field_len)) >> (7 * field_len) == 0)
+                .unwrap_or(FIELD_LEN_MAX);
+        }
+        let counted = (len + if includes_itself { field_len } else { 0 }) as u64;
+        let fits = width == LengthWidth::Varint || counted >> (8 * field_len) == 0;
+        if len > self.len_max || !fits {
+            out.truncate(start);
+            return Err(len);
+        }
+        for (index, byte) in field[..field_len].iter_mut().enumerate() {
+            let is_last = index + 1 == field_len;
+            *byte = match (width, order) {
+                (LengthWidth::Varint, _) => {
+                    (counted >> (7 * index)).to_le_bytes()[0] & 0x7f
+                        | if is_last { 0 } else { 0x80 }
+                }
+                (_, ByteOrder::Little) => counted.to_le_bytes()[index],
+                (_, ByteOrder::Big) => counted.to_le_bytes()[field_len - 1 - index],
+            };
+        }
+        out.splice(start..start, field[..field_len].iter().copied());
+        Ok(())
+    }
+
+    const fn separator(self) -> Option<u8> {
+        match self.frame {
+            Frame::Lines => Some(b'\n'),
+            Frame::Nul => Some(0),
+            Frame::Rs => Some(0x1e),
+            Frame::Message | Frame::Length { .. } => None,
+        }
+    }
+
+    fn first_by_len(self, bytes: &[u8]) -> Result<Option<Found>, PeerError> {
+        if self.is_whole() {
+            return Ok(
+                (!bytes.is_empty()).then_some(Found { message: 0..bytes.len(), next: bytes.len() })
+            );
+        }
+        let Some((start, next)) = self.length(bytes)? else { return Ok(None) };
+        Ok((bytes.len() >= next).then_some(Found { message: start..next, next }))
+    }
+
+    /// The ends of the length and of the message that begin `bytes`; `None` if the length is not whole.
+    fn length(self, bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
+        let Frame::Length { width, order, includes_itself, .. } = self.frame else {
+            return Ok(Some((0, bytes.len())));
+        };
+        let fold = |len: u64, byte: &u8| len << 8 | u64::from(*byte);
+        let (field_len, len) = match width_of(width) {
+            Some(field_len) => {
+                let Some(field) = bytes.get(..field_len) else { return Ok(None) };
+                let len = match order {
+                    ByteOrder::Big => field.iter().fold(0, fold),
+                    ByteOrder::Little => field.iter().rev().fold(0, fold),
+                };
+                (field_len, len)
+            }
+            None => {
+                let field = &bytes[..bytes.len().min(FIELD_LEN_MAX)];
+                let Some(last) = field.iter().position(|byte| byte & 0x80 == 0) else {
+                    return if field.len() == FIELD_LEN_MAX { Err(error(field)) } else { Ok(None) };
+                };
+                let sevens = |len: u64, byte: &u8| len << 7 | u64::from(byte & 0x7f);
+                (last + 1, field[..=last].iter().rev().fold(0, sevens))
+            }
+        };
+        let own = if includes_itself { field_len } else { 0 };
+        let len = usize::try_from(len).ok().and_then(|len| len.checked_sub(own));
+        let len = len.ok_or_else(|| error(&bytes[..field_len]))?;
+        if len > self.len_max {
+            return Err(PeerError::OverLimit { max: self.len_max });
+        }
+        Ok(Some((field_len, field_len + len)))
+    }
+}
+
+#[cold]
+fn error(field: &[u8]) -> PeerError {
+    PeerError::Length { said: Excerpt::new(field) }
+}
+
+/// The bytes of a length; `None` if they say it themselves.
+const fn width_of(width: LengthWidth) -> Option<usize> {
+    match width {
+        LengthWidth::One => Some(1),
+        LengthWidth::Two => Some(2),
+        LengthWidth::Four => Some(4),
+        LengthWidth::Varint => None,
+    }
+}
+
+/// The most bytes of a length.
+const FIELD_LEN_MAX: usize = 5;
+
+/// Bytes that hold messages which were not handed out, or a part of one. Holds no memory when there are none, but for a
+/// few.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    bytes: Vec<u8>,
+    /// The start of what was not handed out.
+    start: usize,
+    /// The number of bytes from there that hold no end of a message.
+    seen: usize,
+}
+
+impl Held {
+    /// The next message.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cut::first`].
+    pub(super) fn next(&mut self, cut: Cut) -> Result<Option<Range<usize>>, PeerError> {
+        self.start += cut.idle_len(&self.bytes[self.start..]);
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let rest = &self.bytes[self.start..];
+        let Some(Found { message, next }) = cut.first(rest, self.seen.min(rest.len()))? else {
+            self.seen = rest.len();
+            return Ok(None);
+        };
+        self.seen = 0;
+        let start = self.start;
+        self.start += next;
+        Ok(Some(start + message.start..start + message.end))
+    }
+
+    pub(super) fn extend(&mut self, more: &[u8]) {
+        self.bytes.extend_from_slice(more);
+    }
+
+    /// Forgets what was handed out. Called first, on every input.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        if self.start == 0 {
+            return;
+        }
+        if self.is_empty() {
+            if self.bytes.capacity() > KEPT_LEN_MAX {
+                self.bytes = Vec::new();
+            }
+            self.bytes.clear();
+        } else {
+            self.bytes.drain(..self.start);
+        }
+        self.start = 0;
+    }
+
+    /// True if everything was handed out.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.start == self.bytes.len()
+    }
+
+    /// The bytes that were not handed out.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    pub(super) fn get(&self, message: Range<usize>) -> &[u8] {
+        &self.bytes[message]
+    }
+}
+
+/// Most memory that a quiet connection keeps, in bytes.
+const KEPT_LEN_MAX: usize = 256;

@@ -1,0 +1,166 @@
+//! The ways in which a server can leave its conversation, and the reasons why one cannot be made ready.
+
+use crate::excerpt::Excerpt;
+use crate::misuse::MisuseError;
+
+/// A server that says or does something else than the conversation expects.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The connection inside delivers what cannot be part of a conversation.
+    #[error("{step}: HTTP status {code}, expected {expected}: {said}")]
+    Status {
+        /// The step.
+        step: String,
+        /// The status.
+        code: u16,
+        /// The message that was awaited.
+        expected: String,
+        /// The beginning of the body.
+        said: Excerpt,
+    },
+    /// The server ended the connection before it was open.
+    #[error("{step}: the server closed the connection{}, expected {expected}", closing(*code, reason))]
+    Closed {
+        /// The step that was under way.
+        step: String,
+        /// The message that was awaited.
+        expected: String,
+        /// The protocol's code for the end.
+        code: Option<u16>,
+        /// The reason that the server gave.
+        reason: String,
+    },
+    /// The connection ended before it was open.
+    #[error("{step}: the connection ended, expected {expected}")]
+    Cut {
+        /// The step that was under way.
+        step: String,
+        /// The message that was awaited.
+        expected: String,
+    },
+    /// The connection ended within a message.
+    #[error("the connection ended {len} bytes into a message")]
+    CutMessage {
+        /// The number of bytes that had come of it.
+        len: usize,
+    },
+    /// A length that no message has.
+    #[error("the length of a message is not one: {said}")]
+    Length {
+        /// The bytes from the length on.
+        said: Excerpt,
+    },
+    /// A message is not taken from the connection inside.
+    #[error("cannot send to the server: {0}")]
+    Mute(MisuseError),
+    /// A message is longer than the limit.
+    #[error("a message is longer than {max} bytes, the limit")]
+    OverLimit {
+        /// The limit in bytes.
+        max: usize,
+    },
+    /// The server refused a step.
+    #[error("{step}: the server refuses: {said}")]
+    Refused {
+        /// The step.
+        step: String,
+        /// The beginning of the refusal.
+        said: Excerpt,
+    },
+    /// The value that a step takes is not in the message.
+    #[error("{step}: no value for `{var}` {place} in {said}")]
+    Take {
+        /// The step.
+        step: String,
+        /// The name of the value.
+        var: String,
+        /// The place where it should stand, e.g. `at $.token`.
+        place: String,
+        /// The beginning of the message.
+        said: Excerpt,
+    },
+    /// A value that was taken is too long.
+    #[error("{step}: the value of `{var}` has {len} bytes, limit is {max}")]
+    TakenTooLong {
+        /// The step.
+        step: String,
+        /// The name of the value.
+        var: String,
+        /// Its length in bytes.
+        len: usize,
+        /// The limit in bytes.
+        max: usize,
+    },
+    /// Something else came than a step expects.
+    #[error("{step}: got {said}, expected {expected}")]
+    Unexpected {
+        /// The step.
+        step: String,
+        /// The message that was awaited.
+        expected: String,
+        /// The beginning of what came.
+        said: Excerpt,
+    },
+}
+
+/// A conversation that cannot be made ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// There are too many conditions.
+    #[error("the conversation has more than {max} different conditions in one state")]
+    Conditions {
+        /// The limit.
+        max: usize,
+    },
+    /// There are too many places of ids.
+    #[error("the conversation has ids at more than {max} different places")]
+    Ids {
+        /// The limit.
+        max: usize,
+    },
+    /// The conversation has a part that connections of its kind do not carry yet.
+    #[error("the conversation `{name}` cannot be held: {part} are not supported over {carrier}")]
+    Part {
+        /// Its name.
+        name: String,
+        /// The part.
+        part: &'static str,
+        /// The protocol that carries it.
+        carrier: &'static str,
+    },
+    /// There are too many exchanges, pushes, answers or steps.
+    #[error("the conversation has more than {max} {parts}")]
+    Parts {
+        /// The parts.
+        parts: &'static str,
+        /// The limit.
+        max: u16,
+    },
+    /// Paths have too many steps.
+    #[error("the paths of the conversation have more than {max} steps together")]
+    Steps {
+        /// The limit.
+        max: usize,
+    },
+    /// A template or a step names a value that nothing gives.
+    #[error("no value is called `{name}`; `[vars]` or a `take` before must give it")]
+    UnknownVar {
+        /// The name.
+        name: String,
+    },
+    /// A value of the conversation was not read before it was made ready.
+    #[error("the value of `{name}` was not read")]
+    Unread {
+        /// The name.
+        name: String,
+    },
+}
+
+/// The code and the reason of an end, as far as they were given.
+fn closing(code: Option<u16>, reason: &str) -> String {
+    let code = code.map_or(String::new(), |code| format!(" with code {code}"));
+    let reason = reason.escape_debug();
+    if reason.clone().next().is_none() { code } else { format!("{code} \"{reason}\"") }
+}

@@ -1,0 +1,131 @@
+//! The bytes around an id that prove what a message is, learnt from the messages before.
+//!
+//! A walk over a message looks at its bytes from the left, so two messages that are equal up to where the walk ended,
+//! digits of the id apart, are decided alike: no guess. An id that comes last is proven by the end of the message: in
+//! JSON the last `}` closes the root, and a name whose opening quote stands behind `,` is that name. That holds for
+//! whole JSON in which no name comes twice.
+
+use super::json;
+
+/// The shapes of messages that a connection has learnt.
+#[derive(Debug, Default)]
+pub(super) struct Learnt {
+    shapes: Vec<Shape>,
+    /// The number of messages from which nothing could be learnt.
+    failures: u8,
+}
+
+/// A shape: the message begins with `before`, and then come the digits of the id.
+#[derive(Debug)]
+struct Shape {
+    rule: usize,
+    before: Box<[u8]>,
+    after: After,
+}
+
+#[derive(Debug)]
+enum After {
+    /// The digits follow at once, and then this.
+    AtOnce(Box<[u8]>),
+    /// The message ends with the first of these, the digits, and the second.
+    AtEnd(Box<[u8]>, Box<[u8]>),
+}
+
+/// How far a message has to be seen to be known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof {
+    pub(super) rule: usize,
+    /// The range of the digits of the id.
+    pub(super) id: (usize, usize),
+    /// The number of bytes that decide, from the start; without the id if that comes behind them.
+    pub(super) seen: usize,
+}
+
+impl Proof {
+    /// True if the bytes that decide are few enough to be kept.
+    pub(super) fn is_short(&self) -> bool {
+        self.seen <= SEEN_MAX
+    }
+}
+
+impl Learnt {
+    /// The rule and the id of a message of a shape that is known.
+    #[inline]
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<(usize, u64)> {
+        self.shapes.iter().find_map(|shape| Some((shape.rule, shape.id(bytes)?)))
+    }
+
+    /// Learns from a message that was decided without it.
+    pub(super) fn learn(&mut self, proof: Option<Proof>, bytes: &[u8]) {
+        if self.shapes.len() == SHAPES_MAX || self.failures == FAILURES_MAX {
+            return;
+        }
+        let shape = proof.filter(Proof::is_short).and_then(|proof| Shape::new(proof, bytes));
+        match shape {
+            Some(shape) => self.shapes.push(shape),
+            None => self.failures += 1,
+        }
+    }
+}
+
+impl Shape {
+    fn new(proof: Proof, bytes: &[u8]) -> Option<Self> {
+        let Proof { rule, id: (start, end), seen } = proof;
+        let (before, after) = if seen > end {
+            let after = bytes.get(end..seen)?;
+            (&bytes[..start], After::AtOnce(after.into()))
+        } else {
+            let (lead, tail) = (lead(&bytes[..start])?, &bytes[end..]);
+            let end: &[u8] = if lead.ends_with(b"\"") { b"\"}" } else { b"}" };
+            let is_end = tail.trim_ascii_end() == end && tail.len() <= TAIL_MAX;
+            if !is_end || seen > start - lead.len() {
+                return None;
+            }
+            (&bytes[..seen], After::AtEnd(lead.into(), tail.into()))
+        };
+        Some(Self { rule, before: before.into(), after })
+    }
+
+    /// The id in a message of this shape.
+    #[inline]
+    fn id(&self, bytes: &[u8]) -> Option<u64> {
+        let rest = bytes.strip_prefix(&*self.before)?;
+        match &self.after {
+            After::AtOnce(after) => {
+                let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let (digits, rest) = rest.split_at(len);
+                rest.starts_with(after).then(|| json::natural(digits))?
+            }
+            After::AtEnd(lead, tail) => {
+                let rest = rest.strip_suffix(&**tail)?;
+                let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+                let (rest, digits) = rest.split_at(rest.len() - digits);
+                rest.ends_with(lead).then(|| json::natural(digits))?
+            }
+        }
+    }
+}
+
+/// The end of `bytes` from the comma before the last name on: `,"name":`, and the quote of a string.
+fn lead(bytes: &[u8]) -> Option<&[u8]> {
+    let name = bytes.strip_suffix(b"\"").unwrap_or(bytes).strip_suffix(b"\":")?;
+    let quote = name.iter().rposition(|byte| *byte == b'"')?;
+    let is_first = quote > 0 && name[quote - 1] == b',';
+    let is_plain = !name[quote..].contains(&b'\\');
+    (is_first && is_plain && bytes.len() - quote < LEAD_MAX).then(|| &bytes[quote - 1..])
+}
+
+/// The most bytes of a message that are kept to know the next one by.
+const SEEN_MAX: usize = 96;
+
+/// The longest name of a late id, with what belongs to it.
+const LEAD_MAX: usize = 32;
+
+/// The longest end of a message behind its id.
+const TAIL_MAX: usize = 4;
+
+/// The most shapes of a connection.
+const SHAPES_MAX: usize = 3;
+
+/// The most messages from which nothing was learnt: after them no more are tried.
+const FAILURES_MAX: u8 = 16;

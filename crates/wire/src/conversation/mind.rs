@@ -1,0 +1,450 @@
+//! What a client of a conversation knows, and what it makes of messages.
+
+use super::awaited::{Awaited, FIRST_ID, Ids};
+use super::compiled::{Compiled, Interval, Phase, Role, Taking, What};
+use super::learnt::Learnt;
+use super::rules::{Heard, Hits};
+use super::template::Filling;
+use super::{PeerError, json, places, show, text};
+use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured};
+use crate::excerpt::Excerpt;
+use spec::conversation::{Cue, Place};
+use std::sync::Arc;
+use units::{Nanos, Random};
+
+/// The state of a conversation, without the connection that carries it.
+#[derive(Debug)]
+pub(super) struct Mind {
+    compiled: Arc<Compiled>,
+    awaited: Awaited,
+    client: u32,
+    pub(super) hits: Hits,
+    ids: Ids,
+    learnt: Learnt,
+    /// The message that is rendered and not sent.
+    pub(super) packet: Option<Vec<u8>>,
+    random: Random,
+    /// Memory for the next message.
+    spare: Vec<u8>,
+    pub(super) state: State,
+    values: Box<[Box<[u8]>]>,
+}
+
+/// The state of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The connection inside is not open.
+    AwaitConnection,
+    /// This step comes next.
+    Step(usize),
+    /// The message that this step expects is awaited; the id of the step.
+    AwaitStep(usize, u32),
+    Open,
+    /// The answer to the farewell is awaited; the id of that.
+    AwaitFarewell(u32),
+    /// The answer to the farewell has come.
+    Leave,
+    AwaitClose,
+    Over,
+}
+
+/// A message that can be rendered.
+#[derive(Clone, Copy, Debug)]
+enum Template {
+    Answer(usize),
+    Beat,
+    Close,
+    Request(usize),
+    Step(usize),
+}
+
+/// A message that was understood, without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Understood {
+    /// It is no business of the owner.
+    Alive,
+    Answer {
+        sequence: u32,
+        exchange: u16,
+        refused: bool,
+    },
+    Part {
+        sequence: u32,
+        exchange: u16,
+        first: bool,
+    },
+    Pushed {
+        rule: Option<u16>,
+        sent: Option<Nanos>,
+    },
+}
+
+/// A message that a rule holds for.
+#[derive(Clone, Copy, Debug)]
+enum Matched {
+    Answer(usize),
+    Expected,
+    Push(u16),
+    Refused,
+    Reply { sequence: u32, exchange: u16, role: Role },
+}
+
+impl Mind {
+    pub(super) fn new(compiled: &Arc<Compiled>, client: u32, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let values = compiled.values(client, &mut random);
+        Self {
+            awaited: Awaited::default(),
+            client,
+            hits: Hits::default(),
+            ids: Ids::default(),
+            learnt: Learnt::default(),
+            packet: None,
+            random,
+            spare: Vec::new(),
+            state: State::AwaitConnection,
+            values,
+            compiled: Arc::clone(compiled),
+        }
+    }
+
+    /// Begins the step that comes next: renders what it sends. `false` if there is none: the conversation is open.
+    pub(super) fn begin_step(&mut self, index: usize) -> bool {
+        let Some(Phase { send, expected, .. }) = self.compiled.steps.get(index) else {
+            self.state = State::Open;
+            return false;
+        };
+        let id = self.ids.take();
+        let (has_message, is_answered) = (send.is_some(), expected.is_some());
+        self.state = if is_answered { State::AwaitStep(index, id) } else { State::Step(index + 1) };
+        if has_message {
+            self.render(Template::Step(index), id, Nanos(0));
+        }
+        true
+    }
+
+    /// Renders the message that a cue asks for; returns its length.
+    #[inline]
+    pub(super) fn request(&mut self, cue: &[u8]) -> Result<usize, MisuseError> {
+        let malformed = |expected| MisuseError::Malformed { expected };
+        let Cue { sequence, exchange, due } =
+            Cue::read(cue).ok_or_else(|| malformed("a cue of a conversation"))?;
+        let has_reply = match self.compiled.exchanges.get(usize::from(exchange)) {
+            Some(exchange) => exchange.has_reply,
+            None => return Err(malformed("the cue of an exchange")),
+        };
+        if !self.awaited.push(sequence, exchange, has_reply) {
+            return Err(malformed("the cue of the next message"));
+        }
+        self.render(Template::Request(exchange.into()), FIRST_ID + sequence, due);
+        Ok(self.packet.as_ref().map_or(0, Vec::len))
+    }
+
+    /// Renders a heartbeat; `false` if there is none.
+    pub(super) fn beat(&mut self) -> bool {
+        let has_beat = self.compiled.beat.is_some() && self.state == State::Open;
+        if has_beat {
+            let id = self.ids.take();
+            self.render(Template::Beat, id, Nanos(0));
+        }
+        has_beat
+    }
+
+    /// Renders the farewell, if there is one; `true` if it is answered.
+    pub(super) fn farewell(&mut self) -> bool {
+        let Some(step) = self.compiled.close.as_ref().filter(|_| self.state == State::Open) else {
+            return false;
+        };
+        let (has_message, is_answered) = (step.send.is_some(), step.expected.is_some());
+        let id = self.ids.take();
+        if has_message {
+            self.render(Template::Close, id, Nanos(0));
+        }
+        if is_answered {
+            self.state = State::AwaitFarewell(id);
+        }
+        is_answered
+    }
+
+    /// The TLS handshake is complete; if the connection inside has no handshake, the steps come next.
+    pub(super) fn secured(&mut self, secured: Secured) -> Secured {
+        let mut opening = Opening::Awaited;
+        if secured.opening == Opening::Done {
+            self.state = State::Step(0);
+            if self.compiled.steps.is_empty() {
+                (self.state, opening) = (State::Open, Opening::Done);
+            }
+        }
+        Secured { opening, ..secured }
+    }
+
+    /// The packet was sent: its memory is kept for the next, unless it is much.
+    #[inline]
+    pub(super) fn sent(&mut self, mut packet: Vec<u8>) {
+        if packet.capacity() <= KEPT_LEN_MAX {
+            packet.clear();
+            self.spare = packet;
+        }
+    }
+
+    pub(super) fn beat_every(&self) -> Option<Nanos> {
+        let every = match self.compiled.beat.as_ref()?.0 {
+            Interval::Time(time) => time,
+            Interval::Value(number) => {
+                Nanos(json::natural(&self.values[number])?.checked_mul(NANOS_IN_MILLI)?)
+            }
+        };
+        Some(every).filter(|every| every.0 > 0)
+    }
+
+    /// The step that is under way, and the message that it expects; `None` once the conversation is open.
+    pub(super) fn step(&self) -> Option<(String, String)> {
+        match self.state {
+            State::Step(index) | State::AwaitStep(index, _) => {
+                let step = self.compiled.steps.get(index)?;
+                Some((step.name.clone(), step.expected.clone().unwrap_or_default()))
+            }
+            State::AwaitConnection
+            | State::Open
+            | State::AwaitFarewell(_)
+            | State::Leave
+            | State::AwaitClose
+            | State::Over => None,
+        }
+    }
+
+    /// Makes of a message what it is.
+    ///
+    /// # Errors
+    ///
+    /// It is not what a step expects, or lacks a value that is taken from it.
+    #[inline]
+    pub(super) fn understand(&mut self, heard: Heard<'_>) -> Result<Understood, PeerError> {
+        match self.state {
+            State::Open => self.hear(heard),
+            State::AwaitStep(index, id) => self.hear_step(index, id, heard),
+            State::AwaitFarewell(id) => {
+                let Self { compiled, learnt, hits, .. } = self;
+                let is_it = compiled.close.as_ref().and_then(|step| {
+                    step.rules.decide(heard, learnt, hits, |what, given| of_step(what, given, id))
+                });
+                if is_it.is_some() {
+                    self.state = State::Leave;
+                }
+                Ok(Understood::Alive)
+            }
+            State::AwaitConnection
+            | State::Step(_)
+            | State::Leave
+            | State::AwaitClose
+            | State::Over => Ok(Understood::Alive),
+        }
+    }
+
+    #[inline]
+    fn hear(&mut self, heard: Heard<'_>) -> Result<Understood, PeerError> {
+        let Self { compiled, awaited, learnt, hits, .. } = self;
+        let matched = compiled.rules.decide(heard, learnt, hits, |what, id| match what {
+            What::Answer(index) => Some(Matched::Answer(*index)),
+            What::Push(index) => Some(Matched::Push(*index)),
+            What::Reply(roles) => reply(compiled, awaited, roles, id),
+            What::Expected | What::Refused => None,
+        });
+        Ok(match matched {
+            Some(Matched::Reply { sequence, exchange, role: Role::Last }) => {
+                awaited.end(sequence);
+                Understood::Answer { sequence, exchange, refused: false }
+            }
+            Some(Matched::Reply { sequence, exchange, role: Role::Refused }) => {
+                awaited.end(sequence);
+                Understood::Answer { sequence, exchange, refused: true }
+            }
+            Some(Matched::Reply { sequence, exchange, role: Role::First }) => {
+                Understood::Part { sequence, exchange, first: awaited.begin(sequence) }
+            }
+            Some(Matched::Reply { sequence, exchange, role: Role::Each }) => {
+                Understood::Part { sequence, exchange, first: false }
+            }
+            Some(Matched::Answer(index)) => return self.answer(index, heard.bytes),
+            Some(Matched::Push(rule)) => self.pushed(rule, heard.bytes),
+            Some(Matched::Expected | Matched::Refused) | None => {
+                Understood::Pushed { rule: None, sent: None }
+            }
+        })
+    }
+
+    fn hear_step(
+        &mut self,
+        index: usize,
+        id: u32,
+        heard: Heard<'_>,
+    ) -> Result<Understood, PeerError> {
+        let Self { compiled, hits, .. } = self;
+        let step = &compiled.steps[index];
+        let matched = step
+            .rules
+            .decide(heard, &mut Learnt::default(), hits, |what, given| of_step(what, given, id));
+        match matched {
+            Some(Matched::Expected) => {
+                take(&step.takes, &step.name, heard.bytes, &mut self.values)?;
+                self.state = State::Step(index + 1);
+                Ok(Understood::Alive)
+            }
+            Some(Matched::Refused) => {
+                let said = Excerpt::new(heard.bytes);
+                Err(PeerError::Refused { step: step.name.clone(), said })
+            }
+            Some(Matched::Answer(answer)) => self.answer(answer, heard.bytes),
+            Some(Matched::Push(rule)) => Ok(self.pushed(rule, heard.bytes)),
+            Some(Matched::Reply { .. }) | None => Err(PeerError::Unexpected {
+                step: step.name.clone(),
+                expected: step.expected.clone().unwrap_or_default(),
+                said: Excerpt::new(heard.bytes),
+            }),
+        }
+    }
+
+    /// Renders the answer to a message that wants one.
+    fn answer(&mut self, index: usize, heard: &[u8]) -> Result<Understood, PeerError> {
+        let answer = &self.compiled.answers[index];
+        take(&answer.takes, &answer.name, heard, &mut self.values)?;
+        let id = self.ids.take();
+        self.render(Template::Answer(index), id, Nanos(0));
+        Ok(Understood::Alive)
+    }
+
+    fn pushed(&self, rule: u16, heard: &[u8]) -> Understood {
+        let place = self.compiled.pushes[usize::from(rule)].as_ref();
+        let sent = place.and_then(|place| stamp(place, heard)).map(Nanos);
+        Understood::Pushed { rule: Some(rule), sent }
+    }
+
+    #[inline]
+    fn render(&mut self, template: Template, id: u32, now: Nanos) {
+        let Self { compiled, client, random, values, .. } = self;
+        let template = match template {
+            Template::Answer(index) => Some(&compiled.answers[index].send),
+            Template::Beat => compiled.beat.as_ref().map(|(_, send)| send),
+            Template::Close => compiled.close.as_ref().and_then(|step| step.send.as_ref()),
+            Template::Request(index) => Some(&compiled.exchanges[index].send),
+            Template::Step(index) => compiled.steps[index].send.as_ref(),
+        };
+        let mut packet = std::mem::take(&mut self.spare);
+        let filling = Filling { id, now, client: *client, values };
+        if let Some(template) = template {
+            template.write(filling, random, &mut packet);
+        }
+        self.packet = Some(packet);
+    }
+}
+
+impl Understood {
+    /// The event of a message with this payload.
+    #[inline]
+    pub(super) const fn event(self, payload: &[u8]) -> Event<'_> {
+        match self {
+            Self::Alive => ALIVE,
+            Self::Answer { sequence, exchange, refused } => {
+                Event::Answer(Answer { sequence, exchange, refused, payload })
+            }
+            Self::Part { sequence, exchange, first } => {
+                Event::Part(Part { sequence, exchange, first, payload })
+            }
+            Self::Pushed { rule, sent } => {
+                let kind = match (rule, sent) {
+                    (None, _) => Push::Unexpected,
+                    (Some(_), Some(_)) => Push::Delivery,
+                    (Some(_), None) => Push::Notice,
+                };
+                Event::Pushed(Pushed { kind, rule, sent, payload })
+            }
+        }
+    }
+}
+
+/// The message that a reply answers: by its id, or the oldest whose replies come in order.
+#[inline]
+fn reply(
+    compiled: &Compiled,
+    awaited: &Awaited,
+    roles: &[(u16, Role)],
+    id: Option<u64>,
+) -> Option<Matched> {
+    let is_listed = |exchange: u16| roles.iter().any(|(listed, _)| *listed == exchange);
+    let is_in_order = |exchange: u16| compiled.exchanges[usize::from(exchange)].is_in_order;
+    let (sequence, exchange) = match id {
+        Some(id) => {
+            let (sequence, exchange) = awaited.find(id)?;
+            (sequence, exchange.or_else(|| roles.first().map(|(listed, _)| *listed))?)
+        }
+        None => awaited.oldest(|exchange| is_in_order(exchange) || is_listed(exchange))?,
+    };
+    let mut of_exchange = roles.iter().filter(|(listed, _)| *listed == exchange);
+    let (_, role) = *of_exchange.next()?;
+    Some(Matched::Reply { sequence, exchange, role })
+}
+
+/// The instant that stands at a place.
+fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
+    match place {
+        Place::Json(path) => places::number(path, heard),
+        Place::Text { before, after } => {
+            text::number_between(heard, before.as_bytes(), after.as_bytes())
+        }
+    }
+}
+
+/// What a message is while a step with this id is under way.
+fn of_step(what: &What, given: Option<u64>, id: u32) -> Option<Matched> {
+    match what {
+        What::Answer(index) => Some(Matched::Answer(*index)),
+        What::Push(index) => Some(Matched::Push(*index)),
+        What::Expected if given.is_none_or(|given| given == u64::from(id)) => {
+            Some(Matched::Expected)
+        }
+        What::Refused if given.is_none_or(|given| given == u64::from(id)) => Some(Matched::Refused),
+        What::Expected | What::Refused | What::Reply(_) => None,
+    }
+}
+
+/// Takes values from a message.
+fn take(
+    takes: &[Taking],
+    step: &str,
+    heard: &[u8],
+    values: &mut [Box<[u8]>],
+) -> Result<(), PeerError> {
+    for Taking { var, name, place } in takes {
+        let value = match place {
+            Place::Json(path) => places::text(path, heard),
+            Place::Text { before, after } => {
+                text::between(heard, before.as_bytes(), after.as_bytes()).map(Into::into)
+            }
+        };
+        let Some(value) = value else {
+            return Err(PeerError::Take {
+                step: step.to_owned(),
+                var: name.clone(),
+                place: show::place(place),
+                said: Excerpt::new(heard),
+            });
+        };
+        if value.len() > VALUE_LEN_MAX {
+            let (step, var, len) = (step.to_owned(), name.clone(), value.len());
+            return Err(PeerError::TakenTooLong { step, var, len, max: VALUE_LEN_MAX });
+        }
+        values[*var] = value.into_owned().into();
+    }
+    Ok(())
+}
+
+/// The event of a message that is no business of the owner.
+pub(super) const ALIVE: Event<'static> = Event::Ping(b"");
+
+/// The longest value that is taken from a message, in bytes.
+const VALUE_LEN_MAX: usize = 16 << 10;
+
+/// Most memory that a quiet connection keeps for the next message, in bytes.
+const KEPT_LEN_MAX: usize = 512;
+
+const NANOS_IN_MILLI: u64 = 1_000_000;

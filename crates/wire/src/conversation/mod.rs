@@ -1,0 +1,38 @@
+//! Conversations: application protocols that a description ([`spec::Conversation`]) makes into a machine.
+//!
+//! [`Compiled`] is a conversation made ready, once for all connections of a workload; [`Talk`] is one connection that
+//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages.
+//!
+//! ```text
+//! a cue -> template: bytes with slots     -> cut: framing -> the connection inside
+//! event <- mind: step, reply, push, beat  <- rules, learnt: what is it, and its id  <- cut <- the connection inside
+//! ```
+//!
+//! Start reading at [`Talk`]; `mind` has what a message means, `rules` how that is found out, `places` the way to an id
+//! in JSON.
+//!
+//! Left out: the file that describes a conversation (crate `spec`), and time: steps and heartbeats are timed by the
+//! owner of the machine.
+
+mod awaited;
+mod compiled;
+mod cut;
+mod error;
+mod json;
+mod learnt;
+mod mind;
+mod places;
+mod rules;
+#[cfg(any(test, feature = "fuzzing"))]
+mod sample;
+mod show;
+mod stream;
+mod talk;
+mod template;
+mod text;
+
+pub use compiled::Compiled;
+pub use error::{CompileError, PeerError};
+pub use rules::Hits;
+pub use stream::Stream;
+pub use talk::Talk;

@@ -1,0 +1,169 @@
+//! Conversations for tests and fuzz targets, in few words.
+
+use spec::Conversation;
+use spec::conversation::{
+    AnswerRule, Condition, Escape, Frame, Matcher, Piece, Place, PushRule, Reply, Request, Scalar,
+    Send, Speaks, Step, Take, TakeFrom, Template, Var,
+};
+
+/// A conversation without parts.
+pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
+    Conversation {
+        name: "sample".to_owned(),
+        about: String::new(),
+        speaks,
+        path: None,
+        subprotocols: Vec::new(),
+        headers: Vec::new(),
+        frame,
+        vars: Vec::<Var>::new(),
+        before: Vec::new(),
+        open: Vec::new(),
+        requests: Vec::new(),
+        pushes: Vec::new(),
+        answers: Vec::new(),
+        beat: None,
+        close: None,
+    }
+}
+
+/// A template: `${id}`, `${now}`, `${client}`, `${NAME}`, and `${NAME!}` for a value in a JSON string.
+pub(crate) fn template(text: &str) -> Template {
+    let mut pieces = Vec::new();
+    let mut parts = text.split("${");
+    let mut push = |text: &str| {
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+        pieces.len()
+    };
+    push(parts.next().unwrap_or_default());
+    for part in parts {
+        let (name, text) = part.split_once('}').expect("the hole is closed");
+        pieces.push(match (name, name.strip_suffix('!')) {
+            ("id", _) => Piece::Id,
+            ("now", _) => Piece::Now,
+            ("client", _) => Piece::Client,
+            (_, Some(name)) => Piece::Var { name: name.to_owned(), escape: Escape::Json },
+            (name, None) => Piece::Var { name: name.to_owned(), escape: Escape::Raw },
+        });
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+    }
+    Template(pieces)
+}
+
+/// A matcher of words: `$.a=1`, `$.a="x"`, `has $.a`, `lacks $.a`, `is x`, `starts x`, `contains x`, `id $.a`, and
+/// `id BEFORE|AFTER`.
+pub(crate) fn matcher(words: &[&str]) -> Matcher {
+    let mut matcher = Matcher { conditions: Vec::new(), id: None };
+    let path = |path: &str| path.parse().expect("it is a path");
+    for word in words {
+        let (verb, rest) = word.split_once(' ').unwrap_or((word, ""));
+        matcher.conditions.push(match verb {
+            "has" => Condition::Has(path(rest)),
+            "lacks" => Condition::Lacks(path(rest)),
+            "is" => Condition::Is(rest.to_owned()),
+            "starts" => Condition::Starts(rest.to_owned()),
+            "contains" => Condition::Contains(rest.to_owned()),
+            "id" => {
+                matcher.id = Some(place(rest));
+                continue;
+            }
+            _ => {
+                let (place, value) = word.split_once('=').expect("it is a condition");
+                let value = match (value, value.parse()) {
+                    ("true" | "false", _) => Scalar::Bool(value == "true"),
+                    (_, Ok(value)) => Scalar::Integer(value),
+                    (_, Err(_)) => Scalar::Text(value.trim_matches('"').to_owned()),
+                };
+                Condition::Equals { path: path(place), value }
+            }
+        });
+    }
+    matcher
+}
+
+/// A place: a path, or `BEFORE|AFTER`.
+pub(crate) fn place(text: &str) -> Place {
+    match text.split_once('|') {
+        Some((before, after)) => Place::Text { before: before.to_owned(), after: after.to_owned() },
+        None => Place::Json(text.parse().expect("it is a path")),
+    }
+}
+
+/// A step that sends something, unless it is empty, and expects something, unless that is.
+pub(crate) fn step(send: &str, expect: &[&str]) -> Step {
+    Step {
+        send: (!send.is_empty()).then(|| template(send)),
+        expect: (!expect.is_empty()).then(|| matcher(expect)),
+        refused: None,
+        take: Vec::new(),
+        within: None,
+    }
+}
+
+pub(crate) fn take(var: &str, from: &str) -> Take {
+    Take { var: var.to_owned(), from: TakeFrom::Message(place(from)) }
+}
+
+pub(crate) fn request(send: &str, reply: Reply) -> Request {
+    Request {
+        name: "request".to_owned(),
+        weight: 1,
+        send: Send::Message(template(send)),
+        reply,
+        refused: None,
+    }
+}
+
+/// A request that is answered, or refused.
+pub(crate) fn asked(send: &str, reply: &[&str], refused: &[&str]) -> Request {
+    let refused = (!refused.is_empty()).then(|| matcher(refused));
+    Request { refused, ..request(send, Reply::Match(matcher(reply))) }
+}
+
+pub(crate) fn push(when: &[&str], sent: Option<&str>) -> PushRule {
+    PushRule { name: "push".to_owned(), when: matcher(when), sent: sent.map(place) }
+}
+
+pub(crate) fn answer(when: &[&str], send: &str) -> AnswerRule {
+    AnswerRule {
+        name: "answer".to_owned(),
+        when: matcher(when),
+        take: Vec::new(),
+        send: template(send),
+    }
+}
+
+/// JSON-RPC 2.0 over WebSocket.
+pub(crate) fn json_rpc() -> Conversation {
+    Conversation {
+        requests: vec![asked(
+            r#"{"jsonrpc":"2.0","id":${id},"method":"echo","params":["a"]}"#,
+            &["has $.result", "id $.id"],
+            &["has $.error", "id $.id"],
+        )],
+        pushes: vec![push(&["has $.method", "lacks $.id"], None)],
+        ..conversation(Speaks::Ws, Frame::Message)
+    }
+}
+
+/// Socket.IO 4, with a room, messages that carry our instant, and pings.
+pub(crate) fn socket_io() -> Conversation {
+    Conversation {
+        open: vec![
+            step("", &["starts 0{"]),
+            Step { take: vec![take("sid", "\"sid\":\"|\"")], ..step("40", &["starts 40{"]) },
+            step(r#"42${id}["join","r"]"#, &["id 43|["]),
+        ],
+        requests: vec![
+            asked(r#"42${id}["echo","a"]"#, &["id 43|["], &[]),
+            request(r#"42["say",{"at":${now}}]"#, Reply::Nothing),
+        ],
+        pushes: vec![push(&[r#"starts 42["said","#], Some("\"at\":|}"))],
+        answers: vec![answer(&["is 2"], "3")],
+        ..conversation(Speaks::Ws, Frame::Message)
+    }
+}

@@ -1,0 +1,30 @@
+//! Matchers and places in words, for errors.
+
+use spec::conversation::{Condition, Matcher, Place, Scalar};
+
+/// What a matcher asks of a message.
+pub(super) fn matcher(matcher: &Matcher) -> String {
+    let conditions = matcher.conditions.iter().map(|condition| match condition {
+        Condition::Contains(text) => format!("a message with {text:?} in it"),
+        Condition::Equals { path, value: Scalar::Bool(value) } => format!("{path} = {value}"),
+        Condition::Equals { path, value: Scalar::Integer(value) } => format!("{path} = {value}"),
+        Condition::Equals { path, value: Scalar::Text(value) } => format!("{path} = {value:?}"),
+        Condition::Has(path) => format!("something at {path}"),
+        Condition::Is(text) => format!("the message {text:?}"),
+        Condition::Lacks(path) => format!("nothing at {path}"),
+        Condition::Starts(text) => format!("a message that starts with {text:?}"),
+        Condition::Status(status) => format!("the status {status}"),
+    });
+    let id = matcher.id.iter().map(|id| format!("its id {}", place(id)));
+    let all: Vec<_> = conditions.chain(id).collect();
+    if all.is_empty() { "any message".to_owned() } else { all.join(" and ") }
+}
+
+/// A place, with the preposition before it.
+pub(super) fn place(place: &Place) -> String {
+    match place {
+        Place::Json(path) => format!("at {path}"),
+        Place::Text { before, after } if after.is_empty() => format!("behind {before:?}"),
+        Place::Text { before, after } => format!("between {before:?} and {after:?}"),
+    }
+}

@@ -1,0 +1,270 @@
+//! The machine that holds a conversation.
+
+use super::PeerError;
+use super::compiled::Compiled;
+use super::cut::{Cut, Held};
+use super::mind::{ALIVE, Mind, State};
+use super::rules::{Heard, Hits};
+use crate::connection::Connection;
+use crate::contract::{
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+};
+use crate::excerpt::Excerpt;
+use spec::conversation::Frame;
+use std::sync::Arc;
+use units::Nanos;
+
+/// A client that holds a conversation over the connection inside.
+///
+/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is pushed or wants an answer
+/// meanwhile is told apart from what a step expects; anything else ends the connection with an error.
+///
+/// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is rendered here. Its reply is an
+/// [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. What comes unasked is an
+/// [`Event::Pushed`], and so is what nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that are answered here, and those
+/// of opening, are an [`Event::Ping`], a sign of life.
+///
+/// **Encoding** ([`Layers`]) is by how much cues grew to messages.
+///
+/// One message of the connection inside gives one event, which borrows from where it lies; messages that come several
+/// in one are copied first. Answers go out with the next call of [`Protocol::receive`], which its owner makes until
+/// there is nothing left.
+#[derive(Debug)]
+pub struct Talk {
+    cut: Cut,
+    encoding_sent: i64,
+    held: Held,
+    inner: Connection,
+    mind: Mind,
+}
+
+impl Talk {
+    /// Connection number `client`, over `inner`. What is drawn comes from `seed`; messages have at most `message_max`
+    /// bytes.
+    pub fn new(
+        inner: Connection,
+        compiled: &Arc<Compiled>,
+        client: u32,
+        seed: u64,
+        message_max: usize,
+    ) -> Self {
+        let frame = if compiled.is_on_stream() { Frame::Message } else { compiled.frame };
+        Self {
+            cut: Cut::new(frame, message_max),
+            encoding_sent: 0,
+            held: Held::default(),
+            inner,
+            mind: Mind::new(compiled, client, seed),
+        }
+    }
+
+    /// The ways in which the ids of replies were found.
+    pub fn hits(&self) -> Hits {
+        self.mind.hits
+    }
+
+    /// The time between heartbeats, if the conversation has any and it is known by now.
+    pub fn beat_every(&self) -> Option<Nanos> {
+        self.mind.beat_every()
+    }
+
+    /// Appends a heartbeat to `tx`, if the conversation has any and is open.
+    ///
+    /// # Errors
+    ///
+    /// The connection inside does not take it.
+    pub fn beat(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        self.send_pending(tx)?;
+        if self.mind.beat() { self.send_pending(tx) } else { Ok(()) }
+    }
+
+    /// Does what is to be done without input: sends what waits, and goes on with the steps.
+    #[inline]
+    fn advance(&mut self, tx: &mut Vec<u8>) -> Result<Option<Event<'static>>, PeerError> {
+        loop {
+            self.send_pending(tx).map_err(PeerError::Mute)?;
+            match self.mind.state {
+                State::Step(index) => {
+                    if !self.mind.begin_step(index) {
+                        return Ok(Some(Event::Open));
+                    }
+                }
+                State::Leave => {
+                    if !self.leave(tx) {
+                        return Ok(Some(Event::Closed(Closed::default())));
+                    }
+                }
+                State::AwaitConnection
+                | State::AwaitStep(..)
+                | State::Open
+                | State::AwaitFarewell(_)
+                | State::AwaitClose
+                | State::Over => return Ok(None),
+            }
+        }
+    }
+
+    /// Ends the connection inside; `true` if that is answered.
+    fn leave(&mut self, tx: &mut Vec<u8>) -> bool {
+        let is_answered = self.inner.close(tx);
+        self.mind.state = if is_answered { State::AwaitClose } else { State::Over };
+        is_answered
+    }
+
+    /// Sends the message that is rendered, if there is one.
+    #[inline]
+    fn send_pending(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let Some(mut packet) = self.mind.packet.take() else { return Ok(()) };
+        if !self.cut.is_whole() {
+            let max = self.cut.len_max() as u64;
+            let too_long = |len| MisuseError::TooLong { len: len as u64, max };
+            self.cut.finish(0, &mut packet).map_err(too_long)?;
+        }
+        let kind = if self.cut.is_binary() { Kind::Binary } else { Kind::Text };
+        let sent = self.inner.send(Message { kind, payload: &packet }, tx);
+        self.mind.sent(packet);
+        sent
+    }
+}
+
+impl Protocol for Talk {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        if self.inner.open(tx) == Opening::Awaited {
+            return Opening::Awaited;
+        }
+        self.mind.state = State::Step(0);
+        match self.advance(tx) {
+            Ok(Some(_)) => Opening::Done,
+            Ok(None) => Opening::Awaited,
+            Err(_) => {
+                self.mind.state = State::Over;
+                Opening::Awaited
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.mind.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        self.send_pending(tx)?;
+        let len = self.mind.request(message.payload)?;
+        self.send_pending(tx)?;
+        self.encoding_sent += growth(message.payload.len(), len);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.held.release();
+        if let Some(event) = self.advance(tx)? {
+            return Ok(Some(event));
+        }
+        if self.mind.state == State::Over {
+            input.take_all();
+            return Ok(None);
+        }
+        if !self.cut.is_whole()
+            && let Some(message) = self.held.next(self.cut)?
+        {
+            let payload = self.held.get(message);
+            let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
+            return Ok(Some(understood.event(payload)));
+        }
+        let payload = match self.inner.receive(input, tx)? {
+            None => return Ok(None),
+            Some(Event::Message(Message { payload, .. })) => payload,
+            Some(Event::Open) => {
+                self.mind.state = State::Step(0);
+                return Ok(Some(ALIVE));
+            }
+            Some(Event::Secured(secured)) => {
+                return Ok(Some(Event::Secured(self.mind.secured(secured))));
+            }
+            Some(Event::Closed(closed)) => {
+                let during = self.mind.step();
+                self.mind.state = State::Over;
+                let Some((step, expected)) = during else {
+                    return Ok(Some(Event::Closed(closed)));
+                };
+                let Closed { code, reason } = closed;
+                let reason = reason.into_owned();
+                return Err(PeerError::Closed { step, expected, code, reason }.into());
+            }
+            Some(Event::Refused { code, body }) => {
+                let (step, expected) = self.mind.step().unwrap_or_default();
+                let said = Excerpt::new(body);
+                return Err(PeerError::Status { step, code, expected, said }.into());
+            }
+            Some(event @ (Event::Ping(_) | Event::Pong(_))) => return Ok(Some(event)),
+            Some(Event::Answer(_) | Event::Part(_) | Event::Pushed(_)) => return Ok(Some(ALIVE)),
+        };
+        let mut message = 0..payload.len();
+        if !self.cut.is_whole() {
+            let first = if self.held.is_empty() { self.cut.first(payload, 0)? } else { None };
+            match first.filter(|first| first.next == payload.len()) {
+                Some(whole) => message = whole.message,
+                None => {
+                    self.held.extend(payload);
+                    return Ok(Some(ALIVE));
+                }
+            }
+        }
+        let payload = &payload[message];
+        let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
+        Ok(Some(understood.event(payload)))
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        // Where nothing can be sent any more, the connection ends without a farewell.
+        let _pending: Result<_, _> = self.send_pending(tx);
+        let is_answered = self.mind.farewell();
+        let _farewell: Result<_, _> = self.send_pending(tx);
+        is_answered || self.leave(tx)
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// The conversation was not open yet, or what the connection inside says about it.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let (during, held_len) = (self.mind.step(), self.held.rest().len());
+        match std::mem::replace(&mut self.mind.state, State::Over) {
+            State::Over | State::Leave | State::AwaitFarewell(_) => {
+                return Ok(Event::Closed(Closed::default()));
+            }
+            State::AwaitConnection | State::AwaitClose => return self.inner.end(),
+            State::Step(_) | State::AwaitStep(..) | State::Open => {}
+        }
+        let event = self.inner.end()?;
+        match during {
+            Some((step, expected)) => Err(PeerError::Cut { step, expected }.into()),
+            None if held_len > 0 => Err(PeerError::CutMessage { len: held_len }.into()),
+            None => Ok(event),
+        }
+    }
+
+    fn awaits_rest(&self) -> bool {
+        !self.held.is_empty() || self.inner.awaits_rest()
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
+    }
+}
+
+/// Bytes that a cue of `cue_len` bytes grew by when it became a message of `len` bytes.
+fn growth(cue_len: usize, len: usize) -> i64 {
+    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
+    signed(len) - signed(cue_len)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! Texts with holes, made ready to be written: what never changes is bytes, and the rest is written in its place.
+
+use spec::conversation::{Escape, Piece, Template};
+use units::{Nanos, Random};
+
+/// A template whose constant pieces are one, and whose values are known by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Compiled(Vec<Slot>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Slot {
+    Text(Box<[u8]>),
+    Id,
+    Now,
+    NowMs,
+    Client,
+    ClientModulo(u32),
+    Random(u32),
+    /// The value with this number.
+    Value(usize, Escape),
+}
+
+/// What fills the holes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filling<'a> {
+    pub(super) id: u32,
+    pub(super) now: Nanos,
+    pub(super) client: u32,
+    pub(super) values: &'a [Box<[u8]>],
+}
+
+impl Compiled {
+    /// Makes `template` ready; `number` knows the number of each value.
+    ///
+    /// # Errors
+    ///
+    /// The name that `number` does not know.
+    pub(super) fn new(
+        template: &Template,
+        number: impl Fn(&str) -> Option<usize>,
+    ) -> Result<Self, String> {
+        let mut slots = Vec::new();
+        let mut text = Vec::new();
+        for piece in &template.0 {
+            let slot = match piece {
+                Piece::Text(piece) => {
+                    text.extend_from_slice(piece.as_bytes());
+                    continue;
+                }
+                Piece::Pad(len) => {
+                    text.extend(PAD.iter().cycle().take(*len as usize));
+                    continue;
+                }
+                Piece::Id => Slot::Id,
+                Piece::Now => Slot::Now,
+                Piece::NowMs => Slot::NowMs,
+                Piece::Client => Slot::Client,
+                Piece::ClientModulo(groups) => Slot::ClientModulo((*groups).max(1)),
+                Piece::Random(len) => Slot::Random(*len),
+                Piece::Var { name, escape } => {
+                    Slot::Value(number(name).ok_or_else(|| name.clone())?, *escape)
+                }
+            };
+            if !text.is_empty() {
+                slots.push(Slot::Text(std::mem::take(&mut text).into()));
+            }
+            slots.push(slot);
+        }
+        if !text.is_empty() {
+            slots.push(Slot::Text(text.into()));
+        }
+        Ok(Self(slots))
+    }
+
+    /// True if it is the same on every connection.
+    pub(super) fn is_constant(&self) -> bool {
+        self.0.iter().all(|slot| matches!(slot, Slot::Text(_)))
+    }
+
+    /// Appends the text, filled.
+    #[inline]
+    pub(super) fn write(&self, filling: Filling<'_>, random: &mut Random, out: &mut Vec<u8>) {
+        for slot in &self.0 {
+            match slot {
+                Slot::Text(text) => out.extend_from_slice(text),
+                Slot::Id => write_number(filling.id.into(), out),
+                Slot::Now => write_number(filling.now.0, out),
+                Slot::NowMs => write_number(filling.now.0 / NANOS_IN_MILLI, out),
+                Slot::Client => write_number(filling.client.into(), out),
+                Slot::ClientModulo(groups) => write_number((filling.client % groups).into(), out),
+                Slot::Random(len) => {
+                    out.extend((0..*len).map(|_| ALPHABET[random.below(ALPHABET.len())]));
+                }
+                Slot::Value(number, escape) => write_value(&filling.values[*number], *escape, out),
+            }
+        }
+    }
+}
+
+/// Appends `number` in decimal digits.
+#[inline]
+pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
+    let mut digits = [b'0'; DIGITS_MAX];
+    let mut first = DIGITS_MAX;
+    loop {
+        first -= 1;
+        digits[first] += u8::try_from(number % 10).expect("it is a digit");
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+fn write_value(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
+    match escape {
+        Escape::Raw => out.extend_from_slice(value),
+        Escape::Header => {
+            out.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | b'\0')));
+        }
+        Escape::Url => {
+            for byte in value {
+                match byte {
+                    b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                        out.push(*byte);
+                    }
+                    _ => out.extend_from_slice(&[b'%', hex(byte >> 4), hex(byte & 15)]),
+                }
+            }
+        }
+        Escape::Json => value.iter().for_each(|byte| write_json(*byte, &mut |byte| out.push(byte))),
+        Escape::JsonTwice => {
+            let mut twice = |byte| write_json(byte, &mut |byte| out.push(byte));
+            value.iter().for_each(|byte| write_json(*byte, &mut twice));
+        }
+    }
+}
+
+/// Hands `byte` to `write` as it stands in a JSON string (RFC 8259 §7).
+fn write_json(byte: u8, write: &mut impl FnMut(u8)) {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0..0x20 => {
+            b"\\u00".iter().for_each(|byte| write(*byte));
+            write(hex(byte >> 4));
+            return write(hex(byte & 15));
+        }
+        _ => return write(byte),
+    };
+    write(b'\\');
+    write(letter);
+}
+
+const fn hex(digit: u8) -> u8 {
+    b"0123456789ABCDEF"[digit as usize]
+}
+
+/// The characters of `${random:N}`.
+const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// The characters of `${pad:N}`, over and over.
+const PAD: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+const NANOS_IN_MILLI: u64 = 1_000_000;
+
+/// The digits of the largest number.
+const DIGITS_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn var(name: &str, escape: Escape) -> Piece {
+        Piece::Var { name: name.to_owned(), escape }
+    }
+
+    fn text(text: &str) -> Piece {
+        Piece::Text(text.to_owned())
+    }
+
+    /// The bytes of a template for message 10000007 of connection 5, due after 1.5 s; `v` is `value`.
+    fn written(pieces: &[Piece], value: &[u8]) -> Vec<u8> {
+        let template = Compiled::new(&Template(pieces.to_vec()), |name| (name == "v").then_some(0));
+        let values = [value.into()];
+        let filling =
+            Filling { id: 10_000_007, now: Nanos(1_500_000_000), client: 5, values: &values };
+        let mut out = b"before ".to_vec();
+        template.unwrap().write(filling, &mut Random::new(3), &mut out);
+        out.split_off(b"before ".len())
+    }
+
+    #[test]
+    fn holes_are_filled_byte_by_byte() {
+        #[rustfmt::skip]
+        let table: [(&[Piece], &[u8], &[u8]); _] = [
+            (&[],                                                b"",       b""),
+            (&[text("{\"id\":"), Piece::Id, text("}")],          b"",       b"{\"id\":10000007}"),
+            (&[Piece::Now, text(" "), Piece::NowMs],             b"",       b"1500000000 1500"),
+            (&[Piece::Client, text(" "), Piece::ClientModulo(2)], b"",      b"5 1"),
+            (&[Piece::Pad(40)],                                  b"",       b"abcdefghijklmnopqrstuvwxyz0123456789abcd"),
+            (&[var("v", Escape::Raw)],                           b"\"\n\0", b"\"\n\0"),
+            (&[var("v", Escape::Json)],                          b"a\"\\\n\r\t\x01\x7f\xc3\xa9", b"a\\\"\\\\\\n\\r\\t\\u0001\x7f\xc3\xa9"),
+            (&[var("v", Escape::JsonTwice)],                     b"a\"\\\n", b"a\\\\\\\"\\\\\\\\\\\\n"),
+            (&[var("v", Escape::Url)],                           b"a b&\xc3/~", b"a%20b%26%C3%2F~"),
+            (&[var("v", Escape::Header)],                        b"a\r\nb: c\0", b"ab: c"),
+        ];
+        for (pieces, value, expected) in table {
+            let written = written(pieces, value);
+            assert_eq!(written.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        }
+    }
+
+    #[test]
+    fn escaped_values_read_back_once_and_twice() {
+        let mut random = Random::new(1);
+        for _ in 0..500 {
+            let value: String = (0..random.below(20))
+                .map(|_| char::from_u32(random.next_u32() % 0x100).expect("below the surrogates"))
+                .collect();
+            let quoted = |escape| {
+                let pieces = [text("\""), var("v", escape), text("\"")];
+                serde_json::from_slice::<String>(&written(&pieces, value.as_bytes())).unwrap()
+            };
+            assert_eq!(quoted(Escape::Json), value);
+            let inside = quoted(Escape::JsonTwice);
+            assert_eq!(serde_json::from_str::<String>(&format!("\"{inside}\"")).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn random_characters_are_drawn_anew_and_what_never_changes_is_one_piece() {
+        let drawn = written(&[Piece::Random(20), text(" "), Piece::Random(20)], b"");
+        assert!(drawn.iter().all(|byte| *byte == b' ' || ALPHABET.contains(byte)));
+        assert_eq!(drawn.len(), 41);
+        assert_ne!(drawn[..20], drawn[21..]);
+        let constant = Template(vec![text("a"), Piece::Pad(2), text("b")]);
+        let constant = Compiled::new(&constant, |_| None).unwrap();
+        assert_eq!(constant, Compiled(vec![Slot::Text(b"aabb"[..].into())]));
+        assert!(constant.is_constant());
+    }
+
+    #[test]
+    fn a_value_that_nobody_knows_is_named() {
+        let template = Template(vec![var("w", Escape::Raw)]);
+        assert_eq!(Compiled::new(&template, |_| None), Err("w".to_owned()));
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        for number in [0, 9, 10, 99_999_999, u64::MAX] {
+            let mut out = Vec::new();
+            write_number(number, &mut out);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
+    }
+}
