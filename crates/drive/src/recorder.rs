@@ -9,8 +9,8 @@ use crate::stream::Stream;
 use crate::text::excerpt;
 use load::{Arrival, Lifetime, Workload};
 use record::{
-    Connections, Counts, ErrorClass, Handshakes, Identity, Outcome, PhaseTimes, Pushed, Sessions,
-    Stall, Stalls, Tally, TlsParameters, Traffic,
+    Connections, Counts, ErrorClass, Handshakes, Histogram, Identity, Outcome, PhaseTimes, Pushed,
+    Sessions, Stall, Stalls, Tally, TlsParameters, Traffic,
 };
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
@@ -95,6 +95,7 @@ pub(crate) struct Recorder {
     pub(crate) connections: Connections,
     clients_served: u64,
     times: PhaseTimes,
+    refused: Histogram,
     tls: Vec<(Facts, Handshakes)>,
     pub(crate) stream: Stream,
     /// The length of a message's payload.
@@ -115,6 +116,7 @@ pub(crate) struct Recorder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Error,
+    Refused,
     TimedOut,
 }
 
@@ -132,6 +134,7 @@ impl Recorder {
             connections: Connections::default(),
             clients_served: 0,
             times: PhaseTimes::default(),
+            refused: Histogram::default(),
             tls: Vec::new(),
             stream: Stream::default(),
             payload_len: workload.content.payload().len() as u64,
@@ -208,6 +211,7 @@ impl Recorder {
         self.unanswered(flight, now);
         let is_of_interval = self.count(flight.due, 1, |counts| match failure {
             Failure::Error => &mut counts.error,
+            Failure::Refused => &mut counts.refused,
             Failure::TimedOut => &mut counts.timed_out,
         });
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
@@ -223,10 +227,13 @@ impl Recorder {
             until.min(self.measured_until).since(flight.sent.max(self.measured_from));
     }
 
-    /// The peer refused a message.
+    /// The peer answered a message with no.
     #[cold]
     pub(crate) fn refused(&mut self, flight: Flight, code: u16, body: &[u8], now: Instant) {
-        self.failed(flight, Failure::Error, now);
+        self.failed(flight, Failure::Refused, now);
+        if self.is_measured(flight.due) {
+            self.refused.record(now.since(flight.due));
+        }
         self.tally(ErrorClass::Refused, || {
             format!("refused with status {code}: \"{}\"", excerpt(body))
         });
@@ -401,6 +408,7 @@ impl Recorder {
             connections: self.connections,
             clients_served: self.clients_served,
             times: self.times,
+            refused: self.refused,
             tls: self.tls.into_iter().map(|(facts, count)| (parameters(&facts), count)).collect(),
             layers: self.stream.layers(),
             segments: self.stream.segments(),

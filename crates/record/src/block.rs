@@ -1,6 +1,9 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
-use crate::{ClientReport, ErrorCount, Interface, Memory, Missing, Sample, Summary};
+use crate::{
+    ClientReport, ErrorCount, Exchange, IdsFound, Interface, Memory, Missing, PushCount, Sample,
+    Summary,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -42,6 +45,19 @@ pub struct Block {
     /// Times of an open loop; `null` for a closed one, which has no schedule.
     #[serde(default)]
     pub open_loop: Option<OpenLoop>,
+    /// Times of the messages that were refused, from the instant at which they were due (closed loop: sent) until the
+    /// answer that says no was decoded; `null` if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Summary>,
+    /// The messages of a conversation by kind, in the order of its file; empty where there is no conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
+    /// Messages of a conversation that came unasked, by the rule that they match, in the order of its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<PushCount>,
+    /// The ways in which the ids of replies were found; `null` where replies have no ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids_found: Option<IdsFound>,
     /// Gaps in the workers' own loops in the measured window.
     #[serde(default)]
     pub stalls: Stalls,
@@ -102,7 +118,7 @@ impl Block {
     /// True if right replies came in the measured window, of its own messages or, where more was asked for than the
     /// server carries, of those that were due before: then more of them than failed.
     pub fn is_answered(&self) -> bool {
-        let failed = self.counts.error.saturating_add(self.counts.timed_out);
+        let failed = self.counts.failed();
         let replies = self.messages_per_s * Nanos(self.measured_ns).as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
         let is_overloaded = replies > failed as f64;
@@ -126,6 +142,10 @@ impl Block {
             phases: Phases::default(),
             round_trip: None,
             open_loop: None,
+            refused: None,
+            exchanges: Vec::new(),
+            pushes: Vec::new(),
+            ids_found: None,
             stalls: Stalls::default(),
             identity: None,
             fairness: None,
@@ -235,7 +255,10 @@ pub struct Pushed {
     pub deliveries: u64,
     /// Whatever else, in the measured window: who came and went, a lobby that changed.
     pub notices: u64,
-    /// The payloads of both.
+    /// Messages of a conversation that match none of its rules, in the measured window.
+    #[serde(default)]
+    pub unexpected: u64,
+    /// The payloads of all of them.
     pub payload_bytes: u64,
     /// From the first message to the last, warm-up and drain included: what adds up.
     pub whole: Whole,
@@ -278,6 +301,10 @@ pub struct Counts {
     pub ok: u64,
     /// That got a wrong reply, or lost their connection.
     pub error: u64,
+    /// That got an answer which says no: an error of the application, an HTTP status that is not 2xx. Records from
+    /// before they were told apart have them among the errors.
+    #[serde(default)]
+    pub refused: u64,
     /// That got no reply in time.
     pub timed_out: u64,
     /// That still waited for their reply when the drain was over.
@@ -287,11 +314,16 @@ pub struct Counts {
 impl Counts {
     /// Messages that were sent and whose end is not known (yet).
     pub const fn in_flight(&self) -> u64 {
-        self.sent.saturating_sub(self.ok + self.error + self.timed_out)
+        self.sent.saturating_sub(self.ok.saturating_add(self.failed()))
     }
 
-    /// That nothing was lost from sight: planned = sent + unsent, and sent = ok + error + timed out + in flight at
-    /// the end.
+    /// Messages that were sent and ended without the right reply.
+    pub const fn failed(&self) -> u64 {
+        self.error.saturating_add(self.refused).saturating_add(self.timed_out)
+    }
+
+    /// That nothing was lost from sight: planned = sent + unsent, and sent = ok + error + refused + timed out + in
+    /// flight at the end.
     ///
     /// # Errors
     ///
@@ -301,7 +333,9 @@ impl Counts {
         if sum(&[self.sent, self.unsent]) != Some(self.planned) {
             return Err(CountError::Planned(*self));
         }
-        if sum(&[self.ok, self.error, self.timed_out, self.in_flight_at_end]) != Some(self.sent) {
+        if sum(&[self.ok, self.error, self.refused, self.timed_out, self.in_flight_at_end])
+            != Some(self.sent)
+        {
             return Err(CountError::Sent(*self));
         }
         Ok(())
@@ -316,8 +350,8 @@ pub enum CountError {
     Planned(Counts),
     /// Sent messages have no outcome, or some have two.
     #[error(
-        "sent {} is not ok {} + error {} + timed out {} + in flight at the end {}",
-        .0.sent, .0.ok, .0.error, .0.timed_out, .0.in_flight_at_end
+        "sent {} is not ok {} + error {} + refused {} + timed out {} + in flight at the end {}",
+        .0.sent, .0.ok, .0.error, .0.refused, .0.timed_out, .0.in_flight_at_end
     )]
     Sent(Counts),
 }
@@ -545,6 +579,9 @@ pub struct Second {
     pub ok: u64,
     /// Errors that came to light in it.
     pub error: u64,
+    /// Answers that came in it and say no.
+    #[serde(default)]
+    pub refused: u64,
     /// Messages whose time was over in it.
     pub timed_out: u64,
     /// The median round trip of its replies (open loop: service time); `null` below 20 of them.

@@ -21,7 +21,7 @@ pub enum ErrorClass {
     Protocol,
     /// Our own side of the protocol refused to send a message: it breaks one of its rules or limits.
     Unsendable,
-    /// The peer refused a message.
+    /// The peer answered a message with no: these messages are counted as refused, not as errors.
     Refused,
     /// The reply was not the expected one.
     WrongReply,

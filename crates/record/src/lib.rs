@@ -15,6 +15,7 @@
 mod block;
 mod environment;
 mod errors;
+mod exchanges;
 pub mod google_benchmark;
 mod imported;
 mod json;
@@ -42,6 +43,7 @@ pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
 pub use errors::{ErrorClass, ErrorCount, Tally};
+pub use exchanges::{Exchange, ExchangeOutcome, IdsFound, Parts, PushCount, PushOutcome};
 pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};
 pub use lab::{Class, ClientReport, Footprint, GoogleBenchmark, Lab, Subject, WarmUp};
@@ -59,7 +61,7 @@ pub use signatures::signatures;
 pub use spec::{
     Claim, ClaimMeasure, Layer, LeftOut, PayloadKind, Published, PublishedRow, Spacing, View,
 };
-pub use stats::Merge;
+pub use stats::{Histogram, Merge};
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};

@@ -8,8 +8,9 @@
 //! Start reading at [`Outcome`].
 
 use crate::{
-    Block, Connections, Counts, ErrorClass, ErrorCount, Fairness, Identity, LastReplies, OpenLoop,
-    Phases, Pushed, Second, Sessions, Split, Stalls, Summary, Tally, TlsSeen, Whole, Wire,
+    Block, Connections, Counts, ErrorClass, ErrorCount, ExchangeOutcome, Fairness, Identity,
+    IdsFound, LastReplies, OpenLoop, Phases, PushOutcome, Pushed, Second, Sessions, Split, Stalls,
+    Summary, Tally, TlsSeen, Whole, Wire,
 };
 use stats::{Histogram, Merge, per_message, per_second};
 use std::cmp::Reverse;
@@ -39,6 +40,14 @@ pub struct Outcome {
     pub clients_served: u64,
     /// Times of their phases.
     pub times: PhaseTimes,
+    /// Times of the messages of the measurement that were refused: from due, in a closed loop from sent, to the answer.
+    pub refused: Histogram,
+    /// Messages of a conversation, by the place of their kind in its file; empty where there is none.
+    pub exchanges: BTreeMap<u16, ExchangeOutcome>,
+    /// Messages of a conversation that came unasked in the window, by the place of their rule in its file.
+    pub pushes: BTreeMap<u16, PushOutcome>,
+    /// The ways in which the ids of replies were found; `None` where replies have no ids.
+    pub ids_found: Option<IdsFound>,
     /// TLS handshakes, by what they agreed on; empty without TLS, or if none was completed.
     pub tls: BTreeMap<TlsParameters, Handshakes>,
     /// Bytes of the measured window, by layer.
@@ -323,6 +332,7 @@ impl Second {
             unsent: counts.unsent,
             ok: counts.ok,
             error: counts.error,
+            refused: counts.refused,
             timed_out: counts.timed_out,
             p50_ns: quantile(round_trips, 0.5),
             p99_ns: quantile(round_trips, 0.99),
@@ -358,6 +368,10 @@ impl Block {
             phases: outcome.times.summaries(),
             round_trip: Summary::of(&traffic.round_trips).filter(|_| open_loop.is_none()),
             open_loop,
+            refused: Summary::of(&outcome.refused),
+            exchanges: outcome.exchanges.values().map(ExchangeOutcome::summary).collect(),
+            pushes: outcome.pushes.values().map(PushOutcome::summary).collect(),
+            ids_found: outcome.ids_found,
             stalls: outcome.stalls(),
             identity: outcome.identity,
             fairness: outcome.fairness(),
@@ -394,12 +408,13 @@ macro_rules! merge_fields {
 
 merge_fields! {
     Connections { asked, started, opened, failed, lost, reconnects }
-    Counts { planned, sent, unsent, ok, error, timed_out, in_flight_at_end }
+    Counts { planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end }
     Handshakes { full, resumed }
     Identity { lost, duplicate, reordered, corrupted }
+    IdsFound { learnt, scanned, parsed }
     OpenLoopTimes { response, lag, own_share, true_delay }
     PhaseTimes { connect, tls_full, tls_resumed, handshake, first_reply, life, close }
-    Pushed { deliveries, notices, payload_bytes, whole }
+    Pushed { deliveries, notices, unexpected, payload_bytes, whole }
     Segments { sent, received, connections_sampled, connections }
     Sessions { planned, started, completed }
     StreamLayers { sent, received }
@@ -419,6 +434,10 @@ impl Merge for Outcome {
             connections,
             clients_served,
             times,
+            refused,
+            exchanges,
+            pushes,
+            ids_found,
             tls,
             layers,
             segments,
@@ -441,6 +460,10 @@ impl Merge for Outcome {
         self.connections.merge(connections);
         self.clients_served.merge(clients_served);
         self.times.merge(times);
+        self.refused.merge(refused);
+        Merge::merge(&mut self.exchanges, exchanges);
+        Merge::merge(&mut self.pushes, pushes);
+        self.ids_found.merge(ids_found);
         Merge::merge(&mut self.tls, tls);
         self.layers.merge(layers);
         self.segments.merge(segments);

@@ -411,7 +411,10 @@ fn over_time(record: &RunRecord) -> Vec<Chart> {
     let time = |ns: Option<u64>| ns.map(number::float);
     let due = |second: &Second| rate(second.sent.saturating_add(second.unsent), second);
     let answered = |second: &Second| rate(second.ok, second);
-    let failed = |second: &Second| rate(second.error.saturating_add(second.timed_out), second);
+    let failed = |second: &Second| {
+        let failed = second.error.saturating_add(second.refused).saturating_add(second.timed_out);
+        rate(failed, second)
+    };
     let [p50, p99, max]: [fn(&Second) -> Option<u64>; 3] = if is_open {
         [
             |second| second.response_p50_ns,

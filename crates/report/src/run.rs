@@ -222,18 +222,8 @@ fn counts(facts: &mut Facts, it: &Measured<'_>) {
         it.sum(|block| block.counts.sent),
         it.sum(|block| block.counts.unsent),
     ];
-    let [ok, error, timed_out, in_flight] = [
-        it.sum(|block| block.counts.ok),
-        it.sum(|block| block.counts.error),
-        it.sum(|block| block.counts.timed_out),
-        it.sum(|block| block.counts.in_flight_at_end),
-    ];
-    let mut lines = vec![
-        format!("planned {planned} = sent {sent} + unsent {unsent}"),
-        format!(
-            "sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight}"
-        ),
-    ];
+    let all = Counts::merged(it.all.iter().map(|block| &block.counts));
+    let mut lines = vec![format!("planned {planned} = sent {sent} + unsent {unsent}"), ends(&all)];
     lines.extend(warm_up(it));
     let broken = it.all.iter().find_map(|block| block.counts.check().err());
     lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));
@@ -242,14 +232,18 @@ fn counts(facts: &mut Facts, it: &Measured<'_>) {
 
 /// The messages of the warm-up, where not all of them were answered.
 fn warm_up(it: &Measured<'_>) -> Option<String> {
-    let Counts { sent, unsent, ok, error, timed_out, in_flight_at_end: in_flight, .. } =
-        Counts::merged(it.all.iter().filter_map(|block| block.warm_up.as_ref()));
-    (ok < sent || unsent > 0).then(|| {
-        format!(
-            "warm-up, apart: sent {sent} = ok {ok} + error {error} + timed out {timed_out} + in flight {in_flight}; \
-             unsent {unsent}"
-        )
-    })
+    let all = Counts::merged(it.all.iter().filter_map(|block| block.warm_up.as_ref()));
+    (all.ok < all.sent || all.unsent > 0)
+        .then(|| format!("warm-up, apart: {}; unsent {}", ends(&all), all.unsent))
+}
+
+/// The ends of the messages that were sent, which add up; refusals where there were any.
+fn ends(counts: &Counts) -> String {
+    let Counts { sent, ok, error, refused, timed_out, in_flight_at_end, .. } = counts;
+    let refusals = if *refused > 0 { format!(" + refused {refused}") } else { String::new() };
+    format!(
+        "sent {sent} = ok {ok} + error {error}{refusals} + timed out {timed_out} + in flight {in_flight_at_end}"
+    )
 }
 
 /// Messages that came unasked, and the times as the published test of bots shows them.

@@ -40,7 +40,7 @@ impl Breaker {
         let tried = Tried {
             succeeded: interval.traffic.replies + opened,
             // A connection is lost with all its messages, which is one failure there.
-            failed: interval.failures.max(counts.error + counts.timed_out),
+            failed: interval.failures.max(counts.failed()),
         };
         self.last.push_back((interval.end, tried));
         let from = interval.end - PATIENCE;

@@ -76,13 +76,13 @@ fn how(record: &RunRecord, signal: usize) -> Ended {
         blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
     let all_counts =
         || blocks.iter().flat_map(|block| [Some(block.counts), block.warm_up]).flatten();
-    let bad: u64 = all_counts().map(|it| it.error + it.timed_out + it.unsent).sum();
+    let bad: u64 = all_counts().map(|it| it.failed() + it.unsent).sum();
     let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();
     let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
     let mut reasons = Vec::new();
     for (count, what) in [
         (lost, "connections failed or were lost"),
-        (bad, "messages failed, timed out or were not sent"),
+        (bad, "messages failed, were refused, timed out or were not sent"),
         (unfinished, "messages were still in flight at the end of the drain"),
         (failed as u64, "blocks failed"),
     ] {

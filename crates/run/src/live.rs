@@ -51,7 +51,7 @@ impl LiveView {
         }
         let counts = &tick.traffic.counts;
         self.counts.merge(counts);
-        self.failed += counts.error + counts.timed_out;
+        self.failed += counts.failed();
         self.window.traffic.merge(&tick.traffic);
         let current = self.window.numbers(tick.end);
         let window_len = if tick.due_per_s.is_some() { SECOND } else { Nanos::ZERO };

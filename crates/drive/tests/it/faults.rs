@@ -282,8 +282,9 @@ fn a_status_that_is_not_success_is_a_refusal_and_the_connection_stays() {
     let played = Play::new(Speech::Http).messages(10).against(&mut server);
     assert_eq!(
         played.outcome.measured,
-        Counts { sent: 10, ok: 8, error: 2, timed_out: 0, unsent: 0, ..Counts::default() }
+        Counts { sent: 10, ok: 8, refused: 2, ..Counts::default() }
     );
+    assert_eq!(played.outcome.refused.count(), 2);
     let text = r#"refused with status 404: "not\x1b[here""#;
     assert_eq!(played.errors(), [(ErrorClass::Refused, 2, text)]);
     let counts = Connections { started: 1, opened: 1, ..Connections::default() };
@@ -298,10 +299,10 @@ fn an_answer_that_only_the_end_of_the_connection_ends_counts_like_any_other() {
             ([format!("HTTP/1.1 {status}\r\n\r\n").as_bytes(), body].concat(), Then::End)
         });
         let played = Play::new(Speech::Http).messages(5).against(&mut server);
-        let (ok, error) = if class.is_none() { (5, 0) } else { (0, 5) };
+        let (ok, refused) = if class.is_none() { (5, 0) } else { (0, 5) };
         assert_eq!(
             played.outcome.measured,
-            Counts { sent: 5, ok, error, timed_out: 0, unsent: 0, ..Counts::default() },
+            Counts { sent: 5, ok, refused, ..Counts::default() },
             "{status}"
         );
         let classes: Vec<_> =

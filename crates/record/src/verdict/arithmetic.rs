@@ -135,7 +135,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
 fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let counts = block.counts;
     let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
-    let ended = counts.ok.saturating_add(counts.error).saturating_add(counts.timed_out);
+    let ended = counts.ok.saturating_add(counts.failed());
     let all = match &block.open_loop {
         None => vec![("round trip", count(&block.round_trip), counts.ok)],
         Some(times) if subject.has_client() => {

@@ -68,16 +68,15 @@ fn failures(subject: &Subject<'_>) -> Option<Reason> {
     };
     subject.reason(rule, |block| {
         let of = |counts: Counts, whose: &str| {
-            let failed = fraction(counts.error.saturating_add(counts.timed_out), counts.sent);
+            let Counts { sent, error, refused, timed_out, .. } = counts;
+            let failed = fraction(counts.failed(), sent);
+            let refusals = if refused > 0 { format!(", {refused} refusals") } else { String::new() };
             (failed > FAILED_MAX).then(|| Finding {
                 level: Level::Degraded,
                 numbers: Numbers::new(),
                 weight: failed,
                 evidence: format!(
-                    "{} errors and {} time-outs of {} messages{whose} ({})",
-                    counts.error,
-                    counts.timed_out,
-                    counts.sent,
+                    "{error} errors{refusals} and {timed_out} time-outs of {sent} messages{whose} ({})",
                     percent(failed)
                 ),
             })

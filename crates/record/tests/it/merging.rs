@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Connections, Counts, ErrorClass, Handshakes, Identity, LastReplies, Merge, OpenLoopTimes,
-    Origin, Outcome, PhaseTimes, Pushed, Second, Segments, Sessions, Split, Stall, Stalls,
-    StreamLayers, Tally, TlsParameters, Traffic, Whole,
+    Connections, Counts, ErrorClass, ExchangeOutcome, Handshakes, Identity, IdsFound, LastReplies,
+    Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes, PushOutcome, Pushed, Second, Segments,
+    Sessions, Split, Stall, Stalls, StreamLayers, Tally, TlsParameters, Traffic, Whole,
 };
 use stats::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,6 +96,14 @@ fn outcome(random: &mut Random) -> Outcome {
             life: times(random),
             close: times(random),
         },
+        refused: times(random),
+        exchanges: exchanges(random),
+        pushes: pushes(random),
+        ids_found: maybe(random, |random| IdsFound {
+            learnt: count(random),
+            scanned: count(random),
+            parsed: count(random),
+        }),
         tls: handshakes(random),
         layers: layers(random),
         segments: maybe(random, |random| Segments {
@@ -117,6 +125,7 @@ fn outcome(random: &mut Random) -> Outcome {
         pushed: Pushed {
             deliveries: count(random),
             notices: count(random),
+            unexpected: count(random),
             payload_bytes: count(random),
             whole: Whole {
                 events: count(random),
@@ -159,6 +168,7 @@ fn counts(random: &mut Random) -> Counts {
         unsent: count(random),
         ok: count(random),
         error: count(random),
+        refused: count(random),
         timed_out: count(random),
         in_flight_at_end: count(random),
     }
@@ -175,6 +185,32 @@ fn series(random: &mut Random) -> BTreeMap<Origin, BTreeSet<Second>> {
         .take(random.below(3))
         .map(|origin| (origin, (0..random.below(4)).map(|_| second(random)).collect()))
         .collect()
+}
+
+fn exchanges(random: &mut Random) -> BTreeMap<u16, ExchangeOutcome> {
+    let exchange = |random: &mut Random, name: &str| ExchangeOutcome {
+        name: name.to_owned(),
+        no_reply: name == "say",
+        counts: counts(random),
+        service: times(random),
+        response: times(random),
+        refused: times(random),
+        parts: count(random),
+        first_part: times(random),
+        between_parts: times(random),
+    };
+    let names = ["ask", "say"];
+    (0..random.below(3)).map(|at| (at as u16, exchange(random, names[at]))).collect()
+}
+
+fn pushes(random: &mut Random) -> BTreeMap<u16, PushOutcome> {
+    let push = |random: &mut Random| PushOutcome {
+        name: "said".to_owned(),
+        count: count(random),
+        payload_bytes: count(random),
+        delivery: times(random),
+    };
+    (0..random.below(3)).map(|at| (at as u16, push(random))).collect()
 }
 
 fn handshakes(random: &mut Random) -> BTreeMap<TlsParameters, Handshakes> {

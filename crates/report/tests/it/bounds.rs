@@ -138,6 +138,7 @@ fn any_record(random: &mut Random) -> RunRecord {
             unsent: any_count(random),
             ok: any_count(random),
             error: any_count(random),
+            refused: any_count(random),
             timed_out: any_count(random),
             in_flight_at_end: any_count(random),
         };

@@ -59,6 +59,7 @@ fn bots_that_wait_for_replies_are_told_what_they_left_out() {
     block.pushed = Some(Pushed {
         deliveries: 40_000,
         notices: 12,
+        unexpected: 0,
         payload_bytes: 720_000,
         whole: Whole { events: 11_000, replies: 11_000, deliveries: 44_000 },
     });
@@ -159,14 +160,15 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
         sent: 90,
         unsent: 10,
         ok: 30,
-        error: 47,
+        error: 40,
+        refused: 7,
         timed_out: 13,
         in_flight_at_end: 0,
     };
     block.round_trip = Some(records::summary(254_321, 30));
     block.errors = vec![
         error("reply_timed_out", 13, "no whole reply within 1 s"),
-        error("wrong_reply", 47, "byte 3 of 64 is 0x00, expected 0x7f: \"\x1b]0;owned\x07\""),
+        error("wrong_reply", 40, "byte 3 of 64 is 0x00, expected 0x7f: \"\x1b]0;owned\x07\""),
     ];
     block
         .cpu
@@ -202,12 +204,13 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189, 193]
             messages       planned 100 = sent 90 + unsent 10
-                           sent 90 = ok 30 + error 47 + timed out 13 + in flight 0
+                           sent 90 = ok 30 + error 40 + refused 7 + timed out 13 + in flight
+                           0
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
             CPU/message    generator 5.10 us [5.05, 5.15]
                            server - (the server is not ours)
             bytes/message  sent 70 B, received 66 B; without TCP and IP
-            errors         47 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
+            errors         40 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
                            "\u{1b}]0;owned\u{7}"
                            13 x reply timed out, first: no whole reply within 1 s
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
@@ -226,7 +229,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
                 binds
             degraded: messages failed, and the times are those of the others alone
               [failures]
-              shown by: 47 errors and 13 time-outs of 90 messages (66.7 %)
+              shown by: 40 errors, 7 refusals and 13 time-outs of 90 messages (66.7 %)
               next: look at the errors first: what they say comes before any percentile
         "#]],
     );

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::results::Kept;
 use crate::setup::SetUp;
 use load::Arrival;
-use record::{Block, Counts};
+use record::Block;
 use spec::Objective;
 use stats::Histogram;
 use stats::knee::{Interval, Next, Range, Search, Trial};
@@ -109,8 +109,7 @@ impl<'a> Line<'a> {
         known.generator_bound += usize::from(!is_kept && generator_share(block).is_some());
         known.due += float(block.counts.planned);
         known.replies += replies(block);
-        let Counts { error, timed_out, in_flight_at_end, .. } = block.counts;
-        known.unanswered += float(error + timed_out + in_flight_at_end);
+        known.unanswered += float(block.counts.failed() + block.counts.in_flight_at_end);
         let [all, late] = &mut known.responses;
         (*all, *late) = (*all + responses[0], *late + responses[1]);
         let carried = float(load) * achieved_fraction(block) / KEPT_MIN;

@@ -1,0 +1,175 @@
+//! The messages of a conversation by kind, and what came unasked by rule: while they are counted, and in a record.
+
+use crate::{Counts, Summary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::{Histogram, Merge};
+
+/// The messages of one kind that a conversation has; together those of all kinds are the messages of the block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// The name of the kind, as the conversation has it.
+    pub name: String,
+    /// True if it is never answered: its messages are ok once they are sent, and have no time.
+    #[serde(default)]
+    pub no_reply: bool,
+    /// Its messages of the measured window by their end. What was never sent had no kind: `planned` is `sent`, and
+    /// `unsent` is zero.
+    pub counts: Counts,
+    /// From handing the first byte of a message to the kernel until its whole reply was decoded; right replies alone.
+    pub service: Option<Summary>,
+    /// Open loop: from the instant at which a message was due until its whole reply was decoded. Messages that failed,
+    /// were refused or timed out are in it with the time-out of replies at least.
+    pub response: Option<Summary>,
+    /// From due, in a closed loop from sent, until the answer that says no was decoded.
+    pub refused: Option<Summary>,
+    /// Replies that come in parts; `null` where they come at once.
+    #[serde(default)]
+    pub parts: Option<Parts>,
+}
+
+/// The parts of replies that are streams of events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Parts {
+    /// The number of parts of all replies, the first ones among them, the marks of their ends not.
+    pub count: u64,
+    /// From due, in a closed loop from sent, until the first part was decoded.
+    pub first: Option<Summary>,
+    /// From one part to the next of the same reply.
+    pub between: Option<Summary>,
+}
+
+/// Messages that came unasked in the measured window and match one rule of the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PushCount {
+    /// The name of the rule.
+    pub name: String,
+    /// The number of messages.
+    pub count: u64,
+    /// The sum of their payloads.
+    pub payload_bytes: u64,
+    /// From the instant at which the message that caused it was due until it was decoded, for those that carry that
+    /// instant; both on the clock of this process.
+    pub delivery: Option<Summary>,
+}
+
+/// The ways in which the ids of replies were found, from the cheapest on; from the first message to the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdsFound {
+    /// By the bytes around it, which were learnt from the first replies.
+    pub learnt: u64,
+    /// By looking through the message.
+    pub scanned: u64,
+    /// By a full parser of JSON, because the message is written in an unusual way.
+    pub parsed: u64,
+}
+
+/// The messages of one kind while they are counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExchangeOutcome {
+    /// The name of the kind.
+    pub name: String,
+    /// True if it is never answered.
+    pub no_reply: bool,
+    /// Messages of the measurement, without what is known at its end.
+    pub counts: Counts,
+    /// From sent to the right reply.
+    pub service: Histogram,
+    /// As [`Exchange::response`]; empty in a closed loop.
+    pub response: Histogram,
+    /// As [`Exchange::refused`].
+    pub refused: Histogram,
+    /// The number of parts.
+    pub parts: u64,
+    /// As [`Parts::first`].
+    pub first_part: Histogram,
+    /// As [`Parts::between`].
+    pub between_parts: Histogram,
+}
+
+/// Messages that match one rule while they are counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PushOutcome {
+    /// The name of the rule.
+    pub name: String,
+    /// The number of messages.
+    pub count: u64,
+    /// The sum of their payloads.
+    pub payload_bytes: u64,
+    /// As [`PushCount::delivery`].
+    pub delivery: Histogram,
+}
+
+impl ExchangeOutcome {
+    /// The same as a record has it.
+    pub fn summary(&self) -> Exchange {
+        let counts = self.counts;
+        Exchange {
+            name: self.name.clone(),
+            no_reply: self.no_reply,
+            counts: Counts { planned: counts.sent, in_flight_at_end: counts.in_flight(), ..counts },
+            service: Summary::of(&self.service),
+            response: Summary::of(&self.response),
+            refused: Summary::of(&self.refused),
+            parts: (self.parts > 0).then(|| Parts {
+                count: self.parts,
+                first: Summary::of(&self.first_part),
+                between: Summary::of(&self.between_parts),
+            }),
+        }
+    }
+}
+
+impl PushOutcome {
+    /// The same as a record has it.
+    pub fn summary(&self) -> PushCount {
+        PushCount {
+            name: self.name.clone(),
+            count: self.count,
+            payload_bytes: self.payload_bytes,
+            delivery: Summary::of(&self.delivery),
+        }
+    }
+}
+
+/// The name of what is merged; what has no name yet takes that of the other.
+fn merge_names(name: &mut String, other: &str) {
+    if name.as_str() < other {
+        other.clone_into(name);
+    }
+}
+
+impl Merge for ExchangeOutcome {
+    fn merge(&mut self, other: &Self) {
+        let Self {
+            name,
+            no_reply,
+            counts,
+            service,
+            response,
+            refused,
+            parts,
+            first_part,
+            between_parts,
+        } = other;
+        merge_names(&mut self.name, name);
+        self.no_reply |= no_reply;
+        self.counts.merge(counts);
+        self.service.merge(service);
+        self.response.merge(response);
+        self.refused.merge(refused);
+        self.parts.merge(parts);
+        self.first_part.merge(first_part);
+        self.between_parts.merge(between_parts);
+    }
+}
+
+impl Merge for PushOutcome {
+    fn merge(&mut self, other: &Self) {
+        let Self { name, count, payload_bytes, delivery } = other;
+        merge_names(&mut self.name, name);
+        self.count.merge(count);
+        self.payload_bytes.merge(payload_bytes);
+        self.delivery.merge(delivery);
+    }
+}
