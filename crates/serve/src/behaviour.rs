@@ -32,6 +32,14 @@ pub struct Behaviour {
     /// Replies that the next reply of their connection overtakes; they leave right behind it. Of those that follow one
     /// another, the first alone is held back; one that nothing overtakes within 2 s leaves then, and does not count.
     pub reorder: Share,
+    /// The language of messages: what the reply to one is.
+    pub speaks: Speech,
+    /// Requests that are answered by an error; where the server speaks a language that has errors.
+    pub refuse: Share,
+    /// Replies that a notification follows, in which the id of the request stands; likewise.
+    pub push: Share,
+    /// Replies that a request of the server comes before, with the id of the client's; likewise.
+    pub ask: Share,
     /// Replies with one bit flipped: that of value 1 in the last byte, or in the last before the true delay if that is
     /// what the message ends with. A text stays UTF-8; a message without bytes stays whole.
     pub corrupt: Share,
@@ -39,6 +47,16 @@ pub struct Behaviour {
     pub close_after: Option<NonZeroU64>,
     /// The seed of all lots and random delays, which are drawn message by message in the order of decoding.
     pub seed: u64,
+}
+
+/// The language that a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speech {
+    /// Each message comes back as it is.
+    #[default]
+    Echo,
+    /// JSON-RPC 2.0: the method `echo` returns its parameters, any other is an error.
+    JsonRpc,
 }
 
 /// The time for which a message is kept.
@@ -87,6 +105,10 @@ impl Default for Behaviour {
             drop: Share::NONE,
             duplicate: Share::NONE,
             reorder: Share::NONE,
+            speaks: Speech::Echo,
+            refuse: Share::NONE,
+            push: Share::NONE,
+            ask: Share::NONE,
             corrupt: Share::NONE,
             close_after: None,
             seed: Self::SEED,
@@ -110,6 +132,8 @@ impl Behaviour {
             Err(MisfitError::HttpDuplicate)
         } else if takes_requests && self.reorder > Share::NONE {
             Err(MisfitError::HttpReorder)
+        } else if takes_requests && (self.push > Share::NONE || self.ask > Share::NONE) {
+            Err(MisfitError::HttpUnasked)
         } else if !stack.is_cut() {
             Err(MisfitError::RawLength)
         } else {
@@ -132,6 +156,11 @@ pub enum MisfitError {
         "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or use ws"
     )]
     HttpReorder,
+    /// A server of HTTP/1.1 says nothing unasked.
+    #[error(
+        "over HTTP/1.1 a server says nothing unasked; leave pushes and requests of the server out, or use ws"
+    )]
+    HttpUnasked,
     /// Without framing, the length of messages has to be known.
     #[error("without framing, the length of a message must be given")]
     RawLength,

@@ -14,7 +14,7 @@ pub mod game;
 mod oracle;
 mod peers;
 
-pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Stall};
+pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Speech, Stall};
 pub use oracle::Oracle;
 pub use peers::{Handshakes, Patience};
 
@@ -54,6 +54,12 @@ pub struct Faults {
     pub duplicated: u64,
     /// Replies that left behind the reply to a later message.
     pub reordered: u64,
+    /// Requests that were answered by an error, on purpose or because there is no such method.
+    pub refused: u64,
+    /// Notifications that followed replies.
+    pub pushed: u64,
+    /// Requests of the server's own.
+    pub asked: u64,
     /// Replies in which a bit was wrong.
     pub corrupted: u64,
     /// Connections that were ended after their replies.

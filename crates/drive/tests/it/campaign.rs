@@ -208,6 +208,7 @@ fn behaviour(speech: Speech, chance: &mut Chance) -> Behaviour {
         corrupt: share(chance),
         close_after: if chance.one_in(4) { NonZeroU64::new(chance.up_to(10)) } else { None },
         seed: chance.up_to(1 << 30),
+        ..Behaviour::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The replies that wait for their turns.
 
+use super::json_rpc::Said;
 use super::lot::Lot;
 use crate::behaviour::Stall;
 use engine::ConnectionId;
@@ -33,7 +34,7 @@ pub(super) struct Reply {
     pub(super) to: ConnectionId,
     pub(super) decoded: Instant,
     pub(super) kind: Kind,
-    pub(super) payload: Vec<u8>,
+    pub(super) said: Said,
     pub(super) lot: Lot,
 }
 
@@ -45,11 +46,11 @@ impl Line {
 
     /// Adds a reply, whose turn comes no earlier than `after`: replies of a connection keep their order. Returns the
     /// instant at which it will be ready.
-    pub(super) fn join(&mut self, reply: Waiting<'_>, after: Instant) -> Instant {
-        let Waiting { to, decoded, kind, payload, lot } = reply;
+    pub(super) fn join(&mut self, reply: Waiting, after: Instant) -> Instant {
+        let Waiting { to, decoded, kind, said, lot } = reply;
         let ready = self.stalls.over_from((decoded + lot.delay).max(after));
-        let payload = payload.to_vec();
-        let reply = Reply { ready, number: self.count, to, decoded, kind, payload, lot };
+        let number = self.count;
+        let reply = Reply { ready, number, to, decoded, kind, said, lot };
         self.held_len += reply.held_len();
         self.count += 1;
         self.delayed.push(reply);
@@ -93,17 +94,17 @@ impl Line {
 
 /// The parts of a reply.
 #[derive(Debug)]
-pub(super) struct Waiting<'a> {
+pub(super) struct Waiting {
     pub(super) to: ConnectionId,
     pub(super) decoded: Instant,
     pub(super) kind: Kind,
-    pub(super) payload: &'a [u8],
+    pub(super) said: Said,
     pub(super) lot: Lot,
 }
 
 impl Reply {
     fn held_len(&self) -> usize {
-        size_of::<Self>() + self.payload.len()
+        size_of::<Self>() + self.said.len()
     }
 }
 

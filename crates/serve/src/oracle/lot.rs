@@ -8,28 +8,35 @@ use units::{Nanos, Random};
 pub(super) struct Lots {
     behaviour: Behaviour,
     random: Random,
+    /// For what only a server draws that speaks a language: the lots of an echo are what they would be without it.
+    spoken: Random,
 }
 
 /// The fate of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lot {
     pub(super) delay: Nanos,
     pub(super) drop: bool,
     pub(super) duplicate: bool,
     pub(super) reorder: bool,
     pub(super) corrupt: bool,
+    pub(super) refuse: bool,
+    pub(super) push: bool,
+    pub(super) ask: bool,
 }
 
 impl Lots {
     pub(super) fn new(behaviour: Behaviour) -> Self {
         let random = Random::new(behaviour.seed);
-        Self { behaviour, random }
+        let spoken = Random::new(behaviour.seed ^ SPOKEN);
+        Self { behaviour, random, spoken }
     }
 
     /// Draws the lot of the next message. Each takes the same number of random numbers, so that no part of the
     /// behaviour changes the effect of another.
     pub(super) fn draw(&mut self) -> Lot {
-        let Behaviour { delay, drop, duplicate, reorder, corrupt, .. } = &self.behaviour;
+        let Behaviour { delay, drop, duplicate, reorder, corrupt, refuse, push, ask, .. } =
+            &self.behaviour;
         let random = &mut self.random;
         Lot {
             delay: delayed(*delay, random.unit_f64()),
@@ -37,6 +44,9 @@ impl Lots {
             duplicate: duplicate.draw(random),
             reorder: reorder.draw(random),
             corrupt: corrupt.draw(random),
+            refuse: refuse.draw(&mut self.spoken),
+            push: push.draw(&mut self.spoken),
+            ask: ask.draw(&mut self.spoken),
         }
     }
 }
@@ -66,6 +76,9 @@ fn delayed(delay: Delay, at: f64) -> Nanos {
 fn times(length: Nanos, factor: f64) -> Nanos {
     Nanos((length.0 as f64 * factor) as u64)
 }
+
+/// Makes the seed of what a server says another one than that of its faults.
+const SPOKEN: u64 = 0x5350_4f4b_454e;
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! The node: reads messages, lets replies wait, and makes the faults.
 
+use super::json_rpc::{self, Said};
 use super::line::{Line, Reply, Waiting};
 use super::lot::Lots;
 use crate::Totals;
-use crate::behaviour::{Behaviour, MisfitError};
+use crate::behaviour::{Behaviour, MisfitError, Speech};
 use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, flush};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
 use wire::{Event, Input, Kind, Message, Protocol, Stack};
 
-/// An echo server with a [`Behaviour`].
+/// An echo server, or one that speaks a language, with a [`Behaviour`].
 ///
 /// A message is whole before anything happens to it. Where it has 8 bytes of zeros behind a header (in a text, 16
 /// digits of zero), its reply says there how long it was really kept, in nanoseconds: from the instant at which the
@@ -32,6 +33,7 @@ pub struct Oracle {
     stack: Stack,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
+    speaks: Speech,
     /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
     line: Line,
@@ -75,6 +77,7 @@ impl Oracle {
         behaviour.check(&stack)?;
         Ok(Self {
             close_after: behaviour.close_after,
+            speaks: behaviour.speaks,
             is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
@@ -171,15 +174,26 @@ impl Oracle {
             match peer.machine.receive(&mut input, &mut self.tx) {
                 Ok(None) => break,
                 Ok(Some(Event::Message(Message { kind, payload }))) => {
-                    let (decoded, lot, owed) = (engine.now(), self.lots.draw(), &mut peer.state);
-                    self.line.note_message(decoded);
                     is_progress = true;
+                    let decoded = engine.now();
+                    self.line.note_message(decoded);
+                    let mut said = None;
+                    if self.speaks == Speech::JsonRpc {
+                        // What asks for no answer draws no lot.
+                        let Some(answer) = json_rpc::answer(payload) else { continue };
+                        said = Some(answer);
+                    }
+                    let (lot, owed) = (self.lots.draw(), &mut peer.state);
                     if lot.drop || owed.is_mute {
                         owed.is_mute = self.is_strict;
                         self.totals.faults.dropped += 1;
                         continue;
                     }
-                    let reply = Waiting { to: id, decoded, kind, payload, lot };
+                    let said = match said {
+                        None => Said { reply: payload.to_vec(), ..Said::default() },
+                        Some(answer) => answer.with(lot),
+                    };
+                    let reply = Waiting { to: id, decoded, kind, said, lot };
                     owed.last_ready = self.line.join(reply, owed.last_ready);
                     owed.waiting += 1;
                 }
@@ -256,19 +270,27 @@ impl Oracle {
 
     /// Writes the reply, with its faults and its true delay; true if its connection is still there.
     fn hand_over<E: Engine>(&mut self, engine: &mut E, reply: Reply) -> bool {
-        let Reply { to: id, decoded, kind, mut payload, lot, .. } = reply;
+        let Reply { to: id, decoded, kind, said, lot, .. } = reply;
+        let Said { reply: mut payload, refuses, push, ask } = said;
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
         let text = kind == Kind::Text;
         let is_corrupted = lot.corrupt && corrupt(&mut payload, text);
-        TrueDelay(engine.now().since(decoded)).answer(&mut payload, text);
+        if self.speaks == Speech::Echo {
+            TrueDelay(engine.now().since(decoded)).answer(&mut payload, text);
+        }
         let message = Message { kind, payload: &payload };
+        let asks = say(&mut peer.machine, kind, &ask, &mut self.tx);
         if peer.machine.send(message, &mut self.tx).is_err() {
             return false;
         }
         let is_duplicated = lot.duplicate && peer.machine.send(message, &mut self.tx).is_ok();
+        let pushes = say(&mut peer.machine, kind, &push, &mut self.tx);
         peer.state.answered += 1;
         let is_last = self.close_after.is_some_and(|after| peer.state.answered >= after.get());
         self.totals.messages += 1;
+        self.totals.faults.asked += u64::from(asks);
+        self.totals.faults.pushed += u64::from(pushes);
+        self.totals.faults.refused += u64::from(refuses);
         self.totals.faults.duplicated += u64::from(is_duplicated);
         self.totals.faults.corrupted += u64::from(is_corrupted);
         if is_last {
@@ -306,6 +328,11 @@ impl Oracle {
     fn send<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
+}
+
+/// Appends a message that no client asked for; true if there is one, and it could be sent.
+fn say(machine: &mut wire::Connection, kind: Kind, payload: &[u8], tx: &mut Vec<u8>) -> bool {
+    !payload.is_empty() && machine.send(Message { kind, payload }, tx).is_ok()
 }
 
 /// Flips a bit outside of the true delay; true if there was one to flip.

@@ -167,7 +167,8 @@ fn faults_are_those_that_the_totals_say() {
         let world = ask(&mut asking, asked);
         let Counted { answered, lost, duplicated, reordered, corrupted } = asking.counts();
         let totals = world.totals();
-        let faults = Faults { dropped: lost, duplicated, reordered, corrupted, closed: 0 };
+        let faults =
+            Faults { dropped: lost, duplicated, reordered, corrupted, ..Faults::default() };
         assert_eq!(totals.faults, faults, "{speech:?}");
         assert_eq!((totals.messages, answered + lost), (answered, 4000));
         // About so many as was asked for: five standard deviations.

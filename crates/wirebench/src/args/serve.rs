@@ -348,7 +348,8 @@ impl Serve {
         let Totals { connections, broken, timed_out, messages, bytes_received, .. } = totals;
         let Totals { bytes_sent, handshakes: Handshakes { full, resumed, failed }, faults, .. } =
             totals;
-        let Faults { dropped, duplicated, reordered, corrupted, closed } = faults;
+        let Faults { dropped, duplicated, reordered, refused, pushed, asked, corrupted, closed } =
+            faults;
         let is_oracle = self.kind == Kind::Oracle;
         if self.json {
             let mut json = serde_json::json!({
@@ -371,6 +372,9 @@ impl Serve {
                     "dropped": dropped,
                     "duplicated": duplicated,
                     "reordered": reordered,
+                    "refused": refused,
+                    "pushed": pushed,
+                    "asked": asked,
                     "corrupted": corrupted,
                     "closed_connections": closed,
                 });
@@ -382,10 +386,15 @@ impl Serve {
         } else {
             String::new()
         };
+        let spoken = if refused + pushed + asked > 0 {
+            format!(", {refused} refused, {pushed} pushed, {asked} asked")
+        } else {
+            String::new()
+        };
         let faults = if is_oracle {
             format!(
                 ", {dropped} dropped, {duplicated} duplicated, {reordered} reordered, \
-                 {corrupted} corrupted, {closed} connections closed"
+                 {corrupted} corrupted, {closed} connections closed{spoken}"
             )
         } else {
             String::new()

@@ -1,7 +1,7 @@
 //! The options of `wirebench serve oracle`: delays, stalls and faults of known size.
 
 use crate::args::values;
-use serve::{Behaviour, Delay, Stall};
+use serve::{Behaviour, Delay, Speech, Stall};
 use std::num::NonZeroU64;
 use units::Share;
 use units::{Bytes, Rate};
@@ -41,6 +41,20 @@ pub(super) struct Oracle {
     /// A reply that no other overtakes within 2 s is sent then, and not counted as reordered.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     reorder: Option<Share>,
+    /// Speak this language in place of an echo: json-rpc
+    ///
+    /// JSON-RPC 2.0 over any transport: the method `echo` returns its parameters, any other is an error.
+    #[arg(long, value_name = "LANGUAGE", value_parser = speech, hide_short_help = true)]
+    speak: Option<Speech>,
+    /// Answer this share of requests with an error
+    #[arg(long, value_name = "PERCENT", requires = "speak", hide_short_help = true)]
+    refuse: Option<Share>,
+    /// Send a notification with the id of the request after this share of replies; not over http
+    #[arg(long, value_name = "PERCENT", requires = "speak", hide_short_help = true)]
+    push: Option<Share>,
+    /// Send a request with the id of the client's before this share of replies; not over http
+    #[arg(long, value_name = "PERCENT", requires = "speak", hide_short_help = true)]
+    ask: Option<Share>,
     /// Flip a bit near the end of this share of replies
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     corrupt: Option<Share>,
@@ -67,6 +81,10 @@ impl Oracle {
             drop: self.drop.unwrap_or_default(),
             duplicate: self.duplicate.unwrap_or_default(),
             reorder: self.reorder.unwrap_or_default(),
+            speaks: self.speak.unwrap_or_default(),
+            refuse: self.refuse.unwrap_or_default(),
+            push: self.push.unwrap_or_default(),
+            ask: self.ask.unwrap_or_default(),
             corrupt: self.corrupt.unwrap_or_default(),
             close_after: self.close_after,
             seed: self.seed.unwrap_or(Behaviour::SEED),
@@ -82,12 +100,20 @@ impl Oracle {
             ("--drop", self.drop.is_some()),
             ("--duplicate", self.duplicate.is_some()),
             ("--reorder", self.reorder.is_some()),
+            ("--speak", self.speak.is_some()),
             ("--corrupt", self.corrupt.is_some()),
             ("--close-after", self.close_after.is_some()),
             ("--size", self.size.is_some()),
             ("--seed", self.seed.is_some()),
         ];
         all.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
+fn speech(text: &str) -> Result<Speech, String> {
+    match text {
+        "json-rpc" => Ok(Speech::JsonRpc),
+        _ => Err("an oracle speaks json-rpc, or without --speak is an echo".to_owned()),
     }
 }
 
