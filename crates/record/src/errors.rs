@@ -23,6 +23,9 @@ pub enum ErrorClass {
     Unsendable,
     /// The peer answered a message with no: these messages are counted as refused, not as errors.
     Refused,
+    /// A message came that no rule of the conversation matches, or that answers a message that nobody sent. No message
+    /// of ours has failed by it.
+    Unexpected,
     /// The reply was not the expected one.
     WrongReply,
     /// No reply came in time.
@@ -69,6 +72,7 @@ impl ErrorClass {
             Self::Protocol => "protocol_broken",
             Self::Unsendable => "unsendable",
             Self::Refused => "refused",
+            Self::Unexpected => "unexpected",
             Self::WrongReply => "wrong_reply",
             Self::ReplyTimedOut => "reply_timed_out",
             Self::ClosedByPeer => "closed_by_peer",

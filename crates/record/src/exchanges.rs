@@ -58,9 +58,9 @@ pub struct PushCount {
 pub struct IdsFound {
     /// By the bytes around it, which were learnt from the first replies.
     pub learnt: u64,
-    /// By looking through the message.
+    /// By looking through the message, or between two texts.
     pub scanned: u64,
-    /// By a full parser of JSON, because the message is written in an unusual way.
+    /// The same, where names or texts with escapes had to be unescaped first.
     pub parsed: u64,
 }
 

@@ -135,15 +135,18 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
 fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let counts = block.counts;
     let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
-    let ended = counts.ok.saturating_add(counts.failed());
+    // What is never answered is ok once it is sent, and has no time.
+    let untimed = block.exchanges.iter().filter(|kind| kind.no_reply).map(|kind| kind.counts.ok);
+    let timed = counts.ok.saturating_sub(untimed.fold(0, u64::saturating_add));
+    let ended = timed.saturating_add(counts.failed());
     let all = match &block.open_loop {
-        None => vec![("round trip", count(&block.round_trip), counts.ok)],
+        None => vec![("round trip", count(&block.round_trip), timed)],
         Some(times) if subject.has_client() => {
-            vec![("service", count(&times.service), counts.ok)]
+            vec![("service", count(&times.service), timed)]
         }
         Some(times) => vec![
             ("response", count(&times.response), ended),
-            ("service", count(&times.service), counts.ok),
+            ("service", count(&times.service), timed),
             ("send lag", count(&times.send_lag), counts.sent),
         ],
     };
