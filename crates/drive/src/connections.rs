@@ -1,9 +1,12 @@
 //! The connections of a worker: their states and deadlines, and how many may be opened.
 
 use crate::in_flight::InFlight;
+use crate::recorder::Recorder;
 use crate::stream::Sampled;
 use engine::ConnectionId;
 use load::{Lifetime, Pace, Stop, Timeouts, Workload};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use units::{Instant, Nanos, Rate};
 
@@ -30,6 +33,8 @@ pub(crate) struct Connections {
     timeouts: Timeouts,
     /// No deadline is nearer.
     deadlines_from: Instant,
+    /// The instants at which connections send their next heartbeats, where their conversations have any.
+    beats: BinaryHeap<Reverse<(Instant, ConnectionId)>>,
 }
 
 /// One connection.
@@ -89,7 +94,24 @@ impl Connections {
             not_before: Instant::START,
             timeouts: workload.timeouts,
             deadlines_from: Instant::START,
+            beats: BinaryHeap::new(),
         }
+    }
+
+    /// The connection sends a heartbeat at `due`.
+    pub(crate) fn beat_at(&mut self, due: Instant, id: ConnectionId) {
+        self.beats.push(Reverse((due, id)));
+    }
+
+    /// Takes a heartbeat that is due by `now`.
+    pub(crate) fn take_beat(&mut self, now: Instant) -> Option<(Instant, ConnectionId)> {
+        self.beats.peek().filter(|Reverse((due, _))| *due <= now)?;
+        self.beats.pop().map(|Reverse(beat)| beat)
+    }
+
+    /// The instant of the next heartbeat; [`Instant::NEVER`] without one.
+    pub(crate) fn next_beat(&self) -> Instant {
+        self.beats.peek().map_or(Instant::NEVER, |Reverse((due, _))| *due)
     }
 
     /// Takes a connection up that is being opened.
@@ -230,6 +252,16 @@ impl Connections {
 }
 
 impl Connection {
+    /// A reply came so long after its message was sent; writes that down if it is the first.
+    #[inline]
+    pub(crate) fn replied_first(&mut self, recorder: &mut Recorder, after: Nanos) {
+        if !std::mem::replace(&mut self.replied, true)
+            && let Some(times) = recorder.times(self.began)
+        {
+            times.first_reply.record(after);
+        }
+    }
+
     /// True until it is open for messages.
     pub(crate) fn is_opening(&self) -> bool {
         match self.state {

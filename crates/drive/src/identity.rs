@@ -19,6 +19,38 @@ pub(crate) struct Check<'a> {
     pub(crate) received: Instant,
 }
 
+/// Takes the reply of a conversation, which names its message by its number: that message, if it has ended by it.
+pub(crate) fn numbered(
+    in_flight: &mut InFlight,
+    recorder: &mut Recorder,
+    answer: wire::Answer<'_>,
+    received: Instant,
+) -> Option<Flight> {
+    recorder.stream.received(answer.payload.len());
+    let (flight, is_reordered) = match in_flight.take_numbered(answer.sequence) {
+        Named::First(flight) => (flight, false),
+        Named::Reordered(flight) => (flight, true),
+        Named::Duplicate => {
+            recorder.identity(received, |identity| &mut identity.duplicate);
+            return None;
+        }
+        Named::Late => return None,
+        Named::Unknown => {
+            recorder.unexpected(answer.payload);
+            return None;
+        }
+    };
+    if is_reordered {
+        recorder.identity(flight.due, |identity| &mut identity.reordered);
+    }
+    if answer.refused {
+        recorder.refused(flight, received, || format!("refused: \"{}\"", excerpt(answer.payload)));
+    } else {
+        recorder.reply(flight, received);
+    }
+    Some(flight)
+}
+
 /// The result of taking a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {

@@ -13,6 +13,8 @@ pub(crate) struct Flight {
     /// The instant at which it was due; in a closed loop the one at which it was sent.
     pub(crate) due: Instant,
     pub(crate) sent: Instant,
+    /// Its kind, where it is a request of a conversation; else 0.
+    pub(crate) exchange: u16,
 }
 
 /// The messages of one connection that await a reply, oldest first, and some of those that did.
@@ -27,11 +29,20 @@ pub(crate) struct InFlight {
     overtaken: usize,
     /// The number of messages that were forgotten and got no reply although a later one did.
     lost: u64,
+    /// The messages whose reply has begun and not ended, and the instant of its last part; `None` before the first.
+    #[expect(
+        clippy::box_collection,
+        reason = "most connections have none, and an idle one is to be small"
+    )]
+    streams: Option<Box<Vec<(u32, Instant)>>>,
 }
 
+/// A [`Flight`] with its state, packed.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    flight: Flight,
+    due: Instant,
+    sent: Instant,
+    exchange: u16,
     state: State,
 }
 
@@ -60,7 +71,17 @@ pub(crate) enum Named {
 impl InFlight {
     #[inline]
     pub(crate) fn push(&mut self, flight: Flight) {
-        self.slots.push_back(Slot { flight, state: State::Awaited });
+        self.slots.push_back(Slot::new(flight, State::Awaited));
+    }
+
+    /// A message was sent that is not answered: it has ended already.
+    pub(crate) fn push_ended(&mut self, flight: Flight) {
+        if self.slots.is_empty() {
+            self.first += 1;
+        } else {
+            self.slots.push_back(Slot::new(flight, State::Answered));
+            self.ended += 1;
+        }
     }
 
     pub(crate) fn reserve(&mut self, count: usize) {
@@ -76,7 +97,7 @@ impl InFlight {
             let sequence = wrapped(self.first);
             self.first += 1;
             self.overtaken = self.overtaken.saturating_sub(1);
-            return Some((sequence, slot.flight));
+            return Some((sequence, slot.flight()));
         }
         let index = self.slots.iter().position(|slot| slot.state == State::Awaited)?;
         let sequence = wrapped(self.first + index as u64);
@@ -86,7 +107,7 @@ impl InFlight {
     /// The reply to the message with this number that was due at `due`; whether it is right is another matter.
     pub(crate) fn take_named(&mut self, sequence: u32, due: Instant) -> Named {
         let Some(index) = self.index(sequence) else {
-            let is_older = self.slots.front().is_none_or(|slot| due <= slot.flight.due);
+            let is_older = self.slots.front().is_none_or(|slot| due <= slot.due);
             return if is_older && self.was_sent(sequence) {
                 Named::Duplicate
             } else {
@@ -95,7 +116,47 @@ impl InFlight {
         };
         let slot = &mut self.slots[index];
         match slot.state {
-            _ if slot.flight.due != due => Named::Unknown,
+            _ if slot.due != due => Named::Unknown,
+            State::Awaited | State::Answered | State::GivenUp => self.take_at(index),
+        }
+    }
+
+    /// The reply to the message with this number, where a number is all that the reply says.
+    pub(crate) fn take_numbered(&mut self, sequence: u32) -> Named {
+        self.streams.iter_mut().for_each(|streams| streams.retain(|(of, _)| *of != sequence));
+        match self.index(sequence) {
+            Some(index) => self.take_at(index),
+            None if self.was_sent(sequence) => Named::Duplicate,
+            None => Named::Unknown,
+        }
+    }
+
+    /// A part of the reply to the message with this number came at `now`: the message, and the instant of the part
+    /// before. `None` if the message is not awaited.
+    pub(crate) fn part(
+        &mut self,
+        sequence: u32,
+        now: Instant,
+    ) -> Option<(Flight, Option<Instant>)> {
+        let slot = self.slots[self.index(sequence)?];
+        if slot.state != State::Awaited {
+            return None;
+        }
+        let streams = self.streams.get_or_insert_default();
+        let before = match streams.iter_mut().find(|(of, _)| *of == sequence) {
+            Some((_, last)) => Some(std::mem::replace(last, now)),
+            None => {
+                streams.push((sequence, now));
+                None
+            }
+        };
+        Some((slot.flight(), before))
+    }
+
+    /// The reply to the message in the slot at `index`.
+    fn take_at(&mut self, index: usize) -> Named {
+        let slot = &mut self.slots[index];
+        match slot.state {
             State::Answered => Named::Duplicate,
             State::GivenUp => {
                 slot.state = State::Answered;
@@ -110,7 +171,7 @@ impl InFlight {
 
     /// The number of awaited messages that were due at `since` or later.
     pub(crate) fn due_since(&self, since: Instant) -> u64 {
-        let awaited = |slot: &&Slot| slot.state == State::Awaited && slot.flight.due >= since;
+        let awaited = |slot: &&Slot| slot.state == State::Awaited && slot.due >= since;
         self.slots.iter().filter(awaited).count() as u64
     }
 
@@ -118,11 +179,11 @@ impl InFlight {
     pub(crate) fn give_up(&mut self, sent_max: Instant) -> Option<Flight> {
         let awaited = |slot: &&mut Slot| slot.state == State::Awaited;
         let slot = self.slots.iter_mut().find(awaited)?;
-        if slot.flight.sent > sent_max {
+        if slot.sent > sent_max {
             return None;
         }
         slot.state = State::GivenUp;
-        let flight = slot.flight;
+        let flight = slot.flight();
         self.ended += 1;
         self.trim();
         Some(flight)
@@ -133,17 +194,18 @@ impl InFlight {
     pub(crate) fn end(&mut self, mut each: impl FnMut(Flight, bool)) -> u64 {
         for (index, slot) in self.slots.drain(..).enumerate() {
             if slot.state != State::Answered {
-                each(slot.flight, index < self.overtaken);
+                each(slot.flight(), index < self.overtaken);
             }
         }
         (self.ended, self.overtaken) = (0, 0);
+        self.streams = None;
         std::mem::take(&mut self.lost)
     }
 
     /// The awaited messages, oldest first.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Flight> + '_ {
         let awaited = self.slots.iter().filter(|slot| slot.state == State::Awaited);
-        awaited.map(|slot| slot.flight)
+        awaited.map(Slot::flight)
     }
 
     /// The number of awaited messages.
@@ -164,7 +226,7 @@ impl InFlight {
 
     /// The newest of all.
     pub(crate) fn newest(&self) -> Option<Flight> {
-        self.slots.back().map(|slot| slot.flight)
+        self.slots.back().map(Slot::flight)
     }
 
     /// The number that the next message gets.
@@ -177,7 +239,7 @@ impl InFlight {
         self.slots[index].state = State::Answered;
         self.ended += 1;
         self.overtaken = self.overtaken.max(index + 1);
-        let flight = self.slots[index].flight;
+        let flight = self.slots[index].flight();
         self.trim();
         flight
     }
@@ -207,6 +269,16 @@ impl InFlight {
     /// True if a message had this number and is not known any more.
     fn was_sent(&self, sequence: u32) -> bool {
         (1..=self.first).contains(&wrapped(self.first).wrapping_sub(sequence).into())
+    }
+}
+
+impl Slot {
+    fn new(Flight { due, sent, exchange }: Flight, state: State) -> Self {
+        Self { due, sent, exchange, state }
+    }
+
+    fn flight(&self) -> Flight {
+        Flight { due: self.due, sent: self.sent, exchange: self.exchange }
     }
 }
 

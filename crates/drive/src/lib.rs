@@ -37,13 +37,13 @@ pub use target::Target;
 
 use connections::{Connections, State};
 use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
-use identity::{Answer, Check};
+use identity::{Answer, Check, numbered};
 use in_flight::Flight;
 use lifecycle::{End, be_secured};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
 use punctual::Punctual;
 use record::{ErrorClass, Outcome};
-use recorder::{Left, Recorder};
+use recorder::{Left, Recorder, status_words};
 use second::{First, Seconds, Socket, hand_over};
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -86,8 +86,8 @@ pub struct Worker<O> {
     /// True if a layer (TLS, compression, an envelope) counts its own bytes.
     has_layers: bool,
 
-    /// The payloads of messages that have a header, with the header of the last message written over its beginning;
-    /// empty if messages have no header.
+    /// The payloads of messages that have a header, with the header of the last message written over its beginning; of a
+    /// conversation the note that asks for the last message. Empty if messages have neither.
     payloads: Box<[u8]>,
     /// The most memory for bytes that the kernel has not taken yet.
     unsent_max: usize,
@@ -131,7 +131,10 @@ impl<O: Observer> Worker<O> {
     pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
         let pipelines = !target.takes_requests();
         let has_header = workload.carries_headers();
-        let payloads = if has_header { workload.content.payloads() } else { &[] };
+        let payloads = match has_header || workload.requests.is_some() {
+            true => workload.content.payloads(),
+            false => &[],
+        };
         Self {
             connections: Connections::new(&workload),
             pace: Pace::new(&workload, pipelines),
@@ -192,10 +195,11 @@ impl<O: Observer> Worker<O> {
     pub fn finish(mut self) -> (Outcome, O) {
         for connection in self.connections.iter_mut() {
             self.recorder.forget_messages(&mut connection.in_flight);
+            self.recorder.ids_found(&mut connection.machine);
         }
         let left = Left {
             planned: self.workload.planned(),
-            has_header: self.has_header,
+            has_identity: self.has_header || self.workload.requests.is_some(),
             has_sessions: self.pace.has_sessions(),
             window: self.window,
         };
@@ -253,11 +257,7 @@ impl<O: Observer> Worker<O> {
                         Answer::Nothing => continue,
                         Answer::Unasked => break Some(End::unasked(message.payload)),
                     };
-                    if !std::mem::replace(&mut connection.replied, true)
-                        && let Some(times) = self.recorder.times(connection.began)
-                    {
-                        times.first_reply.record(received.since(flight.sent));
-                    }
+                    connection.replied_first(&mut self.recorder, received.since(flight.sent));
                     if let Some(arrived) = engine.arrived()
                         && connection.in_flight.is_empty()
                     {
@@ -271,20 +271,36 @@ impl<O: Observer> Worker<O> {
                     let Some((_, flight)) = connection.in_flight.take_oldest() else {
                         break Some(End::unasked(body));
                     };
-                    self.recorder.refused(flight, code, body, received);
+                    self.recorder.refused(flight, received, || status_words(code, body));
                     replies += 1;
+                }
+                Ok(Some(Event::Answer(answer))) => {
+                    received = engine.now();
+                    let (in_flight, recorder) = (&mut connection.in_flight, &mut self.recorder);
+                    let Some(flight) = numbered(in_flight, recorder, answer, received) else {
+                        continue;
+                    };
+                    connection.replied_first(&mut self.recorder, received.since(flight.sent));
+                    if let Some(arrived) = engine.arrived()
+                        && connection.in_flight.is_empty()
+                    {
+                        self.recorder.own_share(flight, received.since(arrived));
+                    }
+                    replies += 1;
+                }
+                Ok(Some(Event::Part(part))) => {
+                    let now = engine.now();
+                    self.recorder.stream.received(part.payload.len());
+                    match connection.in_flight.part(part.sequence, now) {
+                        Some((flight, before)) => self.recorder.part(flight, before, now),
+                        None => self.recorder.unexpected(part.payload),
+                    }
                 }
                 Ok(Some(Event::Secured(secured))) => {
                     opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(
-                    Event::Answer(wire::Answer { payload, .. })
-                    | Event::Part(wire::Part { payload, .. }),
-                )) => {
-                    break Some(End::unasked(payload));
-                }
-                Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed),
+                Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed, engine.now()),
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     break Some(End::announced(&closed, connection.state == State::AwaitClose));
@@ -320,17 +336,25 @@ impl<O: Observer> Worker<O> {
         match next {
             Next::Send(batch) => self.send(engine, batch),
             Next::Thinks(due) => self.due_at = self.due_at.min(due),
-            Next::Served { session } => {
-                if session.is_some_and(|due| self.recorder.is_measured(due)) {
-                    self.recorder.sessions.completed += 1;
-                }
-                self.client_served(engine, id);
-            }
+            Next::Served { session } => self.session_served(engine, id, session),
             Next::Others => {}
         }
         self.flush(engine, id); // Before others have their turn.
         self.send_in_turn(engine);
         self.attend_if_idle();
+    }
+
+    /// A connection has had all its messages and their replies.
+    fn session_served<E: Metered>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        session: Option<Instant>,
+    ) {
+        if session.is_some_and(|due| self.recorder.is_measured(due)) {
+            self.recorder.sessions.completed += 1;
+        }
+        self.client_served(engine, id);
     }
 
     /// Takes what has become due by `now`, and sends what can be sent.
@@ -386,9 +410,30 @@ impl<O: Observer> Worker<O> {
         self.due_at = Instant::START; // There may be more than is sent at once.
     }
 
-    /// Sends messages on a connection that can send.
+    /// Sends messages on a connection that can send, and those that become due because some are not answered.
     fn send<E: Metered>(&mut self, engine: &mut E, batch: Batch) {
-        let Some(connection) = self.connections.at(batch.place) else { return };
+        let mut next = Some(batch);
+        while let Some(batch) = next.take() {
+            let unanswered = self.send_batch(engine, batch);
+            if unanswered == 0 {
+                return;
+            }
+            match self.pace.replied(batch.place, unanswered, engine.now()) {
+                Next::Send(batch) => next = Some(batch),
+                Next::Thinks(due) => self.due_at = self.due_at.min(due),
+                Next::Served { session } => {
+                    let Some(connection) = self.connections.at(batch.place) else { return };
+                    let id = connection.id;
+                    self.session_served(engine, id, session);
+                }
+                Next::Others => {}
+            }
+        }
+    }
+
+    /// Sends messages on a connection that can send. Returns the number of those that are not answered.
+    fn send_batch<E: Metered>(&mut self, engine: &mut E, batch: Batch) -> u32 {
+        let Some(connection) = self.connections.at(batch.place) else { return 0 };
         let content = &self.workload.content;
         let len = content.payload().len();
         // Few messages are long, and few connections have anything unsent: the rest is not asked for.
@@ -398,19 +443,29 @@ impl<O: Observer> Worker<O> {
             && self.pace.leaves_out()
         {
             self.pace.left_out(batch.place);
-            return self.recorder.unsent(due, 1);
+            self.recorder.unsent(due, 1);
+            return 0;
         }
         let kind = if content.is_text() { Kind::Text } else { Kind::Binary };
         let first = connection.in_flight.next_sequence();
+        let number = connection.number;
+        let requests = self.workload.requests.as_ref();
+        // A conversation may have the instant in its messages.
+        let cue_due = batch.due.or_else(|| requests.is_some().then(|| engine.now()));
         let mut count = 0;
         let refused = loop {
             let sequence = first.wrapping_add(count);
             let payload = match batch.due {
+                _ if let Some(requests) = requests => {
+                    let due = cue_due.unwrap_or(Instant::START);
+                    requests.cue(number, sequence, Nanos(due.0)).write(&mut self.payloads);
+                    &*self.payloads
+                }
                 Some(due) if self.has_header => {
                     let payload = &mut self.payloads[content.span_of(sequence)];
-                    let (connection, due) = (connection.number, Nanos(due.0));
-                    Header { connection, sequence, due }.write(payload, content.is_text());
-                    payload
+                    let due = Nanos(due.0);
+                    Header { connection: number, sequence, due }.write(payload, content.is_text());
+                    &*payload
                 }
                 _ => content.payload_of(sequence),
             };
@@ -426,19 +481,37 @@ impl<O: Observer> Worker<O> {
         let id = connection.id;
         let bytes = hand_over(engine, &self.seconds, connection, &self.tx);
 
-        let flight = Flight { due: batch.due.unwrap_or(sent), sent };
-        for _ in 0..count {
-            connection.in_flight.push(flight);
-        }
+        let flight = Flight { due: batch.due.unwrap_or(sent), sent, exchange: 0 };
         let tried = count + u32::from(refused.is_some());
         self.recorder.sent(flight, tried, sent.since(batch.possible), bytes);
+        let mut unanswered = 0;
+        for index in 0..count {
+            let Some(requests) = requests else {
+                connection.in_flight.push(flight);
+                continue;
+            };
+            let exchange = requests.kind(number, first.wrapping_add(index));
+            let flight = Flight { exchange, ..flight };
+            self.recorder.sent_kind(flight);
+            if requests.has_reply(exchange) {
+                connection.in_flight.push(flight);
+            } else {
+                connection.in_flight.push_ended(flight);
+                self.recorder.complete(flight);
+                unanswered += 1;
+            }
+        }
+        let exchange = requests.map_or(0, |it| it.kind(number, first.wrapping_add(count)));
         self.tx.clear();
         self.notice(sent);
         if let Some(error) = refused {
             self.pace.take_back(batch.place, batch.count - tried);
             self.pace.ended(batch.place, 1);
+            let flight = Flight { exchange, ..flight };
+            self.recorder.sent_kind(flight);
             self.refused_by_machine(id, flight, &error);
         }
+        unanswered
     }
 
     /// Sends what the protocol itself wants said (a pong, a close), if it was not sent together with a message.

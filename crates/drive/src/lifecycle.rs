@@ -2,14 +2,14 @@
 
 use crate::Worker;
 use crate::connections::{Connection, State};
-use crate::identity::{Answer, Check};
+use crate::identity::{Answer, Check, numbered};
 use crate::in_flight::{Flight, InFlight};
-use crate::recorder::{Failure, Observer, Recorder};
+use crate::recorder::{Failure, Observer, Recorder, status_words};
 use crate::text::excerpt;
 use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
 use record::ErrorClass;
-use units::Instant;
+use units::{Instant, Nanos};
 use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured};
 
 /// The way in which a peer ended a connection.
@@ -104,9 +104,33 @@ impl<O: Observer> Worker<O> {
         connection.since = now;
         let expected = if self.pace.is_timed() { IN_FLIGHT_RESERVED } else { u32::MAX };
         connection.in_flight.reserve(self.pace.in_flight_each().min(expected) as usize);
+        let beat = connection.machine.talk().and_then(|talk| talk.beat_every());
         self.connections.opened();
+        if let Some(every) = beat {
+            self.connections.beat_at(now + every.max(BEAT_MIN), id);
+        }
         self.recorder.opened();
         self.attend();
+    }
+
+    /// Sends the heartbeats that are due by `now`. Each is due a whole number of times the same time after its
+    /// connection opened, and those that the loop came too late for are left out.
+    pub(crate) fn send_beats<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        while let Some((due, id)) = self.connections.take_beat(now) {
+            let Some(connection) = self.connections.find(id) else { continue };
+            if connection.state != State::Open {
+                continue;
+            }
+            let Some(talk) = connection.machine.talk() else { continue };
+            let Some(every) = talk.beat_every().map(|every| every.max(BEAT_MIN)) else { continue };
+            if let Err(error) = talk.beat(&mut self.tx) {
+                self.lose(engine, id, ErrorClass::Unsendable, || format!("not sent: {error}"));
+                continue;
+            }
+            let late = now.since(due).0 / every.0;
+            self.connections.beat_at(due + Nanos(every.0.saturating_mul(late + 1)), id);
+            self.flush(engine, id);
+        }
     }
 
     /// The first messages on a connection that is open, if it is the time for messages.
@@ -156,9 +180,16 @@ impl<O: Observer> Worker<O> {
             Ok(Event::Refused { code, body }) => {
                 self.recorder.stream.received(body.len());
                 if let Some((_, flight)) = connection.in_flight.take_oldest() {
-                    self.recorder.refused(flight, code, body, engine.now());
+                    let words = || status_words(code, body);
+                    self.recorder.refused(flight, engine.now(), words);
                     replies = 1;
                 }
+                End::Closed(CLOSED.to_owned())
+            }
+            Ok(Event::Answer(answer)) => {
+                let ended =
+                    numbered(&mut connection.in_flight, &mut self.recorder, answer, engine.now());
+                replies = u32::from(ended.is_some());
                 End::Closed(CLOSED.to_owned())
             }
             Ok(_) => End::Closed(CLOSED.to_owned()),
@@ -225,6 +256,7 @@ impl<O: Observer> Worker<O> {
         let Some(mut connection) = self.connections.remove(id) else { return };
         let second = self.seconds.remove(id);
         self.leave_stream(engine, &connection, second);
+        self.recorder.ids_found(&mut connection.machine);
         engine.close(id);
         if let Some(second) = second {
             engine.close(second);
@@ -304,16 +336,25 @@ impl<O: Observer> Worker<O> {
             State::Unfit => return self.cut_off(engine, id), // Its error was counted with its message.
         };
         let example = || format!("no {what} within {waited}");
-        let loses_message_alone = self.has_header
-            && self.pace.in_flight_each() > 1 // One behind another would never get its turn.
+        // One behind another would never get its turn.
+        let pipelines = self.pace.in_flight_each() > 1;
+        let is_numbered = self.workload.requests.is_some() && !self.target.takes_requests();
+        let makes_due = is_numbered && !self.pace.is_timed();
+        let loses_message_alone = (makes_due || pipelines && (self.has_header || is_numbered))
             && connection.state == State::Open;
+        let (place, mut lost) = (connection.place, 0);
         while let Some(flight) = connection.in_flight.give_up(now - timeouts.reply) {
             self.recorder.failed(flight, Failure::TimedOut, now);
-            self.pace.ended(connection.place, 1);
+            lost += 1;
             if loses_message_alone {
                 self.recorder.tally(class, example);
             }
         }
+        if loses_message_alone && makes_due {
+            let next = self.pace.replied(place, lost, now);
+            return self.go_on(engine, id, next);
+        }
+        self.pace.ended(place, lost);
         if !loses_message_alone {
             self.lose(engine, id, class, example);
         }
@@ -373,6 +414,9 @@ impl End {
         })
     }
 }
+
+/// The least time between two heartbeats of a connection: a server that asks for none in it asks for a flood.
+const BEAT_MIN: Nanos = Nanos::from_millis(1);
 
 /// The end of a connection of which no more is known.
 const CLOSED: &str = "closed by the server";

@@ -31,6 +31,7 @@ impl<O: Observer> Worker<O> {
         for id in self.connections.late(now, self.pace.is_timed()) {
             self.give_up(engine, id, now);
         }
+        self.send_beats(engine, now);
         self.listen_for_quiet(now);
         while let Some(next) = self.next_phase(now) {
             self.enter(engine, next, now);
@@ -41,8 +42,9 @@ impl<O: Observer> Worker<O> {
         self.wake_at = (self.recorder.interval_start() + INTERVAL)
             .min(self.phase_end())
             .min(self.connections.deadlines_from())
+            .min(self.connections.next_beat())
             .min(self.next_start());
-        if self.phase == Phase::Drain && self.target.pushes() {
+        if self.phase == Phase::Drain && self.is_pushed_to() {
             self.wake_at = self.wake_at.min(now + QUIET);
         }
         if self.phase == Phase::AwaitStart {
@@ -63,6 +65,11 @@ impl<O: Observer> Worker<O> {
     /// True before the traffic, while the connections are opened that live through all phases.
     pub(crate) fn is_connecting(&self) -> bool {
         self.phase == Phase::Connect && self.workload.lifetime == Lifetime::Long
+    }
+
+    /// True if messages may come that answer none of their connection.
+    fn is_pushed_to(&self) -> bool {
+        self.target.pushes() || self.workload.requests.is_some()
     }
 
     /// True once connections are ended by us.
@@ -111,7 +118,7 @@ impl<O: Observer> Worker<O> {
                     true => self.connections.live() == 0,
                     false => self.pace.is_idle(),
                 };
-                let is_quiet = !self.target.pushes() || now >= self.quiet.0 + QUIET;
+                let is_quiet = !self.is_pushed_to() || now >= self.quiet.0 + QUIET;
                 (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.connections.live() == 0).then_some(Phase::Done),

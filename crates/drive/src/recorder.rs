@@ -7,14 +7,17 @@ use crate::in_flight::{Flight, InFlight};
 use crate::last::LastRing;
 use crate::stream::Stream;
 use crate::text::excerpt;
-use load::{Arrival, Lifetime, Workload};
+use load::{Arrival, Lifetime, Requests, Workload};
 use record::{
-    Connections, Counts, ErrorClass, Handshakes, Histogram, Identity, Outcome, PhaseTimes, Pushed,
-    Sessions, Stall, Stalls, Tally, TlsParameters, Traffic,
+    Connections, Counts, ErrorClass, ExchangeOutcome, Handshakes, Histogram, Identity, IdsFound,
+    Merge, Outcome, PhaseTimes, PushOutcome, Pushed, Sessions, Stall, Stalls, Tally, TlsParameters,
+    Traffic,
 };
+use spec::conversation::Reply;
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
 use wire::Push;
+use wire::conversation::Hits;
 use wire::tls::Facts;
 
 /// The phase that a worker is in.
@@ -102,6 +105,12 @@ pub(crate) struct Recorder {
     payload_len: u64,
     errors: BTreeMap<ErrorClass, Tally>,
     identity: Identity,
+    /// The kinds of requests and the rules for pushes of a conversation; empty without one.
+    exchanges: Box<[ExchangeOutcome]>,
+    pushes: Box<[PushOutcome]>,
+    /// Messages of the conversation that came unasked, from the first on.
+    pushes_whole: u64,
+    ids_found: Option<IdsFound>,
     stalls: Stalls,
     stalled_until: Instant,
     looked: Nanos,
@@ -140,6 +149,10 @@ impl Recorder {
             payload_len: workload.content.payload().len() as u64,
             errors: BTreeMap::new(),
             identity: Identity::default(),
+            exchanges: workload.requests.as_ref().map_or_else(Box::default, exchanges),
+            pushes: workload.requests.as_ref().map_or_else(Box::default, pushes),
+            pushes_whole: 0,
+            ids_found: None,
             stalled_until: Instant::START,
             looked: Nanos::ZERO,
             stalls: Stalls { first: Vec::with_capacity(Stalls::KEPT_MAX), ..Stalls::default() },
@@ -163,6 +176,14 @@ impl Recorder {
         }
     }
 
+    /// A message that was counted as sent is of this kind.
+    #[inline]
+    pub(crate) fn sent_kind(&mut self, flight: Flight) {
+        if let Some(of) = self.exchange(flight) {
+            of.counts.sent += 1;
+        }
+    }
+
     /// `count` messages that were due at `due` or right after it will not be sent.
     pub(crate) fn unsent(&mut self, due: Instant, count: u64) {
         self.count(due, count, |counts| &mut counts.unsent);
@@ -183,15 +204,75 @@ impl Recorder {
             return; // Of the warm-up: neither its round trip nor its end belongs to this phase.
         }
         self.interval.traffic.round_trips.record(round_trip);
+        let response = received.since(flight.due);
         if let Some(open_loop) = &mut self.interval.traffic.open_loop {
-            open_loop.response.record(received.since(flight.due));
+            open_loop.response.record(response);
+        }
+        let is_open = self.interval.traffic.open_loop.is_some();
+        if let Some(of) = self.exchange(flight) {
+            of.counts.ok += 1;
+            of.service.record(round_trip);
+            if is_open {
+                of.response.record(response);
+            }
+        }
+    }
+
+    /// A message was sent that is never answered: it has ended well, and has no time.
+    pub(crate) fn complete(&mut self, flight: Flight) {
+        self.count(flight.due, 1, |counts| &mut counts.ok);
+        if let Some(of) = self.exchange(flight) {
+            of.counts.ok += 1;
+        }
+    }
+
+    /// A part of the reply to a message was decoded at `now`; `before` is the instant of the part before it.
+    pub(crate) fn part(&mut self, flight: Flight, before: Option<Instant>, now: Instant) {
+        if let Some(of) = self.exchange(flight) {
+            of.parts += 1;
+            match before {
+                Some(before) => of.between_parts.record(now.since(before)),
+                None => of.first_part.record(now.since(flight.due)),
+            }
+        }
+    }
+
+    /// The messages of the same kind, if this one is of the measurement.
+    #[inline]
+    fn exchange(&mut self, flight: Flight) -> Option<&mut ExchangeOutcome> {
+        let is_measured = self.is_measured(flight.due);
+        self.exchanges.get_mut(usize::from(flight.exchange)).filter(|_| is_measured)
+    }
+
+    /// A message came that no rule of the conversation matches, or that answers a message that nobody sent.
+    #[cold]
+    pub(crate) fn unexpected(&mut self, payload: &[u8]) {
+        self.pushes_whole += 1;
+        self.pushed.unexpected += u64::from(self.interval.phase == Phase::Measure);
+        let example = || format!("no rule matches it: \"{}\"", excerpt(payload));
+        let first = || Tally { count: 0, example: example() };
+        self.errors.entry(ErrorClass::Unexpected).or_insert_with(first).count += 1;
+    }
+
+    /// Adds the ways in which the machine of a connection found the ids of replies.
+    pub(crate) fn ids_found(&mut self, machine: &mut wire::Connection) {
+        if let Some(talk) = machine.talk() {
+            let Hits { learnt, scanned, odd } = talk.hits();
+            let found = IdsFound { learnt, scanned, parsed: odd };
+            self.ids_found.get_or_insert_default().merge(&found);
         }
     }
 
     /// Something came that nobody here asked for.
     #[inline]
-    pub(crate) fn pushed(&mut self, pushed: wire::Pushed<'_>) {
+    pub(crate) fn pushed(&mut self, pushed: wire::Pushed<'_>, received: Instant) {
         self.stream.received(pushed.payload.len());
+        if pushed.kind == Push::Unexpected {
+            return self.unexpected(pushed.payload);
+        }
+        if let Some(rule) = pushed.rule {
+            return self.pushed_by(rule, pushed, received);
+        }
         let is_delivery = u64::from(pushed.kind == Push::Delivery);
         self.pushed.whole.deliveries += is_delivery;
         if self.interval.phase == Phase::Measure {
@@ -201,9 +282,25 @@ impl Recorder {
         }
     }
 
+    /// A message came unasked that matches a rule of the conversation. What carries its stamp counts where the message
+    /// belongs that caused it, so that deliveries add up; anything else where it comes.
+    fn pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>, received: Instant) {
+        self.pushes_whole += 1;
+        let sent = pushed.sent.map(|sent| Instant(sent.0));
+        let is_counted = match sent {
+            Some(sent) => self.is_measured(sent),
+            None => self.interval.phase == Phase::Measure,
+        };
+        if let Some(of) = self.pushes.get_mut(usize::from(rule)).filter(|_| is_counted) {
+            of.count += 1;
+            of.payload_bytes += pushed.payload.len() as u64;
+            sent.into_iter().for_each(|sent| of.delivery.record(received.since(sent)));
+        }
+    }
+
     /// The number of replies so far, those to other connections' messages among them.
     pub(crate) fn heard(&self) -> u64 {
-        self.warm_up.ok + self.measured.ok + self.pushed.whole.deliveries
+        self.warm_up.ok + self.measured.ok + self.pushed.whole.deliveries + self.pushes_whole
     }
 
     /// The message ended badly at `now`.
@@ -214,10 +311,25 @@ impl Recorder {
             Failure::Refused => &mut counts.refused,
             Failure::TimedOut => &mut counts.timed_out,
         });
+        let response = now.since(flight.due).max(self.reply_timeout);
+        let is_open = self.interval.traffic.open_loop.is_some();
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && is_of_interval
         {
-            open_loop.response.record(now.since(flight.due).max(self.reply_timeout));
+            open_loop.response.record(response);
+        }
+        if let Some(of) = self.exchange(flight) {
+            match failure {
+                Failure::Error => of.counts.error += 1,
+                Failure::Refused => {
+                    of.counts.refused += 1;
+                    of.refused.record(now.since(flight.due));
+                }
+                Failure::TimedOut => of.counts.timed_out += 1,
+            }
+            if is_open {
+                of.response.record(response);
+            }
         }
     }
 
@@ -229,14 +341,12 @@ impl Recorder {
 
     /// The peer answered a message with no.
     #[cold]
-    pub(crate) fn refused(&mut self, flight: Flight, code: u16, body: &[u8], now: Instant) {
+    pub(crate) fn refused(&mut self, flight: Flight, now: Instant, words: impl FnOnce() -> String) {
         self.failed(flight, Failure::Refused, now);
         if self.is_measured(flight.due) {
             self.refused.record(now.since(flight.due));
         }
-        self.tally(ErrorClass::Refused, || {
-            format!("refused with status {code}: \"{}\"", excerpt(body))
-        });
+        self.tally(ErrorClass::Refused, words);
     }
 
     /// A connection is gone: messages without a reply get none, and are lost if a later message was answered.
@@ -413,7 +523,10 @@ impl Recorder {
             layers: self.stream.layers(),
             segments: self.stream.segments(),
             errors: self.errors,
-            identity: left.has_header.then_some(self.identity),
+            identity: left.has_identity.then_some(self.identity),
+            exchanges: (0..).zip(self.exchanges).collect(),
+            pushes: (0..).zip(self.pushes).collect(),
+            ids_found: self.ids_found,
             stalls: self.stalls,
             looked: self.looked,
             replies_each: self.replies_each,
@@ -474,9 +587,33 @@ impl Recorder {
 pub(crate) struct Left {
     /// The number of messages that was asked for, if one was.
     pub(crate) planned: Option<u64>,
-    pub(crate) has_header: bool,
+    /// True if replies name the messages that they answer.
+    pub(crate) has_identity: bool,
     pub(crate) has_sessions: bool,
     pub(crate) window: Option<(Instant, Instant)>,
+}
+
+/// The kinds of requests, of which none was sent yet.
+fn exchanges(requests: &Requests) -> Box<[ExchangeOutcome]> {
+    let kinds = requests.conversation().requests.iter();
+    kinds
+        .map(|kind| ExchangeOutcome {
+            name: kind.name.clone(),
+            no_reply: kind.reply == Reply::Nothing,
+            ..ExchangeOutcome::default()
+        })
+        .collect()
+}
+
+/// The rules for what comes unasked, by which nothing came yet.
+fn pushes(requests: &Requests) -> Box<[PushOutcome]> {
+    let rules = requests.conversation().pushes.iter();
+    rules.map(|rule| PushOutcome { name: rule.name.clone(), ..PushOutcome::default() }).collect()
+}
+
+/// The status and the body of a refusal by HTTP, in words.
+pub(crate) fn status_words(code: u16, body: &[u8]) -> String {
+    format!("refused with status {code}: \"{}\"", excerpt(body))
 }
 
 /// The parameters that a handshake agreed on, as a record has them.

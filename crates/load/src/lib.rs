@@ -12,12 +12,14 @@ mod header;
 mod pace;
 mod payload;
 mod replay;
+mod requests;
 mod schedule;
 mod waiting;
 
 pub use content::{Content, Expect, Mismatch};
 pub use header::{Header, TrueDelay};
 pub use pace::{Batch, Next, Pace, Taken};
+pub use requests::Requests;
 pub use schedule::{Arrivals, Due, Schedule, Stripe};
 pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing, Stop, Timeouts};
 
@@ -41,6 +43,9 @@ pub struct Workload {
     pub content: Content,
     /// The reply that each message is due.
     pub expect: Expect,
+    /// The requests of a conversation: messages are made of them, and `content` is the note that asks for one. `None`
+    /// where messages are [`Content`] itself.
+    pub requests: Option<Requests>,
     /// Warm-up, measurement, drain.
     pub phases: Phases,
     /// After how long a peer is given up.
@@ -216,6 +221,7 @@ mod tests {
             },
             content: Content::binary(Bytes(64), 7),
             expect: Expect::Echo,
+            requests: None,
             phases: Phases {
                 warm_up: Nanos::ZERO,
                 stop: Stop::Messages(NonZeroU64::new(messages).unwrap()),

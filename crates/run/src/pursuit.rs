@@ -135,6 +135,7 @@ pub(crate) mod tests {
             arrival,
             content: Content::binary(Bytes(64), 7),
             expect: Expect::Echo,
+            requests: None,
             phases: Phases { warm_up: second, stop: Stop::After(second), drain: second },
             timeouts: Timeouts::all(second),
             last_replies: false,

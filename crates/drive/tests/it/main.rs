@@ -5,6 +5,7 @@ mod allocation;
 mod campaign;
 mod clients;
 mod closed_loop;
+mod conversations;
 mod enveloped;
 mod faults;
 mod game;

@@ -291,6 +291,7 @@ fn workload(arrival: Arrival, connections: u32, lifetime: Lifetime, stop: Stop) 
         arrival,
         content: Content::binary(Bytes(64), 7),
         expect: Expect::Echo,
+        requests: None,
         phases: Phases { warm_up: Nanos::ZERO, stop, drain: ms(1000) },
         timeouts: Timeouts::all(ms(1000)),
         last_replies: false,

@@ -167,6 +167,7 @@ fn workload(connections: NonZeroU32, arrival: Arrival, stop: Stop) -> Workload {
         arrival,
         content: Content::binary(Bytes(64), 7),
         expect: Expect::Echo,
+        requests: None,
         phases: Phases { warm_up: Nanos::ZERO, stop, drain: second },
         timeouts: Timeouts::all(second),
         last_replies: false,

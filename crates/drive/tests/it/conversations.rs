@@ -1,0 +1,273 @@
+//! Conversations: every reply, refusal, push and fault of a server that is known is found, and nothing else.
+
+use crate::peers::oracle;
+use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
+use load::{Arrival, Content, Expect, Requests};
+use record::{Counts, ErrorClass, ExchangeOutcome, Identity};
+use serve::{Behaviour, Faults};
+use spec::Conversation;
+use spec::conversation::{
+    AnswerRule, Beat, Condition, Cue, Every, Frame, Matcher, Piece, Place, PushRule, Reply,
+    Request, Scalar, Send, Speaks, Step, Template,
+};
+use std::sync::Arc;
+use units::{Nanos, Share};
+use wire::conversation::Compiled;
+
+#[test]
+fn everything_that_a_known_server_does_is_found_exactly() {
+    for speech in [Speech::Framed, Speech::WebSocketText] {
+        for seed in 0..4 {
+            let behaviour = Behaviour {
+                drop: share("2%"),
+                duplicate: share("3%"),
+                reorder: share("4%"),
+                refuse: share("5%"),
+                push: share("10%"),
+                ask: share("10%"),
+                delay: "exponential:2ms".parse().unwrap(),
+                seed,
+                ..json_rpc_server()
+            };
+            let mut server = oracle(speech, behaviour, 0);
+            let play = talk(speech, json_rpc()).connections(3).rate("1000/s").duration(ms(4000));
+            let played = play.reply_timeout(ms(3000)).drain(ms(6000)).against(&mut server);
+            let Faults { dropped, duplicated, reordered, refused, pushed, asked, .. } =
+                server.totals().faults;
+            assert!(dropped > 0 && duplicated > 0 && refused > 0 && pushed > 0 && asked > 0);
+            let outcome = &played.outcome;
+            let counts = Counts {
+                sent: 4000,
+                ok: 4000 - dropped - refused,
+                refused,
+                timed_out: dropped,
+                ..Counts::default()
+            };
+            assert_eq!(outcome.measured, counts, "{speech:?} {seed}");
+            let identity = outcome.identity.unwrap();
+            let Identity { duplicate, reordered: overtaken, corrupted, .. } = identity;
+            assert_eq!((duplicate, overtaken, corrupted), (duplicated, reordered, 0));
+            assert_eq!(outcome.refused.count(), refused);
+            assert_eq!(outcome.pushes[&0].count, pushed);
+            assert_eq!(outcome.pushes[&0].delivery.count(), pushed);
+            assert_eq!(outcome.pushed.unexpected, 0, "{:?}", played.errors());
+            // Two classes of failures, and no connection is given up for any of them.
+            let classes: Vec<ErrorClass> = outcome.errors.keys().copied().collect();
+            assert_eq!(classes, [ErrorClass::Refused, ErrorClass::ReplyTimedOut]);
+            assert_eq!(outcome.connections.lost, 0);
+            let found = outcome.ids_found.unwrap();
+            let all = 4000 - dropped + duplicated;
+            assert!(found.learnt + found.scanned >= all && found.parsed == 0, "{found:?} {all}");
+        }
+    }
+}
+
+#[test]
+fn times_of_a_conversation_are_exact_in_virtual_time() {
+    let delay = Nanos::from_micros(2500);
+    let behaviour = Behaviour {
+        delay: format!("fixed:{delay}").replace(' ', "").parse().unwrap(),
+        push: share("100%"),
+        ..json_rpc_server()
+    };
+    let mut server = oracle(Speech::WebSocketText, behaviour, 0);
+    let play = talk(Speech::WebSocketText, json_rpc()).connections(5).rate("500/s");
+    let played = play.duration(ms(2000)).against(&mut server);
+    let (outcome, time) = (&played.outcome, ROUND_TRIP + delay);
+    assert_eq!(outcome.measured, Counts { sent: 1000, ok: 1000, ..Counts::default() });
+    assert_eq!(played.notes.response, always(time, 1000));
+    // What is pushed behind a reply is delivered with it.
+    assert_eq!(outcome.pushes[&0].delivery, always(time, 1000));
+    let ExchangeOutcome { name, service, response, refused, .. } = &outcome.exchanges[&0];
+    assert_eq!((name.as_str(), refused.count()), ("echo", 0));
+    assert_eq!((service, response), (&always(time, 1000), &always(time, 1000)));
+}
+
+#[test]
+fn each_kind_has_its_share_and_its_own_end() {
+    let mut conversation = json_rpc();
+    conversation.requests[0].weight = 3;
+    let unknown = Request {
+        name: "unknown".to_owned(),
+        send: Send::Message(message("sum")),
+        ..conversation.requests[0].clone()
+    };
+    let note = vec![text(r#"{"jsonrpc":"2.0","method":"note","params":["#), Piece::Now, text("]}")];
+    let say = Request {
+        name: "say".to_owned(),
+        weight: 1,
+        send: Send::Message(Template(note)),
+        reply: Reply::Nothing,
+        refused: None,
+    };
+    conversation.requests.extend([unknown, say]);
+    let expected = [
+        Counts { sent: 300, ok: 300, ..Counts::default() },
+        Counts { sent: 300, refused: 300, ..Counts::default() },
+        Counts { sent: 100, ok: 100, ..Counts::default() },
+    ];
+    let closed = talk(Speech::WebSocketText, conversation.clone()).connections(1).messages(700);
+    let open = talk(Speech::WebSocketText, conversation.clone()).connections(2).rate("700/s");
+    let think = |mut play: Play, think| {
+        play.workload.arrival = Arrival::Think { think };
+        play.duration(ms(1400))
+    };
+    let bots = think(talk(Speech::WebSocketText, conversation).connections(1), ms(1));
+    for play in [
+        closed.clone(),
+        closed.in_flight(8, None),
+        open.clone().messages(700),
+        open.own().messages(700),
+    ] {
+        let played = play.against(&mut oracle(Speech::WebSocketText, json_rpc_server(), 0));
+        let counts: Vec<Counts> =
+            played.outcome.exchanges.values().map(|kind| kind.counts).collect();
+        assert_eq!(counts, expected, "{:?}", play.workload.arrival);
+        assert_eq!(played.outcome.exchanges[&2].service.count(), 0, "it has no time");
+        assert!(played.outcome.exchanges[&2].no_reply);
+    }
+    let played = bots.against(&mut oracle(Speech::WebSocketText, json_rpc_server(), 0));
+    let Counts { sent, ok, refused, .. } = played.outcome.measured;
+    // Six of seven take a round trip and a pause, the seventh the pause alone.
+    assert!((520..=530).contains(&sent) && ok + refused == sent, "{:?}", played.outcome.measured);
+}
+
+#[test]
+fn a_closed_loop_goes_on_after_a_reply_that_never_comes() {
+    let mut server =
+        oracle(Speech::WebSocketText, Behaviour { drop: share("10%"), ..json_rpc_server() }, 0);
+    let play = talk(Speech::WebSocketText, json_rpc()).connections(2).messages(200);
+    let played = play.reply_timeout(ms(50)).against(&mut server);
+    let dropped = server.totals().faults.dropped;
+    assert!((5..40).contains(&dropped), "{dropped}");
+    let counts = Counts { sent: 200, ok: 200 - dropped, timed_out: dropped, ..Counts::default() };
+    assert_eq!(played.outcome.measured, counts);
+    assert_eq!((played.outcome.connections.started, played.outcome.connections.lost), (2, 0));
+}
+
+#[test]
+fn what_no_rule_matches_is_counted_and_shown_and_fails_no_message() {
+    let mut conversation = json_rpc();
+    conversation.pushes.clear();
+    let behaviour = Behaviour { push: share("100%"), ..json_rpc_server() };
+    let mut server = oracle(Speech::WebSocketText, behaviour, 0);
+    let played = talk(Speech::WebSocketText, conversation).messages(20).against(&mut server);
+    assert_eq!(played.outcome.measured, Counts { sent: 20, ok: 20, ..Counts::default() });
+    let [(ErrorClass::Unexpected, 20, example)] = played.errors()[..] else {
+        panic!("{:?}", played.errors())
+    };
+    assert!(example.starts_with(r#"no rule matches it: "{"#), "{example}");
+    assert!(example.contains("news"), "{example}");
+}
+
+#[test]
+fn heartbeats_go_out_on_time_and_are_no_messages() {
+    let mut conversation = json_rpc();
+    conversation.beat =
+        Some(Beat { every: Every::Time(ms(100)), send: Template(vec![text(r#"{"beat":1}"#)]) });
+    let play = talk(Speech::WebSocketText, conversation).connections(4).rate("10/s");
+    let with =
+        play.duration(ms(5000)).against(&mut oracle(Speech::WebSocketText, json_rpc_server(), 0));
+    assert_eq!(with.outcome.measured, Counts { sent: 50, ok: 50, ..Counts::default() });
+    let play = talk(Speech::WebSocketText, json_rpc()).connections(4).rate("10/s");
+    let without =
+        play.duration(ms(5000)).against(&mut oracle(Speech::WebSocketText, json_rpc_server(), 0));
+    let bytes = |played: &crate::world::Played| played.total(|interval| interval.bytes_sent);
+    let beats = (bytes(&with) - bytes(&without)) / (r#"{"beat":1}"#.len() as u64 + 6);
+    // Ten a second on each of four connections, from their opening to their end.
+    assert!((200..=208).contains(&beats), "{beats}");
+}
+
+/// A play of `conversation`, each of whose messages is made by it.
+pub(crate) fn talk(speech: Speech, conversation: Conversation) -> Play {
+    let mut play = Play::new(speech);
+    let frame = if speech == Speech::Framed { LENGTH } else { Frame::Message };
+    let speaks = if speech == Speech::Framed { Speaks::Tcp } else { Speaks::Ws };
+    let conversation = Conversation { speaks, frame, ..conversation };
+    if speaks == Speaks::Tcp {
+        play.endpoint = "tcp://server.example:9".parse().unwrap();
+    }
+    play.options.conversation = Some(Compiled::new(&conversation).unwrap());
+    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
+    play.workload.content = Content::exactly(&[0; Cue::LEN], false);
+    play.workload.expect = Expect::Anything;
+    play
+}
+
+/// The framing of [`Speech::Framed`].
+const LENGTH: Frame = Frame::Length {
+    width: spec::conversation::LengthWidth::Four,
+    order: spec::conversation::ByteOrder::Big,
+    includes_itself: false,
+    max: units::Bytes(1 << 20),
+};
+
+/// Echoes by JSON-RPC, whose notifications are pushes, and whose server's own requests are answered.
+pub(crate) fn json_rpc() -> Conversation {
+    let has = |member: &str, id: Option<&str>| Matcher {
+        conditions: vec![Condition::Has(member.parse().unwrap())],
+        id: id.map(|id| Place::Json(id.parse().unwrap())),
+    };
+    let method = |name: &str| Matcher {
+        conditions: vec![Condition::Equals {
+            path: "$.method".parse().unwrap(),
+            value: Scalar::Text(name.to_owned()),
+        }],
+        id: None,
+    };
+    Conversation {
+        name: "json-rpc".to_owned(),
+        about: String::new(),
+        speaks: Speaks::Ws,
+        path: None,
+        subprotocols: Vec::new(),
+        headers: Vec::new(),
+        frame: Frame::Message,
+        vars: Vec::new(),
+        before: Vec::new(),
+        open: Vec::<Step>::new(),
+        requests: vec![Request {
+            name: "echo".to_owned(),
+            weight: 1,
+            send: Send::Message(message("echo")),
+            reply: Reply::Match(has("$.result", Some("$.id"))),
+            refused: Some(has("$.error", Some("$.id"))),
+        }],
+        pushes: vec![PushRule {
+            name: "news".to_owned(),
+            when: method("news"),
+            sent: Some(Place::Json("$.params.of[0]".parse().unwrap())),
+        }],
+        answers: vec![AnswerRule {
+            name: "ask".to_owned(),
+            when: method("ask"),
+            take: Vec::new(),
+            send: Template(vec![text(r#"{"jsonrpc":"2.0","result":[],"id":0}"#)]),
+        }],
+        beat: None,
+        close: None,
+    }
+}
+
+/// A request of this method with the instant at which it was due.
+fn message(method: &str) -> Template {
+    Template(vec![
+        text(r#"{"jsonrpc":"2.0","id":"#),
+        Piece::Id,
+        text(&format!(r#","method":"{method}","params":["#)),
+        Piece::Now,
+        text("]}"),
+    ])
+}
+
+fn text(text: &str) -> Piece {
+    Piece::Text(text.to_owned())
+}
+
+pub(crate) fn json_rpc_server() -> Behaviour {
+    Behaviour { speaks: serve::Speech::JsonRpc, ..Behaviour::default() }
+}
+
+fn share(text: &str) -> Share {
+    text.parse().unwrap()
+}
