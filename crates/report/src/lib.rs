@@ -23,6 +23,7 @@ mod date;
 mod details;
 mod document;
 mod escape;
+mod exchanges;
 mod export;
 mod figures;
 mod html;

@@ -1,6 +1,7 @@
 //! A single row in full: everything that was measured of one target.
 
 use crate::document::{Cell, Column, Fact, Part, Remark, Section, Table, Tone};
+use crate::exchanges;
 use crate::layers;
 use crate::measured::{Measured, Spread};
 use crate::number::{self, MISSING, Unit};
@@ -26,6 +27,9 @@ pub(crate) fn section(heading: &str, it: &Measured<'_>) -> Section {
         it.failed.iter().map(|why| Part::Remark(Remark::new(Tone::Failed, "failed:", *why))),
     );
     parts.push(Part::Table(times(it)));
+    for table in [exchanges::exchanges(it), exchanges::streams(it), exchanges::pushes(it)] {
+        parts.extend((!table.rows.is_empty()).then_some(Part::Table(table)));
+    }
     let mut facts = Facts(Vec::new());
     if it.row.is_closed() {
         throughput(&mut facts, it);
@@ -224,6 +228,12 @@ fn counts(facts: &mut Facts, it: &Measured<'_>) {
     ];
     let all = Counts::merged(it.all.iter().map(|block| &block.counts));
     let mut lines = vec![format!("planned {planned} = sent {sent} + unsent {unsent}"), ends(&all)];
+    let refused = number::percent(number::float(all.refused) / number::float(planned.max(1)));
+    lines.extend((all.refused > 0).then(|| format!("refused {refused} of planned")));
+    let unexpected = it.sum(|block| block.pushed.map_or(0, |pushed| pushed.unexpected));
+    lines.extend(
+        (unexpected > 0).then(|| format!("unexpected {unexpected}, which no rule matches")),
+    );
     lines.extend(warm_up(it));
     let broken = it.all.iter().find_map(|block| block.counts.check().err());
     lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));

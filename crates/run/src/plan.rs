@@ -3,13 +3,15 @@
 //! Start reading at [`Plan::new`]. Nothing here starts, connects or measures.
 
 use crate::safety;
-use load::{Arrival, Content, Expect, Pick, Schedule};
+use load::{Arrival, Content, Expect, Pick, Requests, Schedule};
+use spec::conversation::{Cue, Reply, Request};
 use spec::{Blob, Endpoint, Experiment, Load, Scheme, Server, Spacing, Trust, Workload};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Nanos, Rate};
+use wire::conversation;
 use wire::game::Bots;
 use wire::styx::load_test::LoadRequest;
 use wire::tls::{ClientOptions, Identity, OptionsError};
@@ -180,6 +182,7 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
             spec::Expect::InSequence => Expect::InSequence,
             spec::Expect::Oracle => Expect::Oracle,
         },
+        requests: requests(spec)?,
         content,
         phases: spec.phases,
         timeouts: spec.timeouts,
@@ -188,7 +191,26 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
     })
 }
 
+/// The requests of the conversation, if there is one.
+fn requests(spec: &Workload) -> Result<Option<Requests>, PlanError> {
+    let Some(conversation) = &spec.conversation else { return Ok(None) };
+    let is_answered = |request: &Request| request.reply != Reply::Nothing;
+    let waits = matches!(spec.load, Load::Closed { .. } | Load::Clients { .. });
+    if waits && !conversation.requests.iter().any(is_answered) {
+        let message = format!(
+            "`{}` has no request that is answered, so a closed loop has nothing to wait for; give it a schedule with \
+             --rate or --bots",
+            conversation.name
+        );
+        return Err(problem("conversation", message));
+    }
+    Ok(Some(Requests::new(Arc::new(conversation.clone()), spec.seed)))
+}
+
 fn content(spec: &Workload) -> Result<Content, PlanError> {
+    if spec.conversation.is_some() {
+        return Ok(Content::exactly(&[0; Cue::LEN], false)); // The note that asks for a request.
+    }
     let text = spec.message.text;
     let content = match &spec.message.content {
         spec::Content::Generated { kind, size, varied } => {
@@ -350,7 +372,9 @@ impl Speech {
         if has_head && !named && (is_public || spec.contact.is_some()) {
             headers.push((USER_AGENT.to_owned(), safety::user_agent(spec.contact.as_deref())));
         }
+        let compiled = spec.conversation.as_ref().map(conversation::Compiled::new).transpose();
         let options = wire::ClientOptions {
+            conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
             method: spec.http.method.clone(),
             headers,
             subprotocols: spec.subprotocols.clone(),

@@ -225,14 +225,13 @@ pub(crate) fn verify(
             stack: stack.clone(),
         };
         let asking = Target { stack: stack.probe(), ..target.clone() };
-        let outcome = one_message(&measurement.workload, asking, context)?;
-        if outcome.measured.ok == 1 {
+        let Some((what, outcome)) = first_fault(&measurement.workload, &asking, context)? else {
             return Ok(Reached { target, failed });
-        }
+        };
         context.check()?;
         let error = first_error(&outcome);
-        let reason =
-            error.map_or("it ended the connection", |(_, tally)| &tally.example).to_owned();
+        let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
+        let reason = what.map_or_else(|| reason.to_owned(), |what| format!("{what}: {reason}"));
         if !outcome.times.connect.is_empty() {
             let next = match url.tls {
                 _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
@@ -244,6 +243,49 @@ pub(crate) fn verify(
         failed.push((address.clone(), reason));
     }
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
+}
+
+/// Sends one message and takes its reply, of a conversation one of each kind; the first that does not end as it should,
+/// in words where there are several, and what came of it. A kind that has no reply ends well when it is sent.
+///
+/// # Errors
+///
+/// As [`one_message`].
+fn first_fault(
+    workload: &Workload,
+    target: &Target,
+    context: Context<'_>,
+) -> Result<Option<(Option<String>, Outcome)>, RunError> {
+    let is_well = |outcome: &Outcome| {
+        outcome.measured.ok == 1 && !outcome.errors.contains_key(&ErrorClass::Unexpected)
+    };
+    let Some(requests) = &workload.requests else {
+        let outcome = one_message(workload, target.clone(), context)?;
+        return Ok((!is_well(&outcome)).then_some((None, outcome)));
+    };
+    for (index, kind) in requests.conversation().requests.iter().enumerate() {
+        let workload = Workload { requests: Some(requests.only(index)), ..workload.clone() };
+        let outcome = one_message(&workload, target.clone(), context)?;
+        if !is_well(&outcome) {
+            let was_sent = outcome.measured.sent > 0;
+            let what =
+                was_sent.then(|| format!("request `{}`, sent as {}", kind.name, words(kind)));
+            return Ok(Some((what, outcome)));
+        }
+    }
+    Ok(None)
+}
+
+/// The message of a request, with its holes.
+fn words(kind: &spec::conversation::Request) -> String {
+    match &kind.send {
+        spec::conversation::Send::Message(template) => format!("`{template}`"),
+        spec::conversation::Send::Http(request) => {
+            let body =
+                request.body.as_ref().map_or(String::new(), |body| format!(" with `{body}`"));
+            format!("{} {}{body}", request.method, request.path)
+        }
+    }
 }
 
 /// Sends one message to a target that was verified: the error if it is not answered as it should be, within its
@@ -322,6 +364,20 @@ fn next_without_tls(
 }
 
 fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
+    if let Some(requests) = &measurement.workload.requests {
+        let name = &requests.conversation().name;
+        return match error.map(|(class, _)| class) {
+            Some(ErrorClass::Unexpected) => format!(
+                "Name what comes unasked in a [push.NAME] or an [answer.NAME] of `{name}`, or what answers in the reply \
+                 of its request"
+            ),
+            Some(ErrorClass::ReplyTimedOut) => format!(
+                "Nothing came that the reply of `{name}` matches: most servers answer a mistake with silence, so hold \
+                 the message against their documentation"
+            ),
+            _ => format!("Hold `{name}` against what the server expects"),
+        };
+    }
     let is_compression = error.is_some_and(|(_, tally)| tally.example.contains(DEFLATE));
     if measurement.speech.options.deflate.is_some() && is_compression {
         return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
@@ -379,7 +435,8 @@ fn one_message(
         phases: Phases {
             warm_up: Nanos::ZERO,
             stop: Stop::Messages(NonZeroU64::MIN),
-            drain: Nanos::ZERO,
+            // What comes unasked is heard out.
+            drain: if workload.requests.is_some() { LISTENING } else { Nanos::ZERO },
         },
         ..workload.clone()
     };
@@ -393,6 +450,9 @@ fn one_message(
 
 /// The longest wait for a handshake of TLS.
 const TLS_QUESTION: Nanos = Nanos::from_millis(300);
+
+/// The time after a request of a conversation in which is listened for what its rules do not name.
+const LISTENING: Nanos = Nanos::from_millis(100);
 
 /// In which errors compression is what does not fit.
 const DEFLATE: &str = "permessage-deflate";

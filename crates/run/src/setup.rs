@@ -415,6 +415,7 @@ impl SetUp {
     fn warn_without_identity(&mut self, measurement: &Measurement) {
         let workload = &measurement.workload;
         let is_numbered = workload.expect == Expect::InSequence;
+        let is_numbered = is_numbered || workload.requests.is_some();
         if workload.carries_headers() || workload.arrival.is_closed() || is_numbered {
             return;
         }

@@ -1,0 +1,136 @@
+//! The messages of a conversation by kind, its streams, and what came unasked by rule: a table for each.
+
+use crate::document::{Cell, Column, Table};
+use crate::measured::Measured;
+use crate::number::{self, Unit};
+use record::{Counts, Exchange, Parts, PushCount, Summary};
+use stats::Merge;
+
+/// Under the times of all messages together, those of each kind: of an open loop response times, of a closed one round
+/// trips. Empty without a conversation.
+pub(crate) fn exchanges(it: &Measured<'_>) -> Table {
+    let time = if it.row.is_closed() { "round trip" } else { "response" };
+    let mut columns = vec![Column::new("exchange", Unit::Words)];
+    for head in ["sent", "ok", "refused", "error", "timed out"] {
+        columns.push(Column::new(head, Unit::Count));
+    }
+    for percentile in ["p50", "p99"] {
+        columns.push(Column::new(format!("{time} {percentile}"), Unit::Time));
+    }
+    columns.push(Column::new("refused p50", Unit::Time));
+    let mut table = Table::new("", columns);
+    let mut notes = Vec::new();
+    for kinds in by_name(it, |block| &block.exchanges, |kind: &Exchange| &kind.name) {
+        let Counts { sent, ok, refused, error, timed_out, .. } =
+            Counts::merged(kinds.iter().map(|kind| &kind.counts));
+        let of = |kind: &Exchange| {
+            if it.row.is_closed() { &kind.service } else { &kind.response }.clone()
+        };
+        let times = merged(kinds.iter().filter_map(|kind| of(kind)));
+        let refusals = merged(kinds.iter().filter_map(|kind| kind.refused.clone()));
+        let mut cells = vec![Cell::words(&kinds[0].name)];
+        cells.extend([sent, ok].map(|count| Cell::Number(number::float(count), None)));
+        // Columns of zeros are left out.
+        let failed = |count: u64| Cell::number((count > 0).then(|| number::float(count)));
+        cells.extend([refused, error, timed_out].map(failed));
+        cells.push(p50(times.as_ref()));
+        cells.push(p99(times.as_ref()));
+        cells.push(p50(refusals.as_ref()));
+        table.row(cells);
+        if kinds[0].no_reply {
+            notes.push(format!("{} has no reply: it is ok once it is sent", kinds[0].name));
+        }
+    }
+    table.noted(notes)
+}
+
+/// The replies that come in parts. Empty where none do.
+pub(crate) fn streams(it: &Measured<'_>) -> Table {
+    let columns = vec![
+        Column::new("stream", Unit::Words),
+        Column::new("parts", Unit::Count),
+        Column::new("first part p50", Unit::Time),
+        Column::new("first part p99", Unit::Time),
+        Column::new("between p50", Unit::Time),
+        Column::new("between p99", Unit::Time),
+    ];
+    let mut table = Table::new("", columns);
+    for kinds in by_name(it, |block| &block.exchanges, |kind: &Exchange| &kind.name) {
+        let parts: Vec<&Parts> = kinds.iter().filter_map(|kind| kind.parts.as_ref()).collect();
+        let count = parts.iter().fold(0_u64, |sum, parts| sum.saturating_add(parts.count));
+        if count == 0 {
+            continue;
+        }
+        let first = merged(parts.iter().filter_map(|parts| parts.first.clone()));
+        let between = merged(parts.iter().filter_map(|parts| parts.between.clone()));
+        table.row(vec![
+            Cell::words(&kinds[0].name),
+            Cell::Number(number::float(count), None),
+            p50(first.as_ref()),
+            p99(first.as_ref()),
+            p50(between.as_ref()),
+            p99(between.as_ref()),
+        ]);
+    }
+    table
+}
+
+/// What came unasked, by rule. Empty without rules.
+pub(crate) fn pushes(it: &Measured<'_>) -> Table {
+    let columns = vec![
+        Column::new("push", Unit::Words),
+        Column::new("count", Unit::Count),
+        Column::new("delivery p50", Unit::Time),
+        Column::new("delivery p99", Unit::Time),
+    ];
+    let mut table = Table::new("", columns);
+    for rules in by_name(it, |block| &block.pushes, |rule: &PushCount| &rule.name) {
+        let count = rules.iter().fold(0_u64, |sum, rule| sum.saturating_add(rule.count));
+        let delivery = merged(rules.iter().filter_map(|rule| rule.delivery.clone()));
+        table.row(vec![
+            Cell::words(&rules[0].name),
+            Cell::Number(number::float(count), None),
+            p50(delivery.as_ref()),
+            p99(delivery.as_ref()),
+        ]);
+    }
+    table
+}
+
+/// What all blocks of a row have under one name, in the order of the first block that has any.
+fn by_name<'a, T>(
+    it: &Measured<'a>,
+    of: impl Fn(&'a record::Block) -> &'a Vec<T>,
+    name: impl Fn(&T) -> &String,
+) -> Vec<Vec<&'a T>> {
+    let mut all: Vec<Vec<&'a T>> = Vec::new();
+    for one in it.all.iter().flat_map(|block| of(block)) {
+        match all.iter_mut().find(|same| name(same[0]) == name(one)) {
+            Some(same) => same.push(one),
+            None => all.push(vec![one]),
+        }
+    }
+    all
+}
+
+/// All of them together; `None` if there are none, or if they cannot be read.
+fn merged(mut all: impl Iterator<Item = Summary>) -> Option<Summary> {
+    let first = all.next()?;
+    let mut rest = all.peekable();
+    if rest.peek().is_none() {
+        return Some(first);
+    }
+    let mut merged = first.histogram().ok()?;
+    for summary in rest {
+        merged.add(&summary.histogram().ok()?);
+    }
+    Summary::of(&merged)
+}
+
+fn p50(times: Option<&Summary>) -> Cell {
+    Cell::number(times.and_then(|times| times.p50_ns).map(number::float))
+}
+
+fn p99(times: Option<&Summary>) -> Cell {
+    Cell::number(times.and_then(|times| times.p99_ns).map(number::float))
+}
