@@ -114,7 +114,7 @@ mod tests {
         let measured = |url: &str| {
             let read = |path: &str, _| Err(format!("{path} is not there"));
             let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
-            let context = Context { read: &read, pack: &pack, seed: 7 };
+            let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 };
             let server = Server::Given(url.parse().unwrap());
             let workloads = options.workloads("a", &server, &context).unwrap();
             let asked = Experiment { workloads, public_allowed: true, ..Experiment::default() };

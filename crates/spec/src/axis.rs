@@ -129,6 +129,7 @@ impl Axis {
             format!("{}{}", Count(load), self.of.unit())
         };
         let name = if lines == 1 { step } else { format!("{} {step}", line.name) };
+        line.conversation.iter().try_for_each(|conversation| conversation.check_load(&load_of))?;
         Ok(Workload { name, load: load_of, ..line.clone() })
     }
 }

@@ -18,6 +18,7 @@ mod mix;
 mod overlap;
 mod path;
 mod reader;
+mod ready_made;
 mod template;
 mod types;
 mod vars;
@@ -27,6 +28,7 @@ pub use cue::Cue;
 pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
 pub use mix::Mix;
 pub use path::{Key, Path, PathError};
+pub use ready_made::READY_MADE;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub use types::{
     AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,

@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`Options`], then [`Options::workloads`].
 
+mod conversation;
 mod layers;
 mod load;
 mod message;
@@ -116,6 +117,14 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_max: Option<Count>,
+    /// Conversation that connections hold, in place of an echo: a ready-made one, or a file
+    ///
+    /// It says how a connection opens, which requests are sent, how each finds its reply and what comes unasked
+    /// (docs/CONVERSATIONS.md). Ready-made: graphql-subscription, graphql-ws, json-rpc, ndjson, resp, socketio. A FILE
+    /// has a slash in its path, or `.toml` at its end.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME|FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
     /// Length of each message [default: 64B]
     ///
     /// Its content is of a --payload-kind, and follows from the seed.
@@ -353,6 +362,8 @@ fn is_false(value: &bool) -> bool {
 pub struct Context<'a> {
     /// The content of a file that an option names, or of stdin for `-`; at most so many bytes.
     pub read: &'a Read<'a>,
+    /// The value of a variable of the environment, which a conversation may keep a secret in.
+    pub environment: &'a Environment<'a>,
     /// The bytes of `--payload` as JSON, packed by the definition in the text of `--codec`; the flag asks for JSON.
     pub pack: &'a Pack<'a>,
     /// The origin of all random choices.
@@ -409,12 +420,15 @@ impl Options {
             deflate: self.deflate.clone(),
             tls: self.tls(server.scheme(), context)?,
             bots: self.bots_of(server)?,
-            conversation: None,
+            conversation: self.conversation_of(server, context)?,
             seed: context.seed,
             baseline: None,
             last_replies: self.last_replies,
         };
         let loads = self.loads(server.scheme(), timeout)?;
+        if let Some(conversation) = &workload.conversation {
+            loads.iter().try_for_each(|(_, load)| conversation.check_load(load))?;
+        }
         let several = loads.len() > 1;
         let named = |(step, load): (String, crate::Load)| Workload {
             name: if several { step } else { name.to_owned() },

@@ -304,7 +304,7 @@ impl Load {
         };
         let read = |path: &str, _| Err(format!("{path} is not read"));
         let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
-        let context = Context { read: &read, pack: &pack, seed: SEED };
+        let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: SEED };
         let invalid = |problem: String| RunError::SelfTest(problem);
         let workloads = options.workloads(&url.to_string(), &Server::Given(url.clone()), &context);
         let workload = workloads.map_err(|problem| invalid(problem.to_string()))?.remove(0);

@@ -25,7 +25,7 @@ pub(crate) fn workload(name: &str, server: Server) -> Workload {
     };
     let read = |path: &str, _| Err(format!("{path} is not there"));
     let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
-    let context = Context { read: &read, pack: &pack, seed: 7 };
+    let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 };
     options.workloads(name, &server, &context).unwrap().remove(0)
 }
 

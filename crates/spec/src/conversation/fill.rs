@@ -1,7 +1,7 @@
 //! Secrets and rows of files, read into the values of a conversation.
 
 use super::{Conversation, Fill, SecretSource, Var, csv};
-use crate::{Environment, Problem, Read};
+use crate::{Environment, Lifetime, Load, Problem, Read};
 use std::collections::BTreeMap;
 use units::Bytes;
 
@@ -41,10 +41,30 @@ impl Conversation {
         Ok(self)
     }
 
-    /// The fewest rows of its files that may not begin again, with the name of that file: more connections than that
-    /// it does not serve. `None` if there is no such file, or it was not read.
-    pub fn connections_max(&self) -> Option<(usize, &str)> {
-        self.vars.iter().filter_map(Var::rows_max).min()
+    /// Refuses a load with more connections than the shortest of those files has rows that may not begin again.
+    ///
+    /// # Errors
+    ///
+    /// The file, with its rows and the connections.
+    pub fn check_load(&self, load: &Load) -> Result<(), Problem> {
+        let Some((rows, file)) = self.vars.iter().filter_map(Var::rows_max).min() else {
+            return Ok(());
+        };
+        let problem = |message: String| Err(Problem::new("conversation", message));
+        let connections = load.connections().get();
+        if load.lifetime() != Lifetime::Long {
+            return problem(format!(
+                "{file} has {rows} rows and is to end (end = \"stop\"), but connections follow each other without end; \
+                 use --bots, --rate or --connections, or say end = \"wrap\""
+            ));
+        }
+        if u32::try_from(rows).is_ok_and(|rows| connections > rows) {
+            return problem(format!(
+                "{connections} connections are more than the {rows} rows of {file}, which is to end (end = \"stop\"); \
+                 use at most {rows}, or say end = \"wrap\""
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -296,6 +296,12 @@ impl<'a> Cells<'a> {
             }
         })?;
         for workload in workloads {
+            if let (Some(client), Some(conversation)) = (client, &workload.conversation) {
+                return Err(format!(
+                    "{}: {full_name}: `{}` sends echoes; the conversation `{}` needs wirebench as the client",
+                    self.file.source.name, client.name, conversation.name
+                ));
+            }
             let workload = Workload { client: client.cloned(), ..workload };
             self.made.push(Cell { row, load, row_name: name.to_owned(), workload });
         }

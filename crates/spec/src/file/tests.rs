@@ -54,7 +54,7 @@ fn asked(quick: bool, only: &[&str]) -> Asked {
 fn made_with(text: &str, asked: &Asked) -> Result<Experiment, String> {
     let read = |path: &str, _: Bytes| Err(format!("cannot read {path}"));
     let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
-    let context = Context { read: &read, pack: &pack, seed: 7 };
+    let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 };
     File::read("x.toml", text)?.experiment(asked, &those(), &context)
 }
 
@@ -249,7 +249,7 @@ fn an_axis_makes_lines_of_rows() {
 fn a_url_is_an_experiment_of_one_row() {
     let read = |path: &str, _: Bytes| Err(format!("cannot read {path}"));
     let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
-    let context = Context { read: &read, pack: &pack, seed: 7 };
+    let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 };
     let of = |text: &str| {
         let asked = Asked { options: toml::from_str(text).unwrap(), ..Asked::default() };
         File::of_url("ws://h").experiment(&asked, &those(), &context)

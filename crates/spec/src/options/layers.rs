@@ -1,6 +1,7 @@
 //! One set of options over another: flags over a file, a row over its load, a load over the defaults.
 
 use super::Options;
+use super::conversation::SAID_BY_IT;
 use super::load::Way;
 
 impl Options {
@@ -61,7 +62,8 @@ const OF_LOADS: &[&str] = &[
 ];
 
 /// Options of a higher layer, and those of a lower one that they replace.
-const REPLACES: [(&[&str], &[&str]); 5] = [
+const REPLACES: [(&[&str], &[&str]); 6] = [
+    (&["conversation"], SAID_BY_IT),
     (&["duration", "messages", "clients"], &["duration", "messages", "clients"]),
     (&["payload"], &["size", "payload-kind", "varied"]),
     (&["size", "payload-kind", "varied"], &["payload"]),
@@ -134,7 +136,7 @@ fields! {
     connections = "connections", duration = "duration", messages = "messages", rate = "rate", bots = "bots",
     every = "every", closed = "closed", sessions = "sessions", messages_each = "messages-each", think = "think",
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
-    in_flight = "in-flight", in_flight_max = "in-flight-max", size = "size", payload = "payload",
+    in_flight = "in-flight", in_flight_max = "in-flight-max", conversation = "conversation", size = "size", payload = "payload",
     payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
     oracle = "oracle", method = "method", header = "header", contact = "contact", keep_going = "keep-going", subprotocol = "subprotocol", close = "close",
     connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",

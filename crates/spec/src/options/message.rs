@@ -7,13 +7,16 @@ use crate::{
 use units::{Bytes, Nanos};
 
 impl Options {
-    /// The content of messages, and the reply that each is due.
+    /// The content of messages, and the reply that each is due; a conversation has its own.
     pub(super) fn messages_and_replies(
         &self,
         server: &Server,
         http: &Http,
         context: &Context<'_>,
     ) -> Result<(Message, Expect), Problem> {
+        if self.conversation.is_some() {
+            return Ok((Message { text: true, content: Content::Nothing }, Expect::Anything));
+        }
         let scheme = server.scheme();
         let carries = scheme.facts().carries;
         let payload = self.payload.as_ref().map(|_| "payload");

@@ -19,7 +19,11 @@ fn of(url: &str, options: &Options) -> Result<Vec<Workload>, Problem> {
         _ => Err(format!("cannot read {path}")),
     };
     let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
-    options.workloads(url, &server, &Context { read: &read, pack: &pack, seed: 7 })
+    options.workloads(
+        url,
+        &server,
+        &Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 },
+    )
 }
 
 /// Options from the keys of a file.
@@ -312,4 +316,73 @@ fn an_experiment_reads_back_as_it_was_written() {
         let json = serde_json::to_string(&experiment).unwrap();
         assert_eq!(serde_json::from_str::<crate::Experiment>(&json).unwrap(), experiment, "{json}");
     }
+}
+
+/// A conversation in a file, with a secret, and a column of a file beside it.
+const ROOM: &str = r#"
+speaks = "ws"
+[vars]
+user = { csv = "users.csv", column = "name", end = "stop" }
+token = { env = "TOKEN" }
+[request.say]
+send = '{"id":${id},"user":"${user}","token":"${token}"}'
+reply = { id = "$.id" }
+"#;
+
+fn talking(url: &str, text: &str) -> Result<Vec<Workload>, Problem> {
+    let read = |path: &str, _: Bytes| match path {
+        "talks/room.toml" => Ok(ROOM.as_bytes().to_vec()),
+        "talks/users.csv" => Ok(b"name\nann\nbob\n".to_vec()),
+        "wrong.toml" => Ok(b"speaks = 'ws'\nopne = 1\n".to_vec()),
+        _ => Err(format!("cannot read {path}")),
+    };
+    let environment = |name: &str| (name == "TOKEN").then(|| "hush".to_owned());
+    let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
+    let context = Context { read: &read, environment: &environment, pack: &pack, seed: 7 };
+    options(text).workloads(url, &Server::Given(url.parse().unwrap()), &context)
+}
+
+#[test]
+fn a_conversation_is_named_or_read_from_a_file_with_its_secrets() {
+    let ready = talking("ws://h", "conversation = 'socketio'").unwrap().remove(0);
+    let conversation = ready.conversation.unwrap();
+    assert_eq!((conversation.name.as_str(), conversation.requests.len()), ("socketio", 1));
+
+    let text = "conversation = 'talks/room.toml'; connections = 2";
+    let room = talking("wss://h", text).unwrap().remove(0);
+    let json = serde_json::to_string(&room).unwrap();
+    assert!(!json.contains("hush") && !json.contains("ann"), "{json}");
+    let conversation = room.conversation.unwrap();
+    let values: Vec<_> = conversation.vars.iter().map(|var| format!("{:?}", var.fill)).collect();
+    assert!(values[0].contains("[\"ann\", \"bob\"]") && values[1].contains("hush"), "{values:?}");
+}
+
+#[test]
+fn a_conversation_that_cannot_be_held_is_refused() {
+    #[rustfmt::skip]
+    let table = [
+        ("ws://h",     "conversation = 'socketoi'",               "conversation: no conversation that comes with wirebench is called `socketoi`; did you mean `socketio`?"),
+        ("ws://h",     "conversation = 'chat'",                   "as in ./chat.toml"),
+        ("ws://h",     "conversation = './chat'",                 "conversation: cannot read ./chat"),
+        ("ws://h",     "conversation = 'wrong.toml'",             "conversation: wrong.toml:2:1: unknown key `opne`; did you mean `open`?"),
+        ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://"),
+        ("tcp://h:1",  "conversation = 'socketio'",               "cannot be held over tcp://"),
+        ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says"),
+        ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),
+        ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is what the conversation"),
+        ("ws://h",     "conversation = 'talks/room.toml'; connections = 3", "3 connections are more than the 2 rows of talks/users.csv"),
+        ("ws://h",     "conversation = 'talks/room.toml'; clients = 2", "connections follow each other without end"),
+        ("ws://h",     "conversation = 'talks/room.toml'; bots = [2, 3]", "3 connections are more than the 2 rows"),
+    ];
+    for (url, text, message) in table {
+        let problem = talking(url, text).expect_err(text).to_string();
+        assert!(problem.contains(message), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn a_conversation_replaces_the_messages_of_a_lower_layer() {
+    let lower = options("size = '1KiB'; text = true; connections = 3");
+    let both = options("conversation = 'socketio'").over(lower);
+    assert_eq!(both.set(), ["connections", "conversation"]);
 }

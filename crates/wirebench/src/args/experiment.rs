@@ -97,7 +97,12 @@ impl Execution {
                 let mut known = contents.borrow_mut();
                 known.entry(path.to_owned()).or_insert_with(|| values::content(path, max)).clone()
             };
-            let context = Context { read: &read, pack: &values::packed, seed };
+            let context = Context {
+                read: &read,
+                environment: &values::environment,
+                pack: &values::packed,
+                seed,
+            };
             file.experiment(asked, &subjects, &context).map_err(Failure::usage)
         };
         let seed = match self.seed {

@@ -3,6 +3,7 @@
 use crate::input;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serve::certificates::KeyType;
+use std::env::var_os;
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
@@ -48,6 +49,11 @@ pub(crate) fn time_limit(text: &str) -> Result<Nanos, String> {
 /// The content of a file, or of stdin for `-`; at most `max` bytes.
 pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
     input::read(Path::new(path), max).map_err(|error| format!("cannot read {path}: {error}"))
+}
+
+/// The value of a variable of the environment, if it is set and UTF-8.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    var_os(name)?.into_string().ok()
 }
 
 /// The text of an experiment's file, or of a record.

@@ -240,7 +240,14 @@ fn secrets_and_rows_are_filled_in_and_never_written_down() {
     let environment = |name: &str| (name == "KEY").then(|| "hush-4".to_owned());
     let filled = read(text).filled(&files, &environment).unwrap();
     assert_eq!(reads.get(), 1, "a file is read once");
-    assert_eq!(filled.connections_max(), Some((2, "users.csv")));
+    let load = |connections| crate::Load::Closed {
+        connections: std::num::NonZeroU32::new(connections).unwrap(),
+        in_flight: std::num::NonZeroU32::MIN,
+        in_flight_max: None,
+    };
+    assert_eq!(filled.check_load(&load(2)), Ok(()));
+    let more = filled.check_load(&load(3)).unwrap_err();
+    assert!(more.message.contains("3 connections are more than the 2 rows of users.csv"), "{more}");
     let value = |index: usize| match &filled.vars[index].fill {
         Fill::Column { values, .. } => values.as_ref().unwrap().join(" "),
         Fill::Secret { value, .. } => value.clone().unwrap(),

@@ -1,0 +1,43 @@
+//! The conversations that come with the program: the files of the folder `conversations`.
+
+macro_rules! ready_made {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../conversations/", $name, ".toml")))),+]
+    };
+}
+
+/// The name and the file of each conversation that comes with the program.
+pub const READY_MADE: &[(&str, &str)] =
+    &ready_made!["graphql-subscription", "graphql-ws", "json-rpc", "ndjson", "resp", "socketio"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Conversation;
+
+    #[test]
+    fn every_file_is_read_and_is_for_people() {
+        for (name, text) in READY_MADE {
+            let read = Conversation::read(name, text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(read.name, *name);
+            assert!(!read.about.is_empty(), "{name} says what it is");
+            assert!(read.about.len() <= 80, "{name}: a line for lists");
+            let usage = format!("--conversation {name}");
+            assert!(text.starts_with("# ") && text.contains(&usage), "{name} says how it is used");
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_in_the_table() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conversations");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort_unstable();
+        let mut names: Vec<String> =
+            READY_MADE.iter().map(|(name, _)| format!("{name}.toml")).collect();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
+}

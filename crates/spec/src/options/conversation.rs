@@ -1,0 +1,76 @@
+//! Conversations from options.
+
+use super::{Context, Options};
+use crate::conversation::{Conversation, READY_MADE, Speaks};
+use crate::{Problem, Protocol, Scheme, Server};
+
+impl Options {
+    /// The conversation that connections hold, with the content of all files that it names.
+    pub(super) fn conversation_of(
+        &self,
+        server: &Server,
+        context: &Context<'_>,
+    ) -> Result<Option<Conversation>, Problem> {
+        let Some(asked) = &self.conversation else { return Ok(None) };
+        let problem = |message: String| Problem::new("conversation", message);
+        let conversation = match READY_MADE.iter().find(|(name, _)| name == asked) {
+            Some((name, text)) => Conversation::read(name, text).map_err(problem)?,
+            None if is_path(asked) => {
+                let text = (context.read)(asked, Conversation::FILE_MAX).map_err(problem)?;
+                let text = String::from_utf8(text);
+                let text = text.map_err(|_| problem(format!("{asked} is not UTF-8")))?;
+                Conversation::read(asked, &text).map_err(problem)?
+            }
+            None => {
+                let names = READY_MADE.iter().map(|(name, _)| *name);
+                let expected = crate::near::expected(asked, names);
+                return Err(problem(format!(
+                    "no conversation that comes with wirebench is called `{asked}`{expected}; or a file, as in \
+                     ./{asked}.toml"
+                )));
+            }
+        };
+        self.check_beside(&conversation, server.scheme())?;
+        conversation.filled(context.read, context.environment).map(Some)
+    }
+
+    /// Refuses a protocol that does not carry the conversation, and options that say what it says.
+    fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
+        let (carriers, place): (&[Protocol], _) = match conversation.speaks {
+            Speaks::Ws => (&[Protocol::WebSocket], "WebSocket: use ws:// or wss://"),
+            Speaks::Http | Speaks::Sse => (&[Protocol::Http], "HTTP: use http:// or https://"),
+            Speaks::Tcp => (&[Protocol::Tcp, Protocol::Unix], "TCP: use tcp://, tls:// or unix:"),
+        };
+        if !carriers.contains(&scheme.protocol) {
+            let name = &conversation.name;
+            let message = format!("`{name}` cannot be held over {scheme}://; it speaks {place}");
+            return Err(Problem::new("conversation", message));
+        }
+        let beside = self.set().into_iter().find(|field| SAID_BY_IT.contains(field));
+        beside.map_or(Ok(()), |field| {
+            let name = &conversation.name;
+            let message =
+                format!("is what the conversation `{name}` says; leave one of the two out");
+            Err(Problem::new(field, message))
+        })
+    }
+}
+
+/// True for the path of a file, which no ready-made conversation is called like.
+fn is_path(asked: &str) -> bool {
+    asked.contains('/') || asked.ends_with(".toml") || asked == "-"
+}
+
+/// Options about messages and replies, which a conversation has of its own.
+pub(super) const SAID_BY_IT: &[&str] = &[
+    "size",
+    "payload",
+    "payload-kind",
+    "varied",
+    "text",
+    "binary",
+    "expect",
+    "oracle",
+    "method",
+    "codec",
+];
