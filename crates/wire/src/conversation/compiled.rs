@@ -296,7 +296,9 @@ fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
             Reply::Order => in_order.push((exchange, Role::Last)),
             Reply::Nothing => {}
             Reply::Stream { first, each, last } => {
-                add(last, Role::Last);
+                if let Some(last) = last {
+                    add(last, Role::Last);
+                }
                 add(first, Role::First);
                 add(each, Role::Each);
             }
@@ -347,7 +349,7 @@ fn is_in_order(reply: &Reply) -> bool {
         Reply::Match(matcher) => matcher.id.is_none(),
         Reply::Order => true,
         Reply::Nothing => false,
-        Reply::Stream { last, .. } => last.id.is_none(),
+        Reply::Stream { each, .. } => each.id.is_none(),
     }
 }
 

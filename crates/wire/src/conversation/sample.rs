@@ -2,8 +2,8 @@
 
 use spec::Conversation;
 use spec::conversation::{
-    AnswerRule, Condition, Escape, Frame, Matcher, Piece, Place, PushRule, Reply, Request, Scalar,
-    Send, Speaks, Step, Take, TakeFrom, Template, Var,
+    AnswerRule, Condition, Frame, Matcher, Medium, Place, PushRule, Reply, Request, Scalar, Send,
+    Speaks, Step, Take, TakeFrom, Template, Var,
 };
 
 /// A conversation without parts.
@@ -27,31 +27,9 @@ pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
     }
 }
 
-/// A template: `${id}`, `${now}`, `${client}`, `${NAME}`, and `${NAME!}` for a value in a JSON string.
+/// The template of a message.
 pub(crate) fn template(text: &str) -> Template {
-    let mut pieces = Vec::new();
-    let mut parts = text.split("${");
-    let mut push = |text: &str| {
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
-        }
-        pieces.len()
-    };
-    push(parts.next().unwrap_or_default());
-    for part in parts {
-        let (name, text) = part.split_once('}').expect("the hole is closed");
-        pieces.push(match (name, name.strip_suffix('!')) {
-            ("id", _) => Piece::Id,
-            ("now", _) => Piece::Now,
-            ("client", _) => Piece::Client,
-            (_, Some(name)) => Piece::Var { name: name.to_owned(), escape: Escape::Json },
-            (name, None) => Piece::Var { name: name.to_owned(), escape: Escape::Raw },
-        });
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
-        }
-    }
-    Template(pieces)
+    Template::parse(text, Medium::Message).expect("it is a template")
 }
 
 /// A matcher of words: `$.a=1`, `$.a="x"`, `has $.a`, `lacks $.a`, `is x`, `starts x`, `contains x`, `id $.a`, and

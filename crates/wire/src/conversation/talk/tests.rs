@@ -197,7 +197,7 @@ fn graphql_streams_begin_go_on_and_end_by_id_and_type() {
                 Reply::Stream {
                     first: next.clone(),
                     each: next,
-                    last: matcher(&["$.type=\"complete\"", "id $.id"]),
+                    last: Some(matcher(&["$.type=\"complete\"", "id $.id"])),
                 },
             )
         }],
