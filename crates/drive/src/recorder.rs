@@ -145,7 +145,7 @@ impl Recorder {
             times: PhaseTimes::default(),
             refused: Histogram::default(),
             tls: Vec::new(),
-            stream: Stream::default(),
+            stream: Stream::new(workload.requests.is_some()),
             payload_len: workload.content.payload().len() as u64,
             errors: BTreeMap::new(),
             identity: Identity::default(),

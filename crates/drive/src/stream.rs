@@ -23,6 +23,8 @@ pub(crate) struct Stream {
     sent: (u64, u64),
     received: (u64, u64),
     layers: LayerSums,
+    /// Messages are made of notes by the machine of a conversation: what encoding adds is payload.
+    is_rendered: bool,
     stayed: Sample,
     came: Sample,
 }
@@ -55,6 +57,11 @@ pub(crate) struct Sampled {
 }
 
 impl Stream {
+    /// An empty count; `is_rendered` where payloads are notes that a machine makes messages of.
+    pub(crate) fn new(is_rendered: bool) -> Self {
+        Self { is_rendered, ..Self::default() }
+    }
+
     /// Counts payload bytes that were sent.
     #[inline]
     pub(crate) fn sent(&mut self, payload: u64) {
@@ -80,8 +87,12 @@ impl Stream {
     /// The bytes of the window by layer.
     pub(crate) fn layers(&self) -> StreamLayers {
         let (sent, received, sums) = (self.sent, self.received, self.layers);
+        let (payload, encoding) = match self.is_rendered {
+            true => (sent.1.saturating_add_signed(sums.encoding_sent), 0),
+            false => (sent.1, sums.encoding_sent),
+        };
         StreamLayers {
-            sent: split(sent.0, sent.1, sums.encoding_sent, sums.tls_sent),
+            sent: split(sent.0, payload, encoding, sums.tls_sent),
             received: split(received.0, received.1, sums.encoding_received, sums.tls_received),
         }
     }

@@ -176,6 +176,9 @@ impl<'a> Row<'a> {
 
     /// `64 B binary`, `1.0 KiB text (JSON)`.
     pub(crate) fn message(self) -> String {
+        if let Some(conversation) = &self.spec().conversation {
+            return format!("conversation {}", conversation.name);
+        }
         let kind = if self.spec().message.text { "text" } else { "binary" };
         let holds = self.payload().map_or_else(String::new, |payload| format!(" ({payload})"));
         format!("{} {kind}{holds}", self.size())

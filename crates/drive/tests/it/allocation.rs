@@ -1,5 +1,6 @@
 //! In steady state a message costs no heap allocation, on the real engine and every transport.
 
+use crate::conversations::{json_rpc, json_rpc_server, talk};
 use crate::game;
 use crate::secure::Ends;
 use crate::world::{Play, Speech};
@@ -10,8 +11,8 @@ use engine::{
     Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Segments, run,
 };
 use load::{Stop, Timeouts};
-use serve::Server;
 use serve::game::GameServer;
+use serve::{Oracle, Server};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -48,6 +49,16 @@ fn a_message_of_an_open_loop_allocates_nothing_but_what_grows_to_its_bounds() {
             assert!(allocations < 50, "{allocations} in thousands of messages: {speech:?}");
         }
     }
+}
+
+#[test]
+fn a_request_of_a_conversation_allocates_nothing() {
+    let play = talk(Speech::WebSocketText, json_rpc()).connections(4).messages(50_000);
+    let server = |stop| {
+        let stack = Speech::WebSocketText.server(None);
+        Oracle::new(stack, json_rpc_server(), stop).unwrap()
+    };
+    assert_eq!(allocations_against(server, play), 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bots;
 mod certs;
+mod conversations;
 mod doctor;
 mod ending;
 mod experiments;

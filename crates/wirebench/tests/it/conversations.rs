@@ -1,0 +1,78 @@
+//! Conversations through the binary: what a known server does is found, and a mistake is named before anything is timed.
+
+use crate::harness::{Sandbox, Server};
+use record::{Counts, Exchange, Identity};
+
+#[test]
+fn all_that_a_known_server_does_on_sockets_is_found() {
+    let faults = "--drop 2% --duplicate 3% --reorder 4% --refuse 5% --push 10% --seed 31";
+    for kind in ["ws", "ws --threads 2"] {
+        let sandbox = Sandbox::new();
+        let line = format!("oracle ws --speak json-rpc {faults} --json");
+        let server = Server::start(&sandbox, &line);
+        // A reply that nothing overtakes leaves after 2 s.
+        let threads = kind.strip_prefix("ws").unwrap();
+        let ended = sandbox.run(&format!(
+            "run {} --conversation json-rpc --rate 1000/s -c 4 -d 1s --warm-up 0s --timeout 3s --drain 6s{threads}",
+            server.url
+        ));
+        server.process.send(rustix::process::Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        let of = |fault: &str| totals["faults"][fault].as_u64().unwrap();
+        let records = sandbox.records();
+        assert_eq!(records.len(), 1, "{ended:?}");
+        let block = &records[0].blocks[0];
+        let (dropped, refused) = (of("dropped"), of("refused"));
+        assert!(dropped > 0 && refused > 0 && of("pushed") > 0, "{totals}");
+        let counts = Counts {
+            planned: 1000,
+            sent: 1000,
+            ok: 1000 - dropped - refused,
+            refused,
+            timed_out: dropped,
+            ..Counts::default()
+        };
+        assert_eq!(block.counts, counts, "{totals} {ended:?}");
+        let Identity { duplicate, reordered, .. } = block.identity.unwrap();
+        assert_eq!((duplicate, reordered), (of("duplicated"), of("reordered")), "{totals}");
+        assert_eq!(block.pushes[0].count, of("pushed"), "{totals}");
+        assert_eq!(block.refused.as_ref().map(|times| times.count), Some(refused));
+        let [Exchange { name, counts: of_kind, .. }] = &block.exchanges[..] else {
+            panic!("{:?}", block.exchanges)
+        };
+        assert_eq!((name.as_str(), *of_kind), ("echo", counts));
+        let shown = ["conversation json-rpc,", "refused p50", "notification", "refused 4"];
+        assert!(shown.iter().all(|words| ended.stdout.contains(words)), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_mistake_is_named_with_what_was_sent_and_what_came_before_anything_is_timed() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --speak json-rpc --push 100%");
+    let run = |name: &str, text: &str| {
+        std::fs::write(sandbox.path().join(name), text).unwrap();
+        sandbox.run(&format!("run {} --conversation ./{name} -d 1s --timeout 500ms", server.url))
+    };
+    let file = |method: &str, reply: &str, rest: &str| {
+        format!(
+            "speaks = \"ws\"\n[request.ask]\nsend = '{{\"id\":${{id}},\"method\":\"{method}\"}}'\n\
+             reply = {{ id = \"$.id\", has = \"{reply}\" }}\n\
+             refused = {{ id = \"$.id\", has = \"$.error\" }}\n{rest}"
+        )
+    };
+    let push = "[push.news]\nwhen = { lacks = \"$.id\" }\n";
+    let sent = r#"request `ask`, sent as `{"id":${id},"method":"#;
+    #[rustfmt::skip]
+    let table: [(&str, String, [&str; 3]); 3] = [
+        ("refused.toml",    file("sum", "$.result", push),  [sent, "refused: ", "-32601"]),
+        ("unexpected.toml", file("echo", "$.result", ""),   [sent, "no rule matches it", "[push.NAME]"]),
+        ("silent.toml",     file("echo", "$.answer", push), [sent, "no rule matches it", "[push.NAME]"]),
+    ];
+    for (name, text, words) in table {
+        let ended = run(name, &text);
+        ended.check(15, &["does not answer as expected", words[0], words[1], words[2]]);
+    }
+    assert!(sandbox.records().is_empty(), "nothing was timed");
+}
