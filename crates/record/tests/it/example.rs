@@ -313,7 +313,7 @@ fn block(workload: usize) -> Block {
             name: "said".to_owned(),
             count: 3,
             payload_bytes: 60,
-            delivery: times.clone(),
+            delivery: times,
         }],
         ids_found: Some(IdsFound { learnt: 990, scanned: 9, parsed: 1 }),
         identity: Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 }),

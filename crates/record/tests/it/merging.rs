@@ -200,7 +200,7 @@ fn exchanges(random: &mut Random) -> BTreeMap<u16, ExchangeOutcome> {
         between_parts: times(random),
     };
     let names = ["ask", "say"];
-    (0..random.below(3)).map(|at| (at as u16, exchange(random, names[at]))).collect()
+    (0..).zip(names).take(random.below(3)).map(|(at, name)| (at, exchange(random, name))).collect()
 }
 
 fn pushes(random: &mut Random) -> BTreeMap<u16, PushOutcome> {
@@ -210,7 +210,7 @@ fn pushes(random: &mut Random) -> BTreeMap<u16, PushOutcome> {
         payload_bytes: count(random),
         delivery: times(random),
     };
-    (0..random.below(3)).map(|at| (at as u16, push(random))).collect()
+    (0..).take(random.below(3)).map(|at| (at, push(random))).collect()
 }
 
 fn handshakes(random: &mut Random) -> BTreeMap<TlsParameters, Handshakes> {
