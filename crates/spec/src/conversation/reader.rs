@@ -232,9 +232,8 @@ impl Reader<'_> {
             expect: self.matcher(&mut table, part, "expect")?,
             refused: self.matcher(&mut table, part, "refused")?,
             take: self.takes(&mut table, part)?,
-            within: table.take("within")?,
         };
-        table.finish(&["send", "expect", "refused", "take", "within"])?;
+        table.finish(&["send", "expect", "refused", "take"])?;
         Ok(step)
     }
 

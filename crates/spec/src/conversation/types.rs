@@ -175,9 +175,6 @@ pub struct Step {
     /// The values that are taken from the message that was awaited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub take: Vec<Take>,
-    /// The time that the step may take; `null`: that of the whole handshake.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Nanos>,
 }
 
 /// A value that is taken from a message and kept for the connection.

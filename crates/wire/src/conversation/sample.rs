@@ -78,7 +78,6 @@ pub(crate) fn step(send: &str, expect: &[&str]) -> Step {
         expect: (!expect.is_empty()).then(|| matcher(expect)),
         refused: None,
         take: Vec::new(),
-        within: None,
     }
 }
 

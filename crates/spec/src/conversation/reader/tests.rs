@@ -42,7 +42,6 @@ fn a_file_becomes_what_it_says() {
         [[open]]
         send = '42${id}["join","${zone}"]'
         expect = { id = '43${id}[' }
-        within = "2s"
 
         [request.zeta]
         weight = 3
@@ -87,7 +86,6 @@ fn a_file_becomes_what_it_says() {
             after: ",".to_owned()
         })
     );
-    assert_eq!(read.open[1].within, Some(Nanos::from_secs(2)));
     let names: Vec<&str> = read.requests.iter().map(|request| request.name.as_str()).collect();
     assert_eq!(names, ["zeta", "alpha"], "requests are in the order of the file");
     assert_eq!((read.requests[0].weight, read.requests[1].weight), (3, 1));
@@ -354,7 +352,7 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\npath = '/${token}'\n[[open]]\nexpect = {}\ntake = { token = '$.t' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:8", "`token` is not known yet"),
         ("speaks = 'ws'\nheaders = { 'A B' = 'x' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:13", "`A B` is not the name of a header field"),
         ("speaks = 'ws'\nheaders = { A = \"x\\r\\nB: y\" }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:17", "a header field has no line ends"),
-        ("speaks = 'ws'\n[[open]]\nwithin = '1s'\n[request.x]\nsend = 'x'\nreply = 'order'", "2:1", "a step needs `send`, `expect`, or both"),
+        ("speaks = 'ws'\n[[open]]\ntake = {}\n[request.x]\nsend = 'x'\nreply = 'order'", "2:1", "a step needs `send`, `expect`, or both"),
         ("speaks = 'ws'\n[[open]]\nsend = 'x'\nrefused = { is = 'no' }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:11", "`refused` nothing is awaited here"),
         ("speaks = 'ws'\n[[open]]\nsend = '${now}'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:8", "`${now}` is the instant at which a request is due"),
         ("speaks = 'ws'\n[[open]]\nexpect = { id = '$.id' }\n[request.x]\nsend = 'x'\nreply = 'order'", "3:10", "has an `id`, and what is sent has none"),
@@ -459,6 +457,19 @@ fn sizes_are_bounded() {
     let weights = "speaks = 'ws'\n[request.a]\nsend = 'x'\nreply = 'order'\nweight = 65537\n[request.b]\nsend = \
                    'x'\nreply = 'order'";
     assert!(error(weights).contains("repeat after 65538 messages only; at most 65536"));
+}
+
+#[test]
+fn the_example_of_the_page_is_read() {
+    let page = include_str!("../../../../../docs/CONVERSATIONS.md");
+    let (_, example) = page.split_once("```toml\n").expect("the page has an example");
+    let (example, _) = example.split_once("```").expect("the example ends");
+    let read = read(example);
+    let names: Vec<&str> = read.requests.iter().map(|request| request.name.as_str()).collect();
+    assert_eq!(names, ["say", "list"]);
+    for (name, _) in crate::conversation::READY_MADE {
+        assert!(page.contains(&format!("`{name}`")), "the page names {name}");
+    }
 }
 
 #[test]
