@@ -32,6 +32,7 @@ pub struct Oracle {
     stack: Stack,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
+    work: Nanos,
     /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
     line: Line,
@@ -75,6 +76,7 @@ impl Oracle {
         behaviour.check(&stack)?;
         Ok(Self {
             close_after: behaviour.close_after,
+            work: behaviour.work,
             is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
@@ -255,6 +257,7 @@ impl Oracle {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
         let text = kind == Kind::Text;
         let is_corrupted = lot.corrupt && corrupt(&mut payload, text);
+        engine.compute(self.work);
         TrueDelay(engine.now().since(decoded)).answer(&mut payload, text);
         let message = Message { kind, payload: &payload };
         if peer.machine.send(message, &mut self.tx).is_err() {
