@@ -144,14 +144,14 @@ fn a_percentile_that_is_mostly_our_own_lateness_is_doubted_alone() {
         let verdict = judge(&record);
         (verdict.level, verdict.row(0).level, verdict.row(0).numbers)
     };
-    use Level::{Invalid, Trusted};
+    use Level::{Degraded, Invalid, Trusted};
     let doubted = |numbers: &[Number]| numbers.iter().map(|it| (*it, Invalid)).collect();
     // One message of two hundred, of fifty, of five, and most of them.
     assert_eq!(judged(100), (Trusted, Trusted, doubted(&[])));
-    assert_eq!(judged(400), (Invalid, Trusted, doubted(&[Number::P99, Number::Tail])));
+    assert_eq!(judged(400), (Degraded, Trusted, doubted(&[Number::P99, Number::Tail])));
     assert_eq!(
         judged(4000),
-        (Invalid, Trusted, doubted(&[Number::P90, Number::P99, Number::Tail]))
+        (Degraded, Trusted, doubted(&[Number::P90, Number::P99, Number::Tail]))
     );
     assert_eq!(judged(12_000), (Invalid, Invalid, doubted(&[])));
 }
@@ -219,6 +219,38 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     let of_second = alone.blocks.iter_mut().filter(|block| block.workload == 1);
     of_second.for_each(|block| block.failed = Some("connection refused".to_owned()));
     assert_eq!((judge(&alone).level, judge(&alone).row(1).level), (Degraded, Invalid));
+}
+
+#[test]
+fn a_record_is_as_good_as_the_percentiles_that_its_answer_needs() {
+    use Level::{Degraded, Invalid, Trusted};
+    // So many of 20 000 messages are late by 5 ms, which is most of their response.
+    let late = |count: u64| {
+        move |block: &mut Block| {
+            let lag = move |index| if index < count { 5_000_000 } else { 5_000 };
+            let times_of = block.open_loop.as_mut().unwrap();
+            times_of.send_lag = times(20_000, lag);
+            times_of.response = times(20_000, |index| 1_000_000 + lag(index) + index * 20);
+        }
+    };
+    let run = |count| {
+        let mut record = good::open();
+        late(count)(&mut record.blocks[0]);
+        judge(&record)
+    };
+    let levels = |verdict: &Verdict| (verdict.row(0).of_number(Number::P99), verdict.level);
+    assert_eq!(levels(&run(0)), (Trusted, Trusted));
+    assert_eq!(levels(&run(300)), (Invalid, Degraded), "the p99 alone");
+    assert_eq!(levels(&run(15_000)), (Invalid, Invalid), "the p50 too");
+
+    let of_sweep = |slo: Option<&str>| {
+        let mut record = sweep(|_, block| late(300)(block));
+        record.sweep.as_mut().unwrap().slo = slo.map(str::to_owned);
+        judge(&record).level
+    };
+    assert_eq!(of_sweep(None), Degraded, "a knee needs no percentile");
+    assert_eq!(of_sweep(Some("p50 < 5ms")), Degraded);
+    assert_eq!(of_sweep(Some("p99 < 5ms")), Invalid);
 }
 
 #[test]
