@@ -172,21 +172,28 @@ fn the_budget_holds_though_the_server_stands_still() {
 #[test]
 fn the_budget_holds_whatever_the_server_does() {
     let sandbox = Sandbox::new();
-    // Slow; without most of its replies; and one that ends connections. None of their loads is kept, so that more of
-    // them are looked for all the time.
-    for behaviour in ["--delay fixed:2s", "--drop 60% --seed 7", "--close-after 3"] {
+    let sweep = |behaviour: &str| {
         let server = Server::start(&sandbox, &format!("oracle ws {behaviour}"));
         let line = format!(
             "sweep {} --from 400 -d 500ms --warm-up 0s --repeats 9 --budget 3s --timeout 60s --keep-going \
-             -o sweep.json",
-            server.url
+             -o {}.json",
+            server.url,
+            behaviour.len()
         );
-        let ended = sandbox.run(&line);
+        (sandbox.run(&line), sandbox.path().join(format!("{}.json", behaviour.len())))
+    };
+    // Slow; without most of its replies; and one that ends connections. None of their loads is kept, so that more of
+    // them are looked for all the time.
+    for behaviour in ["--delay fixed:2s", "--drop 60%", "--close-after 3"] {
+        let (ended, path) = sweep(behaviour);
         assert!([0, 12, 13, 15].map(Some).contains(&ended.code), "{behaviour}: {ended:?}");
-        let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
         let took = RunRecord::from_json(&text).unwrap().duration_ns;
         assert!(took < 15_000_000_000, "{behaviour}: {took} ns of 3 s");
     }
+    // One that never answers is not waited for any longer.
+    let (ended, _) = sweep("--drop 100%");
+    ended.check(15, &["no whole reply within 3 s"]);
 }
 
 #[test]
