@@ -15,6 +15,8 @@
 mod block;
 mod environment;
 mod errors;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod google_benchmark;
 mod imported;
 mod json;

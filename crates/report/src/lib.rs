@@ -25,6 +25,8 @@ mod document;
 mod escape;
 mod export;
 mod figures;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod html;
 mod layers;
 mod live;

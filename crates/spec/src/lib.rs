@@ -7,6 +7,8 @@ mod axis;
 mod endpoint;
 mod experiment;
 pub mod file;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod lists;
 mod load;
 mod message;
