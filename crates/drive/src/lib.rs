@@ -43,7 +43,7 @@ use lifecycle::{End, be_secured};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
 use punctual::Punctual;
 use record::{ErrorClass, Outcome};
-use recorder::{Left, Recorder};
+use recorder::{Left, Recorder, Refusal};
 use second::{First, Seconds, Socket, hand_over};
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -265,13 +265,14 @@ impl<O: Observer> Worker<O> {
                     }
                     replies += 1;
                 }
-                Ok(Some(Event::Refused { code, body })) => {
+                Ok(Some(Event::Refused { code, body, retry_after })) => {
                     received = engine.now();
                     self.recorder.stream.received(body.len());
                     let Some((_, flight)) = connection.in_flight.take_oldest() else {
                         break Some(End::unasked(body));
                     };
-                    self.recorder.refused(flight, code, body, received);
+                    let refusal = Refusal { code, body, retry_after };
+                    self.recorder.refused(flight, refusal, received);
                     replies += 1;
                 }
                 Ok(Some(Event::Secured(secured))) => {

@@ -4,7 +4,7 @@ use crate::Worker;
 use crate::connections::{Connection, State};
 use crate::identity::{Answer, Check};
 use crate::in_flight::{Flight, InFlight};
-use crate::recorder::{Failure, Observer, Recorder};
+use crate::recorder::{Failure, Observer, Recorder, Refusal};
 use crate::text::excerpt;
 use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
@@ -153,10 +153,11 @@ impl<O: Observer> Worker<O> {
                 replies = u32::from(matches!(answer, Answer::Ended(_)));
                 End::Closed(CLOSED.to_owned())
             }
-            Ok(Event::Refused { code, body }) => {
+            Ok(Event::Refused { code, body, retry_after }) => {
                 self.recorder.stream.received(body.len());
                 if let Some((_, flight)) = connection.in_flight.take_oldest() {
-                    self.recorder.refused(flight, code, body, engine.now());
+                    let refusal = Refusal { code, body, retry_after };
+                    self.recorder.refused(flight, refusal, engine.now());
                     replies = 1;
                 }
                 End::Closed(CLOSED.to_owned())

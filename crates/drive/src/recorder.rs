@@ -15,6 +15,7 @@ use record::{
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
 use wire::Push;
+use wire::http1::RetryAfter;
 use wire::tls::Facts;
 
 /// The phase that a worker is in.
@@ -109,6 +110,15 @@ pub(crate) struct Recorder {
     last_replies: Option<LastRing>,
     pub(crate) sessions: Sessions,
     replies_each: BTreeMap<u64, u64>,
+}
+
+/// The words of a peer that refuses a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal<'a> {
+    pub(crate) code: u16,
+    pub(crate) body: &'a [u8],
+    /// The time at which it wants to be asked again.
+    pub(crate) retry_after: Option<RetryAfter>,
 }
 
 /// The ways in which a message can fail.
@@ -225,10 +235,12 @@ impl Recorder {
 
     /// The peer refused a message.
     #[cold]
-    pub(crate) fn refused(&mut self, flight: Flight, code: u16, body: &[u8], now: Instant) {
+    pub(crate) fn refused(&mut self, flight: Flight, refusal: Refusal<'_>, now: Instant) {
         self.failed(flight, Failure::Error, now);
         self.tally(ErrorClass::Refused, || {
-            format!("refused with status {code}: \"{}\"", excerpt(body))
+            let Refusal { code, body, retry_after } = refusal;
+            let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
+            format!("refused with status {code}{later}: \"{}\"", excerpt(body))
         });
     }
 

@@ -146,7 +146,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Pushed(pushed) => {
             format!("{:?} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
         }
-        Event::Refused { code, body } => format!("refused {code} \"{}\"", body.escape_ascii()),
+        Event::Refused { code, body, .. } => format!("refused {code} \"{}\"", body.escape_ascii()),
         Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),
     }
 }

@@ -1,6 +1,7 @@
 //! An event with memory of its own.
 
 use crate::contract::{Closed, Event, Kind, Message, Push, Pushed, Secured};
+use crate::http1::RetryAfter;
 
 /// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
 #[derive(Debug)]
@@ -17,7 +18,7 @@ enum What {
     Ping,
     Pong,
     Pushed(Push),
-    Refused(u16),
+    Refused(u16, Option<RetryAfter>),
     Secured(Secured),
 }
 
@@ -32,7 +33,7 @@ impl Kept {
             Event::Ping(payload) => (What::Ping, payload),
             Event::Pong(payload) => (What::Pong, payload),
             Event::Pushed(Pushed { kind, payload }) => (What::Pushed(kind), payload),
-            Event::Refused { code, body } => (What::Refused(code), body),
+            Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
         };
         Self { what, bytes: bytes.to_vec() }
@@ -47,7 +48,9 @@ impl Kept {
             What::Ping => Event::Ping(payload),
             What::Pong => Event::Pong(payload),
             What::Pushed(kind) => Event::Pushed(Pushed { kind: *kind, payload }),
-            What::Refused(code) => Event::Refused { code: *code, body: payload },
+            What::Refused(code, retry_after) => {
+                Event::Refused { code: *code, body: payload, retry_after: *retry_after }
+            }
             What::Secured(secured) => Event::Secured(secured.clone()),
         }
     }

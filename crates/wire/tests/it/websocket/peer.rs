@@ -137,7 +137,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Ping(payload) => format!("ping {}", shown(payload)),
         Event::Pong(payload) => format!("pong {}", shown(payload)),
         Event::Pushed(pushed) => format!("{pushed:?}"),
-        Event::Refused { code, body } => format!("refused {code} {}", shown(body)),
+        Event::Refused { code, body, .. } => format!("refused {code} {}", shown(body)),
         Event::Secured(_) => "secured".to_owned(),
     }
 }
