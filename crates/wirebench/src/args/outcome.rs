@@ -45,6 +45,7 @@ pub(crate) fn carry_out(
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
     store::check(&destination)?;
+    exports.iter().try_for_each(Export::check)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
     if host.kind == Kind::Sweep {
