@@ -4,6 +4,7 @@
 //! file, clock or thread; quantities are those of `units`, written as people type them (`250ms`, `64B`, `2000/s`).
 
 mod axis;
+pub mod conversation;
 mod endpoint;
 mod experiment;
 pub mod file;
@@ -21,6 +22,7 @@ mod text;
 mod workload;
 
 pub use axis::{Axis, AxisOf, Objective};
+pub use conversation::Conversation;
 pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, PROTOCOLS, Protocol, Scheme, SchemeError,
 };

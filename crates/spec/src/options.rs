@@ -407,6 +407,7 @@ impl Options {
             deflate: self.deflate.clone(),
             tls: self.tls(server.scheme(), context)?,
             bots: self.bots_of(server)?,
+            conversation: None,
             seed: context.seed,
             baseline: None,
             last_replies: self.last_replies,

@@ -1,6 +1,8 @@
 //! One workload: a server, who loads it, and the load, with every default resolved.
 
-use crate::{Closing, Content, Endpoint, Expect, Load, Message, Phases, Scheme, Stop, Timeouts};
+use crate::{
+    Closing, Content, Conversation, Endpoint, Expect, Load, Message, Phases, Scheme, Stop, Timeouts,
+};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,9 @@ pub struct Workload {
     /// The bots of a game; `null` where connections are none.
     #[serde(default)]
     pub bots: Option<Bots>,
+    /// The conversation that connections hold; `null` where each message is answered by one reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
     /// The origin of all random choices of the workload: payload, mask keys, arrivals.
     pub seed: u64,
     /// The workload (its index) that this one is compared with; `null`: the baseline of the experiment.
@@ -119,6 +124,7 @@ impl Workload {
             deflate: None,
             tls: None,
             bots: None,
+            conversation: None,
             seed: 0,
             baseline: None,
             last_replies: false,
@@ -143,6 +149,7 @@ impl Workload {
             bytes.0.clear();
         }
         bare.http.headers.iter_mut().for_each(|header| header.value = None);
+        bare.conversation = bare.conversation.map(|conversation| conversation.bare());
         if let Some(tls) = &mut bare.tls {
             if let Trust::Authorities(files) = &mut tls.trust {
                 files.iter_mut().for_each(|file| file.text.clear());

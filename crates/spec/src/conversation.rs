@@ -1,0 +1,28 @@
+//! Conversations: the description of an application protocol, as plain data.
+//!
+//! A [`Conversation`] says how a connection opens, which requests are sent and how each finds its reply, what comes
+//! unasked, what is answered by itself, and how a connection ends. It is resolved: every text is parsed, every file
+//! read. `wire` compiles it into a machine.
+//!
+//! Left out: the bytes on the wire and all state (`wire::conversation`).
+//!
+//! Start reading at [`Conversation`]; then [`Template`] is what is sent, [`Matcher`] what is awaited.
+
+mod cue;
+mod matcher;
+mod mix;
+mod path;
+mod template;
+mod types;
+mod vars;
+
+pub use cue::Cue;
+pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
+pub use mix::Mix;
+pub use path::{Key, Path, PathError};
+pub use template::{Escape, Piece, Template};
+pub use types::{
+    AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,
+    LengthWidth, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom,
+};
+pub use vars::{AtEnd, Fill, SecretSource, Var};

@@ -1,0 +1,320 @@
+//! The parts of a conversation.
+
+use super::{Matcher, Place, Template, Var};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+/// A conversation with a server: how it opens, what is asked and answered, what comes unasked, how it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// The name: that of a ready-made conversation, or of its file.
+    pub name: String,
+    /// A line about it for lists.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The protocol below it.
+    pub speaks: Speaks,
+    /// The path and query that are asked for where the URL has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Template>,
+    /// WebSocket: the subprotocols that are offered, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subprotocols: Vec<String>,
+    /// Header fields of the opening request of WebSocket, and of every request of HTTP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<Field>,
+    /// The extent of a message.
+    #[serde(default)]
+    pub frame: Frame,
+    /// Values that each connection is given when it begins, in the order in which they are filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vars: Vec<Var>,
+    /// Exchanges of HTTP before the connection is made, one after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Before>,
+    /// The steps by which a connection opens, one after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<Step>,
+    /// The kinds of requests that are timed; at least one.
+    pub requests: Vec<Request>,
+    /// The kinds of messages that come unasked; the first that matches counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<PushRule>,
+    /// Messages of the server that are answered at once; the first that matches counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerRule>,
+    /// The heartbeat that the client sends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beat: Option<Beat>,
+    /// The farewell; without one the protocol below ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close: Option<Step>,
+}
+
+/// The protocol that carries a conversation, inside TLS or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaks {
+    /// WebSocket.
+    Ws,
+    /// HTTP/1.1: each request has one response.
+    Http,
+    /// HTTP/1.1 whose responses are server-sent events.
+    Sse,
+    /// TCP, cut into messages by [`Conversation::frame`].
+    Tcp,
+}
+
+/// The extent of a message in what the transport delivers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Frame {
+    /// A message of the transport: of WebSocket, a response of HTTP, an event.
+    #[default]
+    Message,
+    /// A line that ends with LF or CRLF, neither of which belongs to it. LF is appended to what is sent.
+    Lines,
+    /// Everything up to a NUL, which does not belong to it. Line ends before a message are skipped. NUL is appended to
+    /// what is sent.
+    Nul,
+    /// Everything up to a record separator (0x1E), which does not belong to it, and is appended to what is sent.
+    Rs,
+    /// A length, and as many bytes behind it.
+    Length {
+        /// The kind of number that the length is.
+        width: LengthWidth,
+        /// The order of its bytes; a varint has its lowest seven bits first in any case.
+        order: ByteOrder,
+        /// True if the length counts its own bytes.
+        includes_itself: bool,
+        /// The longest message that is taken.
+        max: Bytes,
+    },
+}
+
+/// The kind of number that the length of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthWidth {
+    /// One byte.
+    One,
+    /// Two bytes.
+    Two,
+    /// Four bytes.
+    Four,
+    /// Seven bits in each byte, whose highest bit says that another follows; at most five bytes.
+    Varint,
+}
+
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ByteOrder {
+    /// The highest first.
+    #[default]
+    Big,
+    /// The lowest first.
+    Little,
+}
+
+/// A header field whose value may have holes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: Template,
+}
+
+/// A request of HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpRequest {
+    /// The method, e.g. `POST`.
+    pub method: String,
+    /// The path and query.
+    pub path: Template,
+    /// Header fields besides the protocol's own and those of the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<Field>,
+    /// The body; `null`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Template>,
+}
+
+/// An exchange of HTTP before a connection is made, e.g. a login.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Before {
+    /// The request.
+    pub request: HttpRequest,
+    /// The response that is awaited; `null`: any of the 2xx kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Matcher>,
+    /// The values that are taken from the response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub take: Vec<Take>,
+}
+
+/// A step of opening or closing: something is sent, then something is awaited; one of the two may be missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The message that is sent; `null`: none, the server speaks first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send: Option<Template>,
+    /// The message that is awaited; `null`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Matcher>,
+    /// The message by which the server refuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Matcher>,
+    /// The values that are taken from the message that was awaited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub take: Vec<Take>,
+    /// The time that the step may take; `null`: that of the whole handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Nanos>,
+}
+
+/// A value that is taken from a message and kept for the connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// The name by which templates refer to it.
+    pub var: String,
+    /// The place where it stands.
+    pub from: TakeFrom,
+}
+
+/// A place that a value is taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TakeFrom {
+    /// The message, or the body of a response: a string without its quotes, anything else as it is written.
+    Message(Place),
+    /// The header field of a response, by its name. Of `Set-Cookie` it is `NAME=VALUE`, without attributes; several are
+    /// joined as `Cookie` wants them.
+    Header(String),
+}
+
+/// A kind of request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The name in results.
+    pub name: String,
+    /// Its share of all requests, beside the weights of the others; at least 1.
+    pub weight: u32,
+    /// The message that is sent.
+    pub send: Send,
+    /// The messages that answer it.
+    pub reply: Reply,
+    /// The message by which the server says no; it answers the request too, and is counted apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Matcher>,
+}
+
+/// The message of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Send {
+    /// A message of the connection.
+    Message(Template),
+    /// A request of HTTP.
+    Http(HttpRequest),
+}
+
+/// The messages that answer a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// One that matches, by its id or, if the matcher has none, by order.
+    Match(Matcher),
+    /// The next one that is neither pushed nor answered by itself: replies come in the order of requests.
+    Order,
+    /// None: the request is complete when it is sent, and has no round trip.
+    Nothing,
+    /// Several: the stream has begun with `first`, goes on with each `each`, and ends with `last`.
+    Stream {
+        /// The event from which on the stream has begun, e.g. the first token; it is one of `each`.
+        first: Matcher,
+        /// An event of the stream.
+        each: Matcher,
+        /// The message that ends it.
+        last: Matcher,
+    },
+}
+
+/// A kind of message that comes unasked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PushRule {
+    /// The name in results.
+    pub name: String,
+    /// The messages that are of this kind.
+    pub when: Matcher,
+    /// The place of the `${now}` of the request that made it, by which its delivery is timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Place>,
+}
+
+/// A kind of message of the server that is answered at once, e.g. a heartbeat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerRule {
+    /// The name in results.
+    pub name: String,
+    /// The messages that are answered.
+    pub when: Matcher,
+    /// The values that are taken from such a message before the answer is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub take: Vec<Take>,
+    /// The answer.
+    pub send: Template,
+}
+
+/// A heartbeat that the client sends by itself, from the end of the opening on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Beat {
+    /// The time from one to the next.
+    pub every: Every,
+    /// The message.
+    pub send: Template,
+}
+
+/// A time between heartbeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Every {
+    /// This time.
+    Time(Nanos),
+    /// As many milliseconds as a value says that was taken while the connection opened.
+    Millis(String),
+}
+
+impl Conversation {
+    /// The same without secrets, and without the rows of files.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let mut bare = self.clone();
+        bare.vars.iter_mut().for_each(Var::forget);
+        bare
+    }
+}
+
+impl Request {
+    /// The matchers of its replies and of its refusal.
+    pub fn matchers(&self) -> impl Iterator<Item = &Matcher> {
+        let of_reply: Vec<&Matcher> = match &self.reply {
+            Reply::Match(matcher) => vec![matcher],
+            Reply::Order | Reply::Nothing => Vec::new(),
+            Reply::Stream { first, each, last } => vec![first, each, last],
+        };
+        of_reply.into_iter().chain(&self.refused)
+    }
+}

@@ -1,0 +1,77 @@
+//! Values that each connection is given when it begins.
+
+use super::Template;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A value that templates refer to by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Var {
+    /// The name.
+    pub name: String,
+    /// The way in which a connection is given its value.
+    pub fill: Fill,
+}
+
+/// The ways in which a connection is given a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// A text with holes, which may name values before it.
+    Template(Template),
+    /// One of these, drawn with the seed.
+    Pick(Vec<String>),
+    /// A column of a CSV file: connection number `n` has row `n`. Columns of one file stay together.
+    Column {
+        /// The path of the file.
+        file: String,
+        /// The name of the column.
+        column: String,
+        /// What connections are given that are more than rows.
+        end: AtEnd,
+        /// The values of its rows. They may be secrets; absent in what is written down.
+        #[serde(default, skip_serializing)]
+        values: Option<Vec<String>>,
+    },
+    /// A secret, the same for all connections.
+    Secret {
+        /// The place where it is kept.
+        from: SecretSource,
+        /// The secret; absent in what is written down.
+        #[serde(default, skip_serializing)]
+        value: Option<String>,
+    },
+}
+
+/// The connections that are more than the rows of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AtEnd {
+    /// Begin again with the first row.
+    #[default]
+    Wrap,
+    /// There are none: a load with more connections than rows is refused before it runs.
+    Stop,
+}
+
+/// The place where a secret is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretSource {
+    /// A variable of the environment.
+    Env(String),
+    /// A file; line ends behind the secret do not belong to it.
+    File(String),
+}
+
+impl Var {
+    /// Removes the value of a secret, and the rows of a file.
+    pub(super) fn forget(&mut self) {
+        match &mut self.fill {
+            Fill::Template(_) | Fill::Pick(_) => {}
+            Fill::Column { values, .. } => *values = None,
+            Fill::Secret { value, .. } => *value = None,
+        }
+    }
+}
