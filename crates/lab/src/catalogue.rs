@@ -1,7 +1,7 @@
 //! The folder of all subjects.
 
-use crate::manifest_reader::did_you_mean;
 use crate::{Manifest, ManifestError};
+use spec::near::did_you_mean;
 use std::io;
 use std::path::{Path, PathBuf};
 

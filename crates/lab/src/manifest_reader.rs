@@ -4,6 +4,7 @@
 
 use crate::{Manifest, Role};
 use spec::Scheme;
+use spec::near::did_you_mean;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
@@ -46,20 +47,6 @@ impl Manifest {
         });
         Err(placed.collect())
     }
-}
-
-/// The one of `known` that was probably meant by `name`.
-pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let close = known.map(|known| (strsim::damerau_levenshtein(name, known), known));
-    close
-        .filter(|(distance, known)| *distance <= TYPOS_MAX.min(known.len() / 2))
-        .min()
-        .map(|near| near.1)
-}
-
-/// `; did you mean …?`, if that is likely.
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    near(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 type Fault = (Range<usize>, String);
@@ -211,8 +198,6 @@ fn known_schemes() -> String {
 const PLAIN_NAME: &str =
     "expected are at most 64 small letters, digits and hyphens, the first a letter";
 
-/// The most typing errors of a name that is still offered.
-const TYPOS_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {

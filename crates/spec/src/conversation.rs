@@ -6,21 +6,28 @@
 //!
 //! Left out: the bytes on the wire and all state (`wire::conversation`).
 //!
-//! Start reading at [`Conversation`]; then [`Template`] is what is sent, [`Matcher`] what is awaited.
+//! Start reading at [`Conversation`]; then [`Template`] is what is sent, [`Matcher`] what is awaited. Files are read by
+//! [`Conversation::read`].
 
+mod check;
+mod csv;
 mod cue;
+mod fill;
 mod matcher;
 mod mix;
+mod overlap;
 mod path;
+mod reader;
 mod template;
 mod types;
 mod vars;
 
+pub use check::{Fault, Part};
 pub use cue::Cue;
 pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
 pub use mix::Mix;
 pub use path::{Key, Path, PathError};
-pub use template::{Escape, Piece, Template};
+pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub use types::{
     AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,
     LengthWidth, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom,

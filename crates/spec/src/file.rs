@@ -6,7 +6,6 @@
 
 mod cells;
 mod description;
-mod table;
 
 pub use cells::{Facts, Role, Subjects};
 pub use description::{Asked, AxisKeys, File};

@@ -13,11 +13,13 @@ pub mod fuzz;
 mod lists;
 mod load;
 mod message;
+pub mod near;
 mod options;
 mod problem;
 mod published;
 mod rate;
 pub mod secrets;
+mod table;
 mod text;
 mod workload;
 
@@ -29,7 +31,7 @@ pub use endpoint::{
 pub use experiment::{Experiment, Layer, LeftOut, Order, View};
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
-pub use options::{Context, Options, Pack, Read, Resumption};
+pub use options::{Context, Environment, Options, Pack, Read, Resumption};
 pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};

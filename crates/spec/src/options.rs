@@ -361,6 +361,8 @@ pub struct Context<'a> {
 
 /// A reader of files.
 pub type Read<'a> = dyn Fn(&str, Bytes) -> Result<Vec<u8>, String> + 'a;
+/// A reader of variables of the environment.
+pub type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
 /// A packer of JSON.
 pub type Pack<'a> = dyn Fn(&str, &[u8], bool) -> Result<Vec<u8>, String> + 'a;
 

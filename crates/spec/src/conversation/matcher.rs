@@ -1,4 +1,4 @@
-//! What a message must be to count as awaited.
+//! Descriptions of messages that are awaited.
 
 use super::Path;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A description of messages: all conditions hold, and the id, if one is named, is that of the request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Matcher {
     /// The conditions, all of which hold.

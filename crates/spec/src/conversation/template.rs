@@ -1,4 +1,6 @@
 //! Texts with holes: `{"id":${id},"text":"${pad:32}"}`.
+//!
+//! `$${` stands for `${`. A `$` that no `{` follows is itself, so that GraphQL's and RESP's need no care.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,9 +26,9 @@ pub enum Piece {
     Client,
     /// The number of the connection modulo this: connections in so many groups.
     ClientModulo(u32),
-    /// So many characters that are the same in each message.
+    /// Characters that are the same in each message, this many.
     Pad(u32),
-    /// So many characters of `0-9a-z`, drawn for each message.
+    /// Characters of `0-9a-z`, drawn for each message, this many.
     Random(u32),
     /// A value of the connection: of `vars`, or taken from a message.
     Var {
@@ -54,7 +56,66 @@ pub enum Escape {
     Header,
 }
 
+/// The kind of text that a template makes, which decides how values in it are escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A message or body: values in its JSON strings are escaped as there, others are put in as they are.
+    Message,
+    /// A URL, or a form that is encoded like one.
+    Url,
+    /// The value of a header field.
+    Header,
+    /// A text that is no message yet: the value of another value.
+    Plain,
+}
+
 impl Template {
+    /// The longest text that the holes of one template may be filled with.
+    pub const LEN_MAX: u32 = 16 << 20;
+
+    /// The template in `text`.
+    ///
+    /// # Errors
+    ///
+    /// The first hole that is none.
+    pub fn parse(text: &str, medium: Medium) -> Result<Self, TemplateError> {
+        let mut pieces = Vec::new();
+        let mut quotes = Quotes::default();
+        let mut literal = String::new();
+        let mut at = 0;
+        while at < text.len() {
+            let rest = &text[at..];
+            let len = rest.find("${").unwrap_or(rest.len());
+            // `$${` is a `${` that opens nothing.
+            if len < rest.len() && rest[..len].ends_with('$') {
+                literal += &rest[..len];
+                literal += "{";
+                at += len + "${".len();
+                continue;
+            }
+            literal += &rest[..len];
+            at += len;
+            if at == text.len() {
+                break;
+            }
+            let error = |message: String| TemplateError { at, message };
+            let inner = &text[at + "${".len()..];
+            let end = inner.find('}').ok_or_else(|| {
+                error("`${` opens a hole that no `}` closes; write `$${` for the text".to_owned())
+            })?;
+            quotes.pass(&literal);
+            if !literal.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut literal)));
+            }
+            pieces.push(hole(&inner[..end], quotes.escape(medium)).map_err(error)?);
+            at += "${".len() + end + "}".len();
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Text(literal));
+        }
+        Ok(Self(pieces))
+    }
+
     /// The names of the values that it refers to.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
@@ -73,6 +134,26 @@ impl Template {
     /// True if it has a hole for the id.
     pub fn has_id(&self) -> bool {
         self.0.contains(&Piece::Id)
+    }
+
+    /// True if it has a hole for the instant at which the message is due.
+    pub fn has_now(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Now | Piece::NowMs))
+    }
+
+    /// The number of bytes of its texts and paddings, without the values of other holes.
+    pub fn len_min(&self) -> u64 {
+        let len = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len() as u64,
+            Piece::Pad(len) | Piece::Random(len) => u64::from(*len),
+            Piece::Id
+            | Piece::Now
+            | Piece::NowMs
+            | Piece::Client
+            | Piece::ClientModulo(_)
+            | Piece::Var { .. } => 0,
+        };
+        self.0.iter().map(len).sum()
     }
 }
 
@@ -93,5 +174,199 @@ impl fmt::Display for Template {
             }
         }
         Ok(())
+    }
+}
+
+/// A hole that is none, and the byte of the text at which it opens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// That byte.
+    pub at: usize,
+    message: String,
+}
+
+/// The names of holes that no value may have.
+pub(super) const RESERVED: [&str; 6] = ["id", "now", "now_ms", "client", "pad", "random"];
+
+/// True for a name that a value may have: a letter or `_`, then letters, digits and `_`.
+pub(super) fn is_name(text: &str) -> bool {
+    let first = text.chars().next();
+    first.is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+/// The piece of a hole with `inner` between its braces.
+fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
+    let inner = inner.trim();
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
+    if let Some((name, groups)) = inner.split_once('%') {
+        let groups = number(groups).filter(|_| name.trim() == "client");
+        return groups.map(Piece::ClientModulo).ok_or_else(|| {
+            format!(
+                "`${{{inner}}}` is no hole; only the connection has groups, as in `${{client % 4}}`"
+            )
+        });
+    }
+    if let Some((name, len)) = inner.split_once(':') {
+        let len = number(len).filter(|len| *len <= Template::LEN_MAX);
+        return match (name, len) {
+            ("pad", Some(len)) => Ok(Piece::Pad(len)),
+            ("random", Some(len)) => Ok(Piece::Random(len)),
+            _ => Err(format!(
+                "`${{{inner}}}` is no hole; those with a length are `${{pad:16}}` and `${{random:8}}`, of 1 to {} \
+                 characters",
+                Template::LEN_MAX
+            )),
+        };
+    }
+    match inner {
+        "id" => Ok(Piece::Id),
+        "now" => Ok(Piece::Now),
+        "now_ms" => Ok(Piece::NowMs),
+        "client" => Ok(Piece::Client),
+        "pad" | "random" => Err(format!("`${{{inner}}}` needs a length, as in `${{{inner}:16}}`")),
+        name if is_name(name) => Ok(Piece::Var { name: name.to_owned(), escape }),
+        _ => Err(format!(
+            "`${{{inner}}}` is no hole; a name has letters, digits and `_`, and `$${{` stands for the text"
+        )),
+    }
+}
+
+/// The strings of JSON that are open at the end of a text. One that begins no array and no object has none.
+#[derive(Default)]
+struct Quotes {
+    is_json: bool,
+    /// Inside a string.
+    string: bool,
+    /// Inside a string of a JSON text that the string holds: between `\"` and `\"`.
+    inner: bool,
+}
+
+impl Quotes {
+    /// Goes on by `text`, which has no holes.
+    fn pass(&mut self, text: &str) {
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '{' | '[' => self.is_json = true,
+                '"' if self.is_json => {
+                    self.string = !self.string;
+                    self.inner = false;
+                }
+                '\\' if self.string => match letters.next() {
+                    Some('"') => self.inner = !self.inner,
+                    // What is escaped twice is inside of the inner string, with what it escapes.
+                    Some('\\') => {
+                        if letters.as_str().starts_with('\\') {
+                            letters.nth(1);
+                        }
+                    }
+                    Some(_) | None => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    const fn escape(&self, medium: Medium) -> Escape {
+        match medium {
+            Medium::Url => Escape::Url,
+            Medium::Header => Escape::Header,
+            Medium::Plain => Escape::Raw,
+            Medium::Message => match (self.string, self.inner) {
+                (false, _) => Escape::Raw,
+                (true, false) => Escape::Json,
+                (true, true) => Escape::JsonTwice,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn var(name: &str, escape: Escape) -> Piece {
+        Piece::Var { name: name.to_owned(), escape }
+    }
+
+    fn text(text: &str) -> Piece {
+        Piece::Text(text.to_owned())
+    }
+
+    #[test]
+    fn templates_read_and_are_written_alike() {
+        #[rustfmt::skip]
+        let table = [
+            ("",                     vec![]),
+            ("ping",                 vec![text("ping")]),
+            ("${id}",                vec![Piece::Id]),
+            ("a${now}b${now_ms}",    vec![text("a"), Piece::Now, text("b"), Piece::NowMs]),
+            ("${client}${client % 4}", vec![Piece::Client, Piece::ClientModulo(4)]),
+            ("${pad:32}${random:8}", vec![Piece::Pad(32), Piece::Random(8)]),
+            ("$4 {$x} $",            vec![text("$4 {$x} $")]),
+            ("$${id}",               vec![text("${id}")]),
+            ("a$${b}${id}",          vec![text("a${b}"), Piece::Id]),
+            ("größe ${x_1}",         vec![text("größe "), var("x_1", Escape::Raw)]),
+        ];
+        for (written, pieces) in table {
+            let read = Template::parse(written, Medium::Plain).unwrap();
+            assert_eq!(read.0, pieces, "{written}");
+            assert_eq!(read.to_string(), written);
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_value_decides_its_escaping() {
+        use Escape::{Header, Json, JsonTwice, Raw, Url};
+        use Medium::Message;
+        #[rustfmt::skip]
+        let table = [
+            (Message,        r#"{"a":${v}}"#,                            Raw),
+            (Message,        r#"{"a":"${v}"}"#,                          Json),
+            (Message,        r#"{"a":"x\\","b":${v}}"#,                  Raw),
+            (Message,        r#"{"a":"x\\${v}"}"#,                       Json),
+            (Message,        r#"{"a":"\"","b":${v}}"#,                   Raw),
+            (Message,        r#"42["say","${v}"]"#,                      Json),
+            (Message,        r#"{"data":"{\"a\":\"${v}\"}"}"#,           JsonTwice),
+            (Message,        r#"{"data":"{\"a\":${v}}"}"#,               Json),
+            (Message,        r#"{"data":"{\"a\":\"q\\\"${v}\"}"}"#,      JsonTwice),
+            (Message,        r#"{"data":"{\"a\":\"\"}","b":"${v}"}"#,    Json),
+            (Message,        r#"say "hello ${v}""#,                      Raw),
+            (Message,        "SEND\ndestination:/topic/${v}\n\n",        Raw),
+            (Medium::Url,    r#"/x?a="${v}""#,                           Url),
+            (Medium::Header, "Bearer ${v}",                              Header),
+            (Medium::Plain,  r#"{"a":"${v}"}"#,                          Raw),
+        ];
+        for (medium, written, escape) in table {
+            let read = Template::parse(written, medium).unwrap();
+            assert!(read.0.contains(&var("v", escape)), "{written}: {read:?}");
+        }
+        let two = Template::parse(r#"{"a":"${id}","b":"${v}"}"#, Message).unwrap();
+        assert!(two.0.contains(&var("v", Json)), "a hole does not end a string: {two:?}");
+    }
+
+    #[test]
+    fn a_hole_that_is_none_is_refused_with_its_place() {
+        #[rustfmt::skip]
+        let table = [
+            ("ab${id",        2, "`${` opens a hole that no `}` closes"),
+            ("${}",           0, "`${}` is no hole"),
+            ("x${a b}",       1, "`${a b}` is no hole"),
+            ("${pad}",        0, "`${pad}` needs a length"),
+            ("${pad:}",       0, "of 1 to 16777216 characters"),
+            ("${pad:0}",      0, "of 1 to 16777216 characters"),
+            ("${random:16777217}", 0, "of 1 to 16777216 characters"),
+            ("${paid:3}",     0, "`${paid:3}` is no hole"),
+            ("${id % 4}",     0, "only the connection has groups"),
+            ("${client % 0}", 0, "only the connection has groups"),
+            ("${1}",          0, "a name has letters, digits and `_`"),
+        ];
+        for (written, at, message) in table {
+            let error = Template::parse(written, Medium::Message).unwrap_err();
+            assert_eq!(error.at, at, "{written}");
+            assert!(error.to_string().contains(message), "{written}: {error}");
+        }
     }
 }

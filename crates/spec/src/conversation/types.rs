@@ -244,8 +244,8 @@ pub enum Reply {
         first: Matcher,
         /// An event of the stream.
         each: Matcher,
-        /// The message that ends it.
-        last: Matcher,
+        /// The message that ends it; `null`: the end of the response, which HTTP alone has.
+        last: Option<Matcher>,
     },
 }
 
@@ -313,7 +313,7 @@ impl Request {
         let of_reply: Vec<&Matcher> = match &self.reply {
             Reply::Match(matcher) => vec![matcher],
             Reply::Order | Reply::Nothing => Vec::new(),
-            Reply::Stream { first, each, last } => vec![first, each, last],
+            Reply::Stream { first, each, last } => [first, each].into_iter().chain(last).collect(),
         };
         of_reply.into_iter().chain(&self.refused)
     }

@@ -28,7 +28,7 @@ pub enum Fill {
         file: String,
         /// The name of the column.
         column: String,
-        /// What connections are given that are more than rows.
+        /// The rule for connections that are more than rows.
         end: AtEnd,
         /// The values of its rows. They may be secrets; absent in what is written down.
         #[serde(default, skip_serializing)]
@@ -66,6 +66,16 @@ pub enum SecretSource {
 }
 
 impl Var {
+    /// The rows of a file that does not begin again, and its name.
+    pub(super) fn rows_max(&self) -> Option<(usize, &str)> {
+        match &self.fill {
+            Fill::Column { end: AtEnd::Stop, values: Some(values), file, .. } => {
+                Some((values.len(), file))
+            }
+            Fill::Column { .. } | Fill::Template(_) | Fill::Pick(_) | Fill::Secret { .. } => None,
+        }
+    }
+
     /// Removes the value of a secret, and the rows of a file.
     pub(super) fn forget(&mut self) {
         match &mut self.fill {

@@ -2,11 +2,10 @@
 //!
 //! Left out: the workloads that rows under loads become (`cells`).
 
-use super::table::{Error, Table};
 use crate::secrets::url_without_secrets;
+use crate::table::{Error, Source, Table};
 use crate::{Axis, AxisOf, Objective, Options, Published, View};
 use serde::Deserialize;
-use std::fmt;
 use toml::Spanned;
 use toml::de::DeTable;
 use units::{Count, Nanos};
@@ -28,13 +27,6 @@ pub struct File {
     pub(super) rows: Vec<Row>,
     pub(super) axis: Option<AxisKeys>,
     pub(super) published: Option<Published>,
-}
-
-/// The name and text of a file, for messages with places.
-#[derive(Clone, Debug)]
-pub(super) struct Source {
-    pub(super) name: String,
-    pub(super) text: String,
 }
 
 /// The differences of a quick run.
@@ -375,24 +367,6 @@ impl File {
             budget: keys.budget.unwrap_or(usual.budget),
             preset: asked.preset.clone(),
         }))
-    }
-}
-
-impl Source {
-    /// `problem`, with the place of `at`.
-    pub(super) fn at<T>(&self, at: &Spanned<T>, problem: impl fmt::Display) -> String {
-        self.at_byte(at.span().start, problem)
-    }
-
-    fn at_byte(&self, at: usize, problem: impl fmt::Display) -> String {
-        let before = self.text.get(..at).unwrap_or(&self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        format!("{}:{line}:{column}: {problem}", self.name)
-    }
-
-    fn error(&self, Error { at, message }: &Error) -> String {
-        self.at_byte(*at, message)
     }
 }
 

@@ -1,0 +1,230 @@
+//! Matchers that can never match, and pairs of which one takes all messages of the other: as far as their conditions
+//! decide it.
+//!
+//! Everything that is said here is certain. Two matchers of which nothing is said may still meet in one message; while
+//! a conversation is verified such a message is an error.
+
+use super::{Condition, Key, Matcher, Path, Place, Scalar};
+
+/// The reason why no message meets all conditions; `None` if there may be one.
+pub(super) fn contradiction(matcher: &Matcher) -> Option<String> {
+    let all = &matcher.conditions;
+    let place = matcher.id.as_ref().and_then(|id| match id {
+        Place::Json(path) => Some(Condition::Has(path.clone())),
+        Place::Text { .. } => None,
+    });
+    let pairs = all.iter().enumerate().flat_map(|(index, one)| {
+        all[index + 1..].iter().chain(&place).map(move |other| (one, other))
+    });
+    pairs.into_iter().find_map(|(one, other)| exclude(one, other).or_else(|| exclude(other, one)))
+}
+
+/// True if every message that `one` matches is certain to be matched by `other`. An id is met by the id of the same
+/// place alone.
+pub(super) fn implies(one: &Matcher, other: &Matcher) -> bool {
+    if other.id.is_some() && other.id != one.id {
+        return false;
+    }
+    let place = one.id.as_ref().and_then(|id| match id {
+        Place::Json(path) => Some(Condition::Has(path.clone())),
+        Place::Text { .. } => None,
+    });
+    let mut conditions = other.conditions.iter();
+    conditions.all(|needed| one.conditions.iter().chain(&place).any(|given| follows(given, needed)))
+}
+
+/// True if both match the same messages, as far as it is certain.
+pub(super) fn is_same(one: &Matcher, other: &Matcher) -> bool {
+    implies(one, other) && implies(other, one)
+}
+
+/// True if `needed` follows from `given`.
+fn follows(given: &Condition, needed: &Condition) -> bool {
+    use Condition::{Contains, Equals, Has, Is, Lacks, Starts, Status};
+    if given == needed {
+        return true;
+    }
+    match (given, needed) {
+        (Equals { path, .. } | Has(path), Has(needed)) => path.0.starts_with(&needed.0),
+        (Lacks(path), Lacks(needed)) => needed.0.starts_with(&path.0),
+        (Is(text) | Starts(text), Starts(needed)) => text.starts_with(needed),
+        (Is(text) | Starts(text) | Contains(text), Contains(needed)) => text.contains(needed),
+        (Status(given), Status(needed)) => {
+            needed.includes(given.first) && needed.includes(given.last)
+        }
+        _ => false,
+    }
+}
+
+/// The reason why no message meets both.
+fn exclude(one: &Condition, other: &Condition) -> Option<String> {
+    use Condition::{Contains, Equals, Has, Is, Lacks, Starts, Status};
+    match (one, other) {
+        (Equals { path, .. } | Has(path), Lacks(lacked)) if path.0.starts_with(&lacked.0) => {
+            Some(format!("`{path}` is to be there, and `{lacked}` is not"))
+        }
+        (Equals { path, value }, Equals { path: same, value: another })
+            if path == same && value != another =>
+        {
+            Some(format!("`{path}` cannot be {} and {}", shown(value), shown(another)))
+        }
+        (Equals { path, value }, Has(deeper)) if is_inside(deeper, path) => {
+            Some(format!("`{path}` is {}, which has no `{deeper}`", shown(value)))
+        }
+        (Equals { path, .. } | Has(path), Equals { path: other, .. } | Has(other)) => {
+            shape_exclusion(path, other)
+        }
+        (Is(text), Is(other)) if text != other => {
+            Some("a message cannot be two different texts".to_owned())
+        }
+        (Is(text), Starts(start)) if !text.starts_with(start) => {
+            Some(format!("`{text}` does not begin with `{start}`"))
+        }
+        (Starts(start), Starts(other))
+            if !start.starts_with(other) && !other.starts_with(start) =>
+        {
+            Some(format!("a message cannot begin with `{start}` and with `{other}`"))
+        }
+        (Is(text), Contains(part)) if !text.contains(part) => {
+            Some(format!("`{text}` has no `{part}` in it"))
+        }
+        (Is(text) | Starts(text), Equals { path, .. } | Has(path)) => text_exclusion(text, path),
+        (Status(one), Status(other)) if one.first > other.last || other.first > one.last => {
+            Some(format!("a status cannot be {one} and {other}"))
+        }
+        _ => None,
+    }
+}
+
+/// The reason why no JSON has both paths: one takes for an object what the other takes for an array.
+fn shape_exclusion(one: &Path, other: &Path) -> Option<String> {
+    let differing = one.0.iter().zip(&other.0).find(|(one, other)| one != other)?;
+    match differing {
+        (Key::Member(_), Key::Index(_)) | (Key::Index(_), Key::Member(_)) => {
+            Some(format!("`{one}` and `{other}` cannot be in one message: an object is no array"))
+        }
+        _ => None,
+    }
+}
+
+/// The reason why a message that begins with `text` has no place like `path`.
+fn text_exclusion(text: &str, path: &Path) -> Option<String> {
+    let first = text.trim_start_matches([' ', '\t', '\r', '\n']).chars().next()?;
+    let needed = match path.0.first()? {
+        Key::Member(_) => '{',
+        Key::Index(_) => '[',
+    };
+    (first != needed).then(|| {
+        format!(
+            "`{path}` is in JSON that begins with `{needed}`, and the message begins with `{text}`"
+        )
+    })
+}
+
+/// True if `inner` is a place inside of what stands at `outer`.
+fn is_inside(inner: &Path, outer: &Path) -> bool {
+    inner.0.len() > outer.0.len() && inner.0.starts_with(&outer.0)
+}
+
+fn shown(value: &Scalar) -> String {
+    match value {
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Integer(value) => value.to_string(),
+        Scalar::Text(value) => format!("{value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Condition::{Contains, Has, Is, Lacks, Starts, Status};
+
+    fn path(text: &str) -> Path {
+        text.parse().unwrap()
+    }
+
+    fn equals(text: &str, value: Scalar) -> Condition {
+        Condition::Equals { path: path(text), value }
+    }
+
+    fn of(conditions: Vec<Condition>, id: Option<&str>) -> Matcher {
+        Matcher { conditions, id: id.map(|id| Place::Json(path(id))) }
+    }
+
+    #[test]
+    fn what_can_never_match_is_told() {
+        let text = |text: &str| text.to_owned();
+        let one = || equals("$.a", Scalar::Integer(1));
+        #[rustfmt::skip]
+        let table = [
+            (vec![Has(path("$.a")), Lacks(path("$.a"))],             None,       "is to be there"),
+            (vec![Lacks(path("$.a")), one()],                        None,       "is to be there"),
+            (vec![Has(path("$.a.b")), Lacks(path("$.a"))],           None,       "`$.a.b` is to be there, and `$.a` is not"),
+            (vec![Lacks(path("$.id"))],                              Some("$.id"), "`$.id` is to be there"),
+            (vec![one(), equals("$.a", Scalar::Text(text("1")))],    None,       "`$.a` cannot be "),
+            (vec![one(), Has(path("$.a.b"))],                        None,       "which has no `$.a.b`"),
+            (vec![Has(path("$.a")), Has(path("$[0]"))],              None,       "an object is no array"),
+            (vec![Starts(text("42[")), Has(path("$.a"))],            None,       "begins with `{`"),
+            (vec![Starts(text("{"))],                                Some("$[1]"), "begins with `[`"),
+            (vec![Is(text("2")), Starts(text("3"))],                 None,       "does not begin"),
+            (vec![Starts(text("4")), Starts(text("5"))],             None,       "cannot begin with"),
+            (vec![Is(text("2")), Contains(text("3"))],               None,       "has no `3`"),
+            (vec![Is(text("2")), Is(text("3"))],                     None,       "two different texts"),
+            (vec![Status("2xx".parse().unwrap()), Status("404".parse().unwrap())], None, "a status cannot be "),
+        ];
+        for (conditions, id, message) in table {
+            let mut reversed = conditions.clone();
+            reversed.reverse();
+            for conditions in [conditions, reversed] {
+                let found = contradiction(&of(conditions.clone(), id));
+                assert!(
+                    found.as_ref().is_some_and(|found| found.contains(message)),
+                    "{conditions:?}: {found:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_match_is_left_alone() {
+        let text = |text: &str| text.to_owned();
+        #[rustfmt::skip]
+        let table = [
+            (vec![], None),
+            (vec![Has(path("$.a")), Lacks(path("$.b"))],           Some("$.id")),
+            (vec![Has(path("$.a")), Lacks(path("$.a.b"))],         None),
+            (vec![Has(path("$.a[0]")), Has(path("$.b.c"))],        None),
+            (vec![Starts(text(" {\"a\"")), Has(path("$.a"))],      None),
+            (vec![Starts(text("4")), Starts(text("43"))],          None),
+            (vec![Status("2xx".parse().unwrap()), Status("204".parse().unwrap())], None),
+        ];
+        for (conditions, id) in table {
+            assert_eq!(contradiction(&of(conditions, id)), None);
+        }
+    }
+
+    #[test]
+    fn what_is_matched_twice_is_told() {
+        let text = |text: &str| text.to_owned();
+        let next = || equals("$.type", Scalar::Text(text("next")));
+        #[rustfmt::skip]
+        let table = [
+            // One, another, and if every message of the first is one of the second.
+            (of(vec![next()], None),                 of(vec![], None),                       true),
+            (of(vec![], None),                       of(vec![next()], None),                 false),
+            (of(vec![next()], Some("$.id")),         of(vec![Has(path("$.type"))], None),    true),
+            (of(vec![next()], None),                 of(vec![next()], Some("$.id")),         false),
+            (of(vec![next()], Some("$.id")),         of(vec![Has(path("$.id"))], None),      true),
+            (of(vec![Has(path("$.a.b"))], None),     of(vec![Has(path("$.a"))], None),       true),
+            (of(vec![Lacks(path("$.a"))], None),     of(vec![Lacks(path("$.a.b"))], None),   true),
+            (of(vec![Lacks(path("$.a.b"))], None),   of(vec![Lacks(path("$.a"))], None),     false),
+            (of(vec![Starts(text("43"))], None),     of(vec![Starts(text("4"))], None),      true),
+            (of(vec![Starts(text("4"))], None),      of(vec![Starts(text("43"))], None),     false),
+            (of(vec![Is(text("43[]"))], None),       of(vec![Contains(text("[]"))], None),   true),
+            (of(vec![Status("200".parse().unwrap())], None), of(vec![Status("2xx".parse().unwrap())], None), true),
+        ];
+        for (one, other, expected) in table {
+            assert_eq!(implies(&one, &other), expected, "{one:?} {other:?}");
+        }
+    }
+}

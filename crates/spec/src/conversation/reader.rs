@@ -1,0 +1,780 @@
+//! Conversations in files: TOML that a person writes (docs/CONVERSATIONS.md), read with the place of every problem.
+//!
+//! Start reading at [`Conversation::read`].
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "values are of the library, and all but one kind are refused"
+)]
+
+use super::check::{Fault, Part};
+use super::template::{Medium, is_name};
+use super::{
+    AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Field, Fill, Frame,
+    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, Scalar, SecretSource, Send,
+    Speaks, Step, Take, TakeFrom, Template, Var,
+};
+use crate::table::{Error, Source, Table};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use units::{Bytes, Nanos};
+
+/// A value of a file, and its place.
+type Value<'i> = Spanned<DeValue<'i>>;
+
+impl Conversation {
+    /// The longest file of a conversation.
+    pub const FILE_MAX: Bytes = Bytes(1 << 20);
+
+    /// The conversation in `text`, a file of TOML; `name` is the path of that file, or the name of a ready-made one.
+    /// Secrets and rows of other files are not read yet ([`Conversation::filled`]); the paths of those files are
+    /// relative to the folder of this one.
+    ///
+    /// # Errors
+    ///
+    /// The first problem, with line, column and what is expected there.
+    pub fn read(name: &str, text: &str) -> Result<Self, String> {
+        let source = Source { name: name.to_owned(), text: text.to_owned() };
+        if text.len() as u64 > Self::FILE_MAX.0 {
+            let (len, max) = (Bytes(text.len() as u64), Self::FILE_MAX);
+            return Err(format!("{name}: is {len} long; a conversation has at most {max}"));
+        }
+        let mut reader = Reader { source: &source, places: BTreeMap::new() };
+        let table = DeTable::parse(text).map_err(|error| source.error(&error.into()))?;
+        let conversation =
+            reader.conversation(Table::new(table)).map_err(|error| source.error(&error))?;
+        match conversation.check() {
+            Ok(()) => Ok(conversation),
+            Err(fault) => Err(reader.placed(&fault)),
+        }
+    }
+}
+
+/// A reader of one file, which remembers the place of every key for faults that are found later.
+struct Reader<'s> {
+    source: &'s Source,
+    places: BTreeMap<(Part, &'static str), usize>,
+}
+
+impl Reader<'_> {
+    fn placed(&self, fault: &Fault) -> String {
+        let Fault { part, key, message } = fault;
+        let places = [(*part, *key), (*part, ""), (Part::Top, *key)];
+        let at = places.iter().find_map(|place| self.places.get(place)).copied().unwrap_or(0);
+        match key {
+            &"" => self.source.at_byte(at, message),
+            key => self.source.at_byte(at, format_args!("`{key}` {message}")),
+        }
+    }
+
+    fn conversation(&mut self, mut table: Table<'_>) -> Result<Conversation, Error> {
+        let about = self.text(&mut table, Part::Top, "about")?.unwrap_or_default();
+        let speaks = self.speaks(&mut table)?;
+        let frame = self.frame(&mut table)?;
+        let subprotocols = self.take(&mut table, Part::Top, "subprotocols");
+        let subprotocols =
+            subprotocols.map_or(Ok(Vec::new()), |value| texts("subprotocols", value))?;
+        let path = self.template(&mut table, Part::Top, "path", Medium::Url)?;
+        let headers = self.headers(&mut table, Part::Top)?;
+        for (index, (at, _)) in headers.iter().enumerate() {
+            self.places.insert((Part::Field(index), ""), *at);
+        }
+        let conversation = Conversation {
+            name: name_of(&self.source.name),
+            about,
+            speaks,
+            path,
+            subprotocols,
+            headers: headers.into_iter().map(|(_, field)| field).collect(),
+            frame,
+            vars: self.vars(&mut table)?,
+            before: self.listed(&mut table, "before", Part::Before, Self::before)?,
+            open: self.listed(&mut table, "open", Part::Open, Self::step)?,
+            requests: self.named(&mut table, "request", Part::Request, Self::request)?,
+            pushes: self.named(&mut table, "push", Part::Push, Self::push)?,
+            answers: self.named(&mut table, "answer", Part::Answer, Self::answer)?,
+            beat: self.one(&mut table, "beat", Part::Beat, Self::beat)?,
+            close: self.one(&mut table, "close", Part::Close, Self::step)?,
+        };
+        table.finish(&[
+            "about",
+            "speaks",
+            "path",
+            "subprotocols",
+            "headers",
+            "frame",
+            "vars",
+            "before",
+            "open",
+            "request",
+            "push",
+            "answer",
+            "beat",
+            "close",
+        ])?;
+        Ok(conversation)
+    }
+
+    fn speaks(&mut self, table: &mut Table<'_>) -> Result<Speaks, Error> {
+        let at = table.at();
+        let value = self.take(table, Part::Top, "speaks");
+        let value = value.ok_or_else(|| {
+            Error::new(at, "`speaks` is missing: \"ws\", \"http\", \"sse\" or \"tcp\"")
+        })?;
+        let known = [
+            ("ws", Speaks::Ws),
+            ("http", Speaks::Http),
+            ("sse", Speaks::Sse),
+            ("tcp", Speaks::Tcp),
+        ];
+        one_of("speaks", value, &known)
+    }
+
+    fn frame(&mut self, table: &mut Table<'_>) -> Result<Frame, Error> {
+        let Some(value) = self.take(table, Part::Top, "frame") else { return Ok(Frame::Message) };
+        if !matches!(value.get_ref(), DeValue::Table(_)) {
+            let known = [
+                ("message", Frame::Message),
+                ("lines", Frame::Lines),
+                ("nul", Frame::Nul),
+                ("rs", Frame::Rs),
+            ];
+            return one_of("frame", value, &known);
+        }
+        let mut table = Table::of_value("frame", value)?;
+        let at = table.at();
+        let width = table
+            .take_value("length")
+            .ok_or_else(|| Error::new(at, "`length` is missing: 1, 2 or 4 bytes, or \"varint\""))?;
+        let widths = [
+            ("1", LengthWidth::One),
+            ("2", LengthWidth::Two),
+            ("4", LengthWidth::Four),
+            ("varint", LengthWidth::Varint),
+        ];
+        let width = one_of("length", width, &widths)?;
+        let order = table.take_value("order");
+        let orders = [("big", ByteOrder::Big), ("little", ByteOrder::Little)];
+        let order = order.map_or(Ok(ByteOrder::Big), |value| one_of("order", value, &orders))?;
+        let includes_itself = table.take("includes-itself")?.unwrap_or(false);
+        let max = table.take("max")?.unwrap_or(FRAME_MAX);
+        table.finish(&["length", "order", "includes-itself", "max"])?;
+        Ok(Frame::Length { width, order, includes_itself, max })
+    }
+
+    fn vars(&mut self, table: &mut Table<'_>) -> Result<Vec<Var>, Error> {
+        let Some(vars) = table.take_table("vars")? else { return Ok(Vec::new()) };
+        self.places.insert((Part::Top, "vars"), vars.at());
+        let mut all = Vec::new();
+        for (index, (name, value)) in vars.entries().into_iter().enumerate() {
+            self.places.insert((Part::Var(index), ""), name.span().start);
+            let fill = self.fill(value)?;
+            all.push(Var { name: name.into_inner(), fill });
+        }
+        Ok(all)
+    }
+
+    fn fill(&self, value: Value<'_>) -> Result<Fill, Error> {
+        let at = value.span().start;
+        match value.get_ref() {
+            DeValue::String(_) => self.template_of("", value, Medium::Plain).map(Fill::Template),
+            DeValue::Array(_) => texts("vars", value).map(Fill::Pick),
+            DeValue::Table(_) => {
+                let mut table = Table::of_value("vars", value)?;
+                let (csv, env, file) =
+                    (table.take("csv")?, table.take("env")?, table.take("file")?);
+                let fill = match (csv, env, file) {
+                    (Some(csv), None, None) => {
+                        let csv: String = csv;
+                        let column = table.need("column")?;
+                        let ends = [("wrap", AtEnd::Wrap), ("stop", AtEnd::Stop)];
+                        let end = table.take_value("end");
+                        let end =
+                            end.map_or(Ok(AtEnd::Wrap), |value| one_of("end", value, &ends))?;
+                        Fill::Column { file: self.beside(&csv), column, end, values: None }
+                    }
+                    (None, Some(env), None) => {
+                        Fill::Secret { from: SecretSource::Env(env), value: None }
+                    }
+                    (None, None, Some(file)) => {
+                        let file: String = file;
+                        Fill::Secret { from: SecretSource::File(self.beside(&file)), value: None }
+                    }
+                    (None, None, None) | (Some(_), ..) | (_, Some(_), _) => {
+                        return Err(Error::new(at, VALUE_EXPECTED));
+                    }
+                };
+                table.finish(&["csv", "column", "end", "env", "file"])?;
+                Ok(fill)
+            }
+            _ => Err(Error::new(at, VALUE_EXPECTED)),
+        }
+    }
+
+    fn before(&mut self, mut table: Table<'_>, part: Part) -> Result<Before, Error> {
+        let at = table.at();
+        let request = self.http(&mut table, part)?.ok_or_else(|| {
+            Error::new(at, "`http` is missing: a method and a path, as in \"POST /login\"")
+        })?;
+        let before = Before {
+            request,
+            expect: self.matcher(&mut table, part, "expect")?,
+            take: self.takes(&mut table, part)?,
+        };
+        table.finish(&["http", "headers", "body", "expect", "take"])?;
+        Ok(before)
+    }
+
+    fn step(&mut self, mut table: Table<'_>, part: Part) -> Result<Step, Error> {
+        let step = Step {
+            send: self.template(&mut table, part, "send", Medium::Message)?,
+            expect: self.matcher(&mut table, part, "expect")?,
+            refused: self.matcher(&mut table, part, "refused")?,
+            take: self.takes(&mut table, part)?,
+            within: table.take("within")?,
+        };
+        table.finish(&["send", "expect", "refused", "take", "within"])?;
+        Ok(step)
+    }
+
+    fn request(
+        &mut self,
+        name: String,
+        mut table: Table<'_>,
+        part: Part,
+    ) -> Result<Request, Error> {
+        let at = table.at();
+        let message = self.template(&mut table, part, "send", Medium::Message)?;
+        let send = match (message, self.http(&mut table, part)?) {
+            (Some(message), None) => Send::Message(message),
+            (None, Some(http)) => Send::Http(http),
+            (Some(_), Some(_)) => {
+                return Err(Error::new(
+                    at,
+                    format!("request `{name}` has `send` and `http`; leave one out"),
+                ));
+            }
+            (None, None) => {
+                return Err(Error::new(
+                    at,
+                    format!("request `{name}` needs `send`, or for HTTP `http`"),
+                ));
+            }
+        };
+        let weight = self.take(&mut table, part, "weight").map_or(Ok(1), |value| weight(&value))?;
+        let refused = self.matcher(&mut table, part, "refused")?;
+        let stream = ["first", "each", "last"].map(|key| self.matcher(&mut table, part, key));
+        let [first, each, last] = stream;
+        let (first, each, last) = (first?, each?, last?);
+        let is_stream = first.is_some() || each.is_some() || last.is_some();
+        let reply = match (self.take(&mut table, part, "reply"), is_stream) {
+            (Some(_), true) => {
+                return Err(Error::new(
+                    at,
+                    format!(
+                        "request `{name}` has a `reply`, and `first`, `each` or `last` of a stream; leave one out"
+                    ),
+                ));
+            }
+            (Some(value), false) => self.reply(value)?,
+            (None, true) => {
+                let each = each.ok_or_else(|| {
+                    Error::new(
+                        at,
+                        format!("request `{name}` needs `each`, the events of its stream"),
+                    )
+                })?;
+                Reply::Stream { first: first.unwrap_or_else(|| each.clone()), each, last }
+            }
+            (None, false) if matches!(send, Send::Http(_)) => Reply::Match(success()),
+            (None, false) => {
+                return Err(Error::new(
+                    at,
+                    format!(
+                        "request `{name}` needs a `reply`: a matcher, as in {{ id = \"$.id\" }}, \"order\" if replies \
+                         come in the order of requests, or \"none\" if there is none"
+                    ),
+                ));
+            }
+        };
+        table.finish(&[
+            "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each",
+            "last",
+        ])?;
+        Ok(Request { name, weight, send, reply, refused })
+    }
+
+    fn reply(&self, value: Value<'_>) -> Result<Reply, Error> {
+        match value.get_ref() {
+            DeValue::Table(_) => self.matcher_of("reply", value).map(Reply::Match),
+            _ => one_of("reply", value, &[("order", Reply::Order), ("none", Reply::Nothing)])
+                .map_err(|Error { at, message }| Error {
+                    at,
+                    message: format!("{message}, or a matcher, as in {{ id = \"$.id\" }}"),
+                }),
+        }
+    }
+
+    fn push(&mut self, name: String, mut table: Table<'_>, part: Part) -> Result<PushRule, Error> {
+        let when = self.needed_matcher(&mut table, part, "when")?;
+        let sent =
+            self.take(&mut table, part, "sent").map(|value| self.place("sent", "now", value));
+        table.finish(&["when", "sent"])?;
+        Ok(PushRule { name, when, sent: sent.transpose()? })
+    }
+
+    fn answer(
+        &mut self,
+        name: String,
+        mut table: Table<'_>,
+        part: Part,
+    ) -> Result<AnswerRule, Error> {
+        let when = self.needed_matcher(&mut table, part, "when")?;
+        let take = self.takes(&mut table, part)?;
+        let send = self.needed_template(&mut table, part)?;
+        table.finish(&["when", "take", "send"])?;
+        Ok(AnswerRule { name, when, take, send })
+    }
+
+    fn beat(&mut self, mut table: Table<'_>, part: Part) -> Result<Beat, Error> {
+        let at = table.at();
+        let every = self.take(&mut table, part, "every").ok_or_else(|| {
+            Error::new(at, "`every` is missing: a time, as in \"25s\", or a value in milliseconds, as in \"${ping}\"")
+        })?;
+        let every_at = every.span().start;
+        let written = text_of("every", every)?;
+        let name = written.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
+        let every = match name {
+            Some(name) => Every::Millis(name.to_owned()),
+            None => Every::Time(written.parse::<Nanos>().map_err(|error| {
+                Error::new(
+                    every_at,
+                    format!("`every` {error}; a value in milliseconds is \"${{name}}\""),
+                )
+            })?),
+        };
+        let send = self.needed_template(&mut table, part)?;
+        table.finish(&["every", "send"])?;
+        Ok(Beat { every, send })
+    }
+
+    /// The keys `http`, `headers` and `body`, if there is any.
+    fn http(&mut self, table: &mut Table<'_>, part: Part) -> Result<Option<HttpRequest>, Error> {
+        let line = self.take(table, part, "http");
+        let headers: Vec<Field> =
+            self.headers(table, part)?.into_iter().map(|(_, field)| field).collect();
+        let is_form = headers.iter().any(|field| {
+            field.name.eq_ignore_ascii_case("content-type")
+                && field.value.to_string().contains("x-www-form-urlencoded")
+        });
+        let medium = if is_form { Medium::Url } else { Medium::Message };
+        let body = self.template(table, part, "body", medium)?;
+        let Some(line) = line else {
+            let key = if body.is_some() { "body" } else { "headers" };
+            return match body.is_some() || !headers.is_empty() {
+                true => Err(Error::new(
+                    self.places[&(part, key)],
+                    format!(
+                        "`{key}` belongs to a request of HTTP; say `http = \"POST /path\"` too"
+                    ),
+                )),
+                false => Ok(None),
+            };
+        };
+        let at = line.span().start;
+        let inner = inner_start(&self.source.text, at);
+        let written = text_of("http", line)?;
+        let is_method = |method: &&str| {
+            !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
+        };
+        let (method, path) = written
+            .split_once(' ')
+            .filter(|(method, path)| is_method(method) && path.starts_with('/'))
+            .ok_or_else(|| {
+                Error::new(
+                    at,
+                    "`http` is a method and a path with a space between, as in \"POST /login\"",
+                )
+            })?;
+        let path = Template::parse(path, Medium::Url).map_err(|error| {
+            Error::new(inner + method.len() + 1 + error.at, format!("`http` {error}"))
+        })?;
+        Ok(Some(HttpRequest { method: method.to_owned(), path, headers, body }))
+    }
+
+    /// Header fields with their places.
+    fn headers(&mut self, table: &mut Table<'_>, part: Part) -> Result<Vec<(usize, Field)>, Error> {
+        let Some(headers) = table.take_table("headers")? else { return Ok(Vec::new()) };
+        self.places.insert((part, "headers"), headers.at());
+        let field = |(name, value): (Spanned<String>, Value<'_>)| {
+            let at = name.span().start;
+            let name = name.into_inner();
+            let is_token =
+                |letter: u8| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter);
+            if name.is_empty() || !name.bytes().all(is_token) {
+                return Err(Error::new(at, format!("`{name}` is not the name of a header field")));
+            }
+            let place = value.span().start;
+            let value = self.template_of(&name, value, Medium::Header)?;
+            match value.to_string().contains(|letter: char| letter.is_control() && letter != '\t') {
+                true => {
+                    Err(Error::new(place, format!("a header field has no line ends; `{name}` has")))
+                }
+                false => Ok((at, Field { name, value })),
+            }
+        };
+        headers.entries().into_iter().map(field).collect()
+    }
+
+    fn takes(&mut self, table: &mut Table<'_>, part: Part) -> Result<Vec<Take>, Error> {
+        let Some(takes) = table.take_table("take")? else { return Ok(Vec::new()) };
+        self.places.insert((part, "take"), takes.at());
+        let take = |(name, value): (Spanned<String>, Value<'_>)| {
+            let var = name.into_inner();
+            let from = match value.get_ref() {
+                DeValue::Table(_) => {
+                    let mut table = Table::of_value("take", value)?;
+                    let header = table.need("header")?;
+                    table.finish(&["header"])?;
+                    TakeFrom::Header(header)
+                }
+                _ => TakeFrom::Message(self.place("take", &var, value)?),
+            };
+            Ok(Take { var, from })
+        };
+        takes.entries().into_iter().map(take).collect()
+    }
+
+    fn needed_matcher(
+        &mut self,
+        table: &mut Table<'_>,
+        part: Part,
+        key: &'static str,
+    ) -> Result<Matcher, Error> {
+        let at = table.at();
+        let missing = || {
+            Error::new(
+                at,
+                format!("`{key}` is missing: a matcher, as in {{ \"$.type\" = \"ping\" }}"),
+            )
+        };
+        self.matcher(table, part, key)?.ok_or_else(missing)
+    }
+
+    fn matcher(
+        &mut self,
+        table: &mut Table<'_>,
+        part: Part,
+        key: &'static str,
+    ) -> Result<Option<Matcher>, Error> {
+        self.take(table, part, key).map(|value| self.matcher_of(key, value)).transpose()
+    }
+
+    fn matcher_of(&self, key: &str, value: Value<'_>) -> Result<Matcher, Error> {
+        if !matches!(value.get_ref(), DeValue::Table(_)) {
+            let message =
+                format!("`{key}` is a matcher, as in {{ id = \"$.id\", has = \"$.result\" }}");
+            return Err(Error::new(value.span().start, message));
+        }
+        let mut matcher = Matcher::default();
+        for (name, value) in Table::of_value(key, value)?.entries() {
+            let at = name.span().start;
+            let conditions = &mut matcher.conditions;
+            match name.get_ref().as_str() {
+                "id" => matcher.id = Some(self.place("id", "id", value)?),
+                "has" => {
+                    conditions.extend(self.paths("has", value)?.into_iter().map(Condition::Has))
+                }
+                "lacks" => {
+                    conditions.extend(self.paths("lacks", value)?.into_iter().map(Condition::Lacks))
+                }
+                "is" => conditions.push(Condition::Is(text_of("is", value)?)),
+                "starts" => conditions.push(Condition::Starts(some_text("starts", value)?)),
+                "contains" => {
+                    conditions
+                        .extend(texts("contains", value)?.into_iter().map(Condition::Contains));
+                }
+                "status" => conditions.push(Condition::Status(status(value)?)),
+                path if path.starts_with('$') => {
+                    let path = path
+                        .parse()
+                        .map_err(|error| Error::new(at, format!("`{path}`: {error}")))?;
+                    conditions.push(Condition::Equals { path, value: scalar(value)? });
+                }
+                unknown => {
+                    let known = ["id", "has", "lacks", "is", "starts", "contains", "status"];
+                    let expected = crate::near::expected(unknown, known.into_iter());
+                    let message = format!("unknown condition `{unknown}`{expected}");
+                    let place = "; or a place, as in \"$.type\" = \"next\"";
+                    return Err(Error::new(at, message + place));
+                }
+            }
+        }
+        Ok(matcher)
+    }
+
+    fn paths(&self, key: &str, value: Value<'_>) -> Result<Vec<super::Path>, Error> {
+        let one = |value: Value<'_>| {
+            let at = value.span().start;
+            let text = text_of(key, value)?;
+            text.parse().map_err(|error| Error::new(at, format!("`{key}` `{text}`: {error}")))
+        };
+        several(value).into_iter().map(one).collect()
+    }
+
+    /// A place in a message: a path, or a text with a hole called `hole`.
+    fn place(&self, key: &str, hole: &str, value: Value<'_>) -> Result<Place, Error> {
+        let at = value.span().start;
+        let text = text_of(key, value)?;
+        if text.starts_with('$') && !text.starts_with("${") {
+            let path = text.parse();
+            return path
+                .map(Place::Json)
+                .map_err(|error| Error::new(at, format!("`{key}` `{text}`: {error}")));
+        }
+        let marker = format!("${{{hole}}}");
+        match text.split_once(&marker) {
+            Some((before, after)) if !after.contains(&marker) => {
+                Ok(Place::Text { before: before.to_owned(), after: after.to_owned() })
+            }
+            _ => Err(Error::new(
+                at,
+                format!(
+                    "`{key}` is a place in JSON, as in \"$.id\", or a text with one `{marker}`; `{text}` is neither"
+                ),
+            )),
+        }
+    }
+
+    fn needed_template(&mut self, table: &mut Table<'_>, part: Part) -> Result<Template, Error> {
+        let at = table.at();
+        let send = self.template(table, part, "send", Medium::Message)?;
+        send.ok_or_else(|| Error::new(at, "`send` is missing: the message"))
+    }
+
+    fn template(
+        &mut self,
+        table: &mut Table<'_>,
+        part: Part,
+        key: &'static str,
+        medium: Medium,
+    ) -> Result<Option<Template>, Error> {
+        self.take(table, part, key).map(|value| self.template_of(key, value, medium)).transpose()
+    }
+
+    fn template_of(&self, key: &str, value: Value<'_>, medium: Medium) -> Result<Template, Error> {
+        let at = inner_start(&self.source.text, value.span().start);
+        let text = text_of(key, value)?;
+        let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
+        Template::parse(&text, medium).map_err(|error| {
+            // Where the text is written as it is, the hole has a place of its own.
+            let exact = self.source.text.get(at..).is_some_and(|rest| rest.starts_with(&text));
+            Error::new(if exact { at + error.at } else { at }, format!("{key}{error}"))
+        })
+    }
+
+    fn text(
+        &mut self,
+        table: &mut Table<'_>,
+        part: Part,
+        key: &'static str,
+    ) -> Result<Option<String>, Error> {
+        self.take(table, part, key).map(|value| text_of(key, value)).transpose()
+    }
+
+    /// The value of a key, whose place is remembered.
+    fn take<'i>(
+        &mut self,
+        table: &mut Table<'i>,
+        part: Part,
+        key: &'static str,
+    ) -> Option<Value<'i>> {
+        let value = table.take_value(key)?;
+        self.places.insert((part, key), value.span().start);
+        Some(value)
+    }
+
+    /// The table of a key.
+    fn one<'i, T>(
+        &mut self,
+        table: &mut Table<'i>,
+        key: &'static str,
+        part: Part,
+        read: impl FnOnce(&mut Self, Table<'i>, Part) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let Some(table) = table.take_table(key)? else { return Ok(None) };
+        self.places.insert((part, ""), table.at());
+        self.places.insert((Part::Top, key), table.at());
+        read(self, table, part).map(Some)
+    }
+
+    /// The tables of `[[key]]`.
+    fn listed<'i, T>(
+        &mut self,
+        table: &mut Table<'i>,
+        key: &'static str,
+        part: fn(usize) -> Part,
+        read: impl Fn(&mut Self, Table<'i>, Part) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        for (index, table) in table.take_tables(key)?.into_iter().enumerate() {
+            self.places.insert((part(index), ""), table.at());
+            self.places.entry((Part::Top, key)).or_insert_with(|| table.at());
+            all.push(read(self, table, part(index))?);
+        }
+        Ok(all)
+    }
+
+    /// The tables of `[key.NAME]`, in the order of the file.
+    fn named<'i, T>(
+        &mut self,
+        table: &mut Table<'i>,
+        key: &'static str,
+        part: fn(usize) -> Part,
+        read: impl Fn(&mut Self, String, Table<'i>, Part) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let Some(tables) = table.take_table(key)? else { return Ok(Vec::new()) };
+        self.places.insert((Part::Top, key), tables.at());
+        let mut all = Vec::new();
+        for (index, (name, value)) in tables.entries().into_iter().enumerate() {
+            let at = name.span().start;
+            let name = name.into_inner();
+            if !is_name(&name.replace('-', "_")) {
+                return Err(Error::new(
+                    at,
+                    format!("`{name}` is no name; it has letters, digits, `_` and `-`"),
+                ));
+            }
+            let table = Table::of_value(&format!("{key}.{name}"), value)?;
+            self.places.insert((part(index), ""), at);
+            all.push(read(self, name, table, part(index))?);
+        }
+        Ok(all)
+    }
+
+    /// The path of a file that stands beside this one.
+    fn beside(&self, file: &str) -> String {
+        let folder = std::path::Path::new(&self.source.name).parent();
+        folder.map_or_else(|| file.to_owned(), |folder| folder.join(file).display().to_string())
+    }
+}
+
+/// The name of a conversation in the file `path`.
+fn name_of(path: &str) -> String {
+    let stem = std::path::Path::new(path).file_stem();
+    stem.map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The byte at which the text of a string begins whose value begins at `at`.
+fn inner_start(source: &str, at: usize) -> usize {
+    let rest = source.get(at..).unwrap_or_default();
+    let many = ["'''\r\n", "\"\"\"\r\n", "'''\n", "\"\"\"\n", "'''", "\"\"\"", "'", "\""];
+    at + many.into_iter().find(|quotes| rest.starts_with(quotes)).map_or(0, str::len)
+}
+
+/// The values of a list; a value alone is a list of one.
+fn several(value: Value<'_>) -> Vec<Value<'_>> {
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::Array(all) => all.into_iter().collect(),
+        one => vec![Spanned::new(span, one)],
+    }
+}
+
+fn text_of(key: &str, value: Value<'_>) -> Result<String, Error> {
+    let at = value.span().start;
+    match value.into_inner() {
+        DeValue::String(text) => Ok(text.into_owned()),
+        other => {
+            let key = if key.is_empty() { "a value".to_owned() } else { format!("`{key}`") };
+            Err(Error::new(
+                at,
+                format!("expected {key} to be a string, found {}", other.type_str()),
+            ))
+        }
+    }
+}
+
+fn some_text(key: &str, value: Value<'_>) -> Result<String, Error> {
+    let at = value.span().start;
+    let text = text_of(key, value)?;
+    match text.is_empty() {
+        true => {
+            Err(Error::new(at, format!("`{key}` is empty, and matches everything; leave it out")))
+        }
+        false => Ok(text),
+    }
+}
+
+/// Strings, none of which is empty.
+fn texts(key: &str, value: Value<'_>) -> Result<Vec<String>, Error> {
+    several(value).into_iter().map(|value| some_text(key, value)).collect()
+}
+
+/// The value that one of the `known` words stands for. A number may stand for its digits.
+fn one_of<T: Clone>(key: &str, value: Value<'_>, known: &[(&str, T)]) -> Result<T, Error> {
+    let at = value.span().start;
+    let word = match value.get_ref() {
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        _ => text_of(key, value)?,
+    };
+    if let Some((_, meant)) = known.iter().find(|(name, _)| *name == word) {
+        return Ok(meant.clone());
+    }
+    let names = || known.iter().map(|(name, _)| *name);
+    let expected = crate::near::expected(&word, names());
+    Err(Error::new(at, format!("`{key}` is no {word:?}{expected}")))
+}
+
+fn weight(value: &Value<'_>) -> Result<u32, Error> {
+    let number = match value.get_ref() {
+        DeValue::Integer(number) => {
+            u32::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+        }
+        _ => None,
+    };
+    number.ok_or_else(|| {
+        Error::new(value.span().start, format!("`weight` is a whole number from 1 to {}", u32::MAX))
+    })
+}
+
+fn status(value: Value<'_>) -> Result<super::Status, Error> {
+    let at = value.span().start;
+    let text = match value.get_ref() {
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        _ => text_of("status", value)?,
+    };
+    text.parse().map_err(|error: super::StatusError| Error::new(at, error.to_string()))
+}
+
+fn scalar(value: Value<'_>) -> Result<Scalar, Error> {
+    let at = value.span().start;
+    let error = |found: &str| {
+        Error::new(at, format!("expected a string, a whole number, true or false, found {found}"))
+    };
+    match value.into_inner() {
+        DeValue::String(text) => Ok(Scalar::Text(text.into_owned())),
+        DeValue::Boolean(value) => Ok(Scalar::Bool(value)),
+        DeValue::Integer(number) => {
+            let digits = number.as_str().replace('_', "");
+            let parsed = i64::from_str_radix(&digits, number.radix());
+            parsed.map(Scalar::Integer).map_err(|_| error("a number beyond 64 bits"))
+        }
+        other => Err(error(other.type_str())),
+    }
+}
+
+/// A status of the 2xx kind.
+fn success() -> Matcher {
+    let status = super::Status { first: 200, last: 299 };
+    Matcher { conditions: vec![Condition::Status(status)], id: None }
+}
+
+const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
+                              \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";
+/// The longest message with a length before it, where its file names none.
+const FRAME_MAX: Bytes = Bytes(16 << 20);
+
+#[cfg(test)]
+mod tests;
