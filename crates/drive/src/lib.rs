@@ -279,6 +279,12 @@ impl<O: Observer> Worker<O> {
                     opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
+                Ok(Some(
+                    Event::Answer(wire::Answer { payload, .. })
+                    | Event::Part(wire::Part { payload, .. }),
+                )) => {
+                    break Some(End::unasked(payload));
+                }
                 Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed),
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {

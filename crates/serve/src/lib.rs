@@ -192,7 +192,12 @@ impl Server {
                 Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
                 Ok(Some(Event::Open)) => is_progress = true,
                 Ok(Some(
-                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
+                    Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. },
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;

@@ -13,6 +13,7 @@ pub use crate::misuse::MisuseError;
 
 use crate::http1::RetryAfter;
 use std::borrow::Cow;
+use units::Nanos;
 
 /// The end of a connection that a machine plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Message<'a> {
 /// An event that a machine found in the bytes it was fed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
+    /// The reply of a conversation to one of our messages.
+    Answer(Answer<'a>),
     /// The peer is done: no message follows, and none is accepted any more. The answer of the protocol, if it has one,
     /// is in `tx`; once that is written the connection can be closed.
     Closed(Closed<'a>),
@@ -51,6 +54,8 @@ pub enum Event<'a> {
     Message(Message<'a>),
     /// The opening handshake is complete; messages may be sent. Never comes from a protocol without one.
     Open,
+    /// An event of a stream that answers one of our messages and has not ended; its end is the [`Event::Answer`].
+    Part(Part<'a>),
     /// A ping of the peer, or another sign of life; the answer, if the protocol has one, is in `tx` already.
     Ping(&'a [u8]),
     /// A pong of the peer.
@@ -70,11 +75,41 @@ pub enum Event<'a> {
     Secured(Secured),
 }
 
+/// The reply of a conversation to one of our messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer<'a> {
+    /// The number of the message that it answers: messages of a connection are numbered from 0 on.
+    pub sequence: u32,
+    /// The exchange that the message belongs to, as an index into the conversation's list.
+    pub exchange: u16,
+    /// True if it says no.
+    pub refused: bool,
+    /// The reply, without framing.
+    pub payload: &'a [u8],
+}
+
+/// An event of a stream that answers one of our messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The number of the message that it answers, as in [`Answer`].
+    pub sequence: u32,
+    /// The exchange that the message belongs to, as in [`Answer`].
+    pub exchange: u16,
+    /// True for the first event of the stream.
+    pub first: bool,
+    /// The event, without framing.
+    pub payload: &'a [u8],
+}
+
 /// A message that a peer sends unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushed<'a> {
     /// The reason why it came.
     pub kind: Push,
+    /// The rule of the conversation that it follows, as an index into its list; `None` if there is no such rule.
+    pub rule: Option<u16>,
+    /// The instant at which the message was due that this one delivers, where it carries our stamp.
+    pub sent: Option<Nanos>,
     /// The message as its protocol has it.
     pub payload: &'a [u8],
 }
@@ -82,10 +117,19 @@ pub struct Pushed<'a> {
 /// The reasons why a message comes unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// Another client's message was answered, and everybody gets the answer.
+    /// Another client's message was answered or published, and everybody gets it.
     Delivery,
-    /// Anything else: players who come and go, a list that changed.
+    /// Anything else that the protocol knows: players who come and go, a list that changed.
     Notice,
+    /// A message that no rule of the conversation matches.
+    Unexpected,
+}
+
+impl<'a> Pushed<'a> {
+    /// A message of a protocol that has no rules and no stamps.
+    pub const fn plain(kind: Push, payload: &'a [u8]) -> Self {
+        Self { kind, rule: None, sent: None, payload }
+    }
 }
 
 /// The result of a TLS handshake.

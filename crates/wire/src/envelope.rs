@@ -205,7 +205,14 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                     let said = format!("status {code}, {}", Excerpt::new(body));
                     return Err(PeerError::Refused { protocol: D::NAME, said }.into());
                 }
-                Some(Event::Open | Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => {}
+                Some(
+                    Event::Answer(_)
+                    | Event::Open
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_),
+                ) => {}
             }
         }
     }
@@ -291,7 +298,7 @@ impl<D: Dialect> Enveloped<D> {
             Found::Closed(closed) => Event::Closed(closed),
             Found::Notice(notice) => {
                 let payload = &self.messages.bytes[notice];
-                Event::Pushed(Pushed { kind: Push::Notice, payload })
+                Event::Pushed(Pushed::plain(Push::Notice, payload))
             }
             Found::Open => Event::Open,
         }

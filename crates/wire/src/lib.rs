@@ -32,8 +32,8 @@ pub mod websocket;
 
 pub use connection::Connection;
 pub use contract::{
-    Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Push,
-    Pushed, Secured, Side, TwoSockets,
+    Answer, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Part, PeerError,
+    Protocol, Push, Pushed, Secured, Side, TwoSockets,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -136,15 +136,27 @@ pub(crate) fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
 /// An event in a line of text.
 fn describe(event: &Event<'_>) -> String {
     match event {
+        Event::Answer(answer) => {
+            let verb = if answer.refused { "refused" } else { "answered" };
+            let (exchange, sequence) = (answer.exchange, answer.sequence);
+            format!("{verb} {exchange}#{sequence} \"{}\"", answer.payload.escape_ascii())
+        }
         Event::Closed(closed) => format!("closed {:?} {:?}", closed.code, closed.reason),
         Event::Message(message) => {
             format!("{:?} \"{}\"", message.kind, message.payload.escape_ascii())
         }
         Event::Open => "open".to_owned(),
+        Event::Part(part) => {
+            let which = if part.first { "first part" } else { "part" };
+            let (exchange, sequence) = (part.exchange, part.sequence);
+            format!("{which} {exchange}#{sequence} \"{}\"", part.payload.escape_ascii())
+        }
         Event::Ping(payload) => format!("ping \"{}\"", payload.escape_ascii()),
         Event::Pong(payload) => format!("pong \"{}\"", payload.escape_ascii()),
         Event::Pushed(pushed) => {
-            format!("{:?} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
+            let rule = pushed.rule.map_or(String::new(), |rule| format!(" {rule}"));
+            let sent = pushed.sent.map_or(String::new(), |sent| format!(" sent {}", sent.0));
+            format!("{:?}{rule}{sent} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
         }
         Event::Refused { code, body, .. } => format!("refused {code} \"{}\"", body.escape_ascii()),
         Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),

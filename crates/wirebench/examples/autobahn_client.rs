@@ -167,6 +167,8 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Refused { .. }
+                    | Event::Answer(_)
+                    | Event::Part(_)
                     | Event::Pushed(_)
                     | Event::Secured(_),
                 )) => {}

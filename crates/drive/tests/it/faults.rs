@@ -624,7 +624,12 @@ fn answer_and_ping(
                 pongs += 1;
             }
             Event::Open | Event::Closed(_) => {}
-            Event::Ping(_) | Event::Pushed(_) | Event::Refused { .. } | Event::Secured(_) => {
+            Event::Ping(_)
+            | Event::Answer(_)
+            | Event::Part(_)
+            | Event::Pushed(_)
+            | Event::Refused { .. }
+            | Event::Secured(_) => {
                 panic!("{event:?}")
             }
         }

@@ -280,6 +280,8 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
                 Ok(Some(
                     Event::Ping(_)
                     | Event::Pong(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
                     | Event::Pushed(_)
                     | Event::Refused { .. }
                     | Event::Secured(_),

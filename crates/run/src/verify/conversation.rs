@@ -178,7 +178,11 @@ impl Heard {
                 let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
                 Some(Self::Refused(format!("status {code}{later}: {}", Excerpt::new(body))))
             }
-            Event::Ping(_) | Event::Pushed(_) | Event::Secured(_) => None,
+            Event::Ping(_)
+            | Event::Answer(_)
+            | Event::Part(_)
+            | Event::Pushed(_)
+            | Event::Secured(_) => None,
         }
     }
 

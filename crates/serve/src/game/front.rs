@@ -257,7 +257,12 @@ impl Front {
                 }
                 Ok(Some(Event::Closed(_))) => break Then::End,
                 Ok(Some(
-                    Event::Ping(_) | Event::Pong(_) | Event::Pushed(_) | Event::Refused { .. },
+                    Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. },
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;

@@ -176,6 +176,8 @@ impl Asked {
                 Event::Open => {}
                 Event::Ping(_)
                 | Event::Pong(_)
+                | Event::Answer(_)
+                | Event::Part(_)
                 | Event::Pushed(_)
                 | Event::Refused { .. }
                 | Event::Secured(_) => {

@@ -377,6 +377,8 @@ impl Asking {
                 Ok(Some(
                     event @ (Event::Ping(_)
                     | Event::Pong(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
                     | Event::Pushed(_)
                     | Event::Refused { .. }),
                 )) => {

@@ -182,7 +182,13 @@ impl Protocol for Comet {
                 Some(Event::Closed(_)) => {
                     return Err(PeerError::Ended { which: Which::First }.into());
                 }
-                Some(Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => continue,
+                Some(
+                    Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_),
+                ) => continue,
             };
             let answer = self.session.read(body, Some(self.state.channel()))?;
             if self.answered(answer, tx)? {
@@ -265,7 +271,14 @@ impl TwoSockets for Comet {
                 Some(Event::Closed(_)) => {
                     return Err(PeerError::Ended { which: Which::Second }.into());
                 }
-                Some(Event::Secured(_) | Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => {}
+                Some(
+                    Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Secured(_),
+                ) => {}
             }
             self.publish().map_err(|_| PeerError::Ended { which: Which::Second })?;
         }

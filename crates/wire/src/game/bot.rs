@@ -221,7 +221,13 @@ impl Bot {
                 Some(Event::Refused { code, body, .. }) => {
                     return Err(PeerError::Status { code, said: Excerpt::new(body) }.into());
                 }
-                Some(Event::Ping(_) | Event::Pong(_) | Event::Pushed(_)) => {}
+                Some(
+                    Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_),
+                ) => {}
             }
         }
     }
@@ -230,7 +236,7 @@ impl Bot {
     #[inline]
     fn packet(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<Event<'_>, PeerError> {
         let bytes = &self.held.bytes[packet];
-        let notice = Event::Pushed(Pushed { kind: Push::Notice, payload: bytes });
+        let notice = Event::Pushed(Pushed::plain(Push::Notice, bytes));
         let packet = match self.player.options.packing {
             Packing::Binary => match Packet::decode(bytes) {
                 Err(DecodeError::UnknownClass { .. }) => return Ok(notice),
@@ -259,7 +265,7 @@ impl Bot {
         };
         self.encoding_received += growth(payload.len(), bytes.len());
         if response.pid != self.player.options.player {
-            return Ok(Event::Pushed(Pushed { kind: Push::Delivery, payload }));
+            return Ok(Event::Pushed(Pushed::plain(Push::Delivery, payload)));
         }
         let (awaited, came, sent) = (self.answered.wrapping_add(1), response.seq, self.sent);
         if came != awaited || self.answered == sent {

@@ -1,6 +1,6 @@
 //! An event with memory of its own.
 
-use crate::contract::{Closed, Event, Kind, Message, Push, Pushed, Secured};
+use crate::contract::{Answer, Closed, Event, Kind, Message, Part, Pushed, Secured};
 use crate::http1::RetryAfter;
 
 /// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
@@ -12,12 +12,15 @@ pub(super) struct Kept {
 
 #[derive(Debug)]
 enum What {
+    /// Without its payload, as [`Part`](Self::Part) and [`Pushed`](Self::Pushed) are.
+    Answer(Answer<'static>),
     Closed(Closed<'static>),
     Message(Kind),
     Open,
+    Part(Part<'static>),
     Ping,
     Pong,
-    Pushed(Push),
+    Pushed(Pushed<'static>),
     Refused(u16, Option<RetryAfter>),
     Secured(Secured),
 }
@@ -25,14 +28,22 @@ enum What {
 impl Kept {
     pub(super) fn of(event: Event<'_>) -> Self {
         let (what, bytes) = match event {
+            Event::Answer(Answer { sequence, exchange, refused, payload }) => {
+                (What::Answer(Answer { sequence, exchange, refused, payload: b"" }), payload)
+            }
             Event::Closed(Closed { code, reason }) => {
                 (What::Closed(Closed { code, reason: reason.into_owned().into() }), &[][..])
             }
             Event::Message(Message { kind, payload }) => (What::Message(kind), payload),
             Event::Open => (What::Open, &[][..]),
+            Event::Part(Part { sequence, exchange, first, payload }) => {
+                (What::Part(Part { sequence, exchange, first, payload: b"" }), payload)
+            }
             Event::Ping(payload) => (What::Ping, payload),
             Event::Pong(payload) => (What::Pong, payload),
-            Event::Pushed(Pushed { kind, payload }) => (What::Pushed(kind), payload),
+            Event::Pushed(Pushed { kind, rule, sent, payload }) => {
+                (What::Pushed(Pushed { kind, rule, sent, payload: b"" }), payload)
+            }
             Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
         };
@@ -42,12 +53,14 @@ impl Kept {
     pub(super) fn event(&self) -> Event<'_> {
         let payload = &self.bytes[..];
         match &self.what {
+            What::Answer(answer) => Event::Answer(Answer { payload, ..*answer }),
             What::Closed(closed) => Event::Closed(closed.clone()),
             What::Message(kind) => Event::Message(Message { kind: *kind, payload }),
             What::Open => Event::Open,
+            What::Part(part) => Event::Part(Part { payload, ..*part }),
             What::Ping => Event::Ping(payload),
             What::Pong => Event::Pong(payload),
-            What::Pushed(kind) => Event::Pushed(Pushed { kind: *kind, payload }),
+            What::Pushed(pushed) => Event::Pushed(Pushed { payload, ..*pushed }),
             What::Refused(code, retry_after) => {
                 Event::Refused { code: *code, body: payload, retry_after: *retry_after }
             }

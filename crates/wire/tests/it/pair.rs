@@ -66,6 +66,8 @@ impl Pair {
             other @ (Event::Closed(_)
             | Event::Ping(_)
             | Event::Pong(_)
+            | Event::Answer(_)
+            | Event::Part(_)
             | Event::Pushed(_)
             | Event::Refused { .. }) => {
                 panic!("{other:?} at the server")
@@ -85,6 +87,8 @@ impl Pair {
             other @ (Event::Closed(_)
             | Event::Ping(_)
             | Event::Pong(_)
+            | Event::Answer(_)
+            | Event::Part(_)
             | Event::Pushed(_)
             | Event::Refused { .. }) => {
                 panic!("{other:?} at the client")

@@ -68,7 +68,10 @@ impl<P: Protocol> End<P> {
                             self.secured = Some(secured);
                         }
                         Event::Closed(_) | Event::Ping(_) | Event::Pong(_) => {}
-                        Event::Refused { .. } | Event::Pushed(_) => {}
+                        Event::Refused { .. }
+                        | Event::Answer(_)
+                        | Event::Part(_)
+                        | Event::Pushed(_) => {}
                     }
                 }
                 Err(error) => {
@@ -147,7 +150,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Open => "open".to_owned(),
         Event::Ping(payload) => format!("ping of {}", payload.len()),
         Event::Pong(payload) => format!("pong of {}", payload.len()),
-        Event::Pushed(pushed) => format!("{pushed:?}"),
+        Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
         Event::Refused { code, .. } => format!("refused {code}"),
         Event::Secured(secured) => format!("secured, {:?}", secured.opening),
     }

@@ -291,7 +291,7 @@ impl Pipe {
                         heard.push(Heard::Close(closed.code.expect("with a code")))
                     }
                     Event::Open => opened = true,
-                    Event::Pushed(pushed) => panic!("{pushed:?}"),
+                    Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => panic!("{event:?}"),
                     Event::Refused { code, .. } => {
                         panic!("WebSocket refuses nothing, not even with {code}")
                     }
