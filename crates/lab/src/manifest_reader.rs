@@ -198,7 +198,6 @@ fn known_schemes() -> String {
 const PLAIN_NAME: &str =
     "expected are at most 64 small letters, digits and hyphens, the first a letter";
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! Properties that hold for any input: fuzz targets (`cargo xtask fuzz`), whose corpora the tests replay.
 
 use crate::{
-    Style, compare, csv, escape, figures, google_benchmark, hgrm, hlog, html, json, markdown,
-    terminal,
+    Depth, Style, compare, csv, escape, figures, google_benchmark, hgrm, hlog, html, json,
+    markdown, terminal,
 };
 use record::RunRecord;
 
@@ -16,14 +16,16 @@ pub const TARGETS: &[Target] = &[("record_shown", record_shown)];
 fn record_shown(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Ok(record) = RunRecord::from_json(text) else { return };
-    let style = Style { width: 80, color: false };
-    let page = terminal(&record, &style);
-    assert!(page.lines().all(|line| escape(line) == line), "{page}");
+    let style = Style { lines: Some(18), ..Style::default() };
+    for depth in [Depth::First, Depth::Details] {
+        let page = terminal(&record, depth, &style);
+        assert!(page.lines().all(|line| escape(line) == line), "{page}");
+        assert!(!compare(&record, &record, depth, &style).is_empty());
+    }
     for written in [html(&record), csv(&record), markdown(&record), json(&record)] {
         assert!(!written.contains('\u{1b}'), "{written}");
     }
     drop((figures(&record), google_benchmark(&record), hgrm(&record, None), hlog(&record)));
-    assert!(!compare(&record, &record, &style).is_empty());
 }
 
 #[cfg(test)]
