@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &KneeArgs) -> Result<()> {
     Ok(())
 }
 
-/// The record of one sweep of a server of its own.
+/// The record of one sweep of a server of its own; null if that gave no answer.
 fn sweep(wirebench: &Path, scratch: &Path, arguments: &KneeArgs, seed: u32) -> Result<Value> {
     let mut serve = Command::new(wirebench);
     serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0", "--cap", "1500/s"]);
@@ -59,8 +59,11 @@ fn sweep(wirebench: &Path, scratch: &Path, arguments: &KneeArgs, seed: u32) -> R
     sweep.args(["sweep", &url, "--from", "1000", "--warm-up", "200ms", "--output", "-"]);
     sweep.args(["--duration", duration, "--budget", budget, "--seed", &seed.to_string()]);
     let mut sweep = Process::start("sweep", GENERATOR_CORE, &sweep, scratch)?;
-    let record = sweep.finish_with(&[0, 12, 13], PATIENCE)?;
-    serde_json::from_str(&record).with_context(|| format!("no record of seed {seed}"))
+    let record = sweep.finish_with(&[0, 12, 13, 15], PATIENCE)?;
+    if record.is_empty() {
+        return Ok(Value::Null); // It got no answer, and so found no knee.
+    }
+    serde_json::from_str(&record).with_context(|| format!("the record of seed {seed} is no JSON"))
 }
 
 /// The sweeps beside one number of programs, counted by what they found.
@@ -128,6 +131,7 @@ mod tests {
         sweeps.add(&found(1500.0, 1530.0, true));
         sweeps.add(&found(1200.0, 1400.0, false));
         sweeps.add(&record(json!({"is": "not_reached", "offered_max_per_s": 1.0})));
-        assert_eq!(sweeps.row(2), "| 2 | 3 | 1 | 1 | 1 | 1 | 9.3 % | 2.0 |");
+        sweeps.add(&Value::Null);
+        assert_eq!(sweeps.row(2), "| 2 | 4 | 2 | 1 | 1 | 1 | 9.3 % | 1.5 |");
     }
 }
