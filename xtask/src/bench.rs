@@ -2,8 +2,9 @@
 //!
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
-//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), and
-//! how often sweeps do ([`knee`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
+//! often comparisons of two runs do ([`pairs`]), and how often sweeps do ([`knee`]). A benchmark is no test: a missed
+//! target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -11,7 +12,9 @@ mod alone;
 mod knee;
 mod liars;
 mod memory;
+mod neighbours;
 mod noise;
+mod pairs;
 mod process;
 
 use crate::shell;
@@ -31,7 +34,10 @@ enum What {
     Liars(liars::LiarsArgs),
     /// Resident memory for each connection: idle, and with compression
     Memory,
+    #[command(hide = true)]
+    Neighbour(neighbours::NeighbourArgs),
     Noise(noise::NoiseArgs),
+    Pairs(pairs::PairsArgs),
     /// The cost of recording one message: instructions, by valgrind, and nanoseconds
     Recording,
     /// The size of the binary as packages have it
@@ -45,7 +51,9 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
         What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),
+        What::Neighbour(arguments) => return neighbours::run(arguments),
         What::Noise(arguments) => return noise::run(arguments),
+        What::Pairs(arguments) => return pairs::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
         What::Size => alone::size(&packaged()?)?,
@@ -86,6 +94,11 @@ impl Figure {
 fn wirebench() -> Result<PathBuf> {
     shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
     Ok(shell::target().join("release/wirebench"))
+}
+
+/// The binary to measure with: the one that was named, or the release binary, built.
+fn program(named: Option<&Path>) -> Result<PathBuf> {
+    named.map_or_else(wirebench, |named| Ok(named.canonicalize()?))
 }
 
 /// The binary as packages have it, built.

@@ -1,48 +1,204 @@
-//! `cargo xtask fuzz`: one fuzz target for a while, starting from its committed corpus.
+//! `cargo xtask fuzz`: fuzz targets for a while, starting from their committed corpora.
+//!
+//! All targets are one program (`fuzz/main.rs`), built with libFuzzer and its counters by the stable compiler. Inputs
+//! that reach more code, and those that fail, stay below the target folder, until a person moves one into the corpus.
 
 use crate::shell;
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-/// Fuzz one target of fuzz/fuzz_targets
+/// Fuzz targets of the crates, each for a while
 #[derive(clap::Args, Debug)]
 pub(crate) struct FuzzArgs {
-    /// The name of a file of fuzz/fuzz_targets, without its extension
-    target: String,
-    /// Seconds to fuzz
-    #[arg(long, default_value_t = 60)]
-    seconds: u32,
+    /// Names of folders of fuzz/corpus; none: all of them
+    targets: Vec<String>,
+    /// Minutes for each target
+    #[arg(long, default_value_t = 1, value_name = "COUNT")]
+    minutes: u32,
+    /// Show how much of a crate's source its corpora reach, in place of fuzzing
+    #[arg(long, value_name = "CRATE")]
+    coverage: Option<String>,
 }
 
-/// Runs cargo-fuzz; inputs that it finds stay below the target folder, until a person moves one into the corpus.
+/// Fuzzes the targets one after the other; fails if one of them has an input that fails.
 pub(crate) fn run(arguments: &FuzzArgs) -> Result<()> {
-    let targets = targets()?;
-    if !targets.contains(&arguments.target) {
-        bail!("no fuzz target `{}`; there are: {}", arguments.target, targets.join(", "));
+    let all = targets()?;
+    if let Some(unknown) = arguments.targets.iter().find(|target| !all.contains(target)) {
+        bail!("no fuzz target `{unknown}`; there are: {}", all.join(", "));
     }
-    if !shell::works(&mut shell::cargo("+nightly fuzz --version")) {
-        bail!(
-            "cargo-fuzz is missing: rustup toolchain install nightly && cargo install cargo-fuzz"
-        );
+    let chosen = if arguments.targets.is_empty() { &all } else { &arguments.targets };
+    if let Some(name) = &arguments.coverage {
+        return coverage(name, chosen);
     }
-    let found = shell::target().join("fuzz-corpus").join(&arguments.target);
-    fs::create_dir_all(&found)?;
-    let mut fuzz = shell::cargo("+nightly fuzz run --fuzz-dir fuzz --target-dir");
-    fuzz.arg(shell::target().join("fuzz")).arg(&arguments.target).arg(found);
-    fuzz.arg(format!("fuzz/corpus/{}", arguments.target));
-    shell::run(fuzz.arg("--").arg(format!("-max_total_time={}", arguments.seconds)))
+    let program = build("fuzz", "--release", COUNTERS)?;
+    let mut told = Vec::new();
+    for target in chosen {
+        eprintln!("fuzz: {target}");
+        told.push((target, fuzz(&program, target, arguments.minutes)?));
+    }
+    println!("{:<24} {:>12} {:>10}  input that fails", "target", "executions", "new inputs");
+    for (target, Told { executions, new_inputs, failing }) in &told {
+        let failing = failing.as_deref().unwrap_or("none");
+        println!("{target:<24} {executions:>12} {new_inputs:>10}  {failing}");
+    }
+    let failed = told.iter().filter(|(_, told)| told.failing.is_some()).count();
+    if failed > 0 {
+        bail!("{failed} targets have an input that fails; mend them, and move it into fuzz/corpus");
+    }
+    Ok(())
 }
 
+/// The words of libFuzzer at its end.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    executions: u64,
+    new_inputs: u64,
+    /// The file of the input that fails.
+    failing: Option<String>,
+}
+
+impl Told {
+    fn read(&mut self, line: &str) {
+        let number = |name: &str| line.strip_prefix(name)?.trim().parse().ok();
+        if let Some(executions) = number("stat::number_of_executed_units:") {
+            self.executions = executions;
+        }
+        if let Some(new_inputs) = number("stat::new_units_added:") {
+            self.new_inputs = new_inputs;
+        }
+        if let Some((_, file)) = line.split_once("Test unit written to ") {
+            self.failing = Some(file.to_owned());
+        }
+    }
+}
+
+fn fuzz(program: &Path, target: &str, minutes: u32) -> Result<Told> {
+    let found = shell::target().join("fuzz-corpus").join(target);
+    let failing = shell::target().join("fuzz-failing").join(target);
+    fs::create_dir_all(&found)?;
+    fs::create_dir_all(&failing)?;
+    let mut command = shell::command(program);
+    command.env("FUZZ_TARGET", target).arg(found).arg(format!("fuzz/corpus/{target}"));
+    command.arg(format!("-artifact_prefix={}/", failing.display()));
+    command.arg(format!("-max_total_time={}", minutes * 60)).args(LIMITS);
+    let child = command.stderr(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start `{}`", shell::shown(&command)))?;
+    let mut told = Told::default();
+    for line in BufReader::new(child.stderr.take().expect("it is a pipe")).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        told.read(&line);
+        // Of what it is doing a person sees the panic alone.
+        if !line.starts_with('#') && !line.starts_with("stat::") && !line.starts_with("INFO:") {
+            eprintln!("{line}");
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() && told.failing.is_none() {
+        bail!("`{}` failed: {status}", shell::shown(&command));
+    }
+    Ok(told)
+}
+
+/// The share of the lines of a crate that its corpora reach.
+fn coverage(name: &str, targets: &[String]) -> Result<()> {
+    let sources = shell::root().join("crates").join(name).join("src");
+    if !sources.is_dir() {
+        bail!("no crate `{name}` in crates/");
+    }
+    let tools = llvm_tools()?;
+    let program = build("fuzz-coverage", "", "-Cinstrument-coverage")?;
+    let folder = shell::target().join("fuzz-coverage");
+    let mut merge = shell::command(tools.join("llvm-profdata"));
+    let merged = folder.join("merged.profdata");
+    merge.args(["merge", "-sparse", "-o"]).arg(&merged);
+    for target in targets {
+        let profile = folder.join(format!("{target}.profraw"));
+        let mut replay = shell::command(&program);
+        replay.env("FUZZ_TARGET", target).env("LLVM_PROFILE_FILE", &profile);
+        for file in fs::read_dir(shell::root().join("fuzz/corpus").join(target))? {
+            replay.arg(file?.path());
+        }
+        if !shell::works(&mut replay) {
+            bail!("`{}` failed", shell::shown(&replay));
+        }
+        merge.arg(profile);
+    }
+    shell::run(&mut merge)?;
+    let mut report = shell::command(tools.join("llvm-cov"));
+    report.arg("report").arg(&program).arg(format!("-instr-profile={}", merged.display()));
+    shell::run(report.arg("-show-branch-summary=false").arg(sources))
+}
+
+/// Builds the program of all targets with these flags of the compiler, apart from everything else.
+fn build(folder: &str, profile: &str, flags: &str) -> Result<PathBuf> {
+    let folder = shell::target().join(folder);
+    let target = host()?;
+    let mut build = shell::cargo("build --locked --manifest-path fuzz/Cargo.toml --features link");
+    // With a target named, the flags are not for build scripts.
+    build.args(profile.split_whitespace()).args(["--target", &target, "--target-dir"]).arg(&folder);
+    shell::run(build.env("RUSTFLAGS", flags))?;
+    let profile = if profile.is_empty() { "debug" } else { "release" };
+    Ok(folder.join(target).join(profile).join("fuzz"))
+}
+
+/// The target triple of this machine.
+fn host() -> Result<String> {
+    let told = shell::output(shell::command("rustc").arg("-vV"))?;
+    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("`rustc -vV` names no host")
+}
+
+/// The folder of LLVM's tools that fit the compiler.
+fn llvm_tools() -> Result<PathBuf> {
+    let sysroot = shell::output(shell::command("rustc").args(["--print", "sysroot"]))?;
+    let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host()?).join("bin");
+    let is_there = |tool: &str| shell::works(Command::new(folder.join(tool)).arg("--version"));
+    if !is_there("llvm-cov") {
+        bail!("llvm-cov is missing: rustup component add llvm-tools");
+    }
+    Ok(folder)
+}
+
+/// The names of all targets: those of their corpora.
 fn targets() -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(shell::root().join("fuzz/fuzz_targets"))? {
-        let path = entry?.path();
-        if let (Some(name), Some("rs")) =
-            (path.file_stem(), path.extension().and_then(|extension| extension.to_str()))
-        {
-            names.push(name.to_string_lossy().into_owned());
-        }
+    for entry in fs::read_dir(shell::root().join("fuzz/corpus"))? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
     Ok(names)
+}
+
+/// The counters that libFuzzer reads: edges, and values that are compared.
+const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+     -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// An input of 64 KiB may take 10 s, and all of the process 2 GiB, with every counter and the corpus in it.
+const LIMITS: [&str; 4] =
+    ["-max_len=65536", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_libfuzzer_is_read() {
+        let mut told = Told::default();
+        for line in [
+            "#2\tINITED cov: 3 ft: 3 corp: 1/1b exec/s: 0 rss: 30Mb",
+            "==1== ERROR: libFuzzer: deadly signal",
+            "artifact_prefix='target/fuzz-failing/url/'; Test unit written to target/fuzz-failing/url/crash-1",
+            "stat::number_of_executed_units: 4711",
+            "stat::new_units_added:          12",
+        ] {
+            told.read(line);
+        }
+        let failing = Some("target/fuzz-failing/url/crash-1".to_owned());
+        assert_eq!(told, Told { executions: 4711, new_inputs: 12, failing });
+    }
 }

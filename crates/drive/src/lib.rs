@@ -265,13 +265,14 @@ impl<O: Observer> Worker<O> {
                     }
                     replies += 1;
                 }
-                Ok(Some(Event::Refused { code, body })) => {
+                Ok(Some(Event::Refused { code, body, retry_after })) => {
                     received = engine.now();
                     self.recorder.stream.received(body.len());
                     let Some((_, flight)) = connection.in_flight.take_oldest() else {
                         break Some(End::unasked(body));
                     };
-                    self.recorder.refused(flight, received, || status_words(code, body));
+                    let words = || status_words(code, body, retry_after);
+                    self.recorder.refused(flight, received, words);
                     replies += 1;
                 }
                 Ok(Some(Event::Answer(answer))) => {

@@ -177,10 +177,10 @@ impl<O: Observer> Worker<O> {
                 replies = u32::from(matches!(answer, Answer::Ended(_)));
                 End::Closed(CLOSED.to_owned())
             }
-            Ok(Event::Refused { code, body }) => {
+            Ok(Event::Refused { code, body, retry_after }) => {
                 self.recorder.stream.received(body.len());
                 if let Some((_, flight)) = connection.in_flight.take_oldest() {
-                    let words = || status_words(code, body);
+                    let words = || status_words(code, body, retry_after);
                     self.recorder.refused(flight, engine.now(), words);
                     replies = 1;
                 }

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use units::{Instant, Nanos};
 use wire::Push;
 use wire::conversation::Hits;
+use wire::http1::RetryAfter;
 use wire::tls::Facts;
 
 /// The phase that a worker is in.
@@ -611,9 +612,10 @@ fn pushes(requests: &Requests) -> Box<[PushOutcome]> {
     rules.map(|rule| PushOutcome { name: rule.name.clone(), ..PushOutcome::default() }).collect()
 }
 
-/// The status and the body of a refusal by HTTP, in words.
-pub(crate) fn status_words(code: u16, body: &[u8]) -> String {
-    format!("refused with status {code}: \"{}\"", excerpt(body))
+/// The status and the body of a refusal by HTTP, and the time at which the server wants to be asked again, in words.
+pub(crate) fn status_words(code: u16, body: &[u8], retry_after: Option<RetryAfter>) -> String {
+    let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
+    format!("refused with status {code}{later}: \"{}\"", excerpt(body))
 }
 
 /// The parameters that a handshake agreed on, as a record has them.

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use units::Instant;
+use units::{Instant, Nanos};
 
 /// Moves bytes over connections and keeps time.
 ///
@@ -49,6 +49,10 @@ pub trait Engine {
     /// Stands still until `until`, as a stopped process does: whatever happens meanwhile is neither seen nor answered,
     /// and waits. For servers that stall on purpose; the last thing that a node does in a step.
     fn stand_still(&mut self, until: Instant);
+
+    /// Keeps the processor busy for `time`, as a computation does: nothing happens here meanwhile, and what is sent
+    /// next leaves after it. Zero costs nothing. For servers that compute on purpose.
+    fn compute(&mut self, time: Nanos);
 
     /// The next thing that happened, without waiting; `None` when there is nothing more.
     /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.

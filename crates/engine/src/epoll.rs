@@ -547,6 +547,16 @@ impl Engine for Epoll {
         clock::sleep(until.since(self.now()));
     }
 
+    fn compute(&mut self, time: Nanos) {
+        if time == Nanos::ZERO {
+            return;
+        }
+        let until = self.now() + time;
+        while self.now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
     #[inline]
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         // First, so that no byte of a connection comes before the connection.

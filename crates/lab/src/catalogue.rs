@@ -77,10 +77,15 @@ impl Subject {
             let (name, file) = (name.clone(), file.clone());
             vec![ManifestError { name, file, line: 1, column: 1, what }]
         };
-        let size = file.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        let found = file.metadata();
+        let size = found.as_ref().map(|found| found.len()).unwrap_or(0);
         if size > MANIFEST_SIZE_MAX {
             let what = format!("it has {size} bytes, at most {MANIFEST_SIZE_MAX} are read");
             return Err(unreadable(what));
+        }
+        // Of a pipe or a device there may be no end.
+        if found.is_ok_and(|found| !found.is_file()) {
+            return Err(unreadable("is no regular file; write it as one".to_owned()));
         }
         let text = std::fs::read_to_string(&file).map_err(|error| {
             let is_missing = error.kind() == io::ErrorKind::NotFound;

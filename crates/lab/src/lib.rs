@@ -16,6 +16,8 @@ mod descendants;
 mod error;
 mod files;
 mod footprint;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod home;
 pub mod keeper;
 mod lines;

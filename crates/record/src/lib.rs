@@ -16,6 +16,8 @@ mod block;
 mod environment;
 mod errors;
 mod exchanges;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod google_benchmark;
 mod imported;
 mod json;

@@ -1,6 +1,6 @@
 //! Answers: the result of a record in one sentence, and in a few numbers.
 
-use crate::document::{self, Answer};
+use crate::document::{self, Answer, Depth};
 use crate::measured::{Figure, Group, Measured, Ratio, cpu_us, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::row::{self, Row};
@@ -10,9 +10,8 @@ use record::{Comparison, Kind, Level, Number, RunRecord, Summary, Verdict, Workl
 /// The answer in one sentence. `None` if there is nothing to compare, or if no row that is compared is without doubt.
 /// It has the record's numbers and texts as they are, unescaped, for the record itself.
 ///
-/// Of a comparison: the cost of WebSocket against the baseline or, if that is not shown, of the first row that
-/// differs; what TLS adds to a WebSocket message, if that was measured and shows. Of a sweep: where its lines bend. Of
-/// a lab: the fastest row under its first load.
+/// Of a ladder: what rungs cost against the baseline, and for which no difference is shown. Of a sweep: where its lines
+/// bend. Of a lab: the fastest row under its first load. Of a single run: its throughput and its percentiles.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
     if verdict.level == Level::Invalid {
@@ -22,49 +21,145 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
         (Some(sweep), _) => sweep::conclusion(sweep),
         (None, Kind::Lab) => fastest_row(&Group::all(record, &verdict)),
         (None, Kind::Imported) => None,
-        (None, _) => cost(record, &verdict),
+        (None, Kind::Run | Kind::Other) if row::count(record) == 1 => {
+            let row = row::all(record).next()?;
+            served(&Measured::of(record, &verdict, row))
+        }
+        (None, Kind::Run | Kind::Other) => carried(&Group::all(record, &verdict)),
+        (None, Kind::Ladder | Kind::Sweep) => cost(record, &verdict),
     }
 }
 
-/// The cost of a row against the baseline, by rows without doubt alone.
+/// The largest of several loads that is answered nearly in full, without doubt; `None` if loads have no rates.
+fn carried(groups: &[Group<'_>]) -> Option<String> {
+    let rows = groups.iter().flat_map(|group| &group.rows);
+    let rows = rows.filter(|it| !it.row.is_closed() && it.seconds() > 0.0);
+    let offered =
+        |it: &Measured<'_>| number::float(it.sum(|block| block.counts.planned)) / it.seconds();
+    let share = |it: &Measured<'_>| it.replies_per_s() / offered(it);
+    let mut rows: Vec<&Measured<'_>> = rows.collect();
+    rows.sort_by(|one, other| offered(one).total_cmp(&offered(other)));
+    let sure = |it: &&&Measured<'_>| it.trust.level == Level::Trusted && share(it) >= CARRIED_MIN;
+    let largest = rows.iter().rfind(sure)?;
+    let rate = number::per_second(offered(largest));
+    let (name, time) = (&largest.name, largest.row.time_word());
+    let p50 = number::time(largest.number(message_ns)?);
+    let above = rows.iter().find(|it| offered(it) > offered(largest) && share(it) < CARRIED_MIN);
+    let above = above.map_or_else(String::new, |above| {
+        format!("; {} are answered by {}", above.name, number::percent(share(above)))
+    });
+    Some(format!("{name} ({rate}) are answered, with a {time} p50 of {p50}{above}."))
+}
+
+/// The throughput of a single run, and its percentiles that are without doubt.
+fn served(it: &Measured<'_>) -> Option<String> {
+    let (result, times) = it.result.zip(it.times())?;
+    let percentile = |name: &str, number: Number, value: Option<u64>| {
+        let is_sure = it.trust.of_number(number) == Level::Trusted;
+        Some(format!("{name} {}", number::nanos(value.filter(|_| is_sure)?)))
+    };
+    let percentiles = [
+        percentile("p50", Number::P50, times.p50_ns),
+        percentile("p99", Number::P99, times.p99_ns),
+    ];
+    let percentiles: Vec<String> = percentiles.into_iter().flatten().collect();
+    let target = it.row.target();
+    if percentiles.is_empty() {
+        return None;
+    }
+    let answered = match it.row.is_closed() {
+        true => format!("answers {}", number::per_second(result.pooled.messages_per_s?.value)),
+        false => {
+            let replies = number::per_second(it.replies_per_s());
+            format!("answers {replies} of the {} that were due", it.row.asked())
+        }
+    };
+    Some(format!("{target} {answered}: {} {}.", it.row.time_word(), percentiles.join(", ")))
+}
+
+/// The costs of rows against the baseline, by rows without doubt alone.
 fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
     let baseline = row::baseline(record).filter(|it| verdict::allows(verdict, it.index))?;
     let allowed = record.results.iter().filter(|it| verdict::allows(verdict, it.workload));
-    let compared: Vec<(Row<'_>, &Comparison)> =
+    let mut compared: Vec<(Row<'_>, &Comparison)> =
         allowed.filter_map(|result| compared(record, result)).collect();
-    let websocket_or_first = |of: &dyn Fn(&Comparison) -> bool| {
-        let all = || compared.iter().filter(|(_, comparison)| of(comparison)).copied();
-        all().find(|(row, _)| row.name() == "ws").or_else(|| all().next())
+    let first = compared.first()?.0;
+    // Those that most people ask for come first.
+    let place = |row: &Row<'_>| {
+        let known = ASKED_FOR.iter().position(|name| *name == row.name());
+        known.unwrap_or(ASKED_FOR.len())
     };
-    let shown = websocket_or_first(&|it| is_shown(it) == Some(true));
-    let (row, comparison) = shown.or_else(|| websocket_or_first(&|_| true))?;
-
-    let (what, than, size) = (row.title(), baseline.title(), row.size());
-    let time = if row.round_trips().is_some() { "life of a client" } else { "round trip" };
-    let condition = format!("{time} p50, {}", row.condition());
-    let ratio = number::ratio(comparison.ratio, comparison.low.zip(comparison.high));
-    Some(match is_shown(comparison) {
-        Some(false) => format!(
-            "On this machine no difference is shown between {what} and {than} at {size}: {ratio}; {} ({condition}).",
-            would_have_been(comparison)
-        ),
-        Some(true) => {
-            let is_websocket = |row: &Row<'_>| row.name() == "ws";
-            let more = match compared.iter().find(|(other, _)| is_websocket(other)) {
-                Some(_) if is_websocket(&row) => tls_adds(record, verdict).unwrap_or_default(),
-                Some((other, alike)) if is_shown(alike) == Some(false) => {
-                    let (what, would) = (other.title(), would_have_been(alike));
-                    format!("; of {what} no difference is shown: {would}")
-                }
-                Some(_) | None => String::new(),
-            };
-            format!("On this machine {what} costs {ratio} of {than} at {size} ({condition}){more}.")
+    compared.sort_by_key(|(row, _)| place(row));
+    compared.truncate(ASKED_FOR.len());
+    let costs = compared.iter().filter(|(_, it)| is_shown(it) == Some(true));
+    let costs: Vec<String> =
+        costs.map(|(row, it)| format!("{} over {}", more(it), row.title())).collect();
+    let mut alike = compared.iter().filter(|(_, it)| is_shown(it) == Some(false));
+    let unshown = alike.next().map(|(row, first)| {
+        let names: Vec<String> = [row]
+            .into_iter()
+            .chain(alike.clone().map(|(row, _)| row))
+            .map(|row| row.title().to_owned())
+            .collect();
+        let smallest = alike.map(|(_, it)| *it).chain([*first]).max_by(|one, other| {
+            let of = |it: &Comparison| it.smallest_detectable_fraction.unwrap_or(f64::INFINITY);
+            of(one).total_cmp(&of(other))
+        });
+        let would = would_have_shown(smallest.and_then(|it| it.smallest_detectable_fraction));
+        format!("no difference is shown for {} ({would})", listed(&names))
+    });
+    let time = if first.round_trips().is_some() { "the life of a client" } else { "a round trip" };
+    let than = baseline.title();
+    Some(match (&costs[..], unshown) {
+        ([], None) => {
+            let (row, it) = compared.first()?;
+            let (what, ratio) = (row.title(), number::ratio(it.ratio, None));
+            format!(
+                "On this machine {time} over {what} takes {ratio} of one over {than}, in too few blocks for an interval."
+            )
         }
-        None => format!(
-            "On this machine {what} took {ratio} of {than} at {size}, in too few blocks for an interval ({condition})."
-        ),
+        ([], Some(unshown)) => {
+            format!("On this machine, for {time} compared with one over {than}, {unshown}.")
+        }
+        (costs, unshown) => {
+            let unshown = unshown.map_or_else(String::new, |unshown| format!("; {unshown}"));
+            let costs = listed(costs);
+            format!("Compared with {than}, {time} on this machine takes {costs}{unshown}.")
+        }
     })
 }
+
+/// `3 % more [1, 5]`, `45 % less [41, 48]`, `6.09x as long [5.91, 6.24]`: a comparison whose interval leaves out 1.
+fn more(comparison: &Comparison) -> String {
+    let Comparison { ratio, low, high, .. } = *comparison;
+    let interval = low.zip(high);
+    if !(0.0..2.0).contains(&ratio) {
+        let text = number::ratio(ratio, interval);
+        return text.replacen('x', "x as long", 1);
+    }
+    let sign = if ratio < 1.0 { -1.0 } else { 1.0 };
+    let percent = |value: f64| format!("{:.0}", (value - 1.0) * 100.0 * sign);
+    let word = if ratio < 1.0 { "less" } else { "more" };
+    let ends = interval.map_or_else(String::new, |(low, high)| {
+        let ends = if sign < 0.0 { [high, low] } else { [low, high] };
+        format!(" [{}]", ends.map(percent).join(", "))
+    });
+    format!("{} % {word}{ends}", percent(ratio))
+}
+
+/// `a, b and c`.
+fn listed(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// The least share of the messages due that a load which is answered has answered.
+const CARRIED_MIN: f64 = 0.99;
+/// The rows that the answer names first; it names as many at most.
+const ASKED_FOR: [&str; 4] = ["ws", "http", "wss", "http-new"];
 
 /// True if the interval leaves out 1; `None` without one.
 fn is_shown(comparison: &Comparison) -> Option<bool> {
@@ -72,12 +167,12 @@ fn is_shown(comparison: &Comparison) -> Option<bool> {
     interval.map(|(low, high)| low > 1.0 || high < 1.0)
 }
 
-/// `4 % or more would have been`.
-fn would_have_been(comparison: &Comparison) -> String {
-    let smallest = comparison.smallest_detectable_fraction.filter(|smallest| smallest.is_finite());
+/// `4.0 % or more would have shown`.
+fn would_have_shown(smallest: Option<f64>) -> String {
+    let smallest = smallest.filter(|smallest| smallest.is_finite());
     smallest.map_or_else(
-        || "what would have been is not known".to_owned(),
-        |smallest| format!("{} or more would have been", number::percent(smallest)),
+        || "what would have shown is not known".to_owned(),
+        |smallest| format!("{} or more would have shown", number::percent(smallest)),
     )
 }
 
@@ -88,19 +183,6 @@ fn compared<'a>(
 ) -> Option<(Row<'a>, &'a Comparison)> {
     let row = row::row(record, result.workload)?;
     Some((row, result.to_baseline.as_ref()?.round_trip_p50_ns.as_ref()?))
-}
-
-/// The CPU time that TLS adds to a WebSocket message, where that is shown and allowed.
-fn tls_adds(record: &RunRecord, verdict: &Verdict) -> Option<String> {
-    let is_wss = |added: &&record::Added| {
-        let all = [added.workload, added.base];
-        all.map(|index| row::name(record, index)) == ["wss", "ws"]
-            && all.iter().all(|index| verdict.row(*index).level == Level::Trusted)
-    };
-    let cpu = record.added.iter().find(is_wss)?.cpu_us_per_message?;
-    let interval = cpu.low.zip(cpu.high).filter(|(low, _)| *low > 0.0)?;
-    let cpu = number::interval(Unit::Cpu, cpu.value, Some(interval));
-    Some(format!(", and TLS adds {cpu} of CPU to each of its messages"))
 }
 
 /// The fastest row of the first load that has one, of those without doubt; the two fastest if they are not shown to
@@ -193,8 +275,8 @@ fn answer(
     Some(Answer {
         label: format!("{label}{}", group.suffix()),
         value: format!("{names}: {value}{}", to_zero(group, first, figure)),
-        notes: note.into_iter().collect(),
-        is_repeated: false,
+        notes: note.into_iter().map(|note| (Depth::Details, note)).collect(),
+        depth: Depth::Details,
     })
 }
 
@@ -225,8 +307,13 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
         (level < Level::Invalid).then(|| Answer {
             label: format!("{} {name}", it.row.time_word()),
             value: judged(level, value),
-            notes: times.missing.get(field).cloned().into_iter().collect(),
-            is_repeated: true,
+            notes: times
+                .missing
+                .get(field)
+                .map(|why| (Depth::Full, why.clone()))
+                .into_iter()
+                .collect(),
+            depth: Depth::Full,
         })
     };
     let Summary { p50_ns, p99_ns, p99_9_ns, .. } = *times;
@@ -241,7 +328,7 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
             it.trust.level,
             number::interval(Unit::Rate, rate.value, rate.low.zip(rate.high)),
         ),
-        is_repeated: true,
+        depth: Depth::Full,
         ..Answer::default()
     });
     percentiles.into_iter().flatten().chain(rate).collect()

@@ -2,7 +2,9 @@
 //! the machine: rows have a ratio where they can be divided by such a row, and the two numbers where they cannot.
 //! Sweeps are put side by side by where their lines bend and by their capacity.
 
-use crate::document::{Cell, Column, Document, Part, Remark, Section, Table, Tone};
+use crate::document::{
+    Cell, Column, Depth, Document, Fact, Judgement, Part, Remark, Section, Table, Tone,
+};
 use crate::measured::{Figure, Measured, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::text::{self, Style};
@@ -12,55 +14,76 @@ use stats::{Pooled, between};
 use std::collections::BTreeSet;
 
 /// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
-/// for which the two may not be compared.
+/// for which the two may not be compared. The first page has the p50 of each row.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
 /// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::between`]).
-pub fn compare(base: &RunRecord, record: &RunRecord, style: &Style) -> String {
+pub fn compare(base: &RunRecord, record: &RunRecord, depth: Depth, style: &Style) -> String {
+    text::print(&document(base, record), depth, style)
+}
+
+fn document(base: &RunRecord, record: &RunRecord) -> Document {
     let differences = record::incomparable(base, record);
-    let mut results = Vec::new();
+    let mut conclusion = None;
+    let mut sections = Vec::new();
     match (&base.sweep, &record.sweep) {
         (Some(one), Some(other)) => {
             let refused = differences.iter().any(|reason| reason.level == Level::Invalid);
             let tables = [knees(one, other, refused), capacities(one, other, refused)];
-            results.extend(Section::of_tables("", tables));
+            sections.extend(Section::of_tables("", tables));
             if !refused {
-                results.push(inconclusive());
+                sections.push(inconclusive());
             }
         }
         _ => {
             let pairs: Vec<Both<'_>> =
                 row::all(record).filter_map(|it| Both::of(base, record, it.index)).collect();
             let refusals: Vec<_> = pairs.iter().map(|both| refused(both, &differences)).collect();
-            let tables = pairs.iter().zip(&refusals).map(|(both, refused)| {
-                let zero = pairs.iter().find(|it| both.zero == Some(it.index()));
-                table(both, zero, *refused)
-            });
-            results.extend(Section::of_tables("", tables));
+            let compared: Vec<Compared<'_>> = pairs
+                .iter()
+                .zip(&refusals)
+                .map(|(both, refused)| Compared {
+                    both,
+                    zero: pairs.iter().find(|it| both.zero == Some(it.index())),
+                    refused: *refused,
+                })
+                .collect();
+            conclusion = answer(&compared);
+            sections.extend(Section::of_tables("", [overview(&compared)]));
             let mut all = pairs.iter().zip(&refusals);
             if all.any(|(both, refused)| refused.is_none() && both.zero.is_none()) {
-                results.push(inconclusive());
+                sections.push(inconclusive());
             }
+            let tables = Section::of_tables("", compared.iter().map(table));
+            sections.extend(tables.map(|section| section.at(Depth::Details)));
         }
     }
-    let mut doubts = Section::default();
-    for reason in &differences {
+    let doubt = |reason: &Reason| {
         let name = reason.workload.and_then(|index| row::row(record, index));
         let name = name.map_or_else(String::new, |row| format!(" ({})", row.name()));
         let text = format!("{}{name}", reason.message);
         let (shown_by, next) = (reason.evidence.clone(), reason.advice.clone());
         let remark = Remark::new(Tone::Doubtful, "incomparable:", text);
-        doubts.parts.push(Part::Remark(Remark { shown_by, next, ..remark }));
+        Part::Remark(Remark { shown_by, next, ..remark })
+    };
+    let mut doubts: Vec<Part> = differences.iter().map(doubt).collect();
+    let more = doubts.split_off(doubts.len().min(DOUBTS_MAX));
+    sections.push(Section::new("", doubts));
+    sections.push(Section::new("", more).at(Depth::Details));
+    let judged = [("base", base), ("record", record)]
+        .map(|(whose, it)| (whose, it, verdict::judgement(it, &verdict::of(it))));
+    let fact = |(whose, it, judgement): &(&str, &RunRecord, Judgement)| {
+        Fact::new(whose, format!("{}: {}", it.started_at, judgement.brief))
+    };
+    sections.push(Section::new("", vec![Part::Facts(judged.iter().map(fact).collect())]));
+    for (whose, it, judgement) in judged {
+        let reasons = judgement.reasons.into_iter().map(Part::Remark).collect::<Vec<Part>>();
+        let heading = format!("{whose}, {}", it.started_at);
+        if !reasons.is_empty() {
+            sections.push(Section::new(&heading, reasons).at(Depth::Details));
+        }
     }
-    results.push(doubts);
-    for (whose, record) in [("base", base), ("record", record)] {
-        let judgement = verdict::judgement(record, &verdict::of(record));
-        let words = format!("verdict: {}", judgement.sentence());
-        let mut parts = vec![Part::Text(verdict::tone(judgement.level), words)];
-        parts.extend(judgement.reasons.into_iter().map(Part::Remark));
-        results.push(Section::new(&format!("{whose}, {}", record.started_at), parts));
-    }
-    text::print(&Document { results, ..Document::default() }, style)
+    Document { conclusion, sections, ..Document::default() }
 }
 
 /// True if a comparison of the two says nothing: one of them is no result, or they may not be compared.
@@ -142,28 +165,25 @@ const FIGURES: [(&str, Unit, Figure); 5] = [
     ("server CPU", Unit::Cpu, |_, numbers| numbers.server_cpu_us_per_message.clone()),
 ];
 
-/// A row for each figure; numbers have their own units, which differ from row to row. `zero` is the row that both are
-/// divided by.
-fn table(both: &Both<'_>, zero: Option<&Both<'_>>, refused: Option<&str>) -> Table {
-    let row = both.sides[1].row;
-    let is_zero = zero.is_some_and(|zero| zero.index() == both.index());
-    let mut heads = heads(row.time_word());
-    heads.insert(3, Column::new("machine", Unit::Ratio));
-    let mut table = Table::new(row.name(), heads);
-    for (name, unit, of) in FIGURES {
-        let figures = both.figures(of);
-        if figures.iter().all(Option::is_none) {
-            continue;
-        }
-        let [before, after] = figures.each_ref().map(|it| {
-            Cell::words(it.as_ref().map_or_else(|| MISSING.to_owned(), |it| unit.show(it.value())))
-        });
-        let zeros = zero.filter(|_| refused.is_none()).map(|zero| zero.figures(of));
+/// A row of both records beside the one that both are divided by.
+struct Compared<'a> {
+    both: &'a Both<'a>,
+    /// `None` where the two have no such row.
+    zero: Option<&'a Both<'a>>,
+    /// The reason for which there is no ratio.
+    refused: Option<&'static str>,
+}
+
+impl Compared<'_> {
+    /// The change of a figure of the zero, which is that of the machine; and the ratio of the two records.
+    fn ratio(&self, of: Figure) -> (Option<f64>, Cell) {
+        let is_zero = self.zero.is_some_and(|zero| zero.index() == self.both.index());
+        let zeros = self.zero.filter(|_| self.refused.is_none()).map(|zero| zero.figures(of));
         let moved = match &zeros {
             Some([Some(before), Some(after)]) => Some(after.value() / before.value()),
             _ => None,
         };
-        let ratio = match (refused, &zeros, &figures) {
+        let ratio = match (self.refused, &zeros, &self.both.figures(of)) {
             (Some(why), ..) => Cell::words(format!("{MISSING} {why}")),
             (None, None, _) => Cell::words(format!("{MISSING} inconclusive")),
             (None, Some(_), _) if is_zero => Cell::words("the machine"),
@@ -171,19 +191,119 @@ fn table(both: &Both<'_>, zero: Option<&Both<'_>>, refused: Option<&str>) -> Tab
                 let [one, other] = [before.over(before_zero), after.over(after_zero)];
                 match between(&one, &other, after_zero.value() / before_zero.value()) {
                     Some(found) => Cell::Number(found.value, Some((found.low, found.high))),
-                    None => Cell::words(no_interval(both.rounds)),
+                    None => Cell::words(no_interval(self.both.rounds)),
                 }
             }
             (None, Some(_), _) => Cell::Missing,
         };
+        (moved, ratio)
+    }
+
+    /// The row that the ratio is divided by, unless it is this one.
+    fn divided_by(&self) -> Option<&str> {
+        let other = self.zero.filter(|zero| zero.index() != self.both.index());
+        Some(other.filter(|_| self.refused.is_none())?.sides[1].row.name())
+    }
+
+    fn name(&self) -> &str {
+        self.both.sides[1].row.name()
+    }
+}
+
+/// The rows whose p50 has changed, with the ratios; or that none has, or why no ratio is known. `None` if no row is in
+/// both.
+fn answer(all: &[Compared<'_>]) -> Option<String> {
+    let found = all.iter().filter_map(|it| match it.ratio(message_ns) {
+        (_, Cell::Number(value, Some(interval))) => Some((it.name(), value, interval)),
+        _ => None,
+    });
+    let found: Vec<(&str, f64, (f64, f64))> = found.collect();
+    let words = |(name, value, interval): &(&str, f64, (f64, f64))| {
+        format!("{name} {}", number::ratio(*value, Some(*interval)))
+    };
+    let mut shown: Vec<String> =
+        found.iter().filter(|(_, _, (low, high))| *low > 1.0 || *high < 1.0).map(words).collect();
+    let unshown = found.len() - shown.len();
+    let Some(first) = found.first() else {
+        let why = all.iter().rev().find_map(|it| match it.ratio(message_ns).1 {
+            Cell::Words(text) => text.strip_prefix(MISSING).map(|why| why.trim().to_owned()),
+            Cell::Blank
+            | Cell::Difference(..)
+            | Cell::Judged(..)
+            | Cell::Missing
+            | Cell::Number(..) => None,
+        });
+        return why.map(|why| format!("No difference between the two can be told: {why}."));
+    };
+    let count = shown.len();
+    if count == 0 {
+        let others = if unshown == 1 { "" } else { ", and alike the others" };
+        return Some(format!(
+            "No difference is shown between the p50 of the record and of the base: {}{others}.",
+            words(first)
+        ));
+    }
+    shown.truncate(SHOWN_MAX);
+    let more = match count - shown.len() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let others = match unshown {
+        0 => String::new(),
+        1 => "; for 1 other row no difference is shown".to_owned(),
+        others => format!("; for {others} other rows no difference is shown"),
+    };
+    Some(format!("The p50 of the record by that of the base: {}{more}{others}.", shown.join(", ")))
+}
+
+/// A row for each pair: its p50 in both, and their ratio.
+fn overview(all: &[Compared<'_>]) -> Table {
+    let word = all.first().map_or("", |it| it.both.sides[1].row.compared_time());
+    let columns = vec![
+        Column::new(word, Unit::Words),
+        Column::new("base", Unit::Time),
+        Column::new("record", Unit::Time),
+        Column::new("machine", Unit::Ratio),
+        Column::new("ratio [95 %]", Unit::Ratio).with_bar(),
+    ];
+    let mut table = Table::new("", columns);
+    for it in all {
+        let [before, after] =
+            it.both.figures(message_ns).map(|it| Cell::number(it.map(|it| it.value())));
+        let (moved, ratio) = it.ratio(message_ns);
+        table.row(vec![Cell::words(it.name()), before, after, Cell::number(moved), ratio]);
+    }
+    let zero = all.iter().find_map(Compared::divided_by);
+    table.noted(zero.map(divided))
+}
+
+fn divided(zero: &str) -> String {
+    format!("machine: {zero} of the record by {zero} of the base; the ratio is divided by it")
+}
+
+/// A row for each figure; numbers have their own units, which differ from row to row.
+fn table(it: &Compared<'_>) -> Table {
+    let mut heads = heads(it.both.sides[1].row.time_word());
+    heads.insert(3, Column::new("machine", Unit::Ratio));
+    let mut table = Table::new(it.name(), heads);
+    for (name, unit, of) in FIGURES {
+        let figures = it.both.figures(of);
+        if figures.iter().all(Option::is_none) {
+            continue;
+        }
+        let [before, after] = figures.each_ref().map(|it| {
+            Cell::words(it.as_ref().map_or_else(|| MISSING.to_owned(), |it| unit.show(it.value())))
+        });
+        let (moved, ratio) = it.ratio(of);
         table.row(vec![Cell::words(name), before, after, Cell::number(moved), ratio]);
     }
-    let by = zero.filter(|zero| refused.is_none() && zero.index() != both.index());
-    table.noted(by.map(|zero| {
-        let zero = zero.sides[1].row.name();
-        format!("machine: {zero} of the record by {zero} of the base; the ratio is divided by it")
-    }))
+    table.noted(it.divided_by().map(divided))
 }
+
+/// The number of reasons against the comparison that the first page has.
+const DOUBTS_MAX: usize = 2;
+/// The number of rows that the answer names.
+const SHOWN_MAX: usize = 3;
 
 fn no_interval(rounds: [usize; 2]) -> String {
     match rounds {

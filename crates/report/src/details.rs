@@ -1,6 +1,6 @@
-//! Details that few readers look for: errors, what is missing, the machine, the plan, the command.
+//! Sections that few readers look for: errors, what is missing, the machine, the plan, the command.
 
-use crate::document::{Cell, Column, Fact, Part, Section, Table};
+use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table};
 use crate::number::{self, Unit};
 use crate::row;
 use record::{Block, Environment, ErrorCount, Missing, RunRecord};
@@ -14,7 +14,7 @@ pub(crate) fn all(record: &RunRecord) -> Vec<Section> {
     let mut all: Vec<Section> = tables.collect();
     let facts = [("The machine", machine(record)), ("The plan", plan(record))];
     all.extend(facts.map(|(name, facts)| Section::new(name, vec![Part::Facts(facts)])));
-    all
+    all.into_iter().map(|section| section.at(Depth::Full)).collect()
 }
 
 /// The time and length of the run, and the machine.

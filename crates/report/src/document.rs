@@ -6,14 +6,31 @@
 
 use crate::chart::Figure;
 use crate::escape::flow;
-use crate::number::{MISSING, Scale, Unit};
+use crate::number::{self, MISSING, Scale, Unit};
 use record::Level;
+
+/// The page that shows something first; pages of a greater depth show it too.
+///
+/// This is decided once, where a document is built. A terminal shows the first page or all details, Markdown the
+/// details, HTML everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// The page that a run ends with: the answer, one table, one line of verdict.
+    #[default]
+    First,
+    /// All results, with their notes and every reason of the verdict.
+    Details,
+    /// Everything that the record has: every percentile, the machine, the plan, what is missing.
+    Full,
+}
 
 /// All that a report says.
 #[derive(Default)]
 pub(crate) struct Document {
     /// The heading, which names what was measured.
     pub(crate) title: String,
+    /// `First` for a heading that the answer does not make superfluous.
+    pub(crate) title_depth: Depth,
     /// The time and length of the run, and the machine.
     pub(crate) subtitle: String,
     /// Why the run did not end as planned.
@@ -24,11 +41,10 @@ pub(crate) struct Document {
     pub(crate) answers: Vec<Answer>,
     /// Drawings, which text leaves out.
     pub(crate) figures: Vec<Figure>,
-    pub(crate) results: Vec<Section>,
-    /// Explanations needed to read the results, and doubts about them.
+    /// Sections by their depth: those of the first page come first.
+    pub(crate) sections: Vec<Section>,
+    /// Explanations needed to read the details, and doubts about them.
     pub(crate) notes: Vec<Part>,
-    /// Details that few readers look for; left out of text.
-    pub(crate) details: Vec<Section>,
     pub(crate) verdict: Option<Judgement>,
     /// The command that measures it again.
     pub(crate) command: String,
@@ -41,9 +57,8 @@ pub(crate) struct Document {
 pub(crate) struct Answer {
     pub(crate) label: String,
     pub(crate) value: String,
-    pub(crate) notes: Vec<String>,
-    /// True if the results say the same again, which text needs only once.
-    pub(crate) is_repeated: bool,
+    pub(crate) notes: Vec<(Depth, String)>,
+    pub(crate) depth: Depth,
 }
 
 /// Parts under one heading.
@@ -51,6 +66,7 @@ pub(crate) struct Answer {
 pub(crate) struct Section {
     /// Empty for parts that need none.
     pub(crate) heading: String,
+    pub(crate) depth: Depth,
     pub(crate) parts: Vec<Part>,
 }
 
@@ -84,6 +100,8 @@ pub(crate) struct Judgement {
     pub(crate) level: Level,
     /// The rows that are not trusted, with their marks.
     pub(crate) marked: Vec<String>,
+    /// The level in one line, with the row and the reason that say most about a doubt.
+    pub(crate) brief: String,
     pub(crate) self_test: Option<String>,
     pub(crate) reasons: Vec<Remark>,
 }
@@ -127,15 +145,18 @@ pub(crate) struct Table {
     pub(crate) heading: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<(Tone, Vec<Cell>)>,
-    pub(crate) notes: Vec<String>,
+    /// The row whose neighbours stay on a page that has no room for all rows. The last row stays too.
+    pub(crate) focus: usize,
+    pub(crate) notes: Vec<(Depth, String)>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) head: String,
     pub(crate) unit: Unit,
-    /// True if text leaves it out.
-    pub(crate) is_detail: bool,
+    pub(crate) depth: Depth,
+    /// True for ratios that are drawn as a bar too.
+    pub(crate) has_bar: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -177,9 +198,31 @@ impl Head {
     }
 }
 
+impl Document {
+    /// The answer in one sentence, unless the answers of the first page say the same.
+    pub(crate) fn sentence(&self) -> Option<&str> {
+        let is_said = self.answers.iter().any(|answer| answer.depth == Depth::First);
+        self.conclusion.as_deref().filter(|_| !is_said)
+    }
+
+    /// The tables of a page of this depth that have rows.
+    pub(crate) fn tables(&self, depth: Depth) -> impl Iterator<Item = &Table> {
+        let sections = self.sections.iter().filter(move |section| section.depth <= depth);
+        sections.flat_map(|section| &section.parts).filter_map(|part| match part {
+            Part::Table(table) if !table.rows.is_empty() => Some(table),
+            Part::Facts(_) | Part::Remark(_) | Part::Table(_) | Part::Text(..) => None,
+        })
+    }
+}
+
 impl Section {
     pub(crate) fn new(heading: &str, parts: Vec<Part>) -> Self {
-        Self { heading: heading.to_owned(), parts }
+        Self { heading: heading.to_owned(), depth: Depth::First, parts }
+    }
+
+    /// The same section at `depth`.
+    pub(crate) fn at(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// A section with these tables, without those that have no rows; `None` if none has.
@@ -208,12 +251,17 @@ impl Remark {
 
 impl Column {
     pub(crate) fn new(head: impl Into<String>, unit: Unit) -> Self {
-        Self { head: head.into(), unit, is_detail: false }
+        Self { head: head.into(), unit, depth: Depth::First, has_bar: false }
     }
 
-    /// The same column, left out of text if `is_detail`.
-    pub(crate) fn detail(self, is_detail: bool) -> Self {
-        Self { is_detail, ..self }
+    /// The same column at `depth`.
+    pub(crate) fn at(self, depth: Depth) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// The same column, with a bar before each number.
+    pub(crate) fn with_bar(self) -> Self {
+        Self { has_bar: true, ..self }
     }
 }
 
@@ -280,20 +328,35 @@ impl Table {
     }
 
     /// The same with notes under it.
-    pub(crate) fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
-        self.notes.extend(notes);
+    pub(crate) fn noted(self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.noted_at(Depth::First, notes)
+    }
+
+    /// The same with notes under it from `depth` on.
+    pub(crate) fn noted_at(
+        mut self,
+        depth: Depth,
+        notes: impl IntoIterator<Item = String>,
+    ) -> Self {
+        self.notes.extend(notes.into_iter().map(|note| (depth, note)));
         self
     }
 
-    /// The table as text, without columns in which no row has anything. Columns of one unit have one scale. With
-    /// `details`, columns and intervals that text leaves out.
-    pub(crate) fn printed(&self, details: bool) -> Printed {
+    /// The notes of a page of this depth.
+    pub(crate) fn notes_at(&self, depth: Depth) -> impl Iterator<Item = &str> {
+        self.notes.iter().filter(move |(from, _)| *from <= depth).map(|(_, note)| note.as_str())
+    }
+
+    /// The table as text, with the columns of a page of this depth in which a row has something. Columns of one unit
+    /// have one scale. Numbers have their intervals on a full page, ratios and differences always.
+    pub(crate) fn printed(&self, depth: Depth) -> Printed {
+        let details = depth == Depth::Full;
         let cells = |column: usize| self.rows.iter().filter_map(move |(_, row)| row.get(column));
         let is_filled = |column: usize| {
             column == 0 || cells(column).any(|cell| !matches!(cell, Cell::Blank | Cell::Missing))
         };
         let shown: Vec<usize> = (0..self.columns.len())
-            .filter(|column| (details || !self.columns[*column].is_detail) && is_filled(*column))
+            .filter(|column| self.columns[*column].depth <= depth && is_filled(*column))
             .collect();
         let scale = |unit: Unit| {
             let same = shown.iter().filter(|column| self.columns[**column].unit == unit);
@@ -302,7 +365,7 @@ impl Table {
         let scales: Vec<Scale> =
             shown.iter().map(|column| scale(self.columns[*column].unit)).collect();
         let head = |(column, scale): (&usize, &Scale)| {
-            let Column { head, unit, .. } = &self.columns[*column];
+            let Column { head, unit, has_bar, .. } = &self.columns[*column];
             let has_interval = |cell: &Cell| match cell.bare() {
                 Cell::Number(_, interval) => {
                     interval.is_some() && (details || scale.name.is_empty())
@@ -313,7 +376,7 @@ impl Table {
             Head {
                 name: flow(head),
                 unit: scale.name,
-                is_left: *unit == Unit::Words || cells(*column).any(has_interval),
+                is_left: *has_bar || *unit == Unit::Words || cells(*column).any(has_interval),
             }
         };
         // Names stand below each other, marked or not.
@@ -324,7 +387,12 @@ impl Table {
                 Some(Cell::Words(name)) if *column == 0 && marks_rows => {
                     format!("  {}", flow(name))
                 }
-                Some(cell) => cell.text(scale, details),
+                Some(cell) => {
+                    let bar =
+                        cell.value().filter(|it| self.columns[*column].has_bar && it.is_finite());
+                    let bar = bar.map_or_else(String::new, number::bar);
+                    bar + &cell.text(scale, details)
+                }
                 None => String::new(),
             };
             all.map(text).collect()

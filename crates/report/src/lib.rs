@@ -26,6 +26,8 @@ mod escape;
 mod exchanges;
 mod export;
 mod figures;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod html;
 mod layers;
 mod live;
@@ -49,6 +51,7 @@ pub use answers::conclusion;
 pub use benchmark::google_benchmark;
 pub use compare::{compare, compares_nothing};
 pub use csv::csv;
+pub use document::Depth;
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
 pub use html::{HAS_FRONT_END, figures, html};
@@ -58,12 +61,12 @@ pub use text::{Style, sheet};
 
 use record::{Footprint, RunRecord};
 
-/// The page that a run ends with, for a terminal.
-pub fn terminal(record: &RunRecord, style: &Style) -> String {
-    text::print(&page::document(record), style)
+/// The page that a run ends with, or with all details, for a terminal.
+pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
+    text::print(&page::document(record), depth, style)
 }
 
 /// The needs of subjects that are to be shipped, as a table.
 pub fn footprints(all: &[Footprint], style: &Style) -> String {
-    text::print(&page::footprints(all), style)
+    text::print(&page::footprints(all), Depth::Details, style)
 }

@@ -1,6 +1,6 @@
 //! A document as Markdown, with tables as GitHub has them: for a README or an issue.
 
-use crate::document::{Document, Part, Remark, Table};
+use crate::document::{Depth, Document, Part, Remark, Table};
 use crate::escape::flow;
 use crate::{page, verdict};
 use record::RunRecord;
@@ -18,15 +18,15 @@ fn print(document: &Document) -> String {
     if let Some(words) = &document.partial {
         add(format!("**partial:** {}", plain(words)));
     }
+    if let Some(words) = document.sentence() {
+        add(sentence(words));
+    }
     for answer in &document.answers {
-        let notes: String = answer.notes.iter().map(|note| format!("; {note}")).collect();
+        let notes: String = answer.notes.iter().map(|(_, note)| format!("; {note}")).collect();
         let text = plain(&format!("{}{notes}", answer.value));
         add(format!("- **{}** {text}", plain(&answer.label)));
     }
-    if let Some(words) = document.conclusion.as_ref().filter(|_| document.answers.is_empty()) {
-        add(sentence(words));
-    }
-    for section in &document.results {
+    for section in document.sections.iter().filter(|it| it.depth <= DEPTH) {
         if !section.heading.is_empty() {
             add(format!("**{}**", plain(&section.heading)));
         }
@@ -68,7 +68,7 @@ fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let printed = table.printed(false);
+    let printed = table.printed(DEPTH);
     let row = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell.trim())).collect();
         format!("| {} |", cells.join(" | "))
@@ -82,7 +82,7 @@ fn table(table: &Table) -> String {
     }
     lines.extend([row(&heads), format!("| {} |", rule.join(" | "))]);
     lines.extend(printed.rows.iter().map(|(_, cells)| row(cells)));
-    let notes = table.notes.iter().map(|note| format!("\n{}", sentence(note)));
+    let notes = table.notes_at(DEPTH).map(|note| format!("\n{}", sentence(note)));
     lines.extend(notes);
     lines.join("\n")
 }
@@ -116,3 +116,6 @@ fn plain(text: &str) -> String {
     // Nor a link.
     safe.replace("://", "\\://").replace("www.", "www\\.")
 }
+
+/// Markdown has the results; what few readers look for is in the record.
+const DEPTH: Depth = Depth::Details;

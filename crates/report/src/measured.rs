@@ -243,6 +243,13 @@ impl<'a> Measured<'a> {
         number::float(self.measured_ns()) / 1e9
     }
 
+    /// Replies a second over all blocks.
+    pub(crate) fn replies_per_s(&self) -> f64 {
+        let replies =
+            |block: &&Block| block.messages_per_s * number::float(block.measured_ns) / 1e9;
+        self.all.iter().map(replies).sum::<f64>() / self.seconds()
+    }
+
     pub(crate) fn measured_ns(&self) -> u64 {
         self.all.iter().fold(0, |sum, block| sum.saturating_add(block.measured_ns))
     }

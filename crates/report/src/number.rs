@@ -250,6 +250,21 @@ pub(crate) fn ratio(value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
+/// A ratio as a bar that has nine columns with the blank behind it: four for 1.00x, an eighth of a column for each 3 %;
+/// cut at 2.00x, with an arrow.
+pub(crate) fn bar(ratio: f64) -> String {
+    let eighths = whole((ratio.max(0.0) * BAR_EIGHTHS).min(f64::from(u16::MAX)));
+    let columns = usize::try_from(eighths / 8).unwrap_or(usize::MAX);
+    let bar = match columns {
+        BAR_COLUMNS.. => "▇".repeat(BAR_COLUMNS - 1) + "▸",
+        _ => {
+            let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+            "▇".repeat(columns) + parts[usize::try_from(eighths % 8).unwrap_or(0)]
+        }
+    };
+    format!("{bar:BAR_COLUMNS$} ")
+}
+
 /// Bytes of a message: `64`, `70.5`, `-20`, `16412`. A number within a twentieth of a whole one is shown as that:
 /// messages at the edges of the measurement make the difference.
 pub(crate) fn message_bytes(bytes: f64) -> String {
@@ -307,6 +322,10 @@ const SIZES: [(f64, &str); 5] = [
     (KIB * KIB * KIB, "GiB"),
     (KIB * KIB * KIB * KIB, "TiB"),
 ];
+/// The width of a bar.
+const BAR_COLUMNS: usize = 8;
+/// The eighths of a column that a bar of 1.00x has.
+const BAR_EIGHTHS: f64 = 32.0;
 /// The least value of a column is at least so much of its unit: it has a digit within three decimals.
 const LEAST: f64 = 0.001;
 
@@ -430,6 +449,26 @@ mod tests {
         for row @ (value, interval, expected) in table {
             let interval = interval.map(|(low, high)| (low * 1e3, high * 1e3));
             assert_eq!(us.difference(value * 1e3, interval), expected, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_bar_shows_a_thirtieth_more_and_ends_at_twice_as_much() {
+        let table = [
+            (0.0, ""),
+            (0.52, "▇▇▏"),
+            (1.0, "▇▇▇▇"),
+            (1.01, "▇▇▇▇"),
+            (1.03, "▇▇▇▇▏"),
+            (1.19, "▇▇▇▇▊"),
+            (1.98, "▇▇▇▇▇▇▇▉"),
+            (2.0, "▇▇▇▇▇▇▇▸"),
+            (6.09, "▇▇▇▇▇▇▇▸"),
+            (f64::MAX, "▇▇▇▇▇▇▇▸"),
+        ];
+        for row @ (ratio, expected) in table {
+            assert_eq!(bar(ratio).trim_end(), expected, "{row:?}");
+            assert_eq!(bar(ratio).chars().count(), BAR_COLUMNS + 1, "{row:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Start reading at [`document`].
 
-use crate::document::{Document, Part, Section, Table, Tone};
+use crate::document::{Depth, Document, Part, Section, Tone};
 use crate::figures;
 use crate::measured::Group;
 use crate::row;
@@ -13,11 +13,11 @@ use record::{Footprint, Kind, Level, RunRecord, Verdict};
 pub(crate) fn document(record: &RunRecord) -> Document {
     let verdict = verdict::of(record);
     let groups = Group::all(record, &verdict);
-    let results = match (&record.sweep, record.kind) {
+    let mut sections = match (&record.sweep, record.kind) {
         (Some(sweep), _) => {
-            let mut results = vec![sweep::section(record, sweep)];
-            results.extend(published::section(record, &groups));
-            results
+            let mut sections = sweep::sections(record, sweep);
+            sections.extend(published::section(record, &groups));
+            sections
         }
         (None, Kind::Sweep) => {
             let text = "This record has no sweep in it.".to_owned();
@@ -27,6 +27,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
         (None, Kind::Run | Kind::Other) => runs(record, &groups),
     };
+    sections.extend(details::all(record));
     // What an older version concluded from an invalid measurement is not shown either.
     let kept = record.conclusion.clone().filter(|_| verdict.level < Level::Invalid);
     let conclusion = kept.or_else(|| answers::conclusion(record));
@@ -36,16 +37,25 @@ pub(crate) fn document(record: &RunRecord) -> Document {
             Level::Degraded => "no pair of rows to compare is without doubt, see the verdict.",
             Level::Trusted => "no row can be compared with the baseline.",
         };
+    let conclusion = conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing));
     Document {
         title: title(record),
+        title_depth: match record.kind {
+            // The answer names what was measured.
+            Kind::Ladder => Depth::Details,
+            Kind::Lab if conclusion.is_some() => Depth::Details,
+            Kind::Run | Kind::Other if row::count(record) == 1 && conclusion.is_some() => {
+                Depth::Details
+            }
+            Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => Depth::First,
+        },
         subtitle: details::subtitle(record),
         partial: notes::partial(record),
-        conclusion: conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing)),
+        conclusion,
         answers: answers::all(record, &verdict, &groups),
         figures: figures::all(record, &groups),
-        results,
+        sections,
         notes: notes(record, &groups),
-        details: details::all(record),
         verdict: Some(verdict::judgement(record, &verdict)),
         command: details::command(record),
         tool: format!("{} {}", record.tool.name, record.tool.version),
@@ -54,8 +64,8 @@ pub(crate) fn document(record: &RunRecord) -> Document {
 
 /// The needs of subjects that are to be shipped.
 pub(crate) fn footprints(all: &[Footprint]) -> Document {
-    let results = Section::of_tables("", [views::footprints(all)]);
-    Document { results: results.into_iter().collect(), ..Document::default() }
+    let section = Section::of_tables("", [views::footprints(all)]);
+    Document { sections: section.into_iter().collect(), ..Document::default() }
 }
 
 /// The subject of the measurement.
@@ -77,22 +87,38 @@ fn title(record: &RunRecord) -> String {
 }
 
 fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
-    let mut tables: Vec<Table> = groups.iter().map(|group| rows::table(record, group)).collect();
-    tables.extend([layers::added(record, verdict), layers::bytes(record)]);
-    let mut section = Section::of_tables("", tables).unwrap_or_default();
-    section.parts.splice(1..1, rows::unmeasured(record, groups));
-    vec![section]
+    let tables = groups.iter().map(|group| rows::table(record, group));
+    let layers = [layers::added(record, verdict), layers::bytes(record)];
+    let mut sections = with_unmeasured(Section::of_tables("", tables), record, groups);
+    sections.extend(Section::of_tables("", layers).map(|section| section.at(Depth::Details)));
+    sections
 }
 
 fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
     let tables = groups.iter().map(|group| rows::table(record, group));
     let is_ours = record.kind == Kind::Lab;
-    let mut section = Section::of_tables("", tables.filter(|_| is_ours)).unwrap_or_default();
-    section.parts.extend(rows::unmeasured(record, groups));
-    let views = views::all(record, groups);
-    let views = [layers::added(record, verdict)].into_iter().chain(views);
-    section.parts.extend(views.filter(|table| !table.rows.is_empty()).map(Part::Table));
-    [section].into_iter().chain(published::section(record, groups)).collect()
+    let results = Section::of_tables("", tables.filter(|_| is_ours));
+    let mut sections = with_unmeasured(results, record, groups);
+    let views = [layers::added(record, verdict)].into_iter().chain(views::all(record, groups));
+    // What was imported has no other result.
+    let depth = if is_ours { Depth::Details } else { Depth::First };
+    sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
+    sections.extend(published::section(record, groups));
+    sections
+}
+
+/// The results and what is missing from them: on the first page the reasons that concern most.
+fn with_unmeasured(
+    results: Option<Section>,
+    record: &RunRecord,
+    groups: &[Group<'_>],
+) -> Vec<Section> {
+    let mut section = results.unwrap_or_default();
+    let mut parts = rows::unmeasured(record, groups);
+    let more = parts.split_off(parts.len().min(UNMEASURED_MAX));
+    section.parts.extend(parts);
+    let more = (!more.is_empty()).then(|| Section::new("", more).at(Depth::Details));
+    [section].into_iter().chain(more).collect()
 }
 
 /// A table of all rows where there are several, and each of them in full.
@@ -107,7 +133,8 @@ fn runs(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
             (true, true) => it.row.target().to_owned(),
             (true, false) => format!("{}, {}", it.row.name(), it.row.target()),
         };
-        all.push(run::section(&heading, it));
+        let [results, details] = run::sections(&heading, it);
+        all.extend([if several { results.at(Depth::Details) } else { results }, details]);
     }
     all
 }
@@ -145,3 +172,6 @@ fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
     parts.extend(notes::warnings(record).map(Part::Remark));
     parts
 }
+
+/// The number of reasons for missing rows that the first page has.
+const UNMEASURED_MAX: usize = 2;

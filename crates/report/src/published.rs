@@ -4,7 +4,7 @@
 //! are of other machines and years; shapes and ratios compare. Everything said of ours is worked out from the record.
 
 use crate::benchmark::{Aggregates, Mean};
-use crate::document::{Cell, Column, Fact, Part, Section, Table, Tone};
+use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone};
 use crate::measured::{Group, Measured, Spread, mean_ns, wall_per_message_us};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
@@ -32,7 +32,7 @@ pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Sectio
     let years = "These are other machines and years: what compares is the shape and the ratios.";
     parts.push(Part::Text(Tone::Plain, years.to_owned()));
     parts.extend(notes.iter().map(|note| Part::Text(Tone::Plain, note.clone())));
-    Some(Section::new("Against what was published", parts))
+    Some(Section::new("Against what was published", parts).at(Depth::Details))
 }
 
 /// The fields of a kind that were published, and the rows that have the first of them.

@@ -1,7 +1,7 @@
 //! The table of rows: what was measured of each, beside each other; and the reasons for what is missing from it.
 
-use crate::document::{Cell, Column, Fact, Part, Remark, Table, Tone};
-use crate::measured::{Group, Measured, message_ns, server_bytes};
+use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone};
+use crate::measured::{Group, Measured, cpu_us, message_ns, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
 use record::{Comparison, Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
@@ -12,7 +12,7 @@ pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
     if record.kind == Kind::Lab {
         rows.sort_by(|one, other| rank(group, one).total_cmp(&rank(group, other)));
     }
-    let mut table = Table::new(heading(record, group), columns(record, group));
+    let mut table = Table::new(group.load.clone(), columns(record, group));
     for it in &rows {
         let cells = cells(record, group, it);
         let tone = match it.result {
@@ -21,18 +21,21 @@ pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
         };
         table.rows.push((tone, cells));
     }
-    let mut notes = gaps(&rows);
-    if record.kind == Kind::Lab {
-        notes.extend(without_difference(group));
+    let table = match about(record, group) {
+        Some([asked, times]) => table.noted([asked]).noted_at(Depth::Details, [times]),
+        None => table,
+    };
+    let table = table.noted_at(Depth::Details, gaps(&rows));
+    match record.kind {
+        Kind::Lab => table.noted_at(Depth::Details, without_difference(group)),
+        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => table,
     }
-    table.noted(notes)
 }
 
-/// The load of a group, and what is asked of each row.
-fn heading(record: &RunRecord, group: &Group<'_>) -> String {
-    let Some(first) = group.zero().or_else(|| group.rows.first()) else { return String::new() };
+/// The load of each row of a group with its blocks; and the order of the blocks with the kind of their times.
+fn about(record: &RunRecord, group: &Group<'_>) -> Option<[String; 2]> {
+    let first = group.zero().or_else(|| group.rows.first())?;
     let row = first.row;
-    let name = if group.load.is_empty() { String::new() } else { format!("{}: ", group.load) };
     let rows = || group.rows.iter().map(|it| it.row);
     let message = match rows().all(|other| other.message() == row.message()) {
         true => row.message(),
@@ -41,7 +44,7 @@ fn heading(record: &RunRecord, group: &Group<'_>) -> String {
     // Of steps, each row has a load of its own, and says it in its name.
     let load = match is_steps(record) && rows().any(|other| other.load() != row.load()) {
         true => String::new(),
-        false => format!(", {}", row.load()),
+        false => format!(", {}", row.condition()),
     };
     let blocks = match row::rounds(record) {
         1 => "1 block".to_owned(),
@@ -50,18 +53,21 @@ fn heading(record: &RunRecord, group: &Group<'_>) -> String {
     let each = if row::rounds(record) == 1 { "" } else { " each" };
     let (length, seed, times) = (row.length(), row::seed(record), row.time_words());
     let order = match record.kind {
-        Kind::Ladder => format!(", in random order (seed {seed})"),
+        Kind::Ladder => format!("blocks in random order (seed {seed}); "),
         Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => String::new(),
     };
     let pooled = if row::rounds(record) == 1 { "" } else { ", all blocks together" };
-    format!("{name}{message}{load}; {blocks} {length}{each}{order}; {times}{pooled}")
+    let asked = format!("{message}{load}; {blocks} {length}{each}");
+    Some([asked, format!("{order}{times}{pooled}")])
 }
 
 fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
     let is_steps = is_steps(record);
     let name = if record.kind == Kind::Ladder { "rung" } else { "row" };
     let time = |head: &str| Column::new(head, Unit::Time);
-    let cpu = |head: &str| Column::new(head, Unit::Cpu).detail(is_steps);
+    let steps_only = if is_steps { Depth::First } else { Depth::Full };
+    let no_steps = if is_steps { Depth::Full } else { Depth::Details };
+    let cpu = |head: &str| Column::new(head, Unit::Cpu).at(no_steps);
     let of = match record.kind {
         Kind::Lab => group.rows.first().map_or("", |it| it.row.compared_time()),
         Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => "p50",
@@ -74,18 +80,19 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
     vec![
         Column::new(if is_steps { "step" } else { name }, Unit::Words),
         time("p50"),
-        time("p90").detail(is_steps),
+        time("p90").at(no_steps),
         time("p99"),
-        time("p99.9").detail(!is_steps),
-        time("max").detail(!is_steps),
-        Column::new("offered", Unit::Rate).detail(!is_steps),
+        time("p99.9").at(steps_only),
+        time("max").at(steps_only),
+        Column::new("offered", Unit::Rate).at(steps_only),
         Column::new(if is_steps { "achieved" } else { "messages" }, Unit::Rate),
+        Column::new("CPU/message", Unit::Cpu).at(if is_steps { Depth::Full } else { Depth::First }),
         cpu("CPU client"),
         cpu("CPU server"),
-        Column::new("bytes each", Unit::MessageBytes).detail(is_steps),
-        Column::new("memory server", Unit::Size).detail(is_steps),
-        Column::new(ratio, Unit::Ratio),
-        Column::new("verdict", Unit::Words).detail(!is_steps),
+        Column::new("bytes each", Unit::MessageBytes).at(no_steps),
+        Column::new("memory server", Unit::Size).at(no_steps),
+        Column::new(ratio, Unit::Ratio).with_bar(),
+        Column::new("verdict", Unit::Words).at(steps_only),
     ]
 }
 
@@ -106,14 +113,9 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         TIMES.each_ref().map(|it_of| time(it_of).judged(it.doubt(it_of.number)));
     let seconds = it.seconds();
     let offered = number::float(it.sum(|block| block.counts.planned)) / seconds;
-    let replies: f64 = it
-        .all
-        .iter()
-        .map(|block| block.messages_per_s * number::float(block.measured_ns) / 1e9)
-        .sum();
     let achieved = pooled.filter(|_| !is_steps(record)).and_then(|all| all.messages_per_s);
     let of_blocks = (is_steps(record) && seconds > 0.0).then(|| Estimate {
-        value: replies / seconds,
+        value: it.replies_per_s(),
         low: None,
         high: None,
     });
@@ -128,6 +130,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         max,
         Cell::number((!it.row.is_closed() && seconds > 0.0).then_some(offered)),
         Cell::estimate(achieved.or(of_blocks)),
+        cpu_of_both(it),
         estimate(|all| all.generator_cpu_us_per_message),
         estimate(|all| all.server_cpu_us_per_message),
         estimate(|all| all.wire_bytes_per_message),
@@ -138,6 +141,12 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
             Some(_) => verdict::name(it.trust.worst()),
         }),
     ]
+}
+
+/// The CPU time of generator and server together for a message; its interval has their rounds in step.
+fn cpu_of_both(it: &Measured<'_>) -> Cell {
+    let both = it.result.and_then(|_| cpu_us(it.row, it.numbers()));
+    both.map_or(Cell::Missing, |both| Cell::Number(both.value(), both.interval()))
 }
 
 /// A time that every row has: with its interval, and as the distribution has it.
@@ -202,7 +211,7 @@ fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
         None => return Cell::Missing,
         _ if it.result.is_none() && it.failed.is_empty() => "not reached",
         _ if it.result.is_none() => "failed, see below",
-        Some(zero) if zero.row.index == it.row.index => "baseline",
+        Some(zero) if zero.row.index == it.row.index => return Cell::Number(1.0, None),
         _ if !it.is_allowed => "invalid",
         Some(zero) if record.kind == Kind::Lab => {
             let ratio = it.to(zero, message_ns).filter(|_| zero.is_allowed);

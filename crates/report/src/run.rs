@@ -1,6 +1,6 @@
 //! A single row in full: everything that was measured of one target.
 
-use crate::document::{Cell, Column, Fact, Part, Remark, Section, Table, Tone};
+use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Section, Table, Tone};
 use crate::exchanges;
 use crate::layers;
 use crate::measured::{Measured, Spread};
@@ -12,9 +12,9 @@ use record::{
 };
 use stats::{Histogram, Merge};
 
-/// Times, rates, counts, connections and their phases, cost, errors and checks. `heading` names the row where there are
-/// several.
-pub(crate) fn section(heading: &str, it: &Measured<'_>) -> Section {
+/// Times, rates, errors and cost; and as details counts, connections and their phases, bytes and checks. `heading`
+/// names the row where there are several.
+pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     let threads = match it.row.threads() {
         1 => "1 thread".to_owned(),
         count => format!("{count} threads"),
@@ -36,6 +36,14 @@ pub(crate) fn section(heading: &str, it: &Measured<'_>) -> Section {
     } else {
         rate(&mut facts, it);
     }
+    cost(&mut facts, it);
+    errors(&mut facts, it);
+    parts.push(Part::Facts(facts.0));
+
+    let mut facts = Facts(Vec::new());
+    if it.row.is_closed() && it.row.think_ns().is_none() {
+        facts.add("response", "none: a closed loop has no schedule; --rate has one");
+    }
     counts(&mut facts, it);
     pushed(&mut facts, it);
     if !it.row.is_closed() {
@@ -45,15 +53,12 @@ pub(crate) fn section(heading: &str, it: &Measured<'_>) -> Section {
     fairness(&mut facts, it);
     connections(&mut facts, it);
     encryption(&mut facts, it);
-    cost(&mut facts, it);
     bytes(&mut facts, it);
-    errors(&mut facts, it);
     if let Some(block) = it.only_block().filter(|_| it.row.is_closed()) {
         little(&mut facts, block);
     }
-    parts.push(Part::Facts(facts.0));
-    parts.push(Part::Table(phases(it)));
-    Section::new(heading, parts)
+    let details = vec![Part::Facts(facts.0), Part::Table(phases(it))];
+    [Section::new(heading, parts), Section::new("", details).at(Depth::Details)]
 }
 
 struct Facts(Vec<Fact>);
@@ -71,8 +76,8 @@ impl Facts {
     }
 }
 
-/// A row for each percentile: of an open loop response times first and beside them what they are made of, of a closed
-/// one round trips, of short-lived clients their lives too.
+/// A column for each percentile: of an open loop response times first and below them what they are made of, of a closed
+/// one round trips, of short-lived clients their lives first.
 fn times(it: &Measured<'_>) -> Table {
     let known: Vec<(&str, Summary)> = match it.row.is_closed() {
         true => {
@@ -94,28 +99,25 @@ fn times(it: &Measured<'_>) -> Table {
         }
     };
     let mut columns = vec![Column::new("", Unit::Words)];
-    columns.extend(known.iter().map(|(name, _)| Column::new(*name, Unit::Time)));
+    columns.extend(PERCENTILES.map(|(name, ..)| Column::new(name, Unit::Time)));
     let mut table = Table::new("", columns);
     let mut notes: Vec<String> = Vec::new();
-    for (row, field, number, of) in PERCENTILES {
-        let mut cells = vec![Cell::words(row)];
-        for (column, (name, times)) in known.iter().enumerate() {
+    for (row, (name, times)) in known.iter().enumerate() {
+        let mut cells = vec![Cell::words(*name)];
+        for (column, field, number, of) in PERCENTILES {
             let value = of(times);
             // The first are those that results are made of, and so those that were judged.
-            let level = if column == 0 { it.trust.of_number(number) } else { Level::Trusted };
+            let level = if row == 0 { it.trust.of_number(number) } else { Level::Trusted };
             cells.push(Cell::number(value.map(number::float)).judged(level));
             let reason = times.missing.get(field).map_or("too few messages", String::as_str);
             if value.is_none() && !notes.iter().any(|note| note.ends_with(reason)) {
-                notes.push(format!("{MISSING} {name} {row}: {reason}"));
+                notes.push(format!("{MISSING} {name} {column}: {reason}"));
             }
         }
         table.row(cells);
     }
     for (name, times) in known.iter().filter(|(_, times)| times.saturated > 0) {
         notes.push(format!("{name}: {} above one hour, shown as that", times.saturated));
-    }
-    if known.is_empty() {
-        table.rows.clear();
     }
     table.noted(notes)
 }
@@ -162,7 +164,7 @@ fn throughput(facts: &mut Facts, it: &Measured<'_>) {
         facts.add(it.row.time_word(), "no reply was measured");
     }
     match it.row.think_ns() {
-        None => facts.add("response", "none: a closed loop has no schedule; --rate has one"),
+        None => {}
         // What bots that wait for their replies did not send: how far the loop has given way to the server.
         Some(think_ns) => {
             let regular = it.row.regular_per_s(think_ns.max(1)) * it.seconds();
@@ -201,15 +203,15 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
     let each = |count: f64| number::per_second(count / it.seconds());
     let offered = number::float(it.sum(|block| block.counts.planned));
     let sent = number::float(it.sum(|block| block.counts.sent));
-    let replies = |block: &&Block| block.messages_per_s * number::float(block.measured_ns) / 1e9;
-    let replies: f64 = it.all.iter().map(replies).sum();
-    let share = number::percent(if offered > 0.0 { replies / offered } else { f64::NAN });
+    let replies = it.replies_per_s();
+    let share = replies * it.seconds() / offered;
+    let share = number::percent(if offered > 0.0 { share } else { f64::NAN });
     let (asked, offered, sent) = (it.row.asked(), each(offered), each(sent));
     facts.lines(
         "rate",
         vec![
             format!("asked {asked}, offered {offered}, sent {sent}"),
-            format!("achieved {} ({share} of offered)", each(replies)),
+            format!("achieved {} ({share} of offered)", number::per_second(replies)),
         ],
     );
     let looked: Vec<f64> = it.all.iter().filter_map(|it| it.cpu.looking_cores_used).collect();
@@ -416,7 +418,7 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
     };
     let generator = cpu(|all| all.generator_cpu_us_per_message, "generator_us_per_message");
     let server = cpu(|all| all.server_cpu_us_per_message, "server_us_per_message");
-    facts.lines("CPU/message", vec![format!("generator {generator}"), format!("server {server}")]);
+    facts.add("CPU/message", format!("generator {generator}, server {server}"));
 }
 
 /// Bytes of a message, by layer where that is known, and the effect of compression.

@@ -1,6 +1,6 @@
 //! A sweep: every step of every line, and where each line bends.
 
-use crate::document::{Answer, Cell, Column, Part, Section, Table, Tone};
+use crate::document::{Answer, Cell, Column, Depth, Part, Section, Table, Tone};
 use crate::number::{self, Unit};
 use crate::steps::{EventBytes, bends, confirmed_words, event_bytes, of_line};
 use crate::{row, verdict};
@@ -56,8 +56,13 @@ pub(crate) fn answer(sweep: &Sweep, index: usize) -> Answer {
         Knee::NotReached { .. } => None,
     };
     let ran_out = format!("What ran out: {}.", line.ran_out);
-    let notes = [reason, Some(ran_out), capacity(sweep, index)].into_iter().flatten().collect();
-    Answer { label: line.name.clone(), value, notes, is_repeated: false }
+    let notes = [
+        Some((Depth::First, ran_out)),
+        capacity(sweep, index).map(|text| (Depth::First, text)),
+        reason.map(|text| (Depth::Details, text)),
+    ];
+    let notes = notes.into_iter().flatten().collect();
+    Answer { label: line.name.clone(), value, notes, depth: Depth::First }
 }
 
 /// `: 3 of 3 blocks kept it at 2.08 k/s, 0 of 3 at 2.12 k/s`, for the steps on either side of a load.
@@ -105,51 +110,50 @@ fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     ))
 }
 
-/// A table of steps for each line, and the bytes of their events.
-pub(crate) fn section(record: &RunRecord, sweep: &Sweep) -> Section {
-    let mut section = Section::default();
+/// A table of steps for each line, on the first page of an only line; and the bytes of their events.
+pub(crate) fn sections(record: &RunRecord, sweep: &Sweep) -> Vec<Section> {
+    let several = sweep.lines.len() > 1;
+    let depth = if several { Depth::Details } else { Depth::First };
+    let mut results = Section::default().at(depth);
     for (index, line) in sweep.lines.iter().enumerate() {
-        let name = if sweep.lines.len() > 1 { &line.name[..] } else { "" };
+        let name = if several { &line.name[..] } else { "" };
         let table = steps(record, sweep, index, name);
         if table.rows.is_empty() {
             let text = format!("{}: no step was measured", line.name);
-            section.parts.push(Part::Text(Tone::Failed, text));
+            results.parts.push(Part::Text(Tone::Failed, text));
         }
-        section.parts.push(Part::Table(table));
+        results.parts.push(Part::Table(table));
     }
-    section.parts.push(Part::Text(
-        Tone::Plain,
-        "offered: what was due. kept: achieved of that. p50, p99: response time. last 1000: the mean of the last 1000 \
-         replies, in whole ms. server, ours: CPU of one core. idle: of the machine. stream: both ways."
-            .to_owned(),
-    ));
+    let text = "offered: what was due. kept: achieved of that. p50, p99: response time. last 1000: the mean of the \
+                last 1000 replies, in whole ms. server, ours: CPU of one core. idle: of the machine. stream: both ways.";
+    let mut details = vec![Part::Text(Tone::Plain, text.to_owned())];
     let costs = record.blocks.iter().filter_map(|block| block.sampling_cpu_fraction);
     if let Some(cost) = costs.max_by(f64::total_cmp) {
         let cost = number::percent(cost);
         let text =
             format!("Looking at all of it ten times a second took {cost} of a core at most.");
-        section.parts.push(Part::Text(Tone::Plain, text));
+        details.push(Part::Text(Tone::Plain, text));
     }
-    section.parts.push(Part::Table(bytes_by_layer(record, sweep)));
-    section
+    details.push(Part::Table(bytes_by_layer(record, sweep)));
+    vec![results, Section::new("", details).at(Depth::Details)]
 }
 
 fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
     let share = |head| Column::new(head, Unit::Share);
     let columns = vec![
         Column::new("offered", Unit::Rate),
-        Column::new("bots", Unit::Count).detail(true),
+        Column::new("bots", Unit::Count).at(Depth::Full),
         Column::new("achieved", Unit::Rate),
         share("kept"),
-        Column::new("blocks kept", Unit::Words).detail(true),
+        Column::new("blocks kept", Unit::Words).at(Depth::Full),
         Column::new("p50", Unit::Time),
         Column::new("p99", Unit::Time),
-        Column::new("last 1000, ms", Unit::Count),
+        Column::new("last 1000, ms", Unit::Count).at(Depth::Details),
         share("server"),
         share("ours"),
         share("idle"),
-        Column::new("stream", Unit::SizeRate),
-        Column::new("memory server", Unit::Size).detail(true),
+        Column::new("stream", Unit::SizeRate).at(Depth::Details),
+        Column::new("memory server", Unit::Size).at(Depth::Full),
         Column::new("verdict", Unit::Words),
     ];
     let mut table = Table::new(name, columns);
@@ -182,6 +186,11 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
         ];
         table.rows.push((tone, cells));
     }
+    let knee = match sweep.lines[line].knee {
+        Knee::Found { offered_per_s, .. } => offered_per_s,
+        Knee::NotReached { .. } => f64::INFINITY,
+    };
+    table.focus = of_line(sweep, line).filter(|step| step.offered_per_s < knee).count();
     table
 }
 

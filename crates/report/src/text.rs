@@ -1,12 +1,13 @@
 //! A document for a terminal: lines of at most 80 columns, coloured if that is wanted.
 //!
-//! Everything is escaped where it is added, so nothing that a peer said reaches a terminal as it came. Figures and
-//! details are left out.
+//! Everything is escaped where it is added, so nothing that a peer said reaches a terminal as it came. Figures are left
+//! out, and so is what is deeper than the page that is asked for. A first page that is longer than its terminal leaves
+//! rows out, and says so.
 //!
 //! Start reading at [`print`]; tables are laid out by `Grid`.
 
 use crate::document::{
-    Answer, Document, Fact, Head, Judgement, Part, Printed, Remark, Table, Tone,
+    Answer, Depth, Document, Fact, Head, Judgement, Part, Printed, Remark, Table, Tone,
 };
 use crate::escape::{columns, cut, fitting, flow};
 use crate::verdict;
@@ -16,19 +17,21 @@ use crate::verdict;
 pub struct Style {
     /// The number of columns. Prose is wrapped to it, within 40 and 80; tables take up to 80.
     pub width: usize,
+    /// The number of lines that a first page is to fit; `None`: as many as it has.
+    pub lines: Option<usize>,
     /// True for colours, which repeat what the words say.
     pub color: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { width: WIDTH_MAX, color: false }
+        Self { width: WIDTH_MAX, lines: None, color: false }
     }
 }
 
 /// A heading, then a paragraph for each line of each row, with the row's label before the first of them.
 pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = Page::new(Depth::Details, ALL, style);
     page.prose(Tone::Strong, heading);
     page.blank();
     let fact = |(label, lines): &(&str, Vec<String>)| Fact {
@@ -39,36 +42,76 @@ pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> Stri
     page.finish()
 }
 
-/// The page of `document`: what it is about, the results, the answer, doubts, and last the verdict.
-pub(crate) fn print(document: &Document, style: &Style) -> String {
-    let mut page = Page::new(style);
+/// The page of `document` down to `depth`: what it is about, the answer, the results, doubts, and last the verdict. A
+/// first page that does not fit leaves out rows first, at most down to [`ROWS_MIN`] of each table, then tables.
+pub(crate) fn print(document: &Document, depth: Depth, style: &Style) -> String {
+    let tables: Vec<&Table> = document.tables(depth).collect();
+    let rows_max = tables.iter().map(|table| table.rows.len()).max().unwrap_or(0);
+    let whole = printed(document, depth, Room { rows: rows_max, tables: tables.len() }, style);
+    let Some(lines) = style.lines.filter(|_| depth == Depth::First) else { return whole };
+    let fewer_rows = (ROWS_MIN..rows_max).rev().map(|rows| Room { rows, tables: tables.len() });
+    let fewer_tables = (1..tables.len()).rev().map(|tables| Room { rows: ROWS_MIN, tables });
+    let mut page = whole;
+    for room in fewer_rows.chain(fewer_tables) {
+        if page.lines().count() <= lines {
+            break;
+        }
+        page = printed(document, depth, room, style);
+    }
+    page
+}
+
+/// The number of tables that a page has room for, and of rows in each.
+#[derive(Clone, Copy)]
+struct Room {
+    rows: usize,
+    tables: usize,
+}
+
+fn printed(document: &Document, depth: Depth, room: Room, style: &Style) -> String {
+    let mut page = Page::new(depth, room, style);
     if let Some(reason) = &document.partial {
         page.remark(&Remark::new(Tone::Failed, "partial:", reason.clone()));
         page.blank();
     }
-    if !document.title.is_empty() {
+    if document.title_depth <= depth && !document.title.is_empty() {
         page.prose(Tone::Strong, &document.title);
+        page.blank();
     }
-    for section in &document.results {
+    if let Some(conclusion) = document.sentence() {
+        page.prose(Tone::Strong, conclusion);
+        page.blank();
+    }
+    page.answers(&document.answers);
+    for section in document.sections.iter().filter(|section| section.depth <= depth) {
         page.blank();
         if !section.heading.is_empty() {
             page.prose(Tone::Strong, &section.heading);
         }
         section.parts.iter().for_each(|part| page.part(part));
     }
+    page.left_out();
     page.blank();
-    let answers: Vec<&Answer> = document.answers.iter().filter(|it| !it.is_repeated).collect();
-    page.answers(&answers);
-    if let Some(conclusion) = document.conclusion.as_ref().filter(|_| answers.is_empty()) {
-        page.prose(Tone::Strong, conclusion);
-    }
-    page.blank();
-    document.notes.iter().for_each(|part| page.part(part));
-    if let Some(judgement) = &document.verdict {
+    if depth > Depth::First {
+        document.notes.iter().for_each(|part| page.part(part));
         page.blank();
+    }
+    if let Some(judgement) = &document.verdict {
         page.judgement(judgement);
     }
     page.finish()
+}
+
+/// The rows of `count` that stay where there is room for `limit`: the `last` one, and those around `focus`.
+fn kept(count: usize, focus: usize, last: usize, limit: usize) -> Vec<usize> {
+    // A line that says how many are left out would take the place of the only one.
+    if count <= limit.saturating_add(1) {
+        return (0..count).collect();
+    }
+    let others = limit.saturating_sub(1).min(last);
+    let around = focus.saturating_sub(others / 2).min(last - others);
+    let first = if focus < others { 0 } else { around };
+    (first..first + others).chain([last]).collect()
 }
 
 /// Lines that were added so far.
@@ -76,15 +119,35 @@ struct Page {
     text: String,
     width: usize,
     color: bool,
+    depth: Depth,
+    room: Room,
+    /// The tables for which there was no room.
+    tables_left_out: usize,
 }
 
 impl Page {
-    fn new(style: &Style) -> Self {
+    fn new(depth: Depth, room: Room, style: &Style) -> Self {
         let width = style.width.clamp(WIDTH_MIN, WIDTH_MAX);
-        Self { text: String::new(), width, color: style.color }
+        let color = style.color;
+        Self { text: String::new(), width, color, depth, room, tables_left_out: 0 }
+    }
+
+    /// The number of tables that were left out just now.
+    fn left_out(&mut self) {
+        let text = match std::mem::take(&mut self.tables_left_out) {
+            0 => return,
+            1 => "1 more table".to_owned(),
+            count => format!("{count} more tables"),
+        };
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.text.push('\n');
+        self.prose(Tone::Plain, &format!("{text}: {MORE}"));
     }
 
     fn part(&mut self, part: &Part) {
+        if !matches!(part, Part::Table(_)) {
+            self.left_out();
+        }
         match part {
             Part::Facts(facts) => self.facts(facts),
             Part::Remark(remark) => self.remark(remark),
@@ -117,12 +180,14 @@ impl Page {
         }
     }
 
-    fn answers(&mut self, answers: &[&Answer]) {
-        let longest = answers.iter().map(|it| columns(&flow(&it.label)) + 1).max();
+    fn answers(&mut self, answers: &[Answer]) {
+        let shown = || answers.iter().filter(|it| it.depth <= self.depth);
+        let longest = shown().map(|it| columns(&flow(&it.label)) + 1).max();
         let column = longest.unwrap_or(0).clamp(LABEL_COLUMNS, LABEL_COLUMNS_MAX);
-        for Answer { label, value, notes, .. } in answers {
+        let depth = self.depth;
+        for Answer { label, value, notes, .. } in answers.iter().filter(|it| it.depth <= depth) {
             self.put((Tone::Plain, label), column, column, (Tone::Strong, value));
-            for note in notes {
+            for (_, note) in notes.iter().filter(|(from, _)| *from <= depth) {
                 self.put((Tone::Plain, ""), column, column, (Tone::Plain, note));
             }
         }
@@ -138,7 +203,12 @@ impl Page {
         }
     }
 
+    /// On a first page one line, on others all reasons.
     fn judgement(&mut self, judgement: &Judgement) {
+        if self.depth == Depth::First {
+            self.put((Tone::Plain, ""), 0, 2, (verdict::tone(judgement.level), &judgement.brief));
+            return;
+        }
         if let Some(words) = &judgement.self_test {
             self.facts(&[Fact::new("self-test", words.clone())]);
         }
@@ -153,19 +223,44 @@ impl Page {
         if table.rows.is_empty() {
             return;
         }
+        if self.room.tables == 0 {
+            self.tables_left_out += 1;
+            return;
+        }
+        self.room.tables -= 1;
         self.blank();
         if !table.heading.is_empty() {
             self.prose(Tone::Strong, &table.heading);
         }
-        let printed = table.printed(false);
+        let printed = table.printed(self.depth);
+        let count = printed.rows.len();
+        let last = printed.rows.iter().rposition(|(tone, _)| *tone != Tone::Failed);
+        let last = last.unwrap_or(count - 1);
+        let kept = kept(count, table.focus, last, self.room.rows);
         for grid in Grid::all(&printed) {
             grid.head().iter().for_each(|line| self.line(Tone::Strong, line));
-            for (tone, row) in &printed.rows {
+            let mut next = 0;
+            for index in &kept {
+                self.gap(index - next);
+                let (tone, row) = &printed.rows[*index];
                 grid.row(row).iter().for_each(|line| self.line(*tone, line));
+                next = index + 1;
             }
+            // Rows that failed are told below.
+            self.gap((last + 1).saturating_sub(next));
         }
-        table.notes.iter().for_each(|note| self.prose(Tone::Plain, note));
+        table.notes_at(self.depth).for_each(|note| self.prose(Tone::Plain, note));
         self.blank();
+    }
+
+    /// A line in place of so many rows.
+    fn gap(&mut self, rows: usize) {
+        let text = match rows {
+            0 => return,
+            1 => "1 more row".to_owned(),
+            count => format!("{count} more rows"),
+        };
+        self.line(Tone::Plain, &format!("  … {text}: {MORE}"));
     }
 
     /// An escaped line, cut at 80 columns.
@@ -359,6 +454,12 @@ fn broken(head: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Room for everything.
+const ALL: Room = Room { rows: usize::MAX, tables: usize::MAX };
+/// A table that is left no room has so many rows still.
+const ROWS_MIN: usize = 3;
+/// The option that shows what a first page leaves out.
+const MORE: &str = "--details";
 /// No line is wider.
 const WIDTH_MAX: usize = 80;
 /// In less, prose could not be read.
@@ -381,7 +482,8 @@ mod tests {
     use crate::number::Unit;
 
     fn page(add: impl FnOnce(&mut Page)) -> String {
-        let mut page = Page::new(&Style { width: 40, color: false });
+        let style = Style { width: 40, ..Style::default() };
+        let mut page = Page::new(Depth::Details, ALL, &style);
         add(&mut page);
         page.finish()
     }
@@ -407,7 +509,8 @@ mod tests {
 
     #[test]
     fn colours_are_ours_alone() {
-        let mut page = Page::new(&Style { width: 80, color: true });
+        let style = Style { color: true, ..Style::default() };
+        let mut page = Page::new(Depth::Details, ALL, &style);
         page.remark(&Remark::new(Tone::Doubtful, "warning:", "\x1b[31mred"));
         assert_eq!(page.finish(), "\x1b[33mwarning:\x1b[0m \\u{1b}[31mred\n");
     }
@@ -425,10 +528,30 @@ mod tests {
     }
 
     #[test]
+    fn the_last_row_stays_and_those_around_the_focus() {
+        #[rustfmt::skip]
+        let table: [(usize, usize, usize, usize, &[usize]); 9] = [
+            // rows, focus, last, limit
+            (4, 0, 3, 4, &[0, 1, 2, 3]),
+            (9, 0, 8, 4, &[0, 1, 2, 8]),
+            (9, 2, 8, 4, &[0, 1, 2, 8]),
+            (9, 5, 8, 4, &[4, 5, 6, 8]),
+            (9, 8, 8, 4, &[5, 6, 7, 8]),
+            (5, 0, 4, 4, &[0, 1, 2, 3, 4]),
+            (9, 7, 8, 3, &[6, 7, 8]),
+            (9, 0, 6, 4, &[0, 1, 2, 6]),
+            (9, 0, 0, 4, &[0]),
+        ];
+        for row @ (count, focus, last, limit, expected) in table {
+            assert_eq!(kept(count, focus, last, limit), expected, "{row:?}");
+        }
+    }
+
+    #[test]
     fn a_long_label_moves_the_column_for_all() {
         let rows =
             [("a label of thirty columns here", vec!["a".to_owned()]), ("b", vec!["b".to_owned()])];
-        let text = sheet("It", &rows, &Style { width: 80, color: false });
+        let text = sheet("It", &rows, &Style::default());
         assert_eq!(text, format!("It\n\na label of thirty columns here a\nb{}b\n", " ".repeat(30)));
     }
 
@@ -438,7 +561,7 @@ mod tests {
             ("open files", vec!["binds at 19968 connections".to_owned(), "word ".repeat(10)]),
             ("ports", vec!["fine\u{1b}[2J".to_owned()]),
         ];
-        let text = sheet("What binds first", &rows, &Style { width: 50, color: false });
+        let text = sheet("What binds first", &rows, &Style { width: 50, ..Style::default() });
         let expected = "What binds first\n\n\
             open files     binds at 19968 connections\n\
             \u{20}              word word word word word word word\n\

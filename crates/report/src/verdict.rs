@@ -78,7 +78,41 @@ pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
             shown.push(reason);
         }
     }
-    Judgement { level: verdict.level, marked: marked(record, verdict), self_test, reasons }
+    let (marked, brief) = (marked(record, verdict), brief(record, verdict));
+    Judgement { level: verdict.level, marked, brief, self_test, reasons }
+}
+
+/// The level, and the reason that says most against it: the first of the worst, with its rows and their marks.
+///
+/// `trusted, but ? http-new: the generator was the bottleneck`.
+fn brief(record: &RunRecord, verdict: &Verdict) -> String {
+    let mut level = name(verdict.level).to_owned();
+    // Beside rows that can be trusted, one that failed is told with its cause below the table.
+    let is_told =
+        |reason: &&Reason| reason.code == "nothing_succeeded" && verdict.level == Level::Trusted;
+    let reasons = || verdict.reasons.iter().filter(|reason| !is_told(reason));
+    let worst = reasons().map(|reason| reason.level).max();
+    let Some(first) = reasons().find(|reason| Some(reason.level) == worst) else { return level };
+    let same: Vec<&Reason> = reasons().filter(|other| is_same(first, other)).collect();
+    let mut about = about(record, &same);
+    if about.len() > MARKED_MAX {
+        let more = about.len() - (MARKED_MAX - 1);
+        about.truncate(MARKED_MAX - 1);
+        about.push(format!("{more} more"));
+    }
+    level += match verdict.level {
+        Level::Trusted => ", but ",
+        Level::Degraded | Level::Invalid => ": ",
+    };
+    if !about.is_empty() {
+        level += &format!("{} {}: ", mark(first.level), about.join("; "));
+    }
+    level += &first.message;
+    match reasons().filter(|other| !is_same(first, other)).count() {
+        0 => level,
+        1 => level + "; 1 more reason: --details",
+        count => level + &format!("; {count} more reasons: --details"),
+    }
 }
 
 /// The rows that are not trusted, with their marks; beyond a few, their number.
@@ -104,20 +138,25 @@ fn is_same(one: &Reason, other: &Reason) -> bool {
     (one.level, &one.code, &one.message) == (other.level, &other.code, &other.message)
 }
 
+/// `http-new`, `ws p99`: the rows and numbers that reasons are about.
+fn about(record: &RunRecord, reasons: &[&Reason]) -> Vec<String> {
+    let about = |reason: &&Reason| {
+        [row_name(record, reason).unwrap_or_default(), &numbers(reason)].join(" ").trim().to_owned()
+    };
+    reasons.iter().map(about).filter(|about| !about.is_empty()).collect()
+}
+
+/// The name of the row that a reason is about, where there are several rows.
+fn row_name<'a>(record: &'a RunRecord, reason: &Reason) -> Option<&'a str> {
+    let name = row::row(record, reason.workload?)?.name();
+    (row::count(record) > 1).then_some(name)
+}
+
 /// A reason that may be about several rows; the numbers are those of the first.
 fn remark(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Remark {
-    let row_name = |reason: &Reason| {
-        let name = row::row(record, reason.workload?)?.name();
-        (row::count(record) > 1).then_some(name)
-    };
-    let about: Vec<String> = all
-        .iter()
-        .map(|reason| [row_name(reason).unwrap_or_default(), &numbers(reason)].join(" "))
-        .map(|about| about.trim().to_owned())
-        .filter(|about| !about.is_empty())
-        .collect();
+    let about = about(record, all);
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
-    let shown_by = match (row_name(first), all.len()) {
+    let shown_by = match (row_name(record, first), all.len()) {
         (Some(name), 2..) => format!("{name}: {}", first.evidence),
         _ => first.evidence.clone(),
     };

@@ -15,6 +15,8 @@ mod client_checks;
 mod ending;
 mod error;
 mod feed;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod host;
 mod intervals;
 mod journal;

@@ -315,10 +315,10 @@ pub(crate) fn ask(
 const ASKS_FOR_LESS: &str =
     "The server asks for less load: wait, and load it only with the consent of whoever runs it";
 
-/// True if the server says by its status that it is loaded too much already: 429 (Too Many Requests, RFC 6585) or 503
-/// (Service Unavailable, RFC 9110), which come with `Retry-After`.
+/// True if the server says that it is loaded too much already: 429 (Too Many Requests, RFC 6585), 503 (Service
+/// Unavailable, RFC 9110), or any refusal with a time at which it wants to be asked again.
 fn asks_for_less(reason: &str) -> bool {
-    ["status 429", "status 503"].iter().any(|status| reason.contains(status))
+    ["status 429", "status 503", ", Retry-After "].iter().any(|words| reason.contains(words))
 }
 
 /// The error of the earliest step of a connection.

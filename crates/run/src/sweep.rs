@@ -42,12 +42,15 @@ impl Sweep<'_> {
         Range { from, to, factor }
     }
 
-    /// A line at a load, in place of `first`, which is the same line at the first load.
+    /// A line at a load, in place of `first`, which is the same line at the first load. No peer is waited for longer
+    /// than the budget.
     fn at(&self, line: usize, load: u64, first: &Measurement) -> Result<Measurement, String> {
         let lines = &self.experiment.workloads;
         let spec =
             self.axis.at(&lines[line], load, lines.len()).map_err(|problem| problem.to_string())?;
-        first.at(spec).map_err(|problem| problem.to_string())
+        let mut at = first.at(spec).map_err(|problem| problem.to_string())?;
+        at.workload.timeouts = at.workload.timeouts.at_most(self.axis.budget);
+        Ok(at)
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Behaviour {
     /// Highest rate at which replies leave. Number k of a busy period leaves no earlier than k / rate after its first,
     /// worked out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
     pub cap: Option<Rate>,
+    /// The time for which each reply keeps the processor busy before it leaves.
+    pub work: Nanos,
     /// Messages that are never answered. Their other faults do not happen.
     pub drop: Share,
     /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap is.
@@ -102,6 +104,7 @@ impl Default for Behaviour {
             delay: Delay::None,
             stalls: Vec::new(),
             cap: None,
+            work: Nanos::ZERO,
             drop: Share::NONE,
             duplicate: Share::NONE,
             reorder: Share::NONE,

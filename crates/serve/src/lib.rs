@@ -22,6 +22,7 @@ use engine::{Completion, ConnectionId, Engine, Node, Step};
 use peers::{Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use units::Nanos;
 use wire::{Event, Input, Message, Protocol, Stack};
 
 /// The totals of a server since its start.
@@ -81,6 +82,8 @@ pub struct Server {
     message: Vec<u8>,
     /// The answer to every message; `None` for an echo.
     reply: Option<Box<[u8]>>,
+    /// The time that it computes for each message.
+    work: Nanos,
 }
 
 impl Server {
@@ -96,6 +99,7 @@ impl Server {
             tx: Vec::with_capacity(TX_LEN),
             message: Vec::new(),
             reply: None,
+            work: Nanos::ZERO,
         }
     }
 
@@ -104,6 +108,12 @@ impl Server {
     #[must_use]
     pub fn replying(self, reply: impl Into<Box<[u8]>>) -> Self {
         Self { reply: Some(reply.into()), ..self }
+    }
+
+    /// Keeps its processor busy for `work` before it answers a message; without framing, what one read brought.
+    #[must_use]
+    pub fn working(self, work: Nanos) -> Self {
+        Self { work, ..self }
     }
 
     /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
@@ -176,6 +186,7 @@ impl Server {
                         &self.message[..]
                     };
                     let answer = Message { kind, payload };
+                    engine.compute(self.work);
                     if peer.machine.send(answer, &mut self.tx).is_ok() {
                         self.totals.messages += 1;
                     }

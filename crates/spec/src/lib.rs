@@ -8,6 +8,8 @@ pub mod conversation;
 mod endpoint;
 mod experiment;
 pub mod file;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod lists;
 mod load;
 mod message;

@@ -18,6 +18,8 @@
 mod between;
 mod encoding;
 mod fit;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod histogram;
 pub mod knee;
 mod little;

@@ -11,6 +11,7 @@
 
 pub use crate::misuse::MisuseError;
 
+use crate::http1::RetryAfter;
 use std::borrow::Cow;
 use units::Nanos;
 
@@ -67,6 +68,8 @@ pub enum Event<'a> {
         code: u16,
         /// The peer's description, unescaped.
         body: &'a [u8],
+        /// The time at which it wants to be asked again.
+        retry_after: Option<RetryAfter>,
     },
     /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
     Secured(Secured),

@@ -201,7 +201,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                     let reason = reason.into_owned().into();
                     return Ok(Some(Event::Closed(Closed { code, reason })));
                 }
-                Some(Event::Refused { code, body }) => {
+                Some(Event::Refused { code, body, .. }) => {
                     let said = format!("status {code}, {}", Excerpt::new(body));
                     return Err(PeerError::Refused { protocol: D::NAME, said }.into());
                 }

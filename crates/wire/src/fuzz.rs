@@ -1,7 +1,6 @@
-//! Properties that hold for any input: functions for the targets in `fuzz/`, and for tests.
+//! Properties that hold for any input: fuzz targets (`cargo xtask fuzz`), whose corpora the tests replay.
 //!
-//! Every machine must answer the same however its input is split, and whatever it answers must not be a panic. The
-//! corpora are replayed, and mutated, by the tests at the end.
+//! Every machine must answer the same however its input is split, and whatever it answers must not be a panic.
 
 use crate::framed::{self, Framed};
 use crate::http1::Http1;
@@ -13,100 +12,132 @@ use crate::websocket::handshake::{
 };
 use std::sync::Arc;
 
+/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// The targets of this crate.
+pub const TARGETS: &[Target] = &[
+    ("bayeux_batch", bayeux_batch),
+    ("bayeux_session", bayeux_session),
+    ("framed", framed),
+    ("game_binary", game_binary),
+    ("game_json", game_json),
+    ("http1_request", http1_request),
+    ("http1_response", http1_response),
+    ("lines", lines),
+    ("socketio", socketio),
+    ("sockjs", sockjs),
+    ("styx_definition", styx_definition),
+    ("styx_frames", styx_frames),
+    ("styx_json", styx_json),
+    ("styx_packet", styx_packet),
+    ("tls_files", tls_files),
+    ("tls_handshake", tls_handshake),
+    ("tls_records", tls_records),
+    ("websocket_deflate", websocket_deflate),
+    ("websocket_frames", websocket_frames),
+    ("websocket_handshake", websocket_handshake),
+];
+
 /// A batch of messages of Bayeux.
-pub fn bayeux_batch(bytes: &[u8]) {
+fn bayeux_batch(bytes: &[u8]) {
     crate::bayeux::fuzz_bayeux_batch(bytes);
 }
 
 /// A client of Bayeux, on either of its connections.
-pub fn bayeux_session(bytes: &[u8]) {
+fn bayeux_session(bytes: &[u8]) {
     crate::bayeux::fuzz_bayeux_session(bytes);
 }
 
 /// The length before each message.
-pub fn framed(bytes: &[u8]) {
+fn framed(bytes: &[u8]) {
     check_splits(bytes, &|| Framed::new(framed::Limits { frame_len_max: 1 << 10 }));
 }
 
 /// A bot that speaks binary.
-pub fn game_binary(bytes: &[u8]) {
+fn game_binary(bytes: &[u8]) {
     crate::game::fuzz_game_binary(bytes);
 }
 
 /// A bot that speaks JSON.
-pub fn game_json(bytes: &[u8]) {
+fn game_json(bytes: &[u8]) {
     crate::game::fuzz_game_json(bytes);
 }
 
 /// A server of HTTP/1.1 that echoes.
-pub fn http1_request(bytes: &[u8]) {
+fn http1_request(bytes: &[u8]) {
     check_splits(bytes, &|| Http1::server(HTTP_LIMITS));
 }
 
 /// A client of HTTP/1.1 with three requests in flight, once `POST` and once `HEAD`.
-pub fn http1_response(bytes: &[u8]) {
+fn http1_response(bytes: &[u8]) {
     for method in ["POST", "HEAD"] {
         check_splits_of_replies(bytes, &|| http1_client(method, 3, HTTP_LIMITS));
     }
 }
 
 /// Lines of text.
-pub fn lines(bytes: &[u8]) {
+fn lines(bytes: &[u8]) {
     check_splits(bytes, &|| Lines::new(lines::Limits { line_len_max: 1 << 10 }));
 }
 
 /// A client of Socket.IO.
-pub fn socketio(bytes: &[u8]) {
+fn socketio(bytes: &[u8]) {
     crate::socketio::fuzz_socketio(bytes);
 }
 
 /// A client of SockJS.
-pub fn sockjs(bytes: &[u8]) {
+fn sockjs(bytes: &[u8]) {
     crate::sockjs::fuzz_sockjs(bytes);
 }
 
 /// A definition of packets of Styx.
-pub fn styx_definition(bytes: &[u8]) {
+fn styx_definition(bytes: &[u8]) {
     crate::styx::fuzz_styx_definition(bytes);
 }
 
 /// Frames of Styx.
-pub fn styx_frames(bytes: &[u8]) {
+fn styx_frames(bytes: &[u8]) {
     crate::styx::fuzz_styx_frames(bytes);
 }
 
 /// Packets of Styx as JSON.
-pub fn styx_json(bytes: &[u8]) {
+fn styx_json(bytes: &[u8]) {
     crate::styx::fuzz_styx_json(bytes);
 }
 
 /// A packet of Styx.
-pub fn styx_packet(bytes: &[u8]) {
+fn styx_packet(bytes: &[u8]) {
     crate::styx::fuzz_styx_packet(bytes);
 }
 
+/// Certificates and keys that a user gives, in PEM.
+fn tls_files(bytes: &[u8]) {
+    crate::tls::fuzz_tls_files(bytes);
+}
+
 /// The handshake of TLS, both roles.
-pub fn tls_handshake(bytes: &[u8]) {
+fn tls_handshake(bytes: &[u8]) {
     crate::tls::fuzz_tls_handshake(bytes);
 }
 
 /// Records of TLS after the handshake, both versions.
-pub fn tls_records(bytes: &[u8]) {
+fn tls_records(bytes: &[u8]) {
     crate::tls::fuzz_tls_records(bytes);
 }
 
 /// Frames of WebSocket, both roles.
-pub fn websocket_frames(bytes: &[u8]) {
+fn websocket_frames(bytes: &[u8]) {
     crate::websocket::fuzz_websocket(bytes);
 }
 
 /// Frames of WebSocket where compression was agreed on, both roles.
-pub fn websocket_deflate(bytes: &[u8]) {
+fn websocket_deflate(bytes: &[u8]) {
     crate::websocket::fuzz_websocket_deflate(bytes);
 }
 
 /// The opening handshake of WebSocket, both roles. The client's seed is 1.
-pub fn websocket_handshake(bytes: &[u8]) {
+fn websocket_handshake(bytes: &[u8]) {
     let server = ServerHandshake::new(Arc::new(ServerOptions {
         subprotocols: subprotocols(),
         deflate: Some(deflate::Accept::default()),
@@ -156,50 +187,16 @@ fn check_handshake(
 }
 
 #[cfg(test)]
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::path::Path;
-    use units::Random;
-
-    type Check = fn(&[u8]);
-
-    const TARGETS: [(&str, Check); 19] = [
-        ("bayeux_batch", bayeux_batch),
-        ("bayeux_session", bayeux_session),
-        ("framed", framed),
-        ("game_binary", game_binary),
-        ("game_json", game_json),
-        ("http1_request", http1_request),
-        ("http1_response", http1_response),
-        ("lines", lines),
-        ("socketio", socketio),
-        ("sockjs", sockjs),
-        ("styx_definition", styx_definition),
-        ("styx_frames", styx_frames),
-        ("styx_json", styx_json),
-        ("styx_packet", styx_packet),
-        ("tls_handshake", tls_handshake),
-        ("tls_records", tls_records),
-        ("websocket_deflate", websocket_deflate),
-        ("websocket_frames", websocket_frames),
-        ("websocket_handshake", websocket_handshake),
-    ];
-
-    #[test]
-    fn every_input_of_the_corpora_holds() {
-        for (target, check) in TARGETS {
-            let corpus = corpus(target);
-            assert!(!corpus.is_empty(), "{target} has no corpus");
-            for (_, input) in corpus {
-                check(&input);
-            }
-        }
-    }
 
     #[test]
     fn the_corpora_reach_a_completed_handshake() {
-        let corpus = corpus("websocket_handshake");
+        let corpus = replay::corpus("websocket_handshake");
         let accepted = corpus.iter().filter(|(_, input)| {
             client_handshake(None).read(input).is_ok_and(|read| read.is_some())
         });
@@ -209,47 +206,4 @@ mod tests {
             ["answer", "answer_after_interim", "answer_and_frame", "answer_subprotocol"]
         );
     }
-
-    #[test]
-    fn mutations_of_the_corpora_hold() {
-        let mut random = Random::new(7);
-        for (target, check) in TARGETS {
-            let corpus = corpus(target);
-            for _ in 0..MUTATIONS {
-                let (_, mut input) = corpus[random.below(corpus.len())].clone();
-                mutate(&mut input, &corpus[random.below(corpus.len())].1, &mut random);
-                check(&input);
-            }
-        }
-    }
-
-    /// Changes, cuts out, doubles or joins a few bytes.
-    fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
-        for _ in 0..=random.below(3) {
-            let at = random.below(input.len() + 1);
-            let end = (at + 1 + random.below(8)).min(input.len());
-            match random.below(5) {
-                0 => input.truncate(at),
-                1 => drop(input.drain(at..end)),
-                2 => input.extend_from_within(at..end),
-                3 => input.extend_from_slice(&other[random.below(other.len() + 1)..]),
-                _ => input[at..end].iter_mut().for_each(|byte| *byte ^= 1 << random.below(8)),
-            }
-        }
-    }
-
-    /// The inputs of a target with their names, in the order of these.
-    fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-        let mut files: Vec<_> = fs::read_dir(folder)
-            .unwrap()
-            .map(|file| file.unwrap().path())
-            .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
-            .collect();
-        files.sort();
-        files
-    }
-
-    /// Mutations for each target; enough to find shallow faults, few enough for every run of the tests.
-    const MUTATIONS: usize = 300;
 }

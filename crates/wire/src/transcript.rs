@@ -158,7 +158,7 @@ fn describe(event: &Event<'_>) -> String {
             let sent = pushed.sent.map_or(String::new(), |sent| format!(" sent {}", sent.0));
             format!("{:?}{rule}{sent} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
         }
-        Event::Refused { code, body } => format!("refused {code} \"{}\"", body.escape_ascii()),
+        Event::Refused { code, body, .. } => format!("refused {code} \"{}\"", body.escape_ascii()),
         Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),
     }
 }

@@ -14,7 +14,7 @@ impl Exit {
     pub(crate) const INTERNAL: Self = Self(1);
     /// Wrong usage, or a load that this machine does not allow.
     pub(crate) const USAGE: Self = Self(2);
-    /// The verdict on the measurement is `invalid`.
+    /// The verdict on the measurement is `invalid`: a number that its answer needs is.
     pub(crate) const INVALID: Self = Self(12);
     /// A part was not measured; the record says which.
     pub(crate) const PARTIAL: Self = Self(13);
@@ -39,7 +39,10 @@ impl Exit {
         (Self::DONE, "done, and the verdict is trusted or degraded"),
         (Self::INTERNAL, "an internal error"),
         (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
-        (Self::INVALID, "the measurement is invalid; the verdict says why"),
+        (
+            Self::INVALID,
+            "invalid: a number that the answer needs is no result; the verdict says why",
+        ),
         (Self::PARTIAL, "partial: something was not measured; the record says what"),
         (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
         (Self::UNREACHABLE, "the target could not be reached, or every message failed"),

@@ -48,8 +48,7 @@ pub(crate) const RECORDS: &str = ".wirebench/records";
 pub(crate) fn check(to: &Destination) -> Result<(), Failure> {
     let (path, checked) = match to {
         Destination::Stdout => return Ok(()),
-        Destination::File(path) if is_special(path) => (path.clone(), open_special(path).map(drop)),
-        Destination::File(path) => (path.clone(), try_beside(path)),
+        Destination::File(path) => (path.clone(), try_file(path)),
         Destination::Records => {
             let folder = PathBuf::from(RECORDS);
             let made = fs::create_dir_all(&folder);
@@ -57,13 +56,20 @@ pub(crate) fn check(to: &Destination) -> Result<(), Failure> {
             (folder, checked)
         }
     };
-    match checked {
+    checked.map_err(|error| {
+        not_written(&format!("{}: {error}; nothing was measured; {CURE}", path.display()))
+    })
+}
+
+/// Tries to write where [`write`] is to write later, and leaves nothing there.
+pub(crate) fn try_file(path: &Path) -> io::Result<()> {
+    if !is_special(path) {
+        return try_beside(path);
+    }
+    match open_special(path) {
         // Somebody may read from the pipe by then.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(()),
-        Err(error) => {
-            Err(not_written(&format!("{}: {error}; nothing was measured; {CURE}", path.display())))
-        }
-        Ok(()) => Ok(()),
+        opened => opened.map(drop),
     }
 }
 

@@ -60,9 +60,10 @@ impl Terminal {
         }
     }
 
-    /// The width and colours of a page on stdout.
+    /// The size and colours of a page on stdout. What is no terminal has room for any number of lines.
     pub(crate) fn style(&self) -> report::Style {
-        report::Style { width: columns(&io::stdout()), color: self.color_of_result }
+        let lines = lines(&io::stdout()).map(|lines| lines.saturating_sub(LINES_OF_WORDS));
+        report::Style { width: columns(&io::stdout()), lines, color: self.color_of_result }
     }
 
     /// The width of a line on stderr, in columns.
@@ -183,6 +184,19 @@ fn columns(stream: &impl rustix::fd::AsFd) -> usize {
     asked.or_else(seen).filter(|columns| *columns > 0).unwrap_or(COLUMNS_USUAL)
 }
 
+/// The height of a terminal, at least [`LINES_MIN`]; `None` for what is none.
+fn lines(stream: &(impl rustix::fd::AsFd + IsTerminal)) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let seen = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_row));
+    Some(seen.unwrap_or(0).max(LINES_MIN))
+}
+
+/// Every page fits a terminal of so many lines.
+const LINES_MIN: usize = 24;
+/// The lines below a page: the record, its report, how to repeat it, what to do next on two lines, and the prompt.
+const LINES_OF_WORDS: usize = 6;
 /// The width where there is no terminal.
 const COLUMNS_USUAL: usize = 80;
 

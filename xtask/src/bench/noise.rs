@@ -1,10 +1,13 @@
 //! `cargo xtask bench noise`: how often intervals miss a known truth while the machine is disturbed.
 //!
 //! The measurements are made up ([`stats::noise`]), so that thousands of them take minutes and everybody gets the same
-//! table: docs/noise.md has it.
+//! table: docs/noise.md has it. With `--sockets` they are real ones ([`sockets`]): fewer, and those of this machine.
+
+mod sockets;
 
 use anyhow::Result;
 use stats::noise::{Cell, Disturbance, Figure, Method, Tally, trials};
+use std::path::PathBuf;
 
 /// Count how often intervals miss a known truth on disturbed machines, and print the table of docs/noise.md
 #[derive(clap::Args, Debug)]
@@ -18,10 +21,32 @@ pub(super) struct NoiseArgs {
     /// Only disturbances whose name contains this
     #[arg(long, default_value = "", value_name = "NAME")]
     only: String,
+    /// Measure real servers beside real disturbances, for about ten seconds each time
+    #[arg(long)]
+    sockets: bool,
+    /// With --sockets: pairs of equal servers, and of servers of known difference, for each disturbance
+    #[arg(long, default_value_t = 40, value_name = "N", requires = "sockets")]
+    pairs: usize,
+    /// With --sockets: the measured time of each block
+    #[arg(long, default_value = "150ms", value_name = "TIME", requires = "sockets")]
+    block: String,
+    /// With --sockets: the binary to measure with, in place of the release build of this tree
+    #[arg(long, value_name = "PATH", requires = "sockets")]
+    program: Option<PathBuf>,
 }
 
 /// Prints the table as Markdown, row by row.
 pub(super) fn run(arguments: &NoiseArgs) -> Result<()> {
+    if arguments.sockets {
+        let bench = sockets::Bench {
+            wirebench: super::program(arguments.program.as_deref())?,
+            scratch: super::scratch("noise")?,
+            pairs: arguments.pairs,
+            rounds: arguments.rounds,
+            block: arguments.block.clone(),
+        };
+        return sockets::run(&bench, &arguments.only);
+    }
     println!("{HEAD}");
     for (name, disturbance) in Disturbance::ALL {
         if !name.contains(&arguments.only) {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,27 @@ impl Process {
         command: &Command,
         scratch: &Path,
     ) -> Result<Self> {
+        Self::spawn(name, cores, command, scratch, Stdio::null())
+    }
+
+    /// The same for a program that ends when its standard input does: when this value is dropped, and when this process
+    /// ends in whatever way.
+    pub(super) fn start_tied(
+        name: &str,
+        cores: impl Display,
+        command: &Command,
+        scratch: &Path,
+    ) -> Result<Self> {
+        Self::spawn(name, cores, command, scratch, Stdio::piped())
+    }
+
+    fn spawn(
+        name: &str,
+        cores: impl Display,
+        command: &Command,
+        scratch: &Path,
+        stdin: Stdio,
+    ) -> Result<Self> {
         let stdout = scratch.join(format!("{name}.out"));
         let stderr = scratch.join(format!("{name}.err"));
         let mut pinned = crate::shell::command("taskset");
@@ -39,7 +60,7 @@ impl Process {
         for (name, value) in command.get_envs() {
             pinned.env(name, value.unwrap_or_default());
         }
-        pinned.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+        pinned.stdin(stdin).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
         let child = pinned.spawn().with_context(|| format!("cannot start {name}"))?;
         Ok(Self { name: name.to_owned(), child, stdout, stderr })
     }
@@ -84,11 +105,14 @@ impl Process {
         Ok(self.printed())
     }
 
+    /// Its process id: it is that program, and not `taskset`, which became it.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal, by its name without `SIG`.
     pub(super) fn signal(&self, signal: &str) -> Result<()> {
-        let mut kill = crate::shell::command("kill");
-        kill.arg(format!("-{signal}")).arg(self.child.id().to_string());
-        crate::shell::output(&mut kill).map(drop)
+        send(signal, self.id())
     }
 
     /// Everything that it has printed so far.
@@ -120,6 +144,32 @@ impl Drop for Process {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Sends a signal, by its name without `SIG`, to a process of ours.
+pub(super) fn send(signal: &str, id: u32) -> Result<()> {
+    let mut kill = crate::shell::command("kill");
+    kill.arg(format!("-{signal}")).arg(id.to_string());
+    crate::shell::output(&mut kill).map(drop)
+}
+
+/// The processes that `id` has started, and those that they have, and so on.
+pub(super) fn descendants(id: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{id}/task"));
+    let threads = tasks.into_iter().flatten().flatten().map(|task| task.path().join("children"));
+    let children: Vec<u32> = threads
+        .filter_map(|file| fs::read_to_string(file).ok())
+        .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
+}
+
+/// The arguments of a process, the program's name first; empty if it has ended.
+pub(super) fn arguments(id: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let words =
+        line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Waits for the line in which a server says where it listens.
@@ -157,6 +207,18 @@ mod tests {
     fn resident_memory_is_read_in_bytes() {
         assert_eq!(resident("Name:\tcat\nVmRSS:\t    1764 kB\nThreads:\t1\n"), Some(1_806_336));
         assert_eq!(resident("Name:\tzombie\n"), None);
+    }
+
+    #[test]
+    fn a_tied_program_ends_with_its_input_and_is_found_below_this_process() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line; exit 7"]);
+        let mut process = Process::start_tied("tied", 0, &command, scratch.path()).unwrap();
+        assert!(descendants(std::process::id()).contains(&process.id()));
+        drop(process.child.stdin.take());
+        assert_eq!(process.child.wait().unwrap().code(), Some(7));
+        assert_eq!(arguments(process.id()), [""; 0], "it has ended");
     }
 
     #[test]

@@ -402,6 +402,18 @@ pub(super) const PLANTS: &[Plant] = &[
         test: "knees::a_block_that_fails_by_itself_makes_no_knee",
         changes: &[Change { place: "true => «at.kept += 1»,", bug: "at.kept = 0" }],
     },
+    Plant {
+        name: "majority of blocks",
+        lie: "a load keeps the objective though its messages, all together, miss it",
+        had_by: "wirebench before it pooled, and all that decide by a majority of runs",
+        file: "crates/run/src/sweep/line.rs",
+        caught_by: "run",
+        test: "a_load_whose_messages_missed_the_objective_is_never_the_answer",
+        changes: &[Change {
+            place: "at.is_kept() && «is_met(slo, at.responses)»))",
+            bug: "at.blocks.iter().filter(|(_, meets)| *meets).count() * 2 > at.blocks.len()",
+        }],
+    },
 ];
 
 #[cfg(test)]

@@ -210,6 +210,10 @@ impl Engine for Counting {
         self.engine.stand_still(until);
     }
 
+    fn compute(&mut self, time: Nanos) {
+        self.engine.compute(time);
+    }
+
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.engine.complete(rx)
     }

@@ -202,6 +202,7 @@ fn behaviour(speech: Speech, chance: &mut Chance) -> Behaviour {
         cap: chance
             .one_in(4)
             .then(|| format!("{}/s", chance.up_to::<u32>(500)).parse::<Rate>().unwrap()),
+        work: Nanos::ZERO,
         drop: share(chance),
         duplicate: in_order(share(chance)),
         reorder: in_order(share(chance)),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use units::Instant;
+use units::{Instant, Nanos};
 use wire::{Connection, Event, Input, Message, Protocol, ServerOptions};
 
 /// The embedded server, and what it saw of its connections.
@@ -108,6 +108,10 @@ impl Engine for Watching<'_> {
 
     fn stand_still(&mut self, until: Instant) {
         self.engine.stand_still(until);
+    }
+
+    fn compute(&mut self, time: Nanos) {
+        self.engine.compute(time);
     }
 
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {

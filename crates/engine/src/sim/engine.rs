@@ -93,6 +93,11 @@ impl Engine for Sim {
         self.freeze(self.now(), until);
     }
 
+    /// Returns at once; the process is not stepped before the time is over, and what it sends in this step leaves then.
+    fn compute(&mut self, time: Nanos) {
+        self.kernel.borrow_mut().compute(self.process, time);
+    }
+
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
         self.kernel.borrow_mut().complete(self.process, rx)
     }

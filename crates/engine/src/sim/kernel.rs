@@ -136,6 +136,10 @@ impl Kernel {
         self.processes[process].cost = cost;
     }
 
+    pub(super) fn compute(&mut self, process: usize, time: Nanos) {
+        self.processes[process].busy_until = self.now_in(process) + time;
+    }
+
     pub(super) fn oversleep(&mut self, process: usize, by: Nanos) {
         self.processes[process].oversleep = by;
     }
@@ -354,8 +358,7 @@ impl Kernel {
                 Ready::News(place) => self.look(place, rx),
             };
             if completion.is_some() {
-                let done = self.now_in(process) + self.processes[process].cost;
-                self.processes[process].busy_until = done;
+                self.compute(process, self.processes[process].cost);
                 return completion;
             }
         }

@@ -38,6 +38,21 @@ fn a_manifest_that_is_wrong_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_manifest_without_end_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, device) in [("a", "/dev/zero"), ("b", "/dev/null")] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink(device, folder.path().join(name).join("subject.toml")).unwrap();
+    }
+    let broken = Catalogue::read(folder.path()).unwrap().broken;
+    assert_eq!(broken.len(), 2);
+    for error in broken {
+        let said = error.to_string();
+        assert!(said.ends_with("subject.toml:1:1: is no regular file; write it as one"), "{said}");
+    }
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = Catalogue::read(&folder.path().join("none")).unwrap_err().to_string();

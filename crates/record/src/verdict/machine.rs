@@ -254,11 +254,15 @@ fn claimed<'a>(subject: &Subject<'a>) -> Option<&'a Comparison> {
     (low > 1.0 || high < 1.0).then_some(comparison)
 }
 
-fn result<'a>(subject: &Subject<'a>) -> Option<&'a crate::WorkloadResult> {
+pub(super) fn result<'a>(subject: &Subject<'a>) -> Option<&'a crate::WorkloadResult> {
     subject.record.results.iter().find(|result| result.workload == subject.index)
 }
 
-fn headline_of<'a, T>(subject: &Subject<'_>, metrics: &'a PerMetric<T>) -> Option<&'a T> {
+/// The p50 of the times that results are made of.
+pub(super) fn headline_of<'a, T>(
+    subject: &Subject<'_>,
+    metrics: &'a PerMetric<T>,
+) -> Option<&'a T> {
     let of = if subject.is_open() { &metrics.response_p50_ns } else { &metrics.round_trip_p50_ns };
     of.as_ref()
 }

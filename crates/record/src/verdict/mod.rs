@@ -30,6 +30,8 @@
 //! - `below_the_floor`, degraded: send lag above 10 % of the response that is no later than this machine's timers or,
 //!   on an idle machine, its wake-ups, and makes the response longer than the service by as much; a difference of open
 //!   loops below the timer floor. Next: service times, a core for the generator
+//! - `faster_than_bare_tcp`, degraded: p50 or throughput of a row over TCP are shown to be better than those of the
+//!   bare TCP socket of the same run under the same load. Next: the bare socket, more rounds
 //! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
@@ -45,6 +47,7 @@
 //! Start reading at [`judge`].
 
 mod arithmetic;
+mod bare_socket;
 mod comparable;
 mod generator;
 mod machine;
@@ -118,6 +121,7 @@ fn reasons(record: &RunRecord) -> Vec<Reason> {
         reasons.extend(replies::judge(&subject));
         reasons.extend(tls::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
+        reasons.extend(bare_socket::judge(&subject));
     }
     machine::told_once(reasons, Subject::all(record).count())
 }

@@ -1,13 +1,16 @@
 //! The level of a record: that of the answer to its question, and so that of the rows which the answer needs.
 
 use crate::{Kind, Level, Number, Reason, RowVerdict, RunRecord};
+use spec::Objective;
 use std::collections::BTreeMap;
 
 /// The level of `record`, whose rows and reasons were judged.
 ///
 /// A comparison needs the row that others are compared with, and one of the others; a lab, which ranks them, is
 /// degraded with fewer than two. All else needs every row, but one without any reply is a failure beside the results
-/// of others. What is found about the p50 of the whole run, and numbers that cannot be, concern every answer.
+/// of others. Of a row the p50 is needed, and of a sweep the percentile of its objective too: another one that is
+/// invalid degrades. What is found about the p50 of the whole run, a load that was not sent, and numbers that cannot
+/// be, concern every answer.
 pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason]) -> Level {
     let has_result = rows.iter().any(|row| row.level < Level::Invalid);
     let of = |reason: &Reason| match &reason.code[..] {
@@ -16,7 +19,17 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
     };
     let comparisons = Comparison::all(record);
     if record.sweep.is_some() || comparisons.is_empty() {
-        return reasons.iter().map(of).max().unwrap_or_default();
+        let objective = objective(record);
+        let on_answer = |reason: &Reason| {
+            let doubts = [Some(Number::P50), objective].into_iter().flatten();
+            doubts.map(|number| reason.of(number)).max().unwrap_or_default()
+        };
+        let level = |reason: &Reason| match &reason.code[..] {
+            // All numbers are those of a load that nobody asked for.
+            "asked_not_achieved" => of(reason),
+            _ => of(reason).min(on_answer(reason).max(Level::Degraded)),
+        };
+        return reasons.iter().map(level).max().unwrap_or_default();
     }
     let is_of_run = |reason: &&Reason| reason.workload.is_none() || reason.code == "impossible";
     // A comparison is one of the p50: a doubt about the tail alone is none about the answer.
@@ -25,6 +38,17 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
     let wanted = if record.kind == Kind::Lab { 2 } else { 1 };
     let of_answers = comparisons.iter().map(|comparison| comparison.level(rows, wanted)).max();
     of_run.max(of_answers).unwrap_or_default()
+}
+
+/// The number that the objective of a sweep is about, if it has one.
+fn objective(record: &RunRecord) -> Option<Number> {
+    let objective: Objective = record.sweep.as_ref()?.slo.as_ref()?.parse().ok()?;
+    Some(match objective.percentile {
+        "p50" => Number::P50,
+        "p90" => Number::P90,
+        "p99" => Number::P99,
+        _ => Number::Tail,
+    })
 }
 
 /// Rows that are compared with the same one.

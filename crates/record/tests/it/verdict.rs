@@ -8,7 +8,7 @@ use record::{
     Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
     SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
-use spec::{Content, Load, Pem, Tls, Trust};
+use spec::{ClientSubject, Content, Load, Pem, Protocol, Server, ServerSubject, Tls, Trust};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
 
@@ -144,14 +144,14 @@ fn a_percentile_that_is_mostly_our_own_lateness_is_doubted_alone() {
         let verdict = judge(&record);
         (verdict.level, verdict.row(0).level, verdict.row(0).numbers)
     };
-    use Level::{Invalid, Trusted};
+    use Level::{Degraded, Invalid, Trusted};
     let doubted = |numbers: &[Number]| numbers.iter().map(|it| (*it, Invalid)).collect();
     // One message of two hundred, of fifty, of five, and most of them.
     assert_eq!(judged(100), (Trusted, Trusted, doubted(&[])));
-    assert_eq!(judged(400), (Invalid, Trusted, doubted(&[Number::P99, Number::Tail])));
+    assert_eq!(judged(400), (Degraded, Trusted, doubted(&[Number::P99, Number::Tail])));
     assert_eq!(
         judged(4000),
-        (Invalid, Trusted, doubted(&[Number::P90, Number::P99, Number::Tail]))
+        (Degraded, Trusted, doubted(&[Number::P90, Number::P99, Number::Tail]))
     );
     assert_eq!(judged(12_000), (Invalid, Invalid, doubted(&[])));
 }
@@ -219,6 +219,38 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     let of_second = alone.blocks.iter_mut().filter(|block| block.workload == 1);
     of_second.for_each(|block| block.failed = Some("connection refused".to_owned()));
     assert_eq!((judge(&alone).level, judge(&alone).row(1).level), (Degraded, Invalid));
+}
+
+#[test]
+fn a_record_is_as_good_as_the_percentiles_that_its_answer_needs() {
+    use Level::{Degraded, Invalid, Trusted};
+    // So many of 20 000 messages are late by 5 ms, which is most of their response.
+    let late = |count: u64| {
+        move |block: &mut Block| {
+            let lag = move |index| if index < count { 5_000_000 } else { 5_000 };
+            let times_of = block.open_loop.as_mut().unwrap();
+            times_of.send_lag = times(20_000, lag);
+            times_of.response = times(20_000, |index| 1_000_000 + lag(index) + index * 20);
+        }
+    };
+    let run = |count| {
+        let mut record = good::open();
+        late(count)(&mut record.blocks[0]);
+        judge(&record)
+    };
+    let levels = |verdict: &Verdict| (verdict.row(0).of_number(Number::P99), verdict.level);
+    assert_eq!(levels(&run(0)), (Trusted, Trusted));
+    assert_eq!(levels(&run(300)), (Invalid, Degraded), "the p99 alone");
+    assert_eq!(levels(&run(15_000)), (Invalid, Invalid), "the p50 too");
+
+    let of_sweep = |slo: Option<&str>| {
+        let mut record = sweep(|_, block| late(300)(block));
+        record.sweep.as_mut().unwrap().slo = slo.map(str::to_owned);
+        judge(&record).level
+    };
+    assert_eq!(of_sweep(None), Degraded, "a knee needs no percentile");
+    assert_eq!(of_sweep(Some("p50 < 5ms")), Degraded);
+    assert_eq!(of_sweep(Some("p99 < 5ms")), Invalid);
 }
 
 #[test]
@@ -918,6 +950,88 @@ fn a_difference_that_the_noise_would_hide_is_named() {
     assert_eq!(compared(1.01, 0.061), [("noisy_machine", Level::Degraded)]);
     // No difference is claimed.
     assert_eq!(compared(0.99, 0.061), []);
+}
+
+#[test]
+fn a_row_over_tcp_that_is_faster_than_the_bare_socket_is_doubted() {
+    let judged = |p50: [f64; 3], rate: [f64; 3], change: fn(&mut RunRecord)| {
+        let mut record = beside_a_bare_socket(p50, rate);
+        change(&mut record);
+        let doubts = judge(&record).reasons.into_iter();
+        doubts
+            .filter(|reason| reason.code == "faster_than_bare_tcp")
+            .map(|it| {
+                assert_eq!((it.level, it.workload), (Level::Degraded, Some(1)));
+                assert_eq!(judge(&record).row(1).level, Level::Degraded);
+                it.message.split(" is ").next().map(str::to_owned)
+            })
+            .collect::<Vec<_>>()
+    };
+    let named = |names: &str| vec![Some(names.to_owned())];
+    let (same, same_rate) = ([1.0, 0.96, 1.04], [1.0, 0.97, 1.03]);
+    let (faster, more) = ([0.9, 0.86, 0.94], [1.08, 1.05, 1.11]);
+    let unchanged: fn(&mut RunRecord) = |_| {};
+    assert_eq!(judged(same, same_rate, unchanged), []);
+    assert_eq!(judged(faster, same_rate, unchanged), named("its p50"));
+    assert_eq!(judged(same, more, unchanged), named("its throughput"));
+    assert_eq!(judged(faster, more, unchanged), named("its p50 and throughput"));
+    // Slower is what a layer makes it, and within the noise nothing is shown: the smallest difference is 3 %.
+    assert_eq!(judged([1.1, 1.05, 1.15], [0.9, 0.85, 0.95], unchanged), []);
+    assert_eq!(judged([0.975, 0.96, 0.99], same_rate, unchanged), []);
+    // Nothing is expected of rows that have less to do, or that something else was asked of.
+    let others: [fn(&mut RunRecord); 12] = [
+        |it| row(it).server = Server::Embedded(Protocol::Unix.plain().into()),
+        |it| row(it).server = subject("go-raw", Protocol::Tcp),
+        |it| row(it).server = subject("floor", Protocol::WebSocket),
+        |it| row(it).server = Server::Given("ws://127.0.0.1:9/".parse().unwrap()),
+        |it| row(it).client = Some(ClientSubject { name: "floor-client".to_owned(), host: None }),
+        |it| row(it).load = example::closed(49),
+        |it| row(it).deflate = Some(String::new()),
+        |it| row(it).threads = NonZeroU32::new(2).unwrap(),
+        |it| row(it).http.method = "GET".to_owned(),
+        |it| it.plan.workloads[1].size_bytes += 1,
+        |it| it.plan.workloads[0].spec.server = subject("netty", Protocol::Tcp),
+        |it| {
+            let of_row = it.blocks.iter_mut().filter(|block| block.workload == 1);
+            of_row.for_each(|block| block.cpu.server_cores_used = Some(1.8));
+        },
+    ];
+    for (index, change) in others.into_iter().enumerate() {
+        assert_eq!(judged(faster, more, change), [], "number {index}");
+    }
+    let by_others: fn(&mut RunRecord) = |it| row(it).server = subject("netty", Protocol::WebSocket);
+    assert_eq!(judged(faster, same_rate, by_others), named("its p50"));
+}
+
+/// A WebSocket row whose p50 and throughput are so many times those of the bare socket, each with its interval.
+fn beside_a_bare_socket(p50: [f64; 3], rate: [f64; 3]) -> RunRecord {
+    let ratio = |[ratio, low, high]: [f64; 3]| Comparison {
+        ratio,
+        low: Some(low),
+        high: Some(high),
+        smallest_detectable_fraction: Some(0.03),
+        moved_most_fraction: None,
+    };
+    let mut record = good::ladder();
+    for workload in &mut record.plan.workloads {
+        (workload.spec.deflate, workload.spec.tls) = (None, None);
+    }
+    record.plan.workloads[0].spec.server = Server::Embedded(Protocol::Tcp.plain().into());
+    row(&mut record).server = Server::Embedded(Protocol::WebSocket.plain().into());
+    let compared = record.results[1].to_baseline.as_mut().expect("it is compared");
+    compared.round_trip_p50_ns = Some(ratio(p50));
+    compared.messages_per_s = Some(ratio(rate));
+    record
+}
+
+/// The description of the second row.
+fn row(record: &mut RunRecord) -> &mut spec::Workload {
+    &mut record.plan.workloads[1].spec
+}
+
+fn subject(name: &str, protocol: Protocol) -> Server {
+    let (name, scheme) = (name.to_owned(), protocol.plain());
+    Server::Subject(ServerSubject { name, scheme, path: None, reply: None })
 }
 
 #[test]

@@ -8,7 +8,7 @@ use record::{
     Identity, Kind, Level, Little, Live, OpenLoop, Phases, Reason, RunRecord, Sessions, Spacing,
     Split, Summary, TlsSeen, Verdict, Warning, Wire,
 };
-use report::Style;
+use report::{Depth, Style};
 use spec::{Load, Stop};
 use std::num::NonZeroU32;
 use unicode_width::UnicodeWidthStr;
@@ -20,8 +20,8 @@ proptest! {
     #[test]
     fn pages_stay_within_80_columns_and_plain_text(seed: u64, width in 0..200_usize) {
         let mut random = Random::new(seed);
-        let mut all = pages(&any_record(&mut random), &Style { width, color: false }).to_vec();
-        all.push(report::terminal(&any_lab(&mut random), &Style { width, color: false }));
+        let mut all = pages(&any_record(&mut random), &Style { width, ..Style::default() });
+        all.push(report::terminal(&any_lab(&mut random), Depth::Details, &Style { width, ..Style::default() }));
         for page in all {
             for line in page.lines() {
                 prop_assert!(line.width() <= 80, "{} columns: {line}", line.width());
@@ -85,15 +85,18 @@ fn same_each_time() -> ProptestConfig {
     }
 }
 
-fn pages(record: &RunRecord, style: &Style) -> [String; 4] {
+fn pages(record: &RunRecord, style: &Style) -> Vec<String> {
     let other = records::ladder(&["tcp", "ws", "http-new"]);
-    let of_kind = |kind| report::terminal(&RunRecord { kind, ..record.clone() }, style);
-    [
-        of_kind(Kind::Ladder),
-        of_kind(Kind::Run),
-        of_kind(Kind::Lab),
-        report::compare(&other, record, style),
-    ]
+    let of_depth = |depth| {
+        let of_kind = |kind| report::terminal(&RunRecord { kind, ..record.clone() }, depth, style);
+        [
+            of_kind(Kind::Ladder),
+            of_kind(Kind::Run),
+            of_kind(Kind::Lab),
+            report::compare(&other, record, depth, style),
+        ]
+    };
+    [Depth::First, Depth::Details].map(of_depth).concat()
 }
 
 /// A record of the right shape with anything in its numbers and texts.

@@ -3,7 +3,7 @@
 use crate::{records, sweeps};
 use expect_test::{Expect, expect};
 use record::{Block, Knee, Level, Reason, RunRecord, Summary, Verdict};
-use report::Style;
+use report::{Depth, Style};
 use stats::Histogram;
 use units::Nanos;
 
@@ -15,6 +15,15 @@ fn what_the_baseline_did_is_the_machine() {
         &with_rounds([250_000, 312_500]),
         false,
         &expect![[r#"
+            No difference is shown between the p50 of the record and of the base: ws 1.00x
+            [0.95, 1.05].
+
+                           base record
+            p50 round trip   us     us machine ratio [95 %]
+            tcp             202    252   1.25x the machine
+            ws              252    315   1.25x ▇▇▇▇     1.00x [0.95, 1.05]
+            machine: tcp of the record by tcp of the base; the ratio is divided by it
+
             tcp
             round trip    base    record  machine ratio [95 %]
             p50           202 us  252 us    1.25x  the machine
@@ -32,16 +41,13 @@ fn what_the_baseline_did_is_the_machine() {
             server CPU    5.00 us 5.00 us   1.00x 1.00x [1.00, 1.00]
             machine: tcp of the record by tcp of the base; the ratio is divided by it
 
-            base, 2026-01-01T00:00:00Z
-            verdict: trusted
-
-            record, 2026-01-01T00:00:00Z
-            verdict: trusted
+            base           2026-01-01T00:00:00Z: trusted
+            record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
     // The second row alone takes a tenth longer, and so does the machine.
     let page = page(&with_rounds([200_000, 250_000]), &with_rounds([220_000, 302_500]));
-    let of_second = page.lines().filter(|line| line.starts_with("p50")).nth(1).unwrap();
+    let of_second = page.lines().filter(|line| line.starts_with("p50   ")).nth(1).unwrap();
     assert!(of_second.contains(" 1.10x 1.10x [1.0"), "{of_second}");
     assert!(!page.contains("inconclusive"), "{page}");
 }
@@ -53,6 +59,16 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
         &with_blocks(8, 275_000),
         false,
         &expect![[r#"
+            No difference between the two can be told: inconclusive.
+
+                           base record
+            p50 round trip   us     us ratio [95 %]
+            ws              254    279 - inconclusive
+
+            inconclusive: the two were measured at different times, and no row of both shows
+              what the machine did between them
+              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+
             ws
             round trip    base    record    ratio [95 %]
             p50           254 us  279 us  - inconclusive
@@ -61,15 +77,8 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
             generator CPU 5.10 us 5.10 us - inconclusive
             server CPU    5.00 us 5.00 us - inconclusive
 
-            inconclusive: the two were measured at different times, and no row of both shows
-              what the machine did between them
-              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
-
-            base, 2026-01-01T00:00:00Z
-            verdict: trusted
-
-            record, 2026-01-01T00:00:00Z
-            verdict: trusted
+            base           2026-01-01T00:00:00Z: trusted
+            record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
     // Nor is it one if the two compare with different rows.
@@ -94,6 +103,16 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         &records::open(),
         false,
         &expect![[r#"
+            No difference between the two can be told: inconclusive.
+
+                              base record
+            p50 response time   ms     ms ratio [95 %]
+            ws                1.25   1.25 - inconclusive
+
+            inconclusive: the two were measured at different times, and no row of both shows
+              what the machine did between them
+              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+
             ws
             response time base     record     ratio [95 %]
             p50           1.25 ms  1.25 ms  - inconclusive
@@ -102,15 +121,8 @@ fn one_block_each_has_two_numbers_and_no_interval() {
             generator CPU 5.10 us  5.10 us  - inconclusive
             server CPU    5.00 us  5.00 us  - inconclusive
 
-            inconclusive: the two were measured at different times, and no row of both shows
-              what the machine did between them
-              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
-
-            base, 2026-01-01T00:00:00Z
-            verdict: trusted
-
-            record, 2026-01-01T00:00:00Z
-            verdict: trusted
+            base           2026-01-01T00:00:00Z: trusted
+            record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
 }
@@ -126,6 +138,12 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         &other,
         true,
         &expect![[r#"
+            No difference between the two can be told: incomparable.
+
+                           base record
+            p50 round trip   us     us ratio [95 %]
+            ws              254    279 - incomparable
+
             ws
             round trip    base    record    ratio [95 %]
             p50           254 us  279 us  - incomparable
@@ -139,11 +157,8 @@ fn what_is_invalid_or_differs_has_no_ratio() {
               next: measure both with the same settings on the same machine, one after the
                 other
 
-            base, 2026-01-01T00:00:00Z
-            verdict: trusted
-
-            record, 2026-01-01T00:00:00Z
-            verdict: trusted
+            base           2026-01-01T00:00:00Z: trusted
+            record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
 
@@ -162,7 +177,8 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         ..Verdict::default()
     });
     assert!(report::compares_nothing(&with_blocks(8, 250_000), &invalid));
-    let page = report::compare(&with_blocks(8, 250_000), &invalid, &Style::default());
+    let page =
+        report::compare(&with_blocks(8, 250_000), &invalid, Depth::Details, &Style::default());
     assert!(page.contains("- invalid\n"), "{page}");
 }
 
@@ -180,7 +196,7 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
     sweep.lines[1].knee =
         Knee::NotReached { offered_max_per_s: 30_000.0, reason: "it is over".to_owned() };
     sweep.lines[1].capacity = None;
-    let page = report::compare(&base, &record, &Style::default());
+    let page = report::compare(&base, &record, Depth::Details, &Style::default());
     let (tables, _) = page.split_once("\nbase, ").unwrap();
     expect![[r#"
         Where lines bend
@@ -198,6 +214,9 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
         inconclusive: the two were measured at different times, and no row of both shows
           what the machine did between them
           next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+
+        base           2026-01-01T00:00:00Z: degraded: generator and server share cores
+        record         2026-01-01T00:00:00Z: degraded: generator and server share cores
     "#]]
     .assert_eq(tables);
 }
@@ -205,7 +224,7 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
 #[test]
 fn workloads_without_a_partner_are_left_out_and_none_at_all_is_incomparable() {
     let (base, other) = (records::ladder(&["tcp", "ws"]), records::ladder(&["unix", "http"]));
-    let page = report::compare(&base, &other, &Style::default());
+    let page = report::compare(&base, &other, Depth::Details, &Style::default());
     assert!(page.starts_with("incomparable: the two differ in: workloads\n"), "{page}");
     assert!(report::compares_nothing(&base, &other));
     // Two single runs are of two servers, and each is named by its URL.
@@ -242,7 +261,7 @@ fn times(p50: u32) -> Summary {
 }
 
 fn page(base: &RunRecord, record: &RunRecord) -> String {
-    report::compare(base, record, &Style::default())
+    report::compare(base, record, Depth::Details, &Style::default())
 }
 
 /// A closed loop of so many blocks whose median round trips lie around `p50`.
@@ -259,6 +278,6 @@ fn with_blocks(count: u32, p50: u32) -> RunRecord {
 }
 
 fn check(base: &RunRecord, record: &RunRecord, nothing: bool, expected: &Expect) {
-    expected.assert_eq(&report::compare(base, record, &Style::default()));
+    expected.assert_eq(&report::compare(base, record, Depth::Details, &Style::default()));
     assert_eq!(report::compares_nothing(base, record), nothing);
 }

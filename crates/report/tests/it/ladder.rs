@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use record::{
     Certificate, Check, Ended, Estimate, Level, Little, Number, Reason, RunRecord, Verdict, Warning,
 };
-use report::Style;
+use report::{Depth, Style};
 
 #[test]
 fn every_rung_stands_beside_the_floor() {
@@ -16,21 +16,30 @@ fn every_rung_stands_beside_the_floor() {
         &expect![[r#"
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                                               CPU    CPU bytes
-                       p50 p90 p99 messages client server  each p50 to tcp
-            rung        us  us  us      k/s     us     us     B [interval]
-            tcp        254 301 412      191   5.10   5.00   128 baseline
-            tcp-framed 270 319 437      180   5.41   5.30   136 1.06x [1.04, 1.08]
-            unix       285 337 461      171   5.71   5.60   144 1.12x [1.10, 1.14]
-            ws         300 355 486      162   6.02   5.90   152 1.18x [1.16, 1.20]
-            ws-text    315 373 511      154   6.32   6.20   160 1.24x [1.22, 1.26]
-            http       331 391 536      147   6.63   6.50   168 1.30x [1.28, 1.32]
-            http-new   346 409 560      141   6.94   6.80   176 1.36x [1.34, 1.38]
+            Compared with bare TCP, a round trip on this machine takes 18 % more [16, 20]
+            over WebSocket, 30 % more [28, 32] over HTTP, 36 % more [34, 38] over HTTP with
+            a connection for each request and 6 % more [4, 8] over length-framed TCP.
 
-            On this machine WebSocket costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round
-            trip p50, 50 connections, one message in flight).
+                                                           CPU    CPU bytes
+                       p50 p90 p99 messages CPU/message client server  each
+            rung        us  us  us      k/s          us     us     us     B
+            tcp        254 301 412      191        10.1   5.10   5.00   128
+            tcp-framed 270 319 437      180        10.1   5.41   5.30   136
+            unix       285 337 461      171        10.1   5.71   5.60   144
+            ws         300 355 486      162        10.1   6.02   5.90   152
+            ws-text    315 373 511      154        10.1   6.32   6.20   160
+            http       331 391 536      147        10.1   6.63   6.50   168
+            http-new   346 409 560      141        10.1   6.94   6.80   176
+            rung       p50 to tcp [interval]
+            tcp        ▇▇▇▇     1.00x
+            tcp-framed ▇▇▇▇▎    1.06x [1.04, 1.08]
+            unix       ▇▇▇▇▌    1.12x [1.10, 1.14]
+            ws         ▇▇▇▇▊    1.18x [1.16, 1.20]
+            ws-text    ▇▇▇▇▇    1.24x [1.22, 1.26]
+            http       ▇▇▇▇▇▎   1.30x [1.28, 1.32]
+            http-new   ▇▇▇▇▇▌   1.36x [1.34, 1.38]
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -57,21 +66,25 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
         &expect![[r#"
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                                           CPU    CPU bytes
-                   p50 p90 p99 messages client server  each p50 to tcp
-            rung    us  us  us      k/s     us     us     B [interval]
-              tcp  254 301 412      191   5.10   5.00   128 baseline
-            x ws     -   -   -        -      -      -     - failed, see below
-              http 285 337 461      171   5.71   5.60   144 1.12x [1.10, 1.14]
+            Compared with bare TCP, a round trip on this machine takes 12 % more [10, 14]
+            over HTTP.
+
+                                                       CPU    CPU bytes
+                   p50 p90 p99 messages CPU/message client server  each
+            rung    us  us  us      k/s          us     us     us     B
+              tcp  254 301 412      191        10.1   5.10   5.00   128
+            x ws     -   -   -        -           -      -      -     -
+              http 285 337 461      171        10.1   5.71   5.60   144
+            rung   p50 to tcp [interval]
+              tcp  ▇▇▇▇     1.00x
+            x ws   failed, see below
+              http ▇▇▇▇▌    1.12x [1.10, 1.14]
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
 
             ws failed: connection refused by 127.0.0.1:4000
             http failed in part: 1 of 2 blocks do not count: every message failed:
               \u{1b}[31mno echo
-
-            On this machine HTTP costs 1.12x [1.10, 1.14] of bare TCP at 64 B (round trip
-            p50, 50 connections, one message in flight).
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -108,18 +121,19 @@ fn a_partial_record_says_what_was_not_reached() {
 
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                 p50 p90 p99 messages CPU client CPU server bytes each
-            rung  us  us  us      k/s         us         us          B p50 to tcp [interval]
-            tcp  254 301 412      191       5.10       5.00        128              baseline
-            ws   270 319 437      180       5.41       5.30        136                 1.06x
-            http   -   -   -        -          -          -          -           not reached
+            On this machine a round trip over WebSocket takes 1.06x of one over bare TCP, in
+            too few blocks for an interval.
+
+                                                     CPU    CPU bytes
+                 p50 p90 p99 messages CPU/message client server  each p50 to tcp
+            rung  us  us  us      k/s          us     us     us     B [interval]
+            tcp  254 301 412      191        10.1   5.10   5.00   128 ▇▇▇▇     1.00x
+            ws   270 319 437      180        10.1   5.41   5.30   136 ▇▇▇▇▎    1.06x
+            http   -   -   -        -           -      -      -     - not reached
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
 
             http not reached: the run ended before its first block
-
-            On this machine WebSocket took 1.06x of bare TCP at 64 B, in too few blocks for
-            an interval (round trip p50, 50 connections, one message in flight).
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -153,17 +167,18 @@ fn a_number_that_is_missing_says_why() {
         &expect![[r#"
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                 p50 p90 p99 messages CPU client bytes each
-            rung  us  us  us      k/s         us          B p50 to tcp [interval]
-            tcp  254 301 412      191       5.10        128 baseline
-            ws   270 319   -      180       5.41        136 1.06x [1.04, 1.08]
+            Compared with bare TCP, a round trip on this machine takes 6 % more [4, 8] over
+            WebSocket.
+
+                                                     CPU bytes
+                 p50 p90 p99 messages CPU/message client  each
+            rung  us  us  us      k/s          us     us     B p50 to tcp [interval]
+            tcp  254 301 412      191        10.1   5.10   128 ▇▇▇▇     1.00x
+            ws   270 319   -      180        10.1   5.41   136 ▇▇▇▇▎    1.06x [1.04, 1.08]
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
             - CPU of the server: the server is not ours (tcp, ws)
             - round trip p99: too few messages: 500, at least 1000 needed (ws)
-
-            On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B (round
-            trip p50, 50 connections, one message in flight).
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -197,15 +212,15 @@ fn doubts_are_told_with_their_advice() {
         &expect![[r#"
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                                          CPU    CPU bytes
-                  p50 p90 p99 messages client server  each p50 to tcp
-            rung   us  us  us      k/s     us     us     B [interval]
-              tcp 254 301 412      191   5.10   5.00   128   baseline
-            x ws  270 319 437      180   5.41   5.30   136    invalid
-
             No conclusion: the measurement is invalid, see the verdict.
+
+                                                      CPU    CPU bytes
+                  p50 p90 p99 messages CPU/message client server  each p50 to tcp
+            rung   us  us  us      k/s          us     us     us     B [interval]
+              tcp 254 301 412      191        10.1   5.10   5.00   128 ▇▇▇▇     1.00x
+            x ws  270 319 437      180        10.1   5.41   5.30   136 invalid
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -243,9 +258,9 @@ fn slow_rungs_keep_their_columns() {
     pooled.messages_per_s = estimate(4.0);
     pooled.generator_cpu_us_per_message = estimate(12_345.0);
     pooled.wire_bytes_per_message = estimate(33_554_432.0);
-    let table = report::terminal(&record, &Style::default());
+    let table = report::terminal(&record, Depth::Details, &Style::default());
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
-    expect!["ws   123000 1230000 90000000     4.00  12300   5.30 33554432 1.06x [1.04, 1.08]"]
+    expect!["ws   123000 1230000 90000000     4.00        10.1  12300   5.30 33554432"]
         .assert_eq(row);
 }
 
@@ -261,18 +276,16 @@ fn the_conclusion_is_as_strong_as_the_interval() {
     };
     assert_eq!(
         sentence(Some(1.04), Some(1.08), 1.06),
-        "On this machine WebSocket costs 1.06x [1.04, 1.08] of bare TCP at 64 B \
-         (round trip p50, 50 connections, one message in flight)."
+        "Compared with bare TCP, a round trip on this machine takes 6 % more [4, 8] over WebSocket."
     );
     assert_eq!(
         sentence(Some(0.98), Some(1.02), 1.0),
-        "On this machine no difference is shown between WebSocket and bare TCP at 64 B: 1.00x [0.98, 1.02]; \
-         3.1 % or more would have been (round trip p50, 50 connections, one message in flight)."
+        "On this machine, for a round trip compared with one over bare TCP, no difference is shown for WebSocket \
+         (3.1 % or more would have shown)."
     );
     assert_eq!(
         sentence(None, None, 1.06),
-        "On this machine WebSocket took 1.06x of bare TCP at 64 B, in too few blocks for an interval \
-         (round trip p50, 50 connections, one message in flight)."
+        "On this machine a round trip over WebSocket takes 1.06x of one over bare TCP, in too few blocks for an interval."
     );
 }
 
@@ -280,19 +293,17 @@ fn the_conclusion_is_as_strong_as_the_interval() {
 fn the_conclusion_is_about_what_was_measured() {
     let mut record = records::ladder(&["tcp", "unix", "http-new"]);
     assert!(
-        report::conclusion(&record)
-            .unwrap()
-            .starts_with("On this machine a Unix socket costs 1.06x")
+        report::conclusion(&record).unwrap().ends_with(" and 6 % more [4, 8] over a Unix socket.")
     );
     record.results.remove(1);
     assert_eq!(
         report::conclusion(&record).unwrap(),
-        "On this machine HTTP with a connection for each request costs 1.12x [1.10, 1.14] of bare TCP at 64 B \
-         (life of a client p50, 50 clients at a time, 1 round trip each)."
+        "Compared with bare TCP, the life of a client on this machine takes 12 % more [10, 14] over HTTP with a \
+         connection for each request."
     );
     record.results.truncate(1);
     assert_eq!(report::conclusion(&record), None);
-    assert!(report::terminal(&record, &Style::default()).contains("No conclusion"));
+    assert!(report::terminal(&record, Depth::Details, &Style::default()).contains("No conclusion"));
 }
 
 #[test]
@@ -321,10 +332,23 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
     assert_eq!(conclusion(Some(0)), None);
     assert!(conclusion(Some(1)).unwrap().contains("WebSocket"));
     assert!(conclusion(Some(2)).unwrap().contains("Unix socket"));
-    let page = report::terminal(&about(Some(0)), &Style::default());
+    let page = report::terminal(&about(Some(0)), Depth::Details, &Style::default());
     assert!(page.contains("No conclusion: the measurement is invalid, see the verdict."), "{page}");
     expect![[r#"
         verdict.
+
+                                                   CPU    CPU bytes
+               p50 p90 p99 messages CPU/message client server  each
+        rung    us  us  us      k/s          us     us     us     B
+        x tcp  254 301 412      191        10.1   5.10   5.00   128
+          unix 270 319 437      180        10.1   5.41   5.30   136
+          ws   285 337 461      171        10.1   5.71   5.60   144
+        rung   p50 to tcp [interval]
+        x tcp  ▇▇▇▇     1.00x
+          unix ▇▇▇▇▎    1.06x [1.04, 1.08]
+          ws   ▇▇▇▇▌    1.12x [1.10, 1.14]
+        64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+        blocks in random order (seed 7); round trips, all blocks together
 
         Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
         of the whole process, for each message. Bytes: both directions of the stream,
@@ -375,18 +399,23 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
         &expect![[r#"
             The ladder
 
-            64 B binary, 50 connections, one message in flight on each; 2 blocks of 500 ms
-            each, in random order (seed 7); round trips, all blocks together
-                                             CPU    CPU bytes
-                   p50  p90  p99 messages client server  each p50 to tcp
-            rung    us   us   us      k/s     us     us     B [interval]
-              tcp  254  301  412      191   5.10   5.00   128 baseline
-            x unix 270  319  437      180   5.41   5.30   136 invalid
-            ? ws   285  337  461      171   5.71   5.60   144 1.12x [1.10, 1.14]
-              http 300 ?355 x486      162   6.02   5.90   152 1.18x [1.16, 1.20]
+            Compared with bare TCP, a round trip on this machine takes 18 % more [16, 20]
+            over HTTP.
 
-            On this machine HTTP costs 1.18x [1.16, 1.20] of bare TCP at 64 B (round trip
-            p50, 50 connections, one message in flight).
+                                                         CPU    CPU bytes
+                   p50  p90  p99 messages CPU/message client server  each
+            rung    us   us   us      k/s          us     us     us     B
+              tcp  254  301  412      191        10.1   5.10   5.00   128
+            x unix 270  319  437      180        10.1   5.41   5.30   136
+            ? ws   285  337  461      171        10.1   5.71   5.60   144
+              http 300 ?355 x486      162        10.1   6.02   5.90   152
+            rung   p50 to tcp [interval]
+              tcp  ▇▇▇▇     1.00x
+            x unix invalid
+            ? ws   ▇▇▇▇▌    1.12x [1.10, 1.14]
+              http ▇▇▇▇▊    1.18x [1.16, 1.20]
+            64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+            blocks in random order (seed 7); round trips, all blocks together
 
             Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
             of the whole process, for each message. Bytes: both directions of the stream,
@@ -406,12 +435,12 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
     let markdown = report::markdown(&record);
     let csv = report::csv(&record);
     expect![[r#"
-        | rung | p50, us | p90, us | p99, us | messages, k/s | CPU client, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
-        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-        | tcp | 254 | 301 | 412 | 191 | 5.10 | 5.00 | 128 | baseline |
-        | x unix | 270 | 319 | 437 | 180 | 5.41 | 5.30 | 136 | invalid |
-        | ? ws | 285 | 337 | 461 | 171 | 5.71 | 5.60 | 144 | 1.12x \[1.10, 1.14\] |
-        | http | 300 | ?355 | x486 | 162 | 6.02 | 5.90 | 152 | 1.18x \[1.16, 1.20\] |
+        | rung | p50, us | p90, us | p99, us | messages, k/s | CPU/message, us | CPU client, us | CPU server, us | bytes each, B | p50 to tcp \[interval\] |
+        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+        | tcp | 254 | 301 | 412 | 191 | 10.1 | 5.10 | 5.00 | 128 | ▇▇▇▇     1.00x |
+        | x unix | 270 | 319 | 437 | 180 | 10.1 | 5.41 | 5.30 | 136 | invalid |
+        | ? ws | 285 | 337 | 461 | 171 | 10.1 | 5.71 | 5.60 | 144 | ▇▇▇▇▌    1.12x \[1.10, 1.14\] |
+        | http | 300 | ?355 | x486 | 162 | 10.1 | 6.02 | 5.90 | 152 | ▇▇▇▇▊    1.18x \[1.16, 1.20\] |
     "#]].assert_eq(&lines_with(&markdown, "| "));
     expect![[r#"
         name: ratio,ratio_low,ratio_high,server_memory_bytes,believed,doubted,failed
@@ -455,12 +484,12 @@ fn the_answer_rests_on_rows_without_doubt() {
     let degraded = Level::Degraded;
     #[rustfmt::skip]
     let table: [(Doubts<'_>, &[usize], &str); 8] = [
-        (&[],                                                &[],        "WebSocket costs"),
-        (&[(2, &[], degraded)],                              &[],        "a Unix socket costs"),
-        (&[(2, &[Number::Ratio], degraded)],                 &[],        "a Unix socket costs"),
-        (&[(2, &[Number::P99], Level::Invalid)],             &[],        "WebSocket costs"),
-        (&[],                                                &[2],       "; of WebSocket no difference is shown: 4.0 % or more would have been"),
-        (&[(1, &[], Level::Invalid)],                        &[2, 3],    "no difference is shown between WebSocket and bare TCP"),
+        (&[],                                                &[],        "takes 12 % more [10, 14] over WebSocket, "),
+        (&[(2, &[], degraded)],                              &[],        "takes 18 % more [16, 20] over HTTP and "),
+        (&[(2, &[Number::Ratio], degraded)],                 &[],        "takes 18 % more [16, 20] over HTTP and "),
+        (&[(2, &[Number::P99], Level::Invalid)],             &[],        "takes 12 % more [10, 14] over WebSocket, "),
+        (&[],                                                &[2],       "; no difference is shown for WebSocket (4.0 % or more would have shown)."),
+        (&[(1, &[], Level::Invalid)],                        &[2, 3],    "no difference is shown for WebSocket and HTTP (4.0 %"),
         (&[(0, &[], degraded)],                              &[],        "none"),
         (&[(1, &[], degraded), (2, &[], degraded), (3, &[], degraded)], &[], "none"),
     ];
@@ -487,9 +516,22 @@ fn a_reason_that_rungs_share_is_told_once() {
         reasons: vec![reason(0, "0.30 cores"), reason(2, "0.50 cores")],
         ..Verdict::default()
     });
-    let page = report::terminal(&record, &Style::default());
+    let page = report::terminal(&record, Depth::Details, &Style::default());
     expect![[r#"
         verdict.
+
+                                                   CPU    CPU bytes
+               p50 p90 p99 messages CPU/message client server  each
+        rung    us  us  us      k/s          us     us     us     B
+        ? tcp  254 301 412      191        10.1   5.10   5.00   128
+          unix 270 319 437      180        10.1   5.41   5.30   136
+        ? ws   285 337 461      171        10.1   5.71   5.60   144
+        rung   p50 to tcp [interval]
+        ? tcp  ▇▇▇▇     1.00x
+          unix ▇▇▇▇▎    1.06x [1.04, 1.08]
+        ? ws   ▇▇▇▇▌    1.12x [1.10, 1.14]
+        64 B binary, 50 connections, one message in flight; 2 blocks of 500 ms each
+        blocks in random order (seed 7); round trips, all blocks together
 
         Numbers of all blocks together; intervals are of 95 %. CPU: user and system time
         of the whole process, for each message. Bytes: both directions of the stream,
@@ -514,7 +556,7 @@ fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
         checks: vec![Check { passed: true, ..Check::default() }; 5],
         ..Certificate::default()
     });
-    let page = report::terminal(&record, &Style::default());
+    let page = report::terminal(&record, Depth::Details, &Style::default());
     expect![[r#"
         self-test      passed on this machine at 2026-01-01T00:00:00Z (5 of 5 checks,
                        version 0.1.0)
@@ -524,5 +566,5 @@ fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, &Style::default()));
+    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
 }

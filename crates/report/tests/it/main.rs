@@ -4,6 +4,7 @@ mod bounds;
 mod compare;
 mod export;
 mod exports;
+mod first;
 mod hostile;
 mod html;
 mod lab;

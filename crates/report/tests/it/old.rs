@@ -1,6 +1,7 @@
 //! Records that were written before experiments were embedded are shown, exported and compared like others.
 
 use record::RunRecord;
+use report::{Depth, Style};
 use std::path::Path;
 
 #[test]
@@ -11,13 +12,14 @@ fn every_kind_of_old_record_is_shown_exported_and_compared() {
         let path = entry.unwrap().path();
         let record = RunRecord::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let name = &record.plan.workloads[0].spec.name;
-        let style = report::Style { width: 80, color: false };
+        let style = Style::default();
         let pages = [
-            report::terminal(&record, &style),
+            report::terminal(&record, Depth::First, &style),
+            report::terminal(&record, Depth::Details, &style),
             report::markdown(&record),
             report::csv(&record),
             report::html(&record),
-            report::compare(&record, &record, &style),
+            report::compare(&record, &record, Depth::Details, &style),
         ];
         for page in pages {
             assert!(page.len() > 40, "{}: {name}: {page}", path.display());

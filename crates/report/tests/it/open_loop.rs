@@ -6,7 +6,7 @@ use record::{
     Counts, Fairness, Identity, Level, Number, Reason, RunRecord, Sessions, Spacing, Stall, Stalls,
     Verdict,
 };
-use report::Style;
+use report::{Depth, Style};
 use spec::Load;
 use units::Nanos;
 
@@ -17,27 +17,29 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
         &expect![[r#"
             ws://127.0.0.1:8080/
 
+            ws://127.0.0.1:8080/ answers 2.00 k/s of the 2.00 k/s that were due: response
+            time p50 1.25 ms, p99 1.88 ms.
+
             64 B binary, 2.00 k/s due at equal distances over 50 connections, 10000
             outstanding at most, 1 thread, 10.0 s measured
 
-                  response service send lag own share
-                        us      us       us        us
-            p50       1250    1200     50.0      12.0
-            p90       1500    1440     60.0      14.4
-            p99       1880    1800     75.0      18.0
-            p99.9     2500    2400      100      24.0
-            max      10000    9600      400      96.0
+                       p50  p90  p99 p99.9   max
+                        us   us   us    us    us
+            response  1250 1500 1880  2500 10000
+            service   1200 1440 1800  2400  9600
+            send lag  50.0 60.0 75.0   100   400
+            own share 12.0 14.4 18.0  24.0  96.0
 
             rate           asked 2.00 k/s, offered 2.00 k/s, sent 2.00 k/s
                            achieved 2.00 k/s (100 % of offered)
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
             messages       planned 20000 = sent 20000 + unsent 0
                            sent 20000 = ok 20000 + error 0 + timed out 0 + in flight 0
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -77,12 +79,9 @@ fn a_percentile_that_is_no_result_is_marked_and_no_answer() {
         (Number::P99, Level::Invalid),
         (Number::Tail, Level::Degraded),
     ]);
-    let page = report::terminal(&p99, &Style::default());
+    let page = report::terminal(&p99, Depth::Details, &Style::default());
     for line in [
-        "p50       1250    1200",
-        "p90      ?1500    1440",
-        "p99      x1880    1800",
-        "p99.9    ?2500    2400",
+        "response  1250 ?1500 x1880 ?2500 ?10000\n",
         "invalid: the generator was the bottleneck (p99) [generator_bound]",
     ] {
         assert!(page.contains(line), "{line}\n{page}");
@@ -98,36 +97,36 @@ fn bots_that_rise_have_a_table_of_their_steps() {
         &expect![[r#"
             ws://127.0.0.1:8080/: 3 rows
 
-            64 B binary; 1 block of 500 ms; response times
                         p50   p99   max offered achieved
             step         ms    ms    ms      /s       /s verdict
               100 bots 1.25  1.88  10.0     100      100 trusted
               200 bots 1.25  1.88  10.0     200      200 trusted
             ? 400 bots 1.25 x1.88 x10.0     400      300 invalid
+            64 B binary; 1 block of 500 ms
+            response times
 
             100 bots, ws://127.0.0.1:8080/
             64 B binary, 100 bots, each a message every 1.00 s at equal distances, 10000
             outstanding at most, 1 thread, 10.0 s measured
 
-                  response service send lag own share
-                        us      us       us        us
-            p50       1250    1200     50.0      12.0
-            p90       1500    1440     60.0      14.4
-            p99       1880    1800     75.0      18.0
-            p99.9        -       -        -         -
-            max      10000    9600      400      96.0
+                       p50  p90  p99   max
+                        us   us   us    us
+            response  1250 1500 1880 10000
+            service   1200 1440 1800  9600
+            send lag  50.0 60.0 75.0   400
+            own share 12.0 14.4 18.0  96.0
             - response p99.9: 1000 samples, at least 10000 are needed
 
             rate           asked 100/s, offered 100/s, sent 100/s
                            achieved 100/s (100 % of offered)
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
             messages       planned 1000 = sent 1000 + unsent 0
                            sent 1000 = ok 1000 + error 0 + timed out 0 + in flight 0
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -138,25 +137,24 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             64 B binary, 200 bots, each a message every 1.00 s at equal distances, 10000
             outstanding at most, 1 thread, 10.0 s measured
 
-                  response service send lag own share
-                        us      us       us        us
-            p50       1250    1200     50.0      12.0
-            p90       1500    1440     60.0      14.4
-            p99       1880    1800     75.0      18.0
-            p99.9        -       -        -         -
-            max      10000    9600      400      96.0
+                       p50  p90  p99   max
+                        us   us   us    us
+            response  1250 1500 1880 10000
+            service   1200 1440 1800  9600
+            send lag  50.0 60.0 75.0   400
+            own share 12.0 14.4 18.0  96.0
             - response p99.9: 2000 samples, at least 10000 are needed
 
             rate           asked 200/s, offered 200/s, sent 200/s
                            achieved 200/s (100 % of offered)
+            CPU/message    generator 5.41 us [5.35, 5.46], server 5.30 us [5.25, 5.35]
+
             messages       planned 2000 = sent 2000 + unsent 0
                            sent 2000 = ok 2000 + error 0 + timed out 0 + in flight 0
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.41 us [5.35, 5.46]
-                           server 5.30 us [5.25, 5.35]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -167,25 +165,24 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             64 B binary, 400 bots, each a message every 1.00 s at equal distances, 10000
             outstanding at most, 1 thread, 10.0 s measured
 
-                  response service send lag own share
-                        us      us       us        us
-            p50      ?1250    1200     50.0      12.0
-            p90      x1500    1440     60.0      14.4
-            p99      x1880    1800     75.0      18.0
-            p99.9        -       -        -         -
-            max     x10000    9600      400      96.0
+                        p50   p90   p99    max
+                         us    us    us     us
+            response  ?1250 x1500 x1880 x10000
+            service    1200  1440  1800   9600
+            send lag   50.0  60.0  75.0    400
+            own share  12.0  14.4  18.0   96.0
             - response p99.9: 3000 samples, at least 10000 are needed
 
             rate           asked 400/s, offered 400/s, sent 300/s
                            achieved 300/s (75.0 % of offered)
+            CPU/message    generator 5.71 us [5.65, 5.77], server 5.60 us [5.54, 5.66]
+
             messages       planned 4000 = sent 3000 + unsent 1000
                            sent 3000 = ok 3000 + error 0 + timed out 0 + in flight 0
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.71 us [5.65, 5.77]
-                           server 5.60 us [5.54, 5.66]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -239,16 +236,18 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             64 B binary, partly open: 100/s sessions of 20 messages due at random (Poisson),
             think time 1.00 s, 50 at a time at most, 1 thread, 10.0 s measured
 
-                  response service send lag own share true delay
-                        us      us       us        us         us
-            p50      ?1250    1200     50.0      12.0       12.0
-            p90      ?1500    1440     60.0      14.4       14.4
-            p99      ?1880    1800     75.0      18.0       18.0
-            p99.9    ?2500    2400      100      24.0       24.0
-            max     ?10000    9600      400      96.0       96.0
+                         p50   p90   p99 p99.9    max
+                          us    us    us    us     us
+            response   ?1250 ?1500 ?1880 ?2500 ?10000
+            service     1200  1440  1800  2400   9600
+            send lag    50.0  60.0  75.0   100    400
+            own share   12.0  14.4  18.0  24.0   96.0
+            true delay  12.0  14.4  18.0  24.0   96.0
 
             rate           asked 100/s sessions, offered 2.01 k/s, sent 2.00 k/s
                            achieved 2.00 k/s (99.5 % of offered)
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
             messages       planned 20100 = sent 20000 + unsent 100
                            sent 20000 = ok 20000 + error 0 + timed out 0 + in flight 0
             sessions       planned 1000, began 990, completed 980
@@ -256,8 +255,6 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             stalls         2, the longest 20.0 ms, 31.0 ms in all; 62 messages affected
             fairness       100 replies at least, median 400, of 50 connections
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
 
                      min mean max
@@ -298,7 +295,7 @@ fn an_open_loop_in_which_nothing_ended_says_so() {
     block.messages_per_s = 0.0;
     block.identity = None;
     block.open_loop = Some(record::OpenLoop::default());
-    let page = report::terminal(&record, &Style::default());
+    let page = report::terminal(&record, Depth::Details, &Style::default());
     assert!(page.contains("response       no message came to its end\n"), "{page}");
     assert!(page.contains("replies        not told apart: messages carry no header\n"), "{page}");
     assert!(page.contains("verdict        invalid: the numbers are no result\n"), "{page}");
@@ -324,5 +321,5 @@ fn programs_get_the_response_of_an_open_loop() {
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, &Style::default()));
+    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
 }

@@ -3,7 +3,7 @@
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{Counts, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole};
-use report::Style;
+use report::{Depth, Style};
 use spec::{Load, Stop};
 use std::num::NonZeroU64;
 use units::Nanos;
@@ -15,25 +15,23 @@ fn all_that_was_measured_of_one_target_is_shown() {
         &expect![[r#"
             ws://127.0.0.1:8080/
 
+            ws://127.0.0.1:8080/ answers 191 k/s: round trip p50 254 us, p99 381 us.
+
             64 B binary, 50 connections, one message in flight on each, 1 thread, 500 ms
             measured
 
-                  round trip
-                          us
-            p50          254
-            p90          305
-            p99          381
-            p99.9          -
-            max         2030
+                       p50 p90 p99  max
+                        us  us  us   us
+            round trip 254 305 381 2030
             - round trip p99.9: too few messages: 95000, at least 100000 needed
 
-            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189, 193]
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
+            response       none: a closed loop has no schedule; --rate has one
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
@@ -102,25 +100,24 @@ fn clients_that_live_shortly_have_their_phases_apart() {
         &expect![[r#"
             ws://127.0.0.1:8080/
 
+            ws://127.0.0.1:8080/ answers 191 k/s: life p50 254 us, p99 381 us.
+
             64 B binary, 10 clients at a time, 5 round trips each, 1 thread, 1.26 s measured
 
-                  life round trip
-                    us         us
-            p50    254        254
-            p90    305        305
-            p99    381        381
-            p99.9    -          -
-            max   2030       2030
+                       p50 p90 p99  max
+                        us  us  us   us
+            life       254 305 381 2030
+            round trip 254 305 381 2030
             - life p99.9: too few messages: 95000, at least 100000 needed
 
-            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189, 193]
             clients        15.9 k/s (20000 served)
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
+            response       none: a closed loop has no schedule; --rate has one
             messages       planned 95050 = sent 95050 + unsent 0
                            sent 95050 = ok 95000 + error 0 + timed out 0 + in flight 50
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server 5.00 us [4.95, 5.05]
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   not checked: connections are short-lived
 
@@ -192,27 +189,24 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             64 B text, 50 connections, 4 messages in flight on each, 1 thread, 500 ms
             measured
 
-                  round trip
-                          us
-            p50         ?254
-            p90         ?305
-            p99         ?381
-            p99.9          -
-            max        ?2030
+                        p50  p90  p99   max
+                         us   us   us    us
+            round trip ?254 ?305 ?381 ?2030
             - round trip p99.9: too few messages: 95000, at least 100000 needed
 
-            response       none: a closed loop has no schedule; --rate has one
             throughput     191 k/s [189, 193]
-            messages       planned 100 = sent 90 + unsent 10
-                           sent 90 = ok 30 + error 40 + refused 7 + timed out 13 + in flight
-                           0
-            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
-            CPU/message    generator 5.10 us [5.05, 5.15]
-                           server - (the server is not ours)
-            bytes/message  sent 70 B, received 66 B; without TCP and IP
+            CPU/message    generator 5.10 us [5.05, 5.15], server - (the server is not ours)
             errors         40 x wrong reply, first: byte 3 of 64 is 0x00, expected 0x7f:
                            "\u{1b}]0;owned\u{7}"
                            13 x reply timed out, first: no whole reply within 1 s
+
+            response       none: a closed loop has no schedule; --rate has one
+            messages       planned 100 = sent 90 + unsent 10
+                           sent 90 = ok 30 + error 40 + refused 7 + timed out 13 + in flight
+                           0
+                           refused 7.00 % of planned
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
                      min mean max
@@ -259,13 +253,13 @@ fn a_target_that_was_never_reached_says_so() {
             measured
             failed: connection refused
             round trip     no reply was measured
-            response       none: a closed loop has no schedule; --rate has one
             throughput     0/s
+            CPU/message    generator -, server -
+
+            response       none: a closed loop has no schedule; --rate has one
             messages       planned 0 = sent 0 + unsent 0
                            sent 0 = ok 0 + error 0 + timed out 0 + in flight 0
             connections    asked 50, opened 0, failed 50, lost 0, opened again 0
-            CPU/message    generator -
-                           server -
             bytes/message  - (no reply was measured)
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
@@ -279,12 +273,12 @@ fn a_target_that_was_never_reached_says_so() {
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, &Style::default()));
+    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
 }
 
 /// The lines that have one of `words` in them.
 fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
-    let page = report::terminal(record, &Style::default());
+    let page = report::terminal(record, Depth::Details, &Style::default());
     let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = page.lines().filter(is_wanted).collect();
     expected.assert_eq(&format!("{}\n", lines.join("\n")));

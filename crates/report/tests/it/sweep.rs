@@ -3,7 +3,7 @@
 use crate::sweeps;
 use expect_test::{Expect, expect};
 use record::{Capacity, Ended, Knee, Level, RunRecord};
-use report::Style;
+use report::{Depth, Style};
 
 #[test]
 fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
@@ -12,6 +12,25 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
         &expect![[r#"
             Sweep of bots (cubeia): game://127.0.0.1:4123, game-ws://127.0.0.1:4123,
             game-comet://127.0.0.1:4123
+
+            binary         bends at 24.0 k/s [23.8, 24.2] (confirmed)
+                           What ran out: CPU of the server: 0.98 of the one core it may use.
+                           23.0 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
+                           blocks (confirmed); from 23.8 k/s on none does.
+                           From there on less than 99 % of what is offered is achieved:
+                           blocks that kept 99 %: 2 of 2 at 23.8 k/s, 0 of 2 at 24.2 k/s.
+            WebSocket      bends at 15.2 k/s [15.0, 15.4] (confirmed)
+                           What ran out: CPU of the server: 0.98 of the one core it may use.
+                           14.6 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
+                           blocks (confirmed); from 15.0 k/s on none does.
+                           From there on less than 99 % of what is offered is achieved:
+                           blocks that kept 99 %: 2 of 2 at 15.0 k/s, 0 of 2 at 15.4 k/s.
+            Comet          bends at 5.10 k/s [5.05, 5.15] (confirmed)
+                           What ran out: CPU of the server: 0.98 of the one core it may use.
+                           4.90 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
+                           blocks (confirmed); from 5.05 k/s on none does.
+                           From there on less than 99 % of what is offered is achieved:
+                           blocks that kept 99 %: 2 of 2 at 5.05 k/s, 0 of 2 at 5.15 k/s.
 
             binary
                          achieved kept   p50   p99     last server ours idle stream
@@ -110,25 +129,6 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
                             here: not shown: there is no line `carrier pigeon`.
             These are other machines and years: what compares is the shape and the ratios.
 
-            binary         bends at 24.0 k/s [23.8, 24.2] (confirmed)
-                           From there on less than 99 % of what is offered is achieved:
-                           blocks that kept 99 %: 2 of 2 at 23.8 k/s, 0 of 2 at 24.2 k/s.
-                           What ran out: CPU of the server: 0.98 of the one core it may use.
-                           23.0 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
-                           blocks (confirmed); from 23.8 k/s on none does.
-            WebSocket      bends at 15.2 k/s [15.0, 15.4] (confirmed)
-                           From there on less than 99 % of what is offered is achieved:
-                           blocks that kept 99 %: 2 of 2 at 15.0 k/s, 0 of 2 at 15.4 k/s.
-                           What ran out: CPU of the server: 0.98 of the one core it may use.
-                           14.6 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
-                           blocks (confirmed); from 15.0 k/s on none does.
-            Comet          bends at 5.10 k/s [5.05, 5.15] (confirmed)
-                           From there on less than 99 % of what is offered is achieved:
-                           blocks that kept 99 %: 2 of 2 at 5.05 k/s, 0 of 2 at 5.15 k/s.
-                           What ran out: CPU of the server: 0.98 of the one core it may use.
-                           4.90 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
-                           blocks (confirmed); from 5.05 k/s on none does.
-
             verdict        degraded: the numbers say less than they seem to
             degraded: generator and server share cores [shared_cores]
               shown by: 2 CPUs for 3 parties
@@ -169,6 +169,12 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
 
             Sweep of bots: game://127.0.0.1:4123
 
+            binary         does not bend up to 400/s
+                           What ran out: nothing up to 400/s; the time of 10m was over.
+                           200/s kept p99 < 5ms with less than 1 % missing in 2 of 2 blocks
+                           (not confirmed); nothing more was asked for.
+                           the time was over
+
                         achieved kept p50 p99               server ours idle stream
             offered, /s       /s    %  us  us last 1000, ms      %    %    %  KiB/s verdict
                     100      100  100 172 278             1    2.4  3.2 95.6   24.4 degraded
@@ -203,12 +209,6 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
                             here: not shown: there is no line `carrier pigeon`.
             These are other machines and years: what compares is the shape and the ratios.
 
-            binary         does not bend up to 400/s
-                           the time was over
-                           What ran out: nothing up to 400/s; the time of 10m was over.
-                           200/s kept p99 < 5ms with less than 1 % missing in 2 of 2 blocks
-                           (not confirmed); nothing more was asked for.
-
             verdict        degraded: the numbers say less than they seem to
             degraded: generator and server share cores [shared_cores]
               shown by: 2 CPUs for 3 parties
@@ -229,18 +229,20 @@ fn a_sweep_that_says_nothing_has_a_page_too() {
     sweep.lines[0].knee =
         Knee::NotReached { offered_max_per_s: 0.0, reason: "nobody answers".to_owned() };
     sweep.lines[0].capacity = None;
-    let page = report::terminal(&record, &Style::default());
+    let page = report::terminal(&record, Depth::Details, &Style::default());
     assert!(
         page.contains("no step was measured") && page.contains("was not carried at any load"),
         "{page}"
     );
     assert_eq!(report::conclusion(&record), None);
     record.sweep = None;
-    assert!(report::terminal(&record, &Style::default()).contains("has no sweep in it"));
+    assert!(
+        report::terminal(&record, Depth::Details, &Style::default()).contains("has no sweep in it")
+    );
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    let page = report::terminal(record, &Style::default());
+    let page = report::terminal(record, Depth::Details, &Style::default());
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     expected.assert_eq(&page);
 }

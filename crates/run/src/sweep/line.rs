@@ -58,20 +58,22 @@ pub(super) struct Asked {
 impl<'a> Line<'a> {
     /// The lines of the sweep, whose first steps are the plan.
     pub(super) fn all(sweep: Sweep<'a>, plan: &Plan, set_up: &SetUp) -> Vec<Self> {
-        let line = |index: usize| {
-            let first = AtOneLoad { workload: index, ..AtOneLoad::default() };
-            Self {
-                sweep,
-                index,
-                knee: Search::new(sweep.range(), sweep.axis.repeats),
-                capacity: None,
-                loads: [(sweep.axis.from, first)].into(),
-                failed: set_up.ready[index].as_ref().err().cloned(),
-                limited: None,
-                stopped: None,
-            }
-        };
-        (0..plan.measurements.len()).map(line).collect()
+        let failed = |index: usize| set_up.ready[index].as_ref().err().cloned();
+        (0..plan.measurements.len()).map(|index| Self::new(sweep, index, failed(index))).collect()
+    }
+
+    fn new(sweep: Sweep<'a>, index: usize, failed: Option<String>) -> Self {
+        let first = AtOneLoad { workload: index, ..AtOneLoad::default() };
+        Self {
+            sweep,
+            index,
+            knee: Search::new(sweep.range(), sweep.axis.repeats),
+            capacity: None,
+            loads: [(sweep.axis.from, first)].into(),
+            failed,
+            limited: None,
+            stopped: None,
+        }
     }
 
     /// The load that is to be measured next; `None` if all is known, or nothing more can be.
@@ -394,3 +396,96 @@ const KEPT_MIN: f64 = 0.99;
 const LOSS_FROM: f64 = 3.5;
 /// Messages of a block that may be lost to its edges.
 const EDGES: f64 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Headline;
+    use record::Counts;
+    use spec::{Axis, AxisOf, Experiment};
+    use units::Random;
+
+    /// The response times of a block: so many of 1000 are late by the objective, the others in time.
+    type Late = u64;
+
+    /// The capacity of a line of blocks, in the order in which they were measured, each at a load that was kept; and of
+    /// each load the late share of all its messages.
+    fn capacity(blocks: &[(u64, Late)]) -> (Option<Within>, BTreeMap<u64, f64>) {
+        let axis = axis();
+        let experiment = Experiment::default();
+        let mut line = Line::new(Sweep { experiment: &experiment, axis: &axis }, 0, None);
+        let mut late: BTreeMap<u64, Vec<Late>> = BTreeMap::new();
+        for (load, late_here) in blocks {
+            line.loads.entry(*load).or_default();
+            line.learn(*load, &block(*load, *late_here));
+            late.entry(*load).or_default().push(*late_here);
+        }
+        let share = |late: &Vec<Late>| {
+            float(late.iter().sum::<u64>()) / (1000.0 * float(late.len() as u64))
+        };
+        (line.capacity(), late.iter().map(|(load, late)| (*load, share(late))).collect())
+    }
+
+    fn axis() -> Axis {
+        Axis {
+            of: AxisOf::Rate,
+            from: 1000,
+            to: 16_000,
+            factor: 2.0,
+            repeats: 1,
+            every: Nanos::from_secs(1),
+            bots_max: None,
+            in_flight_max: None,
+            slo: Some("p99 < 5ms".parse().expect("an objective")),
+            budget: Nanos::from_secs(60),
+            preset: None,
+        }
+    }
+
+    /// A second at a load, all of it answered.
+    fn block(load: u64, late: Late) -> Kept {
+        let mut block = Block::empty(0, 0, 0, "not looked at");
+        block.measured_ns = 1_000_000_000;
+        block.messages_per_s = float(load);
+        block.counts = Counts { planned: load, sent: load, ok: load, ..Counts::default() };
+        let mut times = Histogram::new();
+        times.record_all(Nanos::from_millis(1), 1000 - late);
+        times.record_all(Nanos::from_micros(6500), late);
+        Kept { block, headline: Headline::Response(times) }
+    }
+
+    #[test]
+    fn a_load_whose_messages_missed_the_objective_is_never_the_answer() {
+        // Two of three blocks at 3957/s kept the objective, and all their messages together did not. At 4000/s two
+        // blocks missed it, and all messages together kept it.
+        let blocks = [(3957, 0), (3957, 0), (3957, 60), (4000, 12), (4000, 12), (4000, 3)];
+        let (found, late) = capacity(&blocks);
+        assert!(late[&3957] > 0.01 && late[&4000] < 0.01, "{late:?}");
+        let found = found.expect("4000/s kept it");
+        assert_eq!((found.load, found.is_confirmed), (4000, false), "{found:?}");
+    }
+
+    #[test]
+    fn the_answer_agrees_with_the_pooled_numbers_of_every_table() {
+        for seed in 0..500 {
+            let mut random = Random::new(seed);
+            let loads = [1000, 2000, 3957, 4000, 8000];
+            let blocks: Vec<(u64, Late)> =
+                (0..12).map(|_| (loads[random.below(5)], random.below(25) as Late)).collect();
+            let (found, late) = capacity(&blocks);
+            let kept = |load: &u64| late[load] <= 0.01;
+            let Some(found) = found else {
+                assert!(
+                    !late.keys().any(kept) || late.keys().any(|load| !kept(load)),
+                    "{blocks:?}"
+                );
+                continue;
+            };
+            assert!(kept(&found.load), "seed {seed}: {found:?} of {late:?}");
+            let agrees = late.keys().all(|load| kept(load) == (*load <= found.load));
+            assert!(agrees || !found.is_confirmed, "seed {seed}: {found:?} of {late:?}");
+            let missed = late.keys().find(|load| **load > found.load && !kept(load));
+            assert_eq!(found.high.is_some(), missed.is_some(), "seed {seed}: {found:?}");
+        }
+    }
+}

@@ -174,8 +174,9 @@ impl Heard {
             Event::Open => Some(Self::Open),
             Event::Secured(Secured { opening: Opening::Done, .. }) => Some(Self::Open),
             Event::Pong(payload) => Some(Self::Pong(payload.to_vec())),
-            Event::Refused { code, body } => {
-                Some(Self::Refused(format!("status {code}: {}", Excerpt::new(body))))
+            Event::Refused { code, body, retry_after } => {
+                let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
+                Some(Self::Refused(format!("status {code}{later}: {}", Excerpt::new(body))))
             }
             Event::Ping(_)
             | Event::Answer(_)

@@ -34,6 +34,7 @@ pub struct Oracle {
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
     speaks: Speech,
+    work: Nanos,
     /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
     line: Line,
@@ -78,6 +79,7 @@ impl Oracle {
         Ok(Self {
             close_after: behaviour.close_after,
             speaks: behaviour.speaks,
+            work: behaviour.work,
             is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
@@ -275,6 +277,7 @@ impl Oracle {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
         let text = kind == Kind::Text;
         let is_corrupted = lot.corrupt && corrupt(&mut payload, text);
+        engine.compute(self.work);
         if self.speaks == Speech::Echo {
             TrueDelay(engine.now().since(decoded)).answer(&mut payload, text);
         }

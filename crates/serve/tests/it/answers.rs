@@ -57,6 +57,19 @@ fn every_server_answers_with_what_it_got_in_whatever_pieces_it_came() {
 }
 
 #[test]
+fn work_keeps_the_server_busy_for_each_message() {
+    let ended_at = |work: Nanos| {
+        let mut world = World::working(framed(), work);
+        let mut client = Talking::new(&[b"\0\0\0\x02hi\0\0\0\x02ho\0\0\0\x01!"]);
+        client.ends = true;
+        assert_eq!(world.run(&mut client, Instant(10_000_000_000)), Outcome::Done);
+        assert_eq!(world.totals().messages, 3);
+        client.heard_end_at.unwrap()
+    };
+    assert_eq!(ended_at(ms(5)).since(ended_at(Nanos::ZERO)), ms(15));
+}
+
+#[test]
 fn a_ping_is_answered_between_the_fragments_of_a_message() {
     let mut world = World::new(websocket(), calm());
     let lines = [

@@ -149,6 +149,16 @@ fn a_cap_is_one_for_all_connections() {
 }
 
 #[test]
+fn work_keeps_the_server_busy_and_is_part_of_the_true_delay() {
+    for speech in Speech::ALL {
+        // Each of three that come together waits for the work of those before it.
+        let mut asking = Asking::new(speech, [0, 0, 0, 100].map(|at| (ms(at), 0)));
+        ask(&mut asking, Behaviour { work: ms(5), ..behaviour("fixed:1ms") });
+        assert_eq!(asking.kept(), [ms(6), ms(11), ms(16), ms(6)], "{speech:?}");
+    }
+}
+
+#[test]
 fn faults_are_those_that_the_totals_say() {
     for speech in Speech::ALL {
         // Replies of HTTP have one order; and where one is missing, none follows.

@@ -59,6 +59,13 @@ impl World {
         })
     }
 
+    /// A world with an echo server that works so long for each message.
+    pub(crate) fn working(speaks: Speaks, work: Nanos) -> Self {
+        Self::of(calm(), |stop| {
+            Serving::Echo(Server::new(speaks.stack(None), stop).working(work).into())
+        })
+    }
+
     fn of(conditions: Conditions, serving: impl FnOnce(Arc<AtomicBool>) -> Serving) -> Self {
         let mut network = Network::new(7, conditions);
         let (client, mut server) = (network.engine(), network.engine());
@@ -264,6 +271,10 @@ impl Engine for Watching<'_> {
 
     fn stand_still(&mut self, until: Instant) {
         self.engine.stand_still(until);
+    }
+
+    fn compute(&mut self, time: Nanos) {
+        self.engine.compute(time);
     }
 
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {

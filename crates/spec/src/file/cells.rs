@@ -155,7 +155,8 @@ impl<'a> Cells<'a> {
     fn row(&mut self, row: &'a Row) -> Result<(), String> {
         let name = row.keys.name.as_ref().map(|name| name.get_ref().as_str());
         let quick_rows = self.quick.as_ref().and_then(|quick| quick.rows.as_ref());
-        if let (Some(rows), Some(name)) = (quick_rows, name)
+        let usual = quick_rows.or(self.file.usual.as_ref()).filter(|_| !self.asked.all);
+        if let (Some(rows), Some(name)) = (usual, name)
             && !rows.0.iter().any(|row| row == name)
             && self.asked.only.is_empty()
         {

@@ -21,6 +21,8 @@ pub struct File {
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
     pub(super) reply: Option<String>,
+    /// The rows that are measured where no others are asked for; without it, all.
+    pub(super) usual: Option<Words>,
     pub(super) options: Options,
     pub(super) quick: Option<Quick>,
     pub(super) loads: Vec<Load>,
@@ -169,7 +171,9 @@ impl<'de> Deserialize<'de> for Words {
 pub struct Asked {
     /// True for the differences of the table `[quick]`.
     pub quick: bool,
-    /// Rows by their names or by who takes part; empty: all.
+    /// True for all rows, also those that are not usual.
+    pub all: bool,
+    /// Rows by their names or by who takes part; empty: the usual ones.
     pub only: Vec<String>,
     /// Blocks of each workload, in place of the file's.
     pub rounds: Option<Count>,
@@ -210,6 +214,7 @@ impl File {
             rounds: None,
             baseline: None,
             reply: None,
+            usual: None,
             options: Options::default(),
             quick: None,
             loads: Vec::new(),
@@ -233,6 +238,7 @@ impl File {
             rounds: table.take("rounds")?,
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
+            usual: table.take("rows")?,
             axis: table.take("axis")?,
             published: table.take("published")?,
             quick,

@@ -271,19 +271,29 @@ mod ladder {
         made_with(LADDER, &Asked { options, ..asked(quick, only) }).unwrap()
     }
 
+    fn all() -> Experiment {
+        made_with(LADDER, &Asked { all: true, ..Asked::default() }).unwrap()
+    }
+
     #[test]
     fn the_baseline_belongs_to_every_ladder() {
-        let quick_names = ["tcp", "tcp-framed", "unix", "ws", "ws-text", "http", "http-new"];
-        let more = ["tls", "wss", "ws-json", "ws-deflate", "https", "https-new", "https-resume"];
-        assert_eq!(names(&ladder(false, &[], "")), [quick_names, more].concat());
-        assert_eq!(names(&ladder(true, &[], "")), quick_names);
+        let usual = ["tcp", "ws", "http", "http-new", "wss"];
+        assert_eq!(names(&ladder(false, &[], "")), usual);
+        assert_eq!(names(&ladder(true, &[], "")), usual);
+        assert_eq!(all().workloads.len(), 14);
+        assert_eq!(
+            names(&ladder(false, &["tcp-framed", "unix"], "")),
+            ["tcp", "tcp-framed", "unix"]
+        );
         assert_eq!(names(&ladder(false, &["wss", "ws"], "")), ["tcp", "ws", "wss"]);
         assert_eq!(names(&ladder(false, &["tcp"], "")), ["tcp"]);
     }
 
     #[test]
     fn every_rung_sends_the_same_amount_over_as_many_connections() {
-        for workload in ladder(false, &[], "connections = 9\nsize = '1KiB'").workloads {
+        let options = toml::from_str("connections = 9\nsize = '1KiB'").unwrap();
+        let asked = Asked { options, all: true, ..Asked::default() };
+        for workload in made_with(LADDER, &asked).unwrap().workloads {
             let amount = (workload.message.content.len(), workload.load.connections().get());
             assert_eq!(amount, (1024, 9), "{}", workload.name);
         }
@@ -307,7 +317,7 @@ mod ladder {
                 .map(|it| format!("{} = {} + {}", names[it.workload], names[it.base], it.name))
                 .collect()
         };
-        let all = [
+        let layers = [
             "tcp-framed = tcp + length",
             "ws = tcp + framing",
             "http = tcp + HTTP/1.1",
@@ -319,16 +329,18 @@ mod ladder {
             "https-new = http-new + full handshake",
             "https-resume = http-new + resumed handshake",
         ];
-        assert_eq!(shown(&ladder(false, &[], "")), all);
-        assert_eq!(shown(&ladder(true, &[], "")), all[..4]);
+        assert_eq!(shown(&all()), layers);
+        assert_eq!(shown(&ladder(false, &[], "")), [layers[1], layers[2], layers[3], layers[5]]);
         assert_eq!(shown(&ladder(false, &["wss", "http"], "")), ["http = tcp + HTTP/1.1"]);
     }
 
     #[test]
     fn all_blocks_together_leave_time_for_all_that_is_between_them() {
-        for (quick, seconds_max) in [(false, 80), (true, 50)] {
-            let all = ladder(quick, &[], "").block_time();
-            assert!(all <= Nanos::from_secs(seconds_max), "{all}");
+        for (ladder, seconds_max) in
+            [(all(), 80), (ladder(false, &[], ""), 40), (ladder(true, &[], ""), 20)]
+        {
+            let time = ladder.block_time();
+            assert!(time <= Nanos::from_secs(seconds_max), "{time}");
         }
     }
 }

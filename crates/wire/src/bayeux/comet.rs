@@ -178,7 +178,7 @@ impl Protocol for Comet {
                     self.handshake(tx)?;
                     continue;
                 }
-                Some(Event::Refused { code, body }) => return Err(refused(code, body).into()),
+                Some(Event::Refused { code, body, .. }) => return Err(refused(code, body).into()),
                 Some(Event::Closed(_)) => {
                     return Err(PeerError::Ended { which: Which::First }.into());
                 }
@@ -267,7 +267,7 @@ impl TwoSockets for Comet {
                 Some(Event::Secured(Secured { opening: Opening::Done, .. }) | Event::Open) => {
                     self.second_is_open = true;
                 }
-                Some(Event::Refused { code, body }) => return Err(refused(code, body).into()),
+                Some(Event::Refused { code, body, .. }) => return Err(refused(code, body).into()),
                 Some(Event::Closed(_)) => {
                     return Err(PeerError::Ended { which: Which::Second }.into());
                 }

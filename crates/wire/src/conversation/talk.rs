@@ -196,7 +196,7 @@ impl Protocol for Talk {
                 let reason = reason.into_owned();
                 return Err(PeerError::Closed { step, expected, code, reason }.into());
             }
-            Some(Event::Refused { code, body }) => {
+            Some(Event::Refused { code, body, .. }) => {
                 let (step, expected) = self.mind.step().unwrap_or_default();
                 let said = Excerpt::new(body);
                 return Err(PeerError::Status { step, code, expected, said }.into());

@@ -218,7 +218,7 @@ impl Bot {
                     let reason = reason.into_owned().into();
                     return Ok(Some(Event::Closed(Closed { code, reason })));
                 }
-                Some(Event::Refused { code, body }) => {
+                Some(Event::Refused { code, body, .. }) => {
                     return Err(PeerError::Status { code, said: Excerpt::new(body) }.into());
                 }
                 Some(

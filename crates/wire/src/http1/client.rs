@@ -6,6 +6,7 @@ use super::head;
 use super::limits::Limits;
 use super::reader::{Body, Head, Reader};
 use super::request::Request;
+use super::retry_after::RetryAfter;
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ enum State {
 struct Response {
     /// True if the connection stays open after it.
     persists: bool,
+    /// The time at which a server that refuses wants to be asked again.
+    retry_after: Option<RetryAfter>,
     status: u16,
 }
 
@@ -154,13 +157,16 @@ impl Response {
         };
         let persists =
             fields.persists(head.minor_version) && !request.closes && body != Body::UntilEnd;
-        Ok(Some(Head { body, len: head.len, says: Self { persists, status: head.status } }))
+        let status = head.status;
+        let is_refusal = !(200..300).contains(&status);
+        let retry_after = if is_refusal { RetryAfter::of(head.headers) } else { None };
+        Ok(Some(Head { body, len: head.len, says: Self { persists, retry_after, status } }))
     }
 
     fn event(self, body: &[u8]) -> Event<'_> {
         match self.status {
             200..=299 => Event::Message(Message { kind: Kind::Binary, payload: body }),
-            code => Event::Refused { code, body },
+            code => Event::Refused { code, body, retry_after: self.retry_after },
         }
     }
 }

@@ -20,6 +20,7 @@ mod limits;
 mod machine;
 mod reader;
 pub(crate) mod request;
+mod retry_after;
 mod server;
 pub(crate) mod site;
 #[cfg(test)]
@@ -30,4 +31,5 @@ pub use head::HeadError;
 pub use limits::Limits;
 pub use machine::Http1;
 pub use request::{InvalidRequest, Request, RequestParts};
+pub use retry_after::RetryAfter;
 pub use site::Site;

@@ -10,6 +10,33 @@ use crate::transcript::Transcript;
 use rcgen::{CertificateParams, KeyPair};
 use std::sync::OnceLock;
 
+/// Reads `bytes` as authorities, as a certificate and as its key: an end that takes them can begin a connection.
+///
+/// # Panics
+///
+/// If it cannot.
+pub(crate) fn fuzz_tls_files(bytes: &[u8]) {
+    let identity = Identity { chain_pem: bytes.to_vec(), key_pem: bytes.to_vec() };
+    let authorities = Trust::Authorities { pem: vec![bytes.to_vec()], der: vec![bytes.to_vec()] };
+    for options in [
+        ClientOptions { trust: authorities, ..client_options() },
+        ClientOptions { identity: Some(identity.clone()), ..client_options() },
+    ] {
+        if let Ok(client) = Client::new(&options, "h") {
+            let mut tx = Vec::new();
+            Tls::client(&client, framed()).open(&mut tx);
+            assert!(!tx.is_empty());
+        }
+    }
+    let asks_clients =
+        ServerOptions { client_authorities_pem: Some(bytes.to_vec()), ..world().options.clone() };
+    for options in [asks_clients, ServerOptions { identity, ..world().options.clone() }] {
+        if let Ok(server) = Server::new(&options) {
+            Tls::server(&server, framed()).open(&mut Vec::new());
+        }
+    }
+}
+
 /// Feeds both roles, before the handshake, `bytes`, split in many ways. All of them must give the same result.
 ///
 /// # Panics
@@ -127,6 +154,8 @@ fn secured(client: &Client, server: &Server) -> (Tls<Framed>, Tls<Framed>) {
 struct World {
     clients: [Client; 2],
     server: Server,
+    /// The options of the server.
+    options: ServerOptions,
 }
 
 fn world() -> &'static World {
@@ -135,15 +164,7 @@ fn world() -> &'static World {
         let key = KeyPair::generate().expect("the system has randomness");
         let certificate = CertificateParams::default().self_signed(&key).expect("rcgen makes it");
         let clients = Version::ALL.map(|version| {
-            let options = ClientOptions {
-                versions: vec![version],
-                suites: Vec::new(),
-                trust: Trust::Anyone,
-                identity: None,
-                alpn: Vec::new(),
-                resumption: true,
-                now_unix_s: 0,
-            };
+            let options = ClientOptions { versions: vec![version], ..client_options() };
             Client::new(&options, "h").expect("the options are good")
         });
         let options = ServerOptions {
@@ -158,8 +179,22 @@ fn world() -> &'static World {
             resumption: true,
             now_unix_s: 0,
         };
-        World { clients, server: Server::new(&options).expect("the options are good") }
+        let server = Server::new(&options).expect("the options are good");
+        World { clients, server, options }
     })
+}
+
+/// The options of a client that trusts anyone.
+fn client_options() -> ClientOptions {
+    ClientOptions {
+        versions: Vec::new(),
+        suites: Vec::new(),
+        trust: Trust::Anyone,
+        identity: None,
+        alpn: Vec::new(),
+        resumption: true,
+        now_unix_s: 0,
+    }
 }
 
 fn framed() -> Framed {

@@ -1,6 +1,7 @@
 //! An event with memory of its own.
 
 use crate::contract::{Answer, Closed, Event, Kind, Message, Part, Pushed, Secured};
+use crate::http1::RetryAfter;
 
 /// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
 #[derive(Debug)]
@@ -20,7 +21,7 @@ enum What {
     Ping,
     Pong,
     Pushed(Pushed<'static>),
-    Refused(u16),
+    Refused(u16, Option<RetryAfter>),
     Secured(Secured),
 }
 
@@ -43,7 +44,7 @@ impl Kept {
             Event::Pushed(Pushed { kind, rule, sent, payload }) => {
                 (What::Pushed(Pushed { kind, rule, sent, payload: b"" }), payload)
             }
-            Event::Refused { code, body } => (What::Refused(code), body),
+            Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
         };
         Self { what, bytes: bytes.to_vec() }
@@ -60,7 +61,9 @@ impl Kept {
             What::Ping => Event::Ping(payload),
             What::Pong => Event::Pong(payload),
             What::Pushed(pushed) => Event::Pushed(Pushed { payload, ..*pushed }),
-            What::Refused(code) => Event::Refused { code: *code, body: payload },
+            What::Refused(code, retry_after) => {
+                Event::Refused { code: *code, body: payload, retry_after: *retry_after }
+            }
             What::Secured(secured) => Event::Secured(secured.clone()),
         }
     }

@@ -33,7 +33,7 @@ pub use certificate::{Refusal, RefusedCertificate};
 pub use error::PeerError;
 pub use facts::{Facts, ParseVersionError, Version};
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use fuzz::{fuzz_tls_handshake, fuzz_tls_records};
+pub(crate) use fuzz::{fuzz_tls_files, fuzz_tls_handshake, fuzz_tls_records};
 pub use layer::Tls;
 pub use options::{Client, ClientOptions, Identity, Server, ServerOptions, Trust};
 pub use options_error::OptionsError;

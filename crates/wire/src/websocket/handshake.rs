@@ -9,6 +9,7 @@
 use super::deflate::{self, Agreed, EXTENSION, Parameters};
 use super::extensions;
 use crate::excerpt::Excerpt;
+use crate::http1::RetryAfter;
 use crate::http1::grammar::is_token;
 use crate::http1::head::{self, HeadError, HeadLimits, RequestHead, ResponseHead};
 use crate::http1::request::{InvalidRequest, check_fields, check_host, check_target};
@@ -142,7 +143,8 @@ impl ClientHandshake {
         let headers = head.headers;
         if head.status != 101 {
             let location = values(headers, "location").next().map(Excerpt::new);
-            return Err(HandshakeError::Status { code: head.status, location });
+            let retry_after = RetryAfter::of(headers);
+            return Err(HandshakeError::Status { code: head.status, location, retry_after });
         }
         if head.minor_version == 0 {
             return Err(HandshakeError::HttpVersion);
@@ -435,12 +437,19 @@ pub enum HandshakeError {
         name: &'static str,
     },
     /// The server gave an ordinary answer instead of an upgrade.
-    #[error("status {code} instead of an upgrade: {}{}", meaning(*code), to(location.as_ref()))]
+    #[error(
+        "status {code} instead of an upgrade: {}{}{}",
+        meaning(*code),
+        to(location.as_ref()),
+        later(*retry_after)
+    )]
     Status {
         /// The status.
         code: u16,
         /// The place that it points to, if it names one.
         location: Option<Excerpt>,
+        /// The time at which it wants to be asked again.
+        retry_after: Option<RetryAfter>,
     },
     /// The server chose a subprotocol that was not offered.
     #[error("the server chose the subprotocol {value}, which was not offered")]
@@ -511,6 +520,10 @@ fn meaning(code: u16) -> &'static str {
 
 fn to(location: Option<&Excerpt>) -> String {
     location.map(|location| format!(", at {location}")).unwrap_or_default()
+}
+
+fn later(retry_after: Option<RetryAfter>) -> String {
+    retry_after.map_or_else(String::new, |after| format!(", {after}"))
 }
 
 /// The refusal that names the right version (RFC 6455 §4.4).

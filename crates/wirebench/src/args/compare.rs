@@ -1,6 +1,6 @@
 //! `wirebench compare`: two records that were kept, side by side.
 
-use super::show;
+use super::{outcome, show};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub(crate) struct Compare {
     /// The record to compare: a file, or `-` for stdin
     #[arg(value_name = "RECORD")]
     record: PathBuf,
+    /// Show every figure of each row and every reason, not only the first page
+    #[arg(long)]
+    details: bool,
 }
 
 #[rustfmt::skip]
@@ -43,7 +46,8 @@ impl Compare {
         }
         let base = show::record(&self.base).map_err(Failure::usage)?;
         let record = show::record(&self.record).map_err(Failure::usage)?;
-        terminal.result(&report::compare(&base, &record, &terminal.style()))?;
+        let depth = outcome::depth(self.details);
+        terminal.result(&report::compare(&base, &record, depth, &terminal.style()))?;
         let refused = report::compares_nothing(&base, &record);
         Ok(if refused { Exit::INVALID } else { Exit::DONE })
     }

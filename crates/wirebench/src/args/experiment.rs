@@ -32,6 +32,9 @@ pub(crate) struct Execution {
     /// Fewer and shorter blocks, fewer loads
     #[arg(long)]
     pub(crate) quick: bool,
+    /// All rows of a file, also those that it leaves out by default
+    #[arg(long, conflicts_with = "only", hide_short_help = true)]
+    pub(crate) all: bool,
     /// Only these rows of a file, by name or by a participant
     #[arg(long, value_name = "ROW,…", value_delimiter = ',', hide_short_help = true)]
     pub(crate) only: Vec<String>,
@@ -44,7 +47,7 @@ pub(crate) struct Execution {
     /// Print the experiment as JSON, and measure nothing
     ///
     /// It has every default, and `wirebench run` takes it as a file. stderr says how long it takes.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) dry_run: bool,
     /// Install subjects first that are not installed
     #[arg(long, hide_short_help = true)]
@@ -72,6 +75,7 @@ impl Execution {
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             quick: self.quick,
+            all: self.all,
             only: self.only.clone(),
             rounds: self.rounds,
             public_allowed: self.i_may_load_this_target,

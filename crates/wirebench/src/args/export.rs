@@ -22,20 +22,31 @@ enum Format {
 }
 
 impl Export {
+    /// Checks that the file can be written, before anything is measured for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Exit::NOT_WRITTEN`], as [`Export::write`].
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        store::try_file(&self.file)
+            .map_err(|error| self.cannot(&format!("{error}; nothing was measured")))
+    }
+
     /// Writes the file.
     pub(crate) fn write(&self, record: &RunRecord) -> Result<(), Failure> {
-        let file = self.file.display();
-        let cannot = |what: String| {
-            Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot export to {file}: {what}"))
-        };
         let text = match self.format {
             Format::Csv => report::csv(record),
             Format::GoogleBenchmark => {
-                report::google_benchmark(record).map_err(|error| cannot(error.to_string()))?
+                report::google_benchmark(record).map_err(|error| self.cannot(&error.to_string()))?
             }
             Format::Markdown => report::markdown(record),
         };
-        store::write(&self.file, text.as_bytes()).map_err(|error| cannot(error.to_string()))
+        store::write(&self.file, text.as_bytes()).map_err(|error| self.cannot(&error.to_string()))
+    }
+
+    fn cannot(&self, what: &str) -> Failure {
+        let file = self.file.display();
+        Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot export to {file}: {what}"))
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct Program {
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
-  wirebench                                      the ladder, in under 90 s
+  wirebench                                      the ladder, in under 45 s
   wirebench serve ws --listen 127.0.0.1:8080     a server to try things on
   wirebench ws://127.0.0.1:8080 -c 100 -d 30s    100 connections, for 30 s";
 

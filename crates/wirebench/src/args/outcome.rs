@@ -9,6 +9,7 @@ use crate::{certificate, date, signals};
 use anyhow::Context;
 use engine::thread;
 use record::{Block, Ended, Kind, Level, RunRecord, Tool};
+use report::Depth;
 use run::{Commands, Feed, Host, RunError};
 use spec::{Load, Server};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ pub(crate) struct Output {
     /// Show the record as JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Show everything, not only the first page
+    #[arg(long, conflicts_with = "json")]
+    details: bool,
 }
 
 /// Everything that a measurement is given by the program around it.
@@ -45,6 +49,7 @@ pub(crate) fn carry_out(
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
     store::check(&destination)?;
+    exports.iter().try_for_each(Export::check)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
     if host.kind == Kind::Sweep {
@@ -65,17 +70,19 @@ pub(crate) fn carry_out(
     let kept = store::keep(&record, &destination);
     let page = match as_json {
         true => record.to_json(),
-        false => report::terminal(&record, &terminal.style()),
+        false => report::terminal(&record, depth(output.details), &terminal.style()),
     };
     let shown = terminal.result(&page);
     let elsewhere = kept.as_ref().ok().and_then(|kept| kept.tell(terminal));
     let path = kept.as_ref().ok().and_then(|kept| kept.path.as_deref());
+    if let (Some(path), Destination::Records) = (path, &destination) {
+        draw(&record, path, terminal);
+    }
     if let (Some(path), Some(_)) = (path, &record.spec) {
         let path = quoted(&path.display().to_string());
         terminal.say_labelled(Label::Repeat, &format!("wirebench run {path}{}", secrets(&record)));
     }
-    let drawn = path.and_then(|path| page_of(&record, path));
-    if let Some(next) = drawn.or_else(|| next(&record)) {
+    if let Some(next) = next(&record) {
         terminal.say_labelled(Label::Next, &next);
     }
     let exported = exports.iter().try_for_each(|export| export.write(&record));
@@ -129,16 +136,40 @@ fn level(record: &RunRecord) -> Level {
     record.verdict.as_ref().map_or(Level::Trusted, |verdict| verdict.level)
 }
 
-/// The command to try next, unless the verdict has named a next step: after a ladder a run against one's own server,
-/// after a closed loop an open one, well below the rate that the closed loop reached.
+/// The depth of the page that `--details` asks for.
+pub(super) const fn depth(details: bool) -> Depth {
+    if details { Depth::Details } else { Depth::First }
+}
+
+/// Writes the page of a record beside it, and names the file.
+fn draw(record: &RunRecord, path: &Path, terminal: &Terminal) {
+    let page = path.with_extension("html");
+    match store::write(&page, report::html(record).as_bytes()) {
+        Ok(()) => terminal.say_labelled(Label::Report, &page.display().to_string()),
+        Err(error) => {
+            let page = page.display();
+            let text =
+                format!("cannot write the page {page}: {error}; `wirebench report` draws it");
+            terminal.say_labelled(Label::Warning, &text);
+        }
+    }
+}
+
+/// The one thing to do next: what the verdict advises; after a ladder a run against one's own server, after a closed
+/// loop an open one, well below the rate that the closed loop reached.
 fn next(record: &RunRecord) -> Option<String> {
-    if record.ended != Ended::Completed || level(record) != Level::Trusted {
+    let verdict = record.verdict.as_ref();
+    if let Some(verdict) = verdict.filter(|verdict| verdict.level > Level::Trusted) {
+        let worst = verdict.reasons.iter().find(|reason| reason.level == verdict.level);
+        return worst.map(|reason| reason.advice.clone()).filter(|advice| !advice.is_empty());
+    }
+    if record.ended != Ended::Completed {
         return None;
     }
     let workload = record.plan.workloads.first()?;
     match (record.kind, &workload.spec.load) {
         (Kind::Ladder, _) => {
-            Some("wirebench run ws://127.0.0.1:8080, on a server of yours".to_owned())
+            Some("wirebench ws://127.0.0.1:8080, with the URL of your own server".to_owned())
         }
         (Kind::Run, Load::Closed { .. }) => {
             let reached = record.results.first()?.pooled.messages_per_s?.value;
@@ -150,13 +181,6 @@ fn next(record: &RunRecord) -> Option<String> {
         }
         (Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, _) => None,
     }
-}
-
-/// The command that draws the charts of a sweep from its record; `None` for other records and for invalid ones.
-fn page_of(record: &RunRecord, path: &Path) -> Option<String> {
-    let has_result = record.kind == Kind::Sweep && level(record) != Level::Invalid;
-    let path = quoted(&path.display().to_string());
-    has_result.then(|| format!("wirebench report {path}, for its charts on a page"))
 }
 
 /// `90_000` for what is between that and `100_000`; `None` below one.

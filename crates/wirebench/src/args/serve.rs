@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
 use engine::{Address, ConnectionError, Engine};
-use serve::{Faults, Handshakes, MisfitError, Patience, Server, Totals};
+use serve::{Behaviour, Faults, Handshakes, MisfitError, Patience, Server, Totals};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -75,6 +75,12 @@ pub(crate) struct Serve {
     /// as the reply: so many bytes come back for every so many that arrived.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     reply: Option<String>,
+    /// Keep the processor busy this long for each message, before its reply leaves
+    ///
+    /// A computation of known length, on the thread that serves. Over tcp, tls and unix an echo server computes for
+    /// each read, since nothing says there how long a message is; an oracle for each message.
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
+    work: Option<Nanos>,
     /// Close a connection that takes longer than this to finish what it began [default: 10s]
     ///
     /// A TLS or WebSocket handshake, an HTTP header with its body, or a message. `none` never closes one.
@@ -124,6 +130,7 @@ impl Serve {
         self.check_websocket(scheme).map_err(Failure::usage)?;
         self.check_reply(scheme).map_err(Failure::usage)?;
         self.check_patience().map_err(Failure::usage)?;
+        self.check_work().map_err(Failure::usage)?;
         if self.kind == Kind::Game {
             return self.run_game(scheme, address, terminal);
         }
@@ -134,7 +141,7 @@ impl Serve {
         let stack =
             wire::stack(&url(scheme, &address), Role::Server(&options)).map_err(Failure::usage)?;
         if self.kind == Kind::Oracle {
-            self.oracle.behaviour().check(&stack).map_err(Failure::usage)?;
+            self.behaviour().check(&stack).map_err(Failure::usage)?;
         }
         let wish = signals::listen()?;
         let mut engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
@@ -181,14 +188,14 @@ impl Serve {
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
             let mut oracle =
-                serve::Oracle::new(stack, self.oracle.behaviour(), stop)?.patient(self.patience());
+                serve::Oracle::new(stack, self.behaviour(), stop)?.patient(self.patience());
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
         let memory = run::memory_budget(self.memory_max, &probe::machine());
         let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
         let server = Server::new(stack, stop).with_memory_max(memory);
-        let mut server = server.patient(self.patience());
+        let mut server = server.patient(self.patience()).working(self.work.unwrap_or_default());
         if let Some(reply) = &self.reply {
             server = server.replying(reply.as_bytes());
         }
@@ -304,6 +311,21 @@ impl Serve {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Checks that a game server, whose work is the game, was given none.
+    fn check_work(&self) -> Result<(), String> {
+        match self.work {
+            Some(_) if self.kind == Kind::Game => {
+                Err("--work means nothing to serve game; leave it out, or take serve ws".to_owned())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The behaviour of an oracle.
+    fn behaviour(&self) -> Behaviour {
+        Behaviour { work: self.work.unwrap_or_default(), ..self.oracle.behaviour() }
     }
 
     /// The times that peers have.

@@ -1,5 +1,6 @@
 //! `wirebench show`: a record that was kept, drawn again or in another format.
 
+use super::outcome;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::store::{self, Destination};
@@ -13,7 +14,8 @@ use units::Bytes;
 
 /// Show a record again, or in another format
 ///
-/// Draws the page that its run ended with. Nothing is measured; records of all older versions can be shown.
+/// Draws the page that its run ended with, or with --details all that was found. Nothing is measured; records of all
+/// older versions can be shown.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -30,6 +32,9 @@ pub(crate) struct Show {
     /// is kept, and the journal removed; that of a lab stays, because the same command goes on with it.
     #[arg(long)]
     recover: bool,
+    /// Show everything, not only the first page
+    #[arg(long)]
+    details: bool,
     /// In which format; `--export` is the same
     #[arg(long, alias = "export", value_name = "FORMAT", value_enum, default_value = "text")]
     format: Format,
@@ -41,7 +46,7 @@ pub(crate) struct Show {
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
-  wirebench show                                    the last run's page
+  wirebench show --details                          all of the last run
   wirebench show record.json --format hlog > record.hlog
   wirebench show --format hgrm --workload ws > ws.hgrm";
 
@@ -69,6 +74,9 @@ impl Show {
         if self.workload.is_some() && self.format != Format::Hgrm {
             return Err(Failure::usage("--workload is for --format hgrm; leave it out"));
         }
+        if self.details && self.format != Format::Text {
+            return Err(Failure::usage("--details is for --format text; leave it out"));
+        }
         let (path, record) = match (&self.record, self.recover) {
             (record, true) => recover(record.as_deref(), terminal)?,
             (Some(path), false) => (path.clone(), record(path).map_err(Failure::usage)?),
@@ -78,7 +86,9 @@ impl Show {
             }
         };
         let shown = match self.format {
-            Format::Text => report::terminal(&record, &terminal.style()),
+            Format::Text => {
+                report::terminal(&record, outcome::depth(self.details), &terminal.style())
+            }
             Format::Json => report::json(&record),
             Format::Hlog => report::hlog(&record).map_err(cannot_export)?,
             Format::Hgrm => {

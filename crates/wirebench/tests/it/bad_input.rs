@@ -138,7 +138,8 @@ fn a_server_that_asks_for_less_load_is_left_alone_and_that_is_told() {
         });
         for line in [peer.url("ws"), format!("{} --method GET", peer.url("http"))] {
             let (ended, records) = run(&line);
-            ended.check(15, &[&status[..3], "nothing was timed. The server asks for less load"]);
+            let less = "nothing was timed. The server asks for less load";
+            ended.check(15, &[&status[..3], ", Retry-After 9 s", less]);
             assert_eq!(records, []);
         }
     }

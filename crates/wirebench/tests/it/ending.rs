@@ -40,6 +40,13 @@ fn a_place_that_cannot_be_written_is_noticed_before_anything_is_measured() {
         ended.check(74, &[&words, "nothing was measured", "`-o FILE`"]);
         ended.check_no_result();
     }
+    for export in ["csv=nowhere/a.csv", "markdown=folder"] {
+        let ended = sandbox.run(&format!("{} -d 1h -c 1 --export {export}", server.url));
+        ended.check(74, &["cannot export to ", "nothing was measured"]);
+        ended.check_no_result();
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 2, "folder and .wirebench");
+    std::fs::remove_dir_all(sandbox.path().join(".wirebench")).unwrap();
     std::fs::write(sandbox.path().join(".wirebench"), "in the way").unwrap();
     let ended = sandbox.run(&format!("{} -d 1h -c 1", server.url));
     ended.check(74, &["cannot write the record to .wirebench/records: ", "nothing was measured"]);

@@ -97,6 +97,7 @@ fn what_means_nothing_to_a_server_is_refused() {
         ("serve ws --tables 3",            "--tables means nothing but to the game server; leave it out, or take serve game"),
         ("serve oracle ws --tls",          "--tls means nothing but to the game server"),
         ("serve game ws",                  "serve game takes no second transport; leave ws out"),
+        ("serve game --work 1ms",          "--work means nothing to serve game; leave it out, or take serve ws"),
         ("serve game --drop 1%",           "--drop means nothing but to an oracle; leave it out"),
         ("serve game --ca-out ca.pem",     "--ca-out means nothing to game, which does not use TLS; leave it out, or add --tls"),
         ("serve game --deflate",           "--deflate means nothing but to ws and wss; leave it out"),

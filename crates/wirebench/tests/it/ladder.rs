@@ -26,7 +26,7 @@ const RUNGS: [&str; 14] = [
 #[test]
 fn every_rung_is_measured_and_its_counts_add_up() {
     let sandbox = Sandbox::new();
-    let ladder = sandbox.run("ladder --rounds 3 --block 100ms -c 1 --seed 7");
+    let ladder = sandbox.run("ladder --all --rounds 3 --block 100ms -c 1 --seed 7");
     ladder.check_measured(&["machine: ", "record: ", "repeat: wirebench run .wirebench/records/"]);
     check_page(&ladder.stdout);
     // Neither stream is a terminal.
@@ -60,23 +60,35 @@ fn every_rung_is_measured_and_its_counts_add_up() {
 }
 
 #[test]
-fn a_quick_ladder_has_the_first_seven_rungs_and_their_layers() {
+fn a_ladder_has_five_rungs_their_layers_and_a_report_unless_more_is_asked_for() {
     let sandbox = Sandbox::new();
-    let line = "ladder --quick --rounds 1 --block 1ms -c 1 --seed 7";
-    sandbox.run(line).check_measured(&["repeat: wirebench run .wirebench/records/"]);
+    let ended = sandbox.run("ladder --rounds 1 --block 1ms -c 1 --seed 7");
+    ended.check_measured(&[
+        "report: .wirebench/records/",
+        "repeat: wirebench run .wirebench/records/",
+    ]);
+    let report = ended.stderr.lines().find_map(|line| line.strip_prefix("report: ")).unwrap();
+    let report = std::fs::read_to_string(sandbox.path().join(report)).unwrap();
+    assert!(report.contains("<h1>The ladder</h1>"), "{report}");
     let record = sandbox.records().remove(0);
-    assert_eq!(workload_names(&record), RUNGS[..7]);
     let names = workload_names(&record);
+    assert_eq!(names, ["tcp", "ws", "http", "http-new", "wss"]);
     let layers = record.plan.layers.iter();
     let layers: Vec<_> =
         layers.map(|it| (names[it.workload], names[it.base], it.name.as_str())).collect();
     let expected = [
-        ("tcp-framed", "tcp", "length"),
         ("ws", "tcp", "framing"),
         ("http", "tcp", "HTTP/1.1"),
         ("http-new", "http", "connect"),
+        ("wss", "ws", "TLS"),
     ];
     assert_eq!(layers, expected);
+    let details = sandbox.run("show --details");
+    details.check(0, &[]);
+    for part in ["Bytes of a message by layer", "checks: ", "verdict  "] {
+        let (is_here, is_there) = (ended.stdout.contains(part), details.stdout.contains(part));
+        assert_eq!((is_here, is_there), (false, true), "{part}: {}", details.stdout);
+    }
 }
 
 #[test]
@@ -100,7 +112,7 @@ fn the_order_follows_from_the_seed() {
 #[test]
 fn larger_messages_are_larger_on_every_rung() {
     let sandbox = Sandbox::new();
-    sandbox.run("ladder --size 70kB --rounds 3 --block 50ms -c 2 -q").check_measured(&[]);
+    sandbox.run("ladder --all --size 70kB --rounds 3 --block 50ms -c 2 -q").check_measured(&[]);
     let record = sandbox.records().remove(0);
     for block in &record.blocks {
         let workload = &record.plan.workloads[block.workload];

@@ -2,6 +2,7 @@
 
 use crate::harness::{Sandbox, Server};
 use crate::peers::Stream;
+use record::RunRecord;
 use rustix::process::Signal;
 use std::io::{Read, Write};
 
@@ -111,6 +112,21 @@ fn a_fixed_reply_answers_every_message() {
         let wrong = Server::start(&sandbox, &format!("{kind} --reply Pang!"));
         let line = format!("run {} -n 100 -c 2 -q --payload Ping! --expect Pong!", wrong.url);
         sandbox.run(&line).check(15, &["Pang!"]);
+    }
+}
+
+#[test]
+fn no_reply_comes_before_its_work_is_done() {
+    let sandbox = Sandbox::new();
+    for kind in ["ws --work 3ms", "oracle ws --work 3ms"] {
+        let server = Server::start(&sandbox, kind);
+        let ended = sandbox.run(&format!("run {} -n 20 -c 2 -q -o work.json", server.url));
+        ended.check(0, &[]);
+        let text = std::fs::read_to_string(sandbox.path().join("work.json")).unwrap();
+        let record = RunRecord::from_json(&text).unwrap();
+        let least = record.blocks[0].round_trip.as_ref().unwrap().min_ns;
+        // Histograms have three digits.
+        assert!(least >= 2_997_000, "{kind}: {least} ns");
     }
 }
 

@@ -58,7 +58,13 @@ fn two_records_are_compared_unless_that_would_say_nothing() {
     write("elsewhere.json", &verdict("trusted").replacen("A processor", "Another", 1));
     let same = sandbox.run("compare trusted.json trusted.json");
     same.check(0, &[]);
-    assert!(same.stdout.starts_with("tcp\nround trip"), "{}", same.stdout);
+    assert!(
+        same.stdout.contains("\nmachine: tcp of the record by tcp of the base"),
+        "{}",
+        same.stdout
+    );
+    let details = sandbox.run("compare --details trusted.json trusted.json");
+    assert!(details.stdout.contains("\ntcp\nround trip "), "{}", details.stdout);
     sandbox.run("compare trusted.json invalid.json").check(12, &[]);
     let elsewhere = sandbox.run("compare trusted.json elsewhere.json");
     elsewhere.check(12, &[]);

@@ -103,11 +103,13 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
     let line = format!(
-        "sweep {} --from 400 --to 16k -d 500ms --settle 200ms --repeats 1 --timeout 1s -o sweep.json",
+        "sweep {} --from 400 --to 16k -d 500ms --settle 200ms --repeats 1 --timeout 1s --budget 60s \
+         -o sweep.json",
         server.url
     );
     let mut sweep = Running::start(sandbox.command(&line));
     sweep.wait_for_word("block 3/");
+    let server_name = server.url.clone();
     drop(server);
     let ended = sweep.wait();
     assert_eq!(ended.code, Some(13), "{ended:?}");
@@ -116,6 +118,8 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     let record = RunRecord::from_json(&text).unwrap();
     let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
     assert!(reason.contains("the server failed at "), "{reason}");
+    assert!(reason.contains(&server_name), "{reason} does not name {server_name}");
+    assert!(record.duration_ns < 60_000_000_000, "{} ns", record.duration_ns);
     let sweep = record.sweep.as_ref().unwrap();
     let Knee::NotReached { offered_max_per_s, .. } = sweep.lines[0].knee else {
         panic!("{:?}", sweep.lines)
@@ -163,6 +167,33 @@ fn the_budget_holds_though_the_server_stands_still() {
     let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
     let took = RunRecord::from_json(&text).unwrap().duration_ns;
     assert!(took < 12_000_000_000, "{took} ns of 4 s");
+}
+
+#[test]
+fn the_budget_holds_whatever_the_server_does() {
+    let sandbox = Sandbox::new();
+    let sweep = |behaviour: &str| {
+        let server = Server::start(&sandbox, &format!("oracle ws {behaviour}"));
+        let line = format!(
+            "sweep {} --from 400 -d 500ms --warm-up 0s --repeats 9 --budget 3s --timeout 60s --keep-going \
+             -o {}.json",
+            server.url,
+            behaviour.len()
+        );
+        (sandbox.run(&line), sandbox.path().join(format!("{}.json", behaviour.len())))
+    };
+    // Slow; without most of its replies; and one that ends connections. None of their loads is kept, so that more of
+    // them are looked for all the time.
+    for behaviour in ["--delay fixed:2s", "--drop 60%", "--close-after 3"] {
+        let (ended, path) = sweep(behaviour);
+        assert!([0, 12, 13, 15].map(Some).contains(&ended.code), "{behaviour}: {ended:?}");
+        let text = std::fs::read_to_string(path).unwrap();
+        let took = RunRecord::from_json(&text).unwrap().duration_ns;
+        assert!(took < 15_000_000_000, "{behaviour}: {took} ns of 3 s");
+    }
+    // One that never answers is not waited for any longer.
+    let (ended, _) = sweep("--drop 100%");
+    ended.check(15, &["no whole reply within 3 s"]);
 }
 
 #[test]

@@ -147,6 +147,8 @@ fn other_answers_are_named_for_what_they_are() {
         ("HTTP/1.1 405 x\r\n\r\n", "status 405 instead of an upgrade: the server does not accept the request"),
         ("HTTP/1.1 426 x\r\n\r\n", "status 426 instead of an upgrade: another version or protocol is asked for"),
         ("HTTP/1.1 429 x\r\n\r\n", "status 429 instead of an upgrade: too many requests"),
+        ("HTTP/1.1 429 x\r\nRetry-After: 9\r\n\r\n",
+            "status 429 instead of an upgrade: too many requests, Retry-After 9 s"),
         ("HTTP/1.0 503 x\r\n\r\n", "status 503 instead of an upgrade: the server failed"),
         ("HTTP/1.0 101 x\r\n\r\n", "the handshake is HTTP/1.0, and a WebSocket needs HTTP/1.1"),
         ("HTTP/1.1 999 x\r\n\r\n", "status 999 instead of an upgrade: no answer to an upgrade"),

@@ -137,7 +137,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Ping(payload) => format!("ping {}", shown(payload)),
         Event::Pong(payload) => format!("pong {}", shown(payload)),
         Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
-        Event::Refused { code, body } => format!("refused {code} {}", shown(body)),
+        Event::Refused { code, body, .. } => format!("refused {code} {}", shown(body)),
         Event::Secured(_) => "secured".to_owned(),
     }
 }

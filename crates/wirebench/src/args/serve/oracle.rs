@@ -88,6 +88,7 @@ impl Oracle {
             corrupt: self.corrupt.unwrap_or_default(),
             close_after: self.close_after,
             seed: self.seed.unwrap_or(Behaviour::SEED),
+            ..Behaviour::default()
         }
     }
 

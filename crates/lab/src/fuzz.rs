@@ -1,0 +1,43 @@
+//! Properties that hold for any input: fuzz targets (`cargo xtask fuzz`), whose corpora the tests replay.
+
+use crate::Manifest;
+use crate::client_report::{Reader, ResultLimits, Step};
+use std::path::Path;
+
+/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// The targets of this crate.
+pub const TARGETS: &[Target] = &[("client_report", client_report), ("manifest", manifest)];
+
+/// The manifest of a subject: it is read, or every fault has a place in the file.
+fn manifest(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Err(faults) = Manifest::parse("fuzz", Path::new("subject.toml"), text) else { return };
+    assert!(!faults.is_empty());
+    for fault in faults {
+        let line = text.split('\n').nth(fault.line - 1).unwrap_or_else(|| panic!("{fault}"));
+        assert!(fault.column <= line.chars().count() + 1, "{fault}");
+        assert!(!fault.what.contains('\n'), "{fault}");
+    }
+}
+
+/// The report of a client on a block: it is read to its end, or a line has a fault.
+fn client_report(bytes: &[u8]) {
+    let mut reader = Reader::new(ResultLimits::default());
+    for line in bytes.split(|byte| *byte == b'\n') {
+        match reader.take(line) {
+            Ok(Step::Done(report)) => {
+                assert_eq!(report.round_trips.count(), report.ok);
+                return;
+            }
+            Ok(Step::Moment(_) | Step::More) => {}
+            Ok(Step::Unsupported(why)) => return assert!(!why.contains(char::is_control)),
+            Err(error) => return assert!(!error.to_string().contains(char::is_control), "{error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../fuzz/replay.rs"]
+mod replay;

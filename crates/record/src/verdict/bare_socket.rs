@@ -1,0 +1,116 @@
+//! A row that is faster than the bare TCP socket of its run: the same bytes with more to do for each of them cannot be.
+
+use super::machine::{headline_of, result};
+use super::subject::{Numbers, Subject, percent};
+use crate::{Block, Comparison, Level, Reason, Workload};
+use spec::{Protocol, Scheme, Server};
+
+/// A row over TCP whose p50 or throughput is shown to be better than that of the bare socket which it is compared with.
+///
+/// The two must be asked the same: a row of another load, of other messages, of another client, or whose server had
+/// more cores may be faster. Compressed messages are other messages, Unix sockets rightly faster than TCP, and of the
+/// programs that mark the physical limit nothing is expected.
+pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
+    let plan = &subject.record.plan;
+    let base =
+        subject.workload.spec.baseline.or(plan.baseline).filter(|it| *it != subject.index)?;
+    let bare = plan.workloads.get(base)?;
+    let is_alike = is_bare(bare)
+        && has_more_to_do(subject.workload)
+        && is_asked_the_same(subject.workload, bare)
+        && !has_more_cores(subject, base);
+    let ratios = result(subject)?.to_baseline.as_ref().filter(|_| is_alike)?;
+    let p50 = headline_of(subject, ratios);
+    let faster = [
+        ("p50", p50.filter(|ratio| ratio.ratio < 1.0)),
+        ("throughput", ratios.messages_per_s.as_ref().filter(|ratio| ratio.ratio > 1.0)),
+    ];
+    let shown: Vec<(&str, &Comparison)> = faster
+        .into_iter()
+        .filter_map(|(name, ratio)| Some((name, ratio.filter(|ratio| is_beyond_noise(ratio))?)))
+        .collect();
+    let names: Vec<&str> = shown.iter().map(|(name, _)| *name).collect();
+    let evidence: Vec<String> = shown.iter().map(|(name, ratio)| evidence(name, ratio)).collect();
+    (!shown.is_empty()).then(|| Reason {
+        code: "faster_than_bare_tcp".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        numbers: Numbers::new(),
+        message: format!(
+            "its {} is better than that of the bare TCP socket, which has less to do for each message",
+            names.join(" and ")
+        ),
+        evidence: format!("{} of {}", evidence.join(", "), bare.name()),
+        advice: format!(
+            "doubt {} first: run both again with more --rounds; if it stays, its server, or its place, is the slower one",
+            bare.name()
+        ),
+    })
+}
+
+/// True for our own echo over a TCP socket, driven by our own client, without anything besides.
+fn is_bare(workload: &Workload) -> bool {
+    let Server::Embedded(server) = &workload.spec.server else { return false };
+    server.options.is_empty() && is_tcp(server.scheme) && workload.spec.client.is_none()
+}
+
+fn is_tcp(scheme: Scheme) -> bool {
+    scheme == Protocol::Tcp.plain()
+}
+
+/// True for a row that sends over TCP, and more than the bytes of its messages.
+fn has_more_to_do(workload: &Workload) -> bool {
+    let scheme = workload.spec.scheme();
+    let is_floor = match &workload.spec.server {
+        Server::Embedded(_) => false,
+        Server::Subject(subject) => subject.name == FLOOR,
+        // It may run anywhere.
+        Server::Given(_) => return false,
+    };
+    !is_floor && scheme.protocol != Protocol::Unix && !is_tcp(scheme)
+}
+
+/// True if the same client sends messages of the same size under the same load to both, as bytes that stay what they
+/// are, and gets the same replies.
+fn is_asked_the_same(row: &Workload, bare: &Workload) -> bool {
+    let (one, other) = (&row.spec, &bare.spec);
+    let is_sent = !["GET", "HEAD"].contains(&&one.http.method[..]);
+    one.client.is_none()
+        && one.deflate.is_none()
+        && is_sent
+        && row.size_bytes == bare.size_bytes
+        && one.server.reply() == other.server.reply()
+        && (&one.load, one.threads, one.busy_poll) == (&other.load, other.threads, other.busy_poll)
+}
+
+/// True if the server of the row kept more cores busy than that of the bare socket, which has one, could.
+fn has_more_cores(subject: &Subject<'_>, base: usize) -> bool {
+    let of_base = subject.record.blocks.iter().filter(|it| it.workload == base);
+    let used = |blocks: &mut dyn Iterator<Item = &Block>| {
+        blocks.filter_map(|block| block.cpu.server_cores_used).fold(0.0, f64::max)
+    };
+    used(&mut subject.blocks.iter().copied()) > used(&mut of_base.into_iter()).max(1.0) * MORE
+}
+
+/// True if the interval leaves out 1, by a difference that blocks this noisy would have shown four times of five.
+fn is_beyond_noise(ratio: &Comparison) -> bool {
+    let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
+    let smallest = ratio.smallest_detectable_fraction.unwrap_or(f64::INFINITY);
+    (low > 1.0 || high < 1.0) && (ratio.ratio - 1.0).abs() >= smallest
+}
+
+/// `p50 10.0 % lower [5.0 %, 15.0 %]`.
+fn evidence(name: &str, ratio: &Comparison) -> String {
+    let off = |at: f64| percent((at - 1.0).abs());
+    let word = if ratio.ratio < 1.0 { "lower" } else { "higher" };
+    let ends = ratio.low.zip(ratio.high).map(|(low, high)| match word {
+        "lower" => format!(" [{}, {}]", off(high), off(low)),
+        _ => format!(" [{}, {}]", off(low), off(high)),
+    });
+    format!("{name} {} {word}{}", off(ratio.ratio), ends.unwrap_or_default())
+}
+
+/// The subject that marks the physical limit (subjects/floor).
+const FLOOR: &str = "floor";
+/// A server is said to have had more cores from this factor on.
+const MORE: f64 = 1.05;

@@ -1,4 +1,0 @@
-//! libFuzzer's way into `wire::fuzz::styx_json`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| wire::fuzz::styx_json(bytes));

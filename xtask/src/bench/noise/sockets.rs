@@ -1,0 +1,318 @@
+//! The noise bench on sockets: labs of real servers, beside real disturbances.
+//!
+//! Each lab has a server of ours five times: the one that others are compared with, the same again, and with 3, 5 and
+//! 10 % more CPU time for each message (`wirebench serve ws --work`). So of each disturbance each lab gives one pair of
+//! equal sides and three of sides that differ by a known amount. The server works 5 us for each message anyway, so that
+//! it is the slower end, and times and rates have the same truth as its CPU time.
+
+use super::super::neighbours::{Neighbour, Stopped, Stops};
+use super::super::process::Process;
+use super::super::{GENERATOR_CORE, SERVER_CORE};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+use units::Nanos;
+
+/// The program that measures, and how long.
+pub(super) struct Bench {
+    pub(super) wirebench: PathBuf,
+    pub(super) scratch: PathBuf,
+    pub(super) pairs: usize,
+    pub(super) rounds: usize,
+    /// The measured time of each block.
+    pub(super) block: String,
+}
+
+/// Prints the table as Markdown, a disturbance at a time; only those whose name contains `only`.
+pub(super) fn run(bench: &Bench, only: &str) -> Result<()> {
+    let each = bench.server_time()?;
+    eprintln!("a message costs the server {each} of CPU time");
+    println!("{HEAD}");
+    for (name, disturbance) in DISTURBANCES.into_iter().filter(|(name, _)| name.contains(only)) {
+        let mut found = Found::default();
+        for pair in 0..bench.pairs {
+            eprintln!("  {name}: {} of {}", pair + 1, bench.pairs);
+            let seed = u64::try_from(pair).unwrap_or(0) + 1;
+            found.add(bench.lab(&rows(each), disturbance, seed)?.as_ref());
+        }
+        found.rows(name).iter().for_each(|row| println!("{row}"));
+    }
+    Ok(())
+}
+
+/// Something that happens beside a measurement, or to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Disturbance {
+    Beside(Neighbour, usize),
+    Stops(Stopped),
+}
+
+const DISTURBANCES: [(&str, Disturbance); 8] = [
+    ("quiet", Disturbance::Beside(Neighbour::Cpu, 0)),
+    ("1 neighbour", Disturbance::Beside(Neighbour::Cpu, 1)),
+    ("2 neighbours", Disturbance::Beside(Neighbour::Cpu, 2)),
+    ("4 neighbours", Disturbance::Beside(Neighbour::Cpu, 4)),
+    ("busy memory", Disturbance::Beside(Neighbour::Memory, 1)),
+    ("other traffic", Disturbance::Beside(Neighbour::Traffic, 1)),
+    ("generator stops for 5 to 200 ms", Disturbance::Stops(Stopped::Generator)),
+    ("server stops for 5 to 200 ms", Disturbance::Stops(Stopped::Server)),
+];
+
+impl Bench {
+    /// The server's CPU time for each message, of a lab without neighbours.
+    fn server_time(&self) -> Result<Nanos> {
+        let quiet = DISTURBANCES[0].1;
+        let row = |name: &str, work: &str| Row { name: name.to_owned(), work: work.to_owned() };
+        let record = self.lab(&[row(BASE, "5us"), row(AGAIN, "5000ns")], quiet, 1)?;
+        let record = record.context("no right reply on a machine without disturbance")?;
+        let each = number(&record["results"][0]["pooled"]["server_cpu_us_per_message"]["value"]);
+        let each = each.context("the record has no CPU time of the server")?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "some microseconds"
+        )]
+        Ok(Nanos((each * 1e3) as u64))
+    }
+
+    /// The record of a lab of `rows`; `None` if nothing was answered.
+    fn lab(&self, rows: &[Row], disturbance: Disturbance, seed: u64) -> Result<Option<Value>> {
+        let file = self.scratch.join("lab.toml");
+        std::fs::write(&file, self.file(rows))?;
+        let _busy: Vec<Process> = match disturbance {
+            Disturbance::Beside(what, count) => {
+                (0..count).map(|index| what.start(index, &self.scratch)).collect::<Result<_>>()?
+            }
+            Disturbance::Stops(_) => Vec::new(),
+        };
+        let mut lab = Command::new(&self.wirebench);
+        lab.arg("lab").arg(&file).args(["--quiet", "--output", "-", "--seed", &seed.to_string()]);
+        let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
+        let mut lab = Process::start("lab", cores, &lab, &self.scratch)?;
+        let stops = match disturbance {
+            Disturbance::Beside(..) => None,
+            Disturbance::Stops(side) => Some(Stops::of(side, lab.id(), seed)),
+        };
+        // A server that is stopped while it starts may not be reached: that is an outcome too, without a record.
+        let record = lab.finish_with(&[0, 1, 12, 13, 15], PATIENCE)?;
+        drop(stops);
+        if record.is_empty() {
+            return Ok(None);
+        }
+        let record: Value = serde_json::from_str(&record).context("the lab's record is no JSON")?;
+        let has_results = record["results"].as_array().is_some_and(|all| !all.is_empty());
+        Ok(has_results.then_some(record))
+    }
+
+    fn file(&self, rows: &[Row]) -> String {
+        let Self { rounds, block, .. } = self;
+        let rows = rows.iter().map(|Row { name, work }| {
+            format!(
+                "[[row]]\nname = '{name}'\nserver = 'embedded'\ntransport = 'ws'\nserve-options = ['--work={work}']\n"
+            )
+        });
+        format!(
+            "question = 'Does an interval miss the truth beside a disturbance?'\nbaseline = '{BASE}'\nrounds = {rounds}\n\
+             duration = '{block}'\nwarm-up = '50ms'\nconnections = 50\nsize = '64B'\n{}",
+            rows.collect::<String>()
+        )
+    }
+}
+
+/// A row of the lab.
+struct Row {
+    name: String,
+    /// The work of its server for each message; another text is another process, even if it is the same time.
+    work: String,
+}
+
+/// The five rows, where a message costs the server so much without more work.
+fn rows(each: Nanos) -> Vec<Row> {
+    let slower = SLOWER.map(|(name, share)| {
+        let more = each.0 * share / 100;
+        Row { name: name.to_owned(), work: format!("{}ns", WORK.0 + more) }
+    });
+    let same = |name: &str, work: String| Row { name: name.to_owned(), work };
+    let equal = [same(BASE, format!("{}us", WORK.0 / 1000)), same(AGAIN, format!("{}ns", WORK.0))];
+    equal.into_iter().chain(slower).collect()
+}
+
+/// The outcomes of the pairs beside one disturbance.
+#[derive(Default)]
+struct Found {
+    /// For each figure: of equal sides, and of the slower ones.
+    counts: [[Count; 4]; FIGURES.len()],
+    /// Records by their verdicts: trusted, degraded, invalid, without any result.
+    verdicts: [usize; 4],
+}
+
+impl Found {
+    /// Adds a lab; `None`: it measured nothing.
+    fn add(&mut self, record: Option<&Value>) {
+        let level = record.map_or("", |record| record["verdict"]["level"].as_str().unwrap_or(""));
+        let place = LEVELS.iter().position(|known| *known == level).unwrap_or(LEVELS.len());
+        self.verdicts[place] += 1;
+        for (counts, figure) in self.counts.iter_mut().zip(FIGURES) {
+            for (count, (name, _)) in counts.iter_mut().zip([(AGAIN, 0)].into_iter().chain(SLOWER))
+            {
+                count.add(record.and_then(|record| interval(record, name, &figure)), figure.rises);
+            }
+        }
+    }
+
+    fn rows(&self, name: &str) -> Vec<String> {
+        let verdicts = self.verdicts.map(|count| count.to_string()).join(" / ");
+        let row = |(counts, figure): (&[Count; 4], Figure)| {
+            let [same, slower @ ..] = counts;
+            let found = slower.each_ref().map(|count| count.right.to_string());
+            let wrong: usize = slower.iter().map(|count| count.wrong).sum();
+            let half = stats::median(&same.half_widths)
+                .map_or_else(|_| "-".to_owned(), |half| format!("{:.1}", 100.0 * half));
+            format!(
+                "| {name} | {} | {} | {} | {} | {half} | {} | {wrong} | {verdicts} |",
+                figure.name,
+                same.pairs,
+                same.right + same.wrong,
+                same.silent,
+                found.join(" | "),
+            )
+        };
+        self.counts.iter().zip(FIGURES).map(row).collect()
+    }
+}
+
+/// The pairs of one figure and one truth.
+#[derive(Clone, Debug, Default)]
+struct Count {
+    pairs: usize,
+    /// Those without an interval, or whose number is invalid.
+    silent: usize,
+    /// Those that claim a difference of the sign that more work has, and of the other one.
+    right: usize,
+    wrong: usize,
+    /// Half of the width of each interval, as a share of the ratio.
+    half_widths: Vec<f64>,
+}
+
+impl Count {
+    fn add(&mut self, interval: Option<[f64; 2]>, rises: bool) {
+        self.pairs += 1;
+        let Some([low, high]) = interval else {
+            self.silent += 1;
+            return;
+        };
+        let (is_above, is_below) = (low > 1.0, high < 1.0);
+        self.right += usize::from(if rises { is_above } else { is_below });
+        self.wrong += usize::from(if rises { is_below } else { is_above });
+        self.half_widths.push((high / low).sqrt() - 1.0);
+    }
+}
+
+/// A number that rows are compared by.
+#[derive(Clone, Copy)]
+struct Figure {
+    name: &'static str,
+    /// Its field in a comparison.
+    field: &'static str,
+    /// Its name among the numbers that are judged for themselves; none: it is judged with its row.
+    judged: Option<&'static str>,
+    /// True if more work makes it larger.
+    rises: bool,
+}
+
+const FIGURES: [Figure; 4] = [
+    Figure { name: "messages/s", field: "messages_per_s", judged: None, rises: false },
+    Figure { name: "p50", field: "round_trip_p50_ns", judged: Some("ratio"), rises: true },
+    Figure { name: "p99", field: "round_trip_p99_ns", judged: Some("p99"), rises: true },
+    Figure { name: "CPU", field: "server_cpu_us_per_message", judged: None, rises: true },
+];
+
+/// The interval of a row's ratio; `None` without one, and where the verdict has it for no result.
+fn interval(record: &Value, row: &str, figure: &Figure) -> Option<[f64; 2]> {
+    let workloads = record["plan"]["workloads"].as_array()?;
+    let index = workloads.iter().position(|workload| workload["spec"]["name"] == row)?;
+    let trust = &record["verdict"]["rows"][index];
+    let of_number = figure.judged.map(|name| &trust["numbers"][name]);
+    if trust["level"] == "invalid" || of_number.is_some_and(|level| level == "invalid") {
+        return None;
+    }
+    let results = record["results"].as_array()?;
+    let result = results.iter().find(|result| result["workload"] == index)?;
+    let ratio = &result["to_baseline"][figure.field];
+    Some([number(&ratio["low"])?, number(&ratio["high"])?])
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| number.is_finite())
+}
+
+/// The row that others are compared with, and the same again.
+const BASE: &str = "same";
+const AGAIN: &str = "again";
+/// Rows whose servers need so many percent more CPU time for each message.
+const SLOWER: [(&str, u64); 3] = [("slower by 3", 3), ("slower by 5", 5), ("slower by 10", 10)];
+/// The work of every server for each message.
+const WORK: Nanos = Nanos::from_micros(5);
+const LEVELS: [&str; 3] = ["trusted", "degraded", "invalid"];
+/// A lab that has not ended after so long has failed.
+const PATIENCE: Duration = Duration::from_secs(900);
+pub(super) const HEAD: &str = "\
+| machine | figure | pairs | false claims | no answer | half-width % | +3 % found | +5 % | +10 % | wrong sign | verdicts: trusted / degraded / invalid / nothing |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A record in which a row's p50 and throughput have such ratios.
+    fn record(row: &str, p50: [f64; 2], rate: [f64; 2], level: &str) -> Value {
+        let ends = |[low, high]: [f64; 2]| json!({"low": low, "high": high});
+        json!({
+            "plan": {"workloads": [{"spec": {"name": BASE}}, {"spec": {"name": row}}]},
+            "verdict": {"level": level, "rows": [
+                {"level": "trusted", "numbers": {}},
+                {"level": level, "numbers": {"p99": "invalid"}},
+            ]},
+            "results": [
+                {"workload": 0, "to_baseline": null},
+                {"workload": 1, "to_baseline": {
+                    "round_trip_p50_ns": ends(p50),
+                    "round_trip_p99_ns": ends(p50),
+                    "messages_per_s": ends(rate),
+                    "server_cpu_us_per_message": {"low": null, "high": null},
+                }},
+            ],
+        })
+    }
+
+    #[test]
+    fn claims_are_counted_by_their_truth_and_their_sign() {
+        let mut found = Found::default();
+        found.add(Some(&record(AGAIN, [1.02, 1.1], [0.9, 1.1], "trusted")));
+        found.add(Some(&record(AGAIN, [0.9, 1.1], [0.8, 0.9], "invalid")));
+        found.add(Some(&record("slower by 10", [1.05, 1.2], [0.8, 0.95], "degraded")));
+        found.add(Some(&record("slower by 3", [0.9, 0.95], [0.97, 1.01], "degraded")));
+        found.add(None);
+        // What is not in a record has no answer; nor has what the verdict calls invalid.
+        let verdicts = "1 / 2 / 1 / 1 |";
+        #[rustfmt::skip]
+        let expected = [
+            format!("| quiet | messages/s | 5 | 0 | 4 | 10.6 | 0 | 0 | 1 | 0 | {verdicts}"),
+            format!("| quiet | p50 | 5 | 1 | 4 | 3.8 | 0 | 0 | 1 | 1 | {verdicts}"),
+            format!("| quiet | p99 | 5 | 0 | 5 | - | 0 | 0 | 0 | 0 | {verdicts}"),
+            format!("| quiet | CPU | 5 | 0 | 5 | - | 0 | 0 | 0 | 0 | {verdicts}"),
+        ];
+        assert_eq!(found.rows("quiet"), expected);
+        let columns = |row: &str| row.split(" | ").count();
+        assert_eq!(columns(&expected[0]), columns(HEAD.lines().next().unwrap()));
+    }
+
+    #[test]
+    fn servers_differ_by_their_work_and_equal_ones_are_processes_of_their_own() {
+        let work: Vec<String> = rows(Nanos(8_000)).into_iter().map(|row| row.work).collect();
+        assert_eq!(work, ["5us", "5000ns", "5240ns", "5400ns", "5800ns"]);
+    }
+}
