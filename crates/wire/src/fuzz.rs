@@ -23,6 +23,16 @@ pub fn bayeux_session(bytes: &[u8]) {
     crate::bayeux::fuzz_bayeux_session(bytes);
 }
 
+/// A client that holds a conversation.
+pub fn conversation(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation(bytes);
+}
+
+/// The finder of ids in messages.
+pub fn conversation_matcher(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation_matcher(bytes);
+}
+
 /// The length before each message.
 pub fn framed(bytes: &[u8]) {
     check_splits(bytes, &|| Framed::new(framed::Limits { frame_len_max: 1 << 10 }));
@@ -164,9 +174,11 @@ mod tests {
 
     type Check = fn(&[u8]);
 
-    const TARGETS: [(&str, Check); 19] = [
+    const TARGETS: [(&str, Check); 21] = [
         ("bayeux_batch", bayeux_batch),
         ("bayeux_session", bayeux_session),
+        ("conversation", conversation),
+        ("conversation_matcher", conversation_matcher),
         ("framed", framed),
         ("game_binary", game_binary),
         ("game_json", game_json),

@@ -6,8 +6,9 @@ use super::options::{Client, Server};
 use super::records::{self, HELD_LEN_MAX, Held};
 use super::session::{End, Session};
 use super::unbuffered::Rustls;
+use crate::connection::Connection;
 use crate::contract::{
-    self, Closed, Event, Input, Layers, Message, MisuseError, Opening, Protocol, Secured,
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Secured,
 };
 
 /// One end of a TLS connection around the protocol inside.
@@ -191,6 +192,24 @@ impl<P: Protocol> Protocol for Tls<P> {
             tls_received: inside.tls_received + self.tls_received,
             ..inside
         }
+    }
+}
+
+impl Tls<Connection> {
+    /// As [`Connection::send_in_place`].
+    pub(crate) fn send_in_place(
+        &mut self,
+        kind: Kind,
+        len: usize,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        let from = tx.len();
+        self.inner.send_in_place(kind, len, tx, append)?;
+        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 }
 
