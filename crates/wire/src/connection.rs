@@ -133,7 +133,9 @@ impl Connection {
     ) -> Result<(), MisuseError> {
         match self {
             Self::Stream(stream) => stream.send_in_place(tx, append),
-            Self::Tls(tls) => tls.send_in_place(kind, len, tx, append),
+            Self::Tls(tls) => {
+                tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
+            }
             Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
             Self::Comet(_)
             | Self::Framed(_)

@@ -1,4 +1,4 @@
-//! What a client of a conversation knows, and what it makes of messages.
+//! The state of a conversation, and the meaning of messages in it.
 
 use super::awaited::{Awaited, FIRST_ID, Ids};
 use super::compiled::{Compiled, Interval, Phase, Role, Taking, What};
@@ -113,7 +113,8 @@ impl Mind {
         }
     }
 
-    /// Begins the step that comes next: what it sends is the next message. `false` if there is none: the conversation is open.
+    /// Begins the step that comes next: what it sends is the next message. `false` if there is
+    /// none: the conversation is open.
     pub(super) fn begin_step(&mut self, index: usize) -> bool {
         let Some(Phase { send, expected, .. }) = self.compiled.steps.get(index) else {
             self.state = State::Open;
@@ -397,7 +398,7 @@ fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
     }
 }
 
-/// What a message is while a step with this id is under way.
+/// The meaning of a message while a step with this id is under way.
 fn of_step(what: &What, given: Option<u64>, id: u32) -> Option<Matched> {
     match what {
         What::Answer(index) => Some(Matched::Answer(*index)),

@@ -6,9 +6,8 @@ use super::options::{Client, Server};
 use super::records::{self, HELD_LEN_MAX, Held};
 use super::session::{End, Session};
 use super::unbuffered::Rustls;
-use crate::connection::Connection;
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Secured,
+    self, Closed, Event, Input, Layers, Message, MisuseError, Opening, Protocol, Secured,
 };
 
 /// One end of a TLS connection around the protocol inside.
@@ -98,12 +97,7 @@ impl<P: Protocol> Protocol for Tls<P> {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.state != State::Open {
-            return Err(MisuseError::NotOpen);
-        }
-        let from = tx.len();
-        self.inner.send(message, tx)?;
-        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+        self.send_by(tx, |inner, tx| inner.send(message, tx))
     }
 
     fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
@@ -195,20 +189,23 @@ impl<P: Protocol> Protocol for Tls<P> {
     }
 }
 
-impl Tls<Connection> {
-    /// As [`Connection::send_in_place`].
-    pub(crate) fn send_in_place(
+impl<P: Protocol> Tls<P> {
+    /// Sends what `send` makes the protocol inside append.
+    ///
+    /// # Errors
+    ///
+    /// As `send`, or the connection is not open.
+    #[inline]
+    pub(crate) fn send_by(
         &mut self,
-        kind: Kind,
-        len: usize,
         tx: &mut Vec<u8>,
-        append: &mut dyn FnMut(&mut Vec<u8>),
+        send: impl FnOnce(&mut P, &mut Vec<u8>) -> Result<(), MisuseError>,
     ) -> Result<(), MisuseError> {
         if self.state != State::Open {
             return Err(MisuseError::NotOpen);
         }
         let from = tx.len();
-        self.inner.send_in_place(kind, len, tx, append)?;
+        send(&mut self.inner, tx)?;
         if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 }

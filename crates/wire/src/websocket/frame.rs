@@ -201,7 +201,8 @@ pub(super) fn write(opcode: Opcode, key: Option<Key>, payload: &[u8], tx: &mut V
     }
 }
 
-/// Appends a message as a whole frame to `tx`. `append` appends its payload, in place, behind the room for the header of
+/// Appends a message as a whole frame to `tx`. `append` appends its payload, in place, behind the
+/// room for the header of
 /// a payload of `len`, which is a guess: only if its header has another length is the payload moved.
 pub(super) fn write_in_place(
     kind: Kind,
