@@ -26,7 +26,7 @@ impl Stream {
     /// As [`Protocol::send`].
     #[inline]
     pub(crate) fn send_in_place(
-        &mut self,
+        &self,
         tx: &mut Vec<u8>,
         append: &mut dyn FnMut(&mut Vec<u8>),
     ) -> Result<(), MisuseError> {
