@@ -2,7 +2,7 @@
 
 use crate::bayeux::Comet;
 use crate::contract::{
-    Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
+    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
 };
 use crate::conversation::{Stream, Talk};
 use crate::framed::Framed;
@@ -116,6 +116,42 @@ impl Connection {
     /// The conversation that the connection holds, if it is one that does.
     pub fn talk(&mut self) -> Option<&mut Talk> {
         if let Self::Talk(talk) = self { Some(talk) } else { None }
+    }
+
+    /// Sends a message of about `len` bytes that `append` appends: without a copy where the protocol can.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protocol::send`].
+    #[inline]
+    pub(crate) fn send_in_place(
+        &mut self,
+        kind: Kind,
+        len: usize,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        match self {
+            Self::Stream(stream) => stream.send_in_place(tx, append),
+            Self::Tls(tls) => {
+                tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
+            }
+            Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
+            Self::Comet(_)
+            | Self::Framed(_)
+            | Self::Game(_)
+            | Self::Http1(_)
+            | Self::Lines(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::SockJs(_)
+            | Self::Talk(_)
+            | Self::Web(_) => {
+                let mut payload = Vec::new();
+                append(&mut payload);
+                self.send(Message { kind, payload: &payload }, tx)
+            }
+        }
     }
 
     /// The protocol as one of two sockets, if it is one.

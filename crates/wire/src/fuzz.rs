@@ -19,6 +19,8 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("bayeux_batch", bayeux_batch),
     ("bayeux_session", bayeux_session),
+    ("conversation", conversation),
+    ("conversation_matcher", conversation_matcher),
     ("framed", framed),
     ("game_binary", game_binary),
     ("game_json", game_json),
@@ -47,6 +49,16 @@ fn bayeux_batch(bytes: &[u8]) {
 /// A client of Bayeux, on either of its connections.
 fn bayeux_session(bytes: &[u8]) {
     crate::bayeux::fuzz_bayeux_session(bytes);
+}
+
+/// A client that holds a conversation.
+fn conversation(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation(bytes);
+}
+
+/// The finder of ids in messages.
+fn conversation_matcher(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation_matcher(bytes);
 }
 
 /// The length before each message.

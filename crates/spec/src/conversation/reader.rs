@@ -288,6 +288,8 @@ impl Reader<'_> {
             }
             (None, false) if matches!(send, Send::Http(_)) => Reply::Match(success()),
             (None, false) => {
+                // A key that is misspelt explains more.
+                table.finish(REQUEST_KEYS)?;
                 return Err(Error::new(
                     at,
                     format!(
@@ -297,10 +299,7 @@ impl Reader<'_> {
                 ));
             }
         };
-        table.finish(&[
-            "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each",
-            "last",
-        ])?;
+        table.finish(REQUEST_KEYS)?;
         Ok(Request { name, weight, send, reply, refused })
     }
 
@@ -770,6 +769,8 @@ fn success() -> Matcher {
     Matcher { conditions: vec![Condition::Status(status)], id: None }
 }
 
+const REQUEST_KEYS: &[&str] =
+    &["weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last"];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";
 /// The longest message with a length before it, where its file names none.

@@ -25,8 +25,8 @@ impl Options {
                 let names = READY_MADE.iter().map(|(name, _)| *name);
                 let expected = crate::near::expected(asked, names);
                 return Err(problem(format!(
-                    "no conversation that comes with wirebench is called `{asked}`{expected}; or a file, as in \
-                     ./{asked}.toml"
+                    "no conversation that comes with wirebench is called `{asked}`{expected} (a file is named \
+                     with a path, as in ./{asked}.toml)"
                 )));
             }
         };

@@ -1,6 +1,7 @@
 //! The messages of a connection that await a reply, and their ids.
 //!
-//! The id of a message is [`FIRST_ID`] and its number, so the id leads to the message without a search, and all ids have
+//! The id of a message is [`FIRST_ID`] and its number, so the id leads to the message without a
+//! search, and all ids have
 //! one length. Opening steps, heartbeats and the farewell take theirs from the other end ([`Ids`]).
 
 use std::collections::VecDeque;

@@ -27,7 +27,7 @@ pub struct Compiled {
     names: Vec<String>,
     pub(super) steps: Vec<Phase>,
     pub(super) exchanges: Vec<Exchange>,
-    /// What may come once the connection is open.
+    /// The messages that may come once the connection is open.
     pub(super) rules: Rules<What>,
     pub(super) answers: Vec<Answer>,
     pub(super) pushes: Vec<Option<Place>>,
@@ -89,7 +89,7 @@ pub(super) struct Answer {
     pub(super) send: template::Compiled,
 }
 
-/// What a message is.
+/// The kinds of messages.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// One that is answered at once, by the answer with this index.
@@ -275,8 +275,8 @@ impl Compiled {
     }
 }
 
-/// What may come once a connection is open, the first that holds first: replies by id, answers, pushes, and what comes
-/// in order.
+/// The messages that may come once a connection is open, in the order in which they are tried: replies by id,
+/// answers, pushes, and what comes in order.
 fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
     let mut rules = Rules::default();
     let mut replies: Vec<(&Matcher, Vec<(u16, Role)>)> = Vec::new();
@@ -318,7 +318,7 @@ fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
     Ok(rules)
 }
 
-/// What may come at any time: messages that are answered, and pushes.
+/// Messages that may come at any time: messages that are answered, and pushes.
 fn aside(conversation: &Conversation, rules: &mut Rules<What>) -> Result<(), CompileError> {
     let max = MAX;
     if conversation.pushes.len() > usize::from(MAX) {

@@ -31,7 +31,7 @@ enum After {
     AtEnd(Box<[u8]>, Box<[u8]>),
 }
 
-/// How far a message has to be seen to be known.
+/// The part of a message that decides its rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof {
     pub(super) rule: usize,

@@ -1,4 +1,4 @@
-//! What a client of a conversation knows, and what it makes of messages.
+//! The state of a conversation, and the meaning of messages in it.
 
 use super::awaited::{Awaited, FIRST_ID, Ids};
 use super::compiled::{Compiled, Interval, Phase, Role, Taking, What};
@@ -21,11 +21,9 @@ pub(super) struct Mind {
     pub(super) hits: Hits,
     ids: Ids,
     learnt: Learnt,
-    /// The message that is rendered and not sent.
-    pub(super) packet: Option<Vec<u8>>,
+    /// The message that is to be sent next.
+    pub(super) pending: Option<Pending>,
     random: Random,
-    /// Memory for the next message.
-    spare: Vec<u8>,
     pub(super) state: State,
     values: Box<[Box<[u8]>]>,
 }
@@ -48,7 +46,15 @@ pub(super) enum State {
     Over,
 }
 
-/// A message that can be rendered.
+/// A message that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    template: Template,
+    id: u32,
+    now: Nanos,
+}
+
+/// The messages that a client says.
 #[derive(Clone, Copy, Debug)]
 enum Template {
     Answer(usize),
@@ -99,16 +105,16 @@ impl Mind {
             hits: Hits::default(),
             ids: Ids::default(),
             learnt: Learnt::default(),
-            packet: None,
+            pending: None,
             random,
-            spare: Vec::new(),
             state: State::AwaitConnection,
             values,
             compiled: Arc::clone(compiled),
         }
     }
 
-    /// Begins the step that comes next: renders what it sends. `false` if there is none: the conversation is open.
+    /// Begins the step that comes next: what it sends is the next message. `false` if there is
+    /// none: the conversation is open.
     pub(super) fn begin_step(&mut self, index: usize) -> bool {
         let Some(Phase { send, expected, .. }) = self.compiled.steps.get(index) else {
             self.state = State::Open;
@@ -118,14 +124,18 @@ impl Mind {
         let (has_message, is_answered) = (send.is_some(), expected.is_some());
         self.state = if is_answered { State::AwaitStep(index, id) } else { State::Step(index + 1) };
         if has_message {
-            self.render(Template::Step(index), id, Nanos(0));
+            self.say(Template::Step(index), id, Nanos(0));
         }
         true
     }
 
-    /// Renders the message that a cue asks for; returns its length.
+    /// Takes the message that a cue asks for as the next.
+    ///
+    /// # Errors
+    ///
+    /// There is none that it could ask for.
     #[inline]
-    pub(super) fn request(&mut self, cue: &[u8]) -> Result<usize, MisuseError> {
+    pub(super) fn request(&mut self, cue: &[u8]) -> Result<(), MisuseError> {
         let malformed = |expected| MisuseError::Malformed { expected };
         let Cue { sequence, exchange, due } =
             Cue::read(cue).ok_or_else(|| malformed("a cue of a conversation"))?;
@@ -136,21 +146,21 @@ impl Mind {
         if !self.awaited.push(sequence, exchange, has_reply) {
             return Err(malformed("the cue of the next message"));
         }
-        self.render(Template::Request(exchange.into()), FIRST_ID + sequence, due);
-        Ok(self.packet.as_ref().map_or(0, Vec::len))
+        self.say(Template::Request(exchange.into()), FIRST_ID + sequence, due);
+        Ok(())
     }
 
-    /// Renders a heartbeat; `false` if there is none.
+    /// Takes a heartbeat as the next message; `false` if there is none.
     pub(super) fn beat(&mut self) -> bool {
         let has_beat = self.compiled.beat.is_some() && self.state == State::Open;
         if has_beat {
             let id = self.ids.take();
-            self.render(Template::Beat, id, Nanos(0));
+            self.say(Template::Beat, id, Nanos(0));
         }
         has_beat
     }
 
-    /// Renders the farewell, if there is one; `true` if it is answered.
+    /// Takes the farewell as the next message, if there is one; `true` if it is answered.
     pub(super) fn farewell(&mut self) -> bool {
         let Some(step) = self.compiled.close.as_ref().filter(|_| self.state == State::Open) else {
             return false;
@@ -158,7 +168,7 @@ impl Mind {
         let (has_message, is_answered) = (step.send.is_some(), step.expected.is_some());
         let id = self.ids.take();
         if has_message {
-            self.render(Template::Close, id, Nanos(0));
+            self.say(Template::Close, id, Nanos(0));
         }
         if is_answered {
             self.state = State::AwaitFarewell(id);
@@ -176,15 +186,6 @@ impl Mind {
             }
         }
         Secured { opening, ..secured }
-    }
-
-    /// The packet was sent: its memory is kept for the next, unless it is much.
-    #[inline]
-    pub(super) fn sent(&mut self, mut packet: Vec<u8>) {
-        if packet.capacity() <= KEPT_LEN_MAX {
-            packet.clear();
-            self.spare = packet;
-        }
     }
 
     pub(super) fn beat_every(&self) -> Option<Nanos> {
@@ -304,12 +305,12 @@ impl Mind {
         }
     }
 
-    /// Renders the answer to a message that wants one.
+    /// Takes the answer to a message as the next to be sent.
     fn answer(&mut self, index: usize, heard: &[u8]) -> Result<Understood, PeerError> {
         let answer = &self.compiled.answers[index];
         take(&answer.takes, &answer.name, heard, &mut self.values)?;
         let id = self.ids.take();
-        self.render(Template::Answer(index), id, Nanos(0));
+        self.say(Template::Answer(index), id, Nanos(0));
         Ok(Understood::Alive)
     }
 
@@ -319,22 +320,25 @@ impl Mind {
         Understood::Pushed { rule: Some(rule), sent }
     }
 
+    fn say(&mut self, template: Template, id: u32, now: Nanos) {
+        self.pending = Some(Pending { template, id, now });
+    }
+
+    /// Writes a message to `out`.
     #[inline]
-    fn render(&mut self, template: Template, id: u32, now: Nanos) {
+    pub(super) fn write(&mut self, pending: Pending, out: &mut Vec<u8>) {
         let Self { compiled, client, random, values, .. } = self;
-        let template = match template {
+        let template = match pending.template {
             Template::Answer(index) => Some(&compiled.answers[index].send),
             Template::Beat => compiled.beat.as_ref().map(|(_, send)| send),
             Template::Close => compiled.close.as_ref().and_then(|step| step.send.as_ref()),
             Template::Request(index) => Some(&compiled.exchanges[index].send),
             Template::Step(index) => compiled.steps[index].send.as_ref(),
         };
-        let mut packet = std::mem::take(&mut self.spare);
-        let filling = Filling { id, now, client: *client, values };
+        let filling = Filling { id: pending.id, now: pending.now, client: *client, values };
         if let Some(template) = template {
-            template.write(filling, random, &mut packet);
+            template.write(filling, random, out);
         }
-        self.packet = Some(packet);
     }
 }
 
@@ -394,7 +398,7 @@ fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
     }
 }
 
-/// What a message is while a step with this id is under way.
+/// The meaning of a message while a step with this id is under way.
 fn of_step(what: &What, given: Option<u64>, id: u32) -> Option<Matched> {
     match what {
         What::Answer(index) => Some(Matched::Answer(*index)),
@@ -443,8 +447,5 @@ pub(super) const ALIVE: Event<'static> = Event::Ping(b"");
 
 /// The longest value that is taken from a message, in bytes.
 const VALUE_LEN_MAX: usize = 16 << 10;
-
-/// Most memory that a quiet connection keeps for the next message, in bytes.
-const KEPT_LEN_MAX: usize = 512;
 
 const NANOS_IN_MILLI: u64 = 1_000_000;

@@ -18,6 +18,8 @@ mod awaited;
 mod compiled;
 mod cut;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
 mod json;
 mod learnt;
 mod mind;
@@ -33,6 +35,8 @@ mod text;
 
 pub use compiled::Compiled;
 pub use error::{CompileError, PeerError};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use fuzz::{fuzz_conversation, fuzz_conversation_matcher};
 pub use rules::Hits;
 pub use stream::Stream;
 pub use talk::Talk;

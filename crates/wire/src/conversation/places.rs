@@ -181,7 +181,7 @@ struct Walk<'w, 'a, V> {
     visit: V,
 }
 
-/// What follows a value.
+/// The place where a walk goes on.
 enum Step {
     /// The byte with this index.
     Over(usize),
@@ -318,7 +318,7 @@ pub(super) fn number(path: &Path, bytes: &[u8]) -> Option<u64> {
     find(path, bytes)?.token.natural()
 }
 
-/// What stands at one place: the inside of a string without escapes, anything else as it is written.
+/// The text at one place: the inside of a string without escapes, anything else as it is written.
 pub(super) fn text<'a>(path: &Path, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
     let Value { token, start, .. } = find(path, bytes)?;
     Some(match token {

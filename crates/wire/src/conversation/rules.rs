@@ -173,7 +173,7 @@ impl<W> Rules<W> {
         state.accepted
     }
 
-    /// What of `message` makes any message that has it one of rule `index`.
+    /// The part of the message that makes any message which has it one of rule `index`.
     fn prove<T>(
         &self,
         index: usize,
@@ -331,7 +331,7 @@ impl Literal {
     }
 }
 
-/// What is known of a message.
+/// The tests of a message that are decided, and those that are not.
 struct State<'r, W, T> {
     rules: &'r Rules<W>,
     message: Heard<'r>,

@@ -2,7 +2,7 @@
 
 use spec::conversation::{Condition, Matcher, Place, Scalar};
 
-/// What a matcher asks of a message.
+/// The conditions of a matcher.
 pub(super) fn matcher(matcher: &Matcher) -> String {
     let conditions = matcher.conditions.iter().map(|condition| match condition {
         Condition::Contains(text) => format!("a message with {text:?} in it"),

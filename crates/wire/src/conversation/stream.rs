@@ -19,6 +19,26 @@ impl Stream {
         Self { closed: false, cut, held: Held::default() }
     }
 
+    /// Sends the message that `append` appends.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protocol::send`].
+    #[inline]
+    pub(crate) fn send_in_place(
+        &self,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        if self.closed {
+            return Err(MisuseError::NotOpen);
+        }
+        let start = tx.len();
+        append(tx);
+        let max = self.cut.len_max() as u64;
+        self.cut.finish(start, tx).map_err(|len| MisuseError::TooLong { len: len as u64, max })
+    }
+
     fn kind(&self) -> Kind {
         if self.cut.is_binary() { Kind::Binary } else { Kind::Text }
     }
@@ -31,14 +51,7 @@ impl Protocol for Stream {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.closed {
-            return Err(MisuseError::NotOpen);
-        }
-        let start = tx.len();
-        tx.extend_from_slice(message.payload);
-        self.cut
-            .finish(start, tx)
-            .map_err(|len| MisuseError::TooLong { len: len as u64, max: self.cut.len_max() as u64 })
+        self.send_in_place(tx, &mut |tx| tx.extend_from_slice(message.payload))
     }
 
     #[inline]

@@ -16,12 +16,15 @@ use units::Nanos;
 
 /// A client that holds a conversation over the connection inside.
 ///
-/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is pushed or wants an answer
+/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is
+/// pushed or wants an answer
 /// meanwhile is told apart from what a step expects; anything else ends the connection with an error.
 ///
-/// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is rendered here. Its reply is an
+/// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is
+/// rendered here. Its reply is an
 /// [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. What comes unasked is an
-/// [`Event::Pushed`], and so is what nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that are answered here, and those
+/// [`Event::Pushed`], and so is what nothing matches
+/// ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that are answered here, and those
 /// of opening, are an [`Event::Ping`], a sign of life.
 ///
 /// **Encoding** ([`Layers`]) is by how much cues grew to messages.
@@ -35,6 +38,8 @@ pub struct Talk {
     encoding_sent: i64,
     held: Held,
     inner: Connection,
+    /// The length of the last message that was sent, without framing.
+    last_len: usize,
     mind: Mind,
 }
 
@@ -54,6 +59,7 @@ impl Talk {
             encoding_sent: 0,
             held: Held::default(),
             inner,
+            last_len: 0,
             mind: Mind::new(compiled, client, seed),
         }
     }
@@ -111,19 +117,23 @@ impl Talk {
         is_answered
     }
 
-    /// Sends the message that is rendered, if there is one.
+    /// Sends the message that is next, if there is one.
     #[inline]
     fn send_pending(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        let Some(mut packet) = self.mind.packet.take() else { return Ok(()) };
-        if !self.cut.is_whole() {
-            let max = self.cut.len_max() as u64;
-            let too_long = |len| MisuseError::TooLong { len: len as u64, max };
-            self.cut.finish(0, &mut packet).map_err(too_long)?;
+        let Some(pending) = self.mind.pending.take() else { return Ok(()) };
+        let Self { cut, inner, last_len, mind, .. } = self;
+        let kind = if cut.is_binary() { Kind::Binary } else { Kind::Text };
+        let mut cut_short = None;
+        let sent = inner.send_in_place(kind, *last_len, tx, &mut |out| {
+            let start = out.len();
+            mind.write(pending, out);
+            *last_len = out.len() - start;
+            cut_short = cut.finish(start, out).err();
+        });
+        match cut_short {
+            Some(len) => Err(MisuseError::TooLong { len: len as u64, max: cut.len_max() as u64 }),
+            None => sent,
         }
-        let kind = if self.cut.is_binary() { Kind::Binary } else { Kind::Text };
-        let sent = self.inner.send(Message { kind, payload: &packet }, tx);
-        self.mind.sent(packet);
-        sent
     }
 }
 
@@ -149,9 +159,9 @@ impl Protocol for Talk {
             return Err(MisuseError::NotOpen);
         }
         self.send_pending(tx)?;
-        let len = self.mind.request(message.payload)?;
+        self.mind.request(message.payload)?;
         self.send_pending(tx)?;
-        self.encoding_sent += growth(message.payload.len(), len);
+        self.encoding_sent += growth(message.payload.len(), self.last_len);
         Ok(())
     }
 

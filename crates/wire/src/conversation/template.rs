@@ -20,7 +20,7 @@ enum Slot {
     Value(usize, Escape),
 }
 
-/// What fills the holes.
+/// The values that fill the holes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling<'a> {
     pub(super) id: u32,

@@ -97,12 +97,7 @@ impl<P: Protocol> Protocol for Tls<P> {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.state != State::Open {
-            return Err(MisuseError::NotOpen);
-        }
-        let from = tx.len();
-        self.inner.send(message, tx)?;
-        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+        self.send_by(tx, |inner, tx| inner.send(message, tx))
     }
 
     fn ping(&mut self, payload: &[u8], tx: &mut Vec<u8>) -> Result<(), MisuseError> {
@@ -191,6 +186,27 @@ impl<P: Protocol> Protocol for Tls<P> {
             tls_received: inside.tls_received + self.tls_received,
             ..inside
         }
+    }
+}
+
+impl<P: Protocol> Tls<P> {
+    /// Sends what `send` makes the protocol inside append.
+    ///
+    /// # Errors
+    ///
+    /// As `send`, or the connection is not open.
+    #[inline]
+    pub(crate) fn send_by(
+        &mut self,
+        tx: &mut Vec<u8>,
+        send: impl FnOnce(&mut P, &mut Vec<u8>) -> Result<(), MisuseError>,
+    ) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        let from = tx.len();
+        send(&mut self.inner, tx)?;
+        if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 }
 

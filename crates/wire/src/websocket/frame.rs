@@ -201,17 +201,19 @@ pub(super) fn write(opcode: Opcode, key: Option<Key>, payload: &[u8], tx: &mut V
     }
 }
 
-/// Appends a compressed message as a whole frame to `tx`. `append` appends its payload, in place, behind the room for
-/// the header of a payload of `len`: what it is before it is compressed. Only if that is another one is it moved.
-pub(super) fn write_compressed(
+/// Appends a message as a whole frame to `tx`. `append` appends its payload, in place, behind the
+/// room for the header of
+/// a payload of `len`, which is a guess: only if its header has another length is the payload moved.
+pub(super) fn write_in_place(
     kind: Kind,
+    is_compressed: bool,
     key: Option<Key>,
     len: usize,
     tx: &mut Vec<u8>,
     append: impl FnOnce(&mut Vec<u8>),
 ) {
     let opcode = Opcode::Message(kind);
-    let mut frame = Frame { is_compressed: true, is_final: true, key, len: len as u64, opcode };
+    let mut frame = Frame { is_compressed, is_final: true, key, len: len as u64, opcode };
     let start = tx.len();
     frame.write(tx);
     let room = tx.len() - start;

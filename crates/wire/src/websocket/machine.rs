@@ -160,7 +160,7 @@ impl Protocol for WebSocket {
         match &mut self.codec {
             None => frame::write(Opcode::Message(message.kind), key, message.payload, tx),
             Some(codec) => {
-                frame::write_compressed(message.kind, key, message.payload.len(), tx, |tx| {
+                frame::write_in_place(message.kind, true, key, message.payload.len(), tx, |tx| {
                     codec.compress(message.payload, tx);
                 })
             }
@@ -506,6 +506,38 @@ impl WebSocket {
 
 /// Writing.
 impl WebSocket {
+    /// Like [`Protocol::send`], for a message of about `len` bytes that `append` appends: without a copy, unless it is
+    /// compressed.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub(crate) fn send_in_place(
+        &mut self,
+        kind: Kind,
+        len: usize,
+        tx: &mut Vec<u8>,
+        append: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        if self.codec.is_some() || !matches!(self.state, State::Open) {
+            let mut payload = Vec::new();
+            append(&mut payload);
+            return self.send(Message { kind, payload: &payload }, tx);
+        }
+        let (start, mut is_valid) = (tx.len(), true);
+        frame::write_in_place(kind, false, self.fresh_key(), len, tx, |tx| {
+            let start = tx.len();
+            append(tx);
+            is_valid = kind == Kind::Binary || utf8::check(&tx[start..]).is_ok();
+        });
+        if !is_valid {
+            tx.truncate(start);
+            return Err(MisuseError::NotUtf8);
+        }
+        Ok(())
+    }
+
     /// The key of the next frame that we write.
     #[inline]
     const fn fresh_key(&mut self) -> Option<Key> {

@@ -318,6 +318,7 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[request.\"a b\"]",          "2:10", "`a b` is no name"),
         ("speaks = 'ws'\n[request.x]\nreply = 'none'", "2:1", "request `x` needs `send`"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'",    "2:1", "request `x` needs a `reply`"),
+        ("speaks = 'ws'\n[request.x]\nsend = 'x'\nrply = 'order'", "4:1", "unknown key `rply`; did you mean `reply`?"),
         ("speaks = 'ws'\n[request.x]\nsend = ''\nreply = 'order'", "3:8", "`send` is empty"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\nreply = 'ordre'", "4:9", "`reply` is no \"ordre\"; did you mean `order`?"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\nreply = {}", "4:9", "`reply` matches every message; say \"order\""),

@@ -21,7 +21,7 @@ struct Spoken {
     asked: &'static [u16],
 }
 
-/// What happened, and the messages that the client sent after the opening request.
+/// The events, and the messages that the client sent after the opening request.
 #[derive(Debug)]
 struct Happened {
     events: Vec<String>,
