@@ -286,7 +286,7 @@ impl<O: Observer> Worker<O> {
                     break Some(End::unasked(payload));
                 }
                 Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed),
-                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     break Some(End::announced(&closed, connection.state == State::AwaitClose));
                 }

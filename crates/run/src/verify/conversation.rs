@@ -182,6 +182,7 @@ impl Heard {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Response(_)
             | Event::Secured(_) => None,
         }
     }

@@ -208,7 +208,8 @@ impl Oracle {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    | Event::Refused { .. }
+                    | Event::Response(_),
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;

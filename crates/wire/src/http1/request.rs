@@ -78,6 +78,12 @@ impl Request {
         tx.extend_from_slice(body);
     }
 
+    /// True if a response with this status is a reply, and no refusal.
+    #[inline]
+    pub(super) fn accepts(&self, status: u16) -> bool {
+        matches!(status, 200..=299)
+    }
+
     /// True if the response has no body, whatever its head says (RFC 9112 §6.3).
     pub(super) fn is_head(&self) -> bool {
         self.method == Method::Head
