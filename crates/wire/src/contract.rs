@@ -354,6 +354,9 @@ pub enum PeerError {
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
+    /// A violation of server-sent events.
+    #[error(transparent)]
+    Sse(#[from] crate::sse::PeerError),
     /// A violation of TLS.
     #[error(transparent)]
     Tls(#[from] crate::tls::PeerError),

@@ -22,6 +22,7 @@ mod pieces;
 pub mod raw;
 pub mod socketio;
 pub mod sockjs;
+pub mod sse;
 mod stack;
 pub mod styx;
 pub mod tls;
