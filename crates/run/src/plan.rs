@@ -175,6 +175,7 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
         arrival: arrival(&spec.load, ramps_up)?,
         expect: match &spec.expect {
             spec::Expect::Anything => Expect::Anything,
+            spec::Expect::Contains(Blob(part)) => Expect::Contains(part.as_slice().into()),
             spec::Expect::Echo => Expect::Echo,
             spec::Expect::Exactly(Blob(reply)) => Expect::Exactly(reply.as_slice().into()),
             spec::Expect::InSequence => Expect::InSequence,
@@ -328,11 +329,13 @@ impl Speech {
     pub fn usual(scheme: Scheme) -> Self {
         let options = wire::ClientOptions {
             method: "POST".to_owned(),
+            statuses: Vec::new(),
             headers: Vec::new(),
             subprotocols: Vec::new(),
             deflate: None,
             message_max: 16 << 20,
             reply_len: 0,
+            exchanges: None,
             bots: Bots::default(),
             tls: None,
         };
@@ -362,6 +365,7 @@ impl Speech {
         }
         let options = wire::ClientOptions {
             method: spec.http.method.clone(),
+            statuses: spec.http.statuses.clone(),
             headers,
             subprotocols: spec.subprotocols.clone(),
             deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,

@@ -9,6 +9,7 @@
 pub mod bayeux;
 mod connection;
 pub mod contract;
+pub mod discovery;
 pub mod envelope;
 mod excerpt;
 pub mod framed;

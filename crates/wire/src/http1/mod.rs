@@ -4,7 +4,8 @@
 //! [`Http1`] is the machine of either role; the client's half is in `client`, the server's in `server`. Both read heads
 //! with `head`, take from `fields` what these say about the body and the connection, and let `reader` put the body
 //! together, with `chunked` where it has no length. `websocket::handshake` shares `head`. `exchanges` is a client whose
-//! owner writes every request and is handed status, head and body of every response; it shares `responses` with `client`.
+//! owner writes every request and is handed status, head and body of every response; it shares `responses` with
+//! `client`.
 //!
 //! A server at a [`Site`] takes only what is posted to one path for messages, and lets pages from anywhere do so.
 //!

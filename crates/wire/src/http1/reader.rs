@@ -126,17 +126,16 @@ impl<T: Copy> Reader<T> {
         body: Body,
         input: &mut Input<'b>,
     ) -> Result<Option<&'a [u8]>, PeerError> {
-        let whole = self.body_and_head(body, input)?;
-        Ok(whole.map(|(body, _)| body))
+        Ok(self.whole(body, input)?.map(|whole| whole.data))
     }
 
     /// The same, with the head before it as it came; that is empty if it was long and not to be kept.
     #[inline]
-    pub(super) fn body_and_head<'a, 'b: 'a>(
+    pub(super) fn whole<'a, 'b: 'a>(
         &'a mut self,
         body: Body,
         input: &mut Input<'b>,
-    ) -> Result<Option<(&'a [u8], &'a [u8])>, PeerError> {
+    ) -> Result<Option<Part<'a>>, PeerError> {
         let Self { decoder, last, limits, pieces } = self;
         let body = match body {
             Body::Chunked => chunked_body(decoder, pieces, limits, input)?,
@@ -150,7 +149,7 @@ impl<T: Copy> Reader<T> {
                 None
             }
         };
-        Ok(body.map(|body| (body, head_of(last))))
+        Ok(body.map(|data| Part { head: head_of(last), data, is_last: true }))
     }
 
     /// Takes from `input` what has come of the body, which becomes what is left of it; `None` if nothing has come.
@@ -203,7 +202,7 @@ impl<T: Copy> Reader<T> {
     }
 }
 
-/// What has newly come of a body.
+/// A part of a body that has newly come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'a> {
     /// The head before the body.

@@ -123,12 +123,10 @@ impl Responses {
             State::AwaitHead => Ok(None),
             State::AwaitBody { response, body, has_begun } => match self.delivery {
                 Delivery::Whole => {
-                    let Some((body, head)) = self.reader.body_and_head(body, input)? else {
-                        return Ok(None);
-                    };
+                    let Some(whole) = self.reader.whole(body, input)? else { return Ok(None) };
                     self.awaited -= 1;
                     self.state = response.next_state();
-                    Ok(Some(response.whole(head, body)))
+                    Ok(Some(response.whole(whole.head, whole.data)))
                 }
                 Delivery::AsItArrives => {
                     let mut left = body;

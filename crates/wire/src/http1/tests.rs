@@ -89,6 +89,23 @@ fn a_redirect_is_a_refusal_that_names_its_place() {
 }
 
 #[test]
+fn the_statuses_that_are_replies_are_those_asked_for() {
+    let request = Request::new(&parts("GET", "/", "h")).unwrap();
+    let request = Arc::new(request.accepting(vec!["3xx".parse().unwrap(), "404".parse().unwrap()]));
+    for (status, is_reply) in [(200, false), (302, true), (304, true), (404, true), (405, false)] {
+        let response = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
+        let transcript = check_splits_of_replies(response.as_bytes(), &|| {
+            let mut client = Http1::client(Arc::clone(&request), Limits::default());
+            client.send(message(""), &mut Vec::new()).unwrap();
+            client
+        });
+        let event =
+            if is_reply { "Binary \"\"".to_owned() } else { format!("refused {status} \"\"") };
+        assert_eq!(transcript.events, [&event, CLOSED]);
+    }
+}
+
+#[test]
 fn responses_to_requests_of_the_owner_come_with_their_status_and_head() {
     let head = "HTTP/1.1 404 Nope\r\nContent-Length: 2\r\nX: y\r\n\r\n";
     let long =
