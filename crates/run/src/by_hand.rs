@@ -1,4 +1,4 @@
-//! One connection that is led step by step: for the questions before a measurement, and for people who talk to a server.
+//! One connection that is led step by step: for questions before a measurement, and for people who talk to a server.
 
 use crate::RunError;
 use engine::clock::Clock;

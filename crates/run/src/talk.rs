@@ -56,7 +56,7 @@ pub enum Said<'a> {
     Sent(Kind, &'a [u8]),
 }
 
-/// What a conversation came to.
+/// The totals of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// Messages that were sent.
@@ -136,8 +136,8 @@ pub fn talk(
     Err(RunError::Unreachable { target: url.to_string(), attempts })
 }
 
-/// The bytes of a request that a line stands for: `METHOD PATH BODY`, where a line that begins with a slash is asked for
-/// with `GET`, an empty one asks for the path of the URL, and any other is posted there.
+/// The bytes of a request that a line stands for: `METHOD PATH BODY`, where a line that begins with a slash is asked
+/// for with `GET`, an empty one asks for the path of the URL, and any other is posted there.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What is it that listens there? The order in which an unknown server is looked at, and what its answers mean.
+//! Discovery: the order in which an unknown server is looked at, and the meaning of its answers.
 //!
 //! Pure: [`next`] is handed everything that was seen so far, and answers with the next thing to try or with a
 //! [`Finding`]. Nothing is sent that a server did not invite: upgrades, `GET`, and silence; no message, no login, no
@@ -38,7 +38,7 @@ pub struct Seen {
     pub ended: bool,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is known, or as much of it as can be.
@@ -47,14 +47,14 @@ pub enum Step {
     Try(Attempt),
 }
 
-/// What a server was found to be.
+/// The result of looking at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// In words, with the evidence.
     pub words: String,
     /// The ready-made conversation to start from, by its name.
     pub conversation: Option<&'static str>,
-    /// What to do next where there is none, in words; empty if there is nothing to say.
+    /// The advice where there is none, in words; empty if there is nothing to say.
     pub advice: String,
 }
 
@@ -144,7 +144,7 @@ fn upgrade(url: &Endpoint, offers: bool) -> handshake::Request {
     }
 }
 
-/// What one attempt shows by itself; `None` if something else has to be tried.
+/// The finding of one attempt by itself; `None` if something else has to be tried.
 fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
     match &seen.attempt {
         Attempt::Listen => greeting(&seen.received),
@@ -153,7 +153,7 @@ fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
     }
 }
 
-/// What a server of bytes says by itself.
+/// The finding of a server of bytes that speaks first.
 fn greeting(received: &[u8]) -> Option<Finding> {
     if received.starts_with(b"INFO {") {
         return Some(named("NATS: it greets with INFO", "nats"));
@@ -165,7 +165,7 @@ fn greeting(received: &[u8]) -> Option<Finding> {
     ))
 }
 
-/// What the answer to an upgrade shows.
+/// The finding of an answer to an upgrade.
 fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     let mut client = ClientHandshake::new(Arc::new(upgrade(url, offers)), SEED);
     let accepted = match client.read(&seen.received) {
@@ -221,7 +221,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     })
 }
 
-/// What comes first on an open WebSocket.
+/// The first thing that comes on an open WebSocket.
 enum Heard {
     Closed(Option<u16>),
     Nothing,
@@ -247,7 +247,7 @@ fn first_words(url: &Endpoint, offers: bool, seen: &Seen) -> Heard {
     }
 }
 
-/// What the answer to a request shows.
+/// The finding of an answer to a request.
 fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let mut machine = Http1::exchanges(Delivery::AsItArrives, HttpLimits::default());
     let mut tx = Vec::new();
@@ -345,7 +345,7 @@ fn other(words: String, advice: &str) -> Finding {
     Finding { words, conversation: None, advice: advice.to_owned() }
 }
 
-/// What is said where nothing was understood.
+/// The finding where nothing was understood.
 fn unknown(seen: &[Seen]) -> Finding {
     let silent = seen.iter().all(|seen| seen.received.is_empty());
     let words = match silent {
@@ -368,7 +368,7 @@ const OFFERED: [&str; 8] = [
     "centrifuge-json",
 ];
 
-/// What a server speaks that chooses a subprotocol, and the conversation to start from.
+/// The protocol of a server that chooses a subprotocol, and the conversation to start from.
 const SPOKEN: [(&str, &str, Option<&str>); 7] = [
     ("graphql-transport-ws", "GraphQL over WebSocket", Some("graphql-ws")),
     ("graphql-ws", "GraphQL over WebSocket, the older protocol", None),

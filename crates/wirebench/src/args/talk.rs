@@ -164,7 +164,7 @@ fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     if digits.len().is_multiple_of(2) { digits.chunks(2).map(byte).collect() } else { None }
 }
 
-/// What is shown of something that happened, each line with its end.
+/// The lines that show something that happened, each with its end.
 fn lines_of(at: Nanos, said: &Said<'_>, protocol: Protocol) -> String {
     let is_http = protocol == Protocol::Http;
     // Where a protocol does not tell text from bytes, what reads as text is shown as text.
