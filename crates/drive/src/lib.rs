@@ -302,7 +302,7 @@ impl<O: Observer> Worker<O> {
                 }
                 Ok(Some(Event::Open)) => opened = true,
                 Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed, engine.now()),
-                Ok(Some(Event::Ping(_) | Event::Pong(_))) => {}
+                Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     break Some(End::announced(&closed, connection.state == State::AwaitClose));
                 }

@@ -192,6 +192,8 @@ pub enum Expect {
     Anything,
     /// The message itself, byte for byte and of the same kind.
     Echo,
+    /// Any payload that has these bytes in it.
+    Contains(Arc<[u8]>),
     /// Always this payload.
     Exactly(Arc<[u8]>),
     /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.
@@ -215,6 +217,12 @@ pub enum Mismatch {
         got: u8,
         /// The one that was due.
         expected: u8,
+    },
+    /// It has not in it what it should have.
+    #[error("the expected text is not in the {len} bytes that came back")]
+    Lacks {
+        /// Its length.
+        len: usize,
     },
     /// Text came back for binary, or binary for text.
     #[error("{} came back for {}", kind(*text), kind(!text))]
@@ -252,6 +260,8 @@ impl Expect {
             Self::Anything | Self::InSequence => Ok(()),
             Self::Echo | Self::Oracle if text != sent.text => Err(Mismatch::Kind { text }),
             Self::Echo => compare(payload, right, 0..0),
+            Self::Contains(part) if memchr::memmem::find(payload, part).is_some() => Ok(()),
+            Self::Contains(_) => Err(Mismatch::Lacks { len: payload.len() }),
             Self::Exactly(expected) => compare(payload, expected, 0..0),
             Self::Oracle => compare(payload, right, TrueDelay::span(text)),
         }
@@ -273,7 +283,7 @@ impl Expect {
     ) -> Result<(), Mismatch> {
         let right = sent.payload_of(sequence);
         match self {
-            Self::Anything | Self::Exactly(_) | Self::InSequence => {
+            Self::Anything | Self::Contains(_) | Self::Exactly(_) | Self::InSequence => {
                 self.check(sent, sequence, payload, text)
             }
             Self::Echo | Self::Oracle if text != sent.text => Err(Mismatch::Kind { text }),
@@ -391,6 +401,19 @@ mod tests {
         assert_eq!(pong.check(&sent, 0, b"Pong", false), Ok(()));
         assert!(pong.check(&sent, 0, b"Ping", false).is_err());
         assert_eq!(Expect::Anything.check(&sent, 0, b"", true), Ok(()));
+    }
+
+    #[test]
+    fn a_reply_may_have_to_have_something_in_it() {
+        let sent = Content::exactly(b"", false);
+        let on = Expect::Contains(b"on".as_slice().into());
+        for reply in ["on", "{\"status\": \"on\"}", "pong"] {
+            assert_eq!(on.check(&sent, 0, reply.as_bytes(), false), Ok(()), "{reply}");
+        }
+        for reply in ["", "o", "o n", "ON"] {
+            let lacks = Mismatch::Lacks { len: reply.len() };
+            assert_eq!(on.check(&sent, 0, reply.as_bytes(), false), Err(lacks), "{reply}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::reach::Context;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
 use record::Block;
+use spec::secrets::Secrets;
 use units::Nanos;
 
 /// Runs one block; one that cannot be run has failed with the reason.
@@ -31,10 +32,20 @@ pub(crate) fn one_block(
     let block = survived(set_up, measurement, block);
     set_up.rest(measurement, workload);
     let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
+    let block = without_secrets(block, &plan.experiment.secrets());
     Ok(match Kept::of(&measurement.spec.load, block.clone()) {
         Some(kept) => kept,
         None => Kept { block, headline: Headline::RoundTrip },
     })
+}
+
+/// `block` without the secrets that a server was given and has sent back.
+fn without_secrets(mut block: Block, secrets: &Secrets) -> Block {
+    let errors = block.errors.iter_mut().map(|error| &mut error.example);
+    for words in errors.chain(&mut block.failed).chain(&mut block.cut_short) {
+        *words = secrets.cut(words);
+    }
+    block
 }
 
 /// The same, once its server runs.

@@ -177,6 +177,7 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
         arrival: arrival(&spec.load, ramps_up)?,
         expect: match &spec.expect {
             spec::Expect::Anything => Expect::Anything,
+            spec::Expect::Contains(Blob(part)) => Expect::Contains(part.as_slice().into()),
             spec::Expect::Echo => Expect::Echo,
             spec::Expect::Exactly(Blob(reply)) => Expect::Exactly(reply.as_slice().into()),
             spec::Expect::InSequence => Expect::InSequence,
@@ -376,6 +377,7 @@ impl Speech {
         let options = wire::ClientOptions {
             conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
             method: spec.http.method.clone(),
+            statuses: spec.http.statuses.clone(),
             headers,
             subprotocols: spec.subprotocols.clone(),
             deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,

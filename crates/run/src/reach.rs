@@ -1,7 +1,8 @@
 //! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
 //! echo is checked before anything is timed.
 
-use crate::plan::{Measurement, Speech};
+use crate::look::look;
+use crate::plan::{Measurement, Peer, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
 use drive::{Control, Target, Worker};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
+use wire::discovery::Finding;
 use wire::tls::{Client, ClientOptions, Trust};
 use wire::{Role, Stack};
 
@@ -153,9 +155,11 @@ pub(crate) fn stack(
 pub(crate) fn reply_len(workload: &Workload) -> usize {
     match &workload.expect {
         Expect::Exactly(reply) => reply.len(),
-        Expect::Anything | Expect::Echo | Expect::InSequence | Expect::Oracle => {
-            workload.content.payload().len()
-        }
+        Expect::Anything
+        | Expect::Contains(_)
+        | Expect::Echo
+        | Expect::InSequence
+        | Expect::Oracle => workload.content.payload().len(),
     }
 }
 
@@ -235,6 +239,11 @@ pub(crate) fn verify(
         if !outcome.times.connect.is_empty() {
             let next = match url.tls {
                 _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
+                _ if may_be_other(url, measurement, error) => {
+                    let bytes = without_framing(url, &measurement.speech)?;
+                    let found = look(url, address, &bytes, context.clock, &|| context.check())?;
+                    next_of_finding(url, &found)
+                }
                 true => next_inside_tls(url, measurement, error),
                 false => next_without_tls(url, measurement, target, error, context)?,
             };
@@ -309,6 +318,56 @@ pub(crate) fn ask(
         Some((_, tally)) => Err(tally.example.clone()),
         None => Err("it ended the connection".to_owned()),
     })
+}
+
+/// True if a server may well be one of another kind: it was to echo and answered something else, nothing at all, or
+/// not even the upgrade; or its response over HTTP does not end.
+fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> bool {
+    let Some((class, Tally { example, .. })) = error else { return false };
+    let is_echo = measurement.workload.expect == Expect::Echo;
+    let is_plain = matches!(
+        url.protocol,
+        Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
+    );
+    let has = |words: &str| example.contains(words);
+    // Codes from 3000 on are those of applications (RFC 6455 §7.4.2).
+    let is_application =
+        *class == ErrorClass::ClosedByPeer && (has("with code 3") || has("with code 4"));
+    let is_other = matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut)
+        || is_application
+        || has("instead of an upgrade")
+        || has("that no message asked for");
+    let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
+    let is_given = matches!(measurement.peer, Peer::Given(_));
+    is_given && (is_endless || is_echo && is_plain && is_other)
+}
+
+/// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
+fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
+    let is_unix = url.protocol == Protocol::Unix;
+    let protocol = if is_unix { Protocol::Unix } else { Protocol::Tcp };
+    let bytes = Endpoint { protocol, ..url.clone() };
+    stack(&bytes, speech, 0, tls(url, speech, None)?)
+}
+
+/// Advice about a server that was looked at.
+fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
+    let Finding { words, conversation, advice } = found;
+    let next = match conversation {
+        Some(name) => format!("the conversation to start from is {name}"),
+        None => advice.clone(),
+    };
+    let scheme = url.scheme();
+    let usual = match url.facts().carries {
+        Carries::Requests => "whole responses",
+        Carries::Binary
+        | Carries::BinaryOrText
+        | Carries::Bytes
+        | Carries::Events
+        | Carries::Lines
+        | Carries::Text => "an echo; if it answers with a fixed reply, name that with --expect",
+    };
+    format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
 }
 
 /// Advice for a server that is loaded too much already.
@@ -392,16 +451,74 @@ fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String 
                 path, host and client? Its log says why"
             .to_owned();
     }
-    if measurement.peer.scheme().facts().carries == Carries::Requests
-        && !matches!(measurement.speech.options.method.as_str(), "GET" | "HEAD")
-    {
-        return format!(
-            "It was sent a {}, whose body should have come back; ask for a page with --method GET, or name a fixed \
-             reply with --expect",
-            measurement.speech.options.method
-        );
+    if measurement.peer.scheme().facts().carries == Carries::Requests {
+        let refusal =
+            error.and_then(|(_, tally)| next_of_refusal(&measurement.peer, &tally.example));
+        return refusal.unwrap_or_else(|| next_of_reply(measurement));
     }
     "If it answers with a fixed reply, name that with --expect".to_owned()
+}
+
+/// Advice about a reply of HTTP that is not the expected one.
+fn next_of_reply(measurement: &Measurement) -> String {
+    match measurement.workload.expect {
+        Expect::Echo => format!(
+            "It was sent a {}, whose body should have come back; leave --echo out to ask for a page, or name a fixed \
+             reply with --expect",
+            measurement.speech.options.method
+        ),
+        Expect::Contains(_) | Expect::Exactly(_) => {
+            "Without --expect and --expect-body, any reply with a status of 2xx counts".to_owned()
+        }
+        Expect::Anything | Expect::InSequence | Expect::Oracle => {
+            "Is it a server of HTTP/1.1? Its log says why".to_owned()
+        }
+    }
+}
+
+/// Advice about a status that is no reply; `None` if `example` tells of something else.
+fn next_of_refusal(peer: &Peer, example: &str) -> Option<String> {
+    let (code, said) = example.strip_prefix("refused with status ")?.split_once(": \"")?;
+    let code: u16 = code.parse().ok()?;
+    Some(match code {
+        300..=399 => {
+            let place = said.strip_suffix('"').and_then(|place| redirected(peer, place));
+            let next = place.map_or_else(
+                || "name the place that it points to as the URL".to_owned(),
+                |place| format!("try {place}"),
+            );
+            format!(
+                "It redirects, and redirects are not followed: {next}; or take that for a reply with \
+                 --expect-status {code}"
+            )
+        }
+        401 | 403 => format!(
+            "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`; or take \
+             that for a reply with --expect-status {code}"
+        ),
+        404 => "Nothing is there: name the path in the URL, as in http://127.0.0.1:8080/health; or take that for a \
+                reply with --expect-status 404"
+            .to_owned(),
+        426 => {
+            let Peer::Given(url) = peer else { return None };
+            let socket = Endpoint { protocol: Protocol::WebSocket, ..url.clone() };
+            format!("It is an endpoint of WebSocket: try {socket}")
+        }
+        405 => "It wants another method: name it with --method, and a body with --payload".to_owned(),
+        _ => format!("To take that for a reply: --expect-status {code}"),
+    })
+}
+
+/// The URL that a redirect points to.
+fn redirected(peer: &Peer, place: &str) -> Option<Endpoint> {
+    let Peer::Given(url) = peer else { return None };
+    if !place.is_ascii() {
+        return None; // Only its beginning is known.
+    }
+    match place.starts_with('/') && !place.starts_with("//") {
+        true => Some(Endpoint { path: place.to_owned(), ..url.clone() }),
+        false => place.parse().ok(),
+    }
 }
 
 /// True if the server completes a handshake of TLS, with any certificate, on one more connection.

@@ -71,9 +71,7 @@ pub struct Faults {
 #[derive(Debug)]
 pub struct Server {
     stack: Stack,
-    /// Each with the bytes of a message that has not come whole.
-    peers: Peers<usize>,
-    memory_max: usize,
+    peers: Peers<()>,
     stop: Arc<AtomicBool>,
     totals: Totals,
     rx: Box<[u8]>,
@@ -92,7 +90,6 @@ impl Server {
         Self {
             stack,
             peers: Peers::new(Patience::default()),
-            memory_max: usize::MAX,
             stop,
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -119,8 +116,9 @@ impl Server {
     /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
     /// more than so many bytes.
     #[must_use]
-    pub fn with_memory_max(self, bytes: usize) -> Self {
-        Self { memory_max: bytes, ..self }
+    pub fn with_memory_max(mut self, bytes: usize) -> Self {
+        self.peers.set_memory_max(bytes);
+        self
     }
 
     /// Closes peers that take longer than `patience`.
@@ -167,11 +165,11 @@ impl Server {
         }
         let mut input = Input::new(&mut self.rx[..len]);
         let (mut secured, mut is_progress) = (None, false);
-        let mut held = peer.state.saturating_add(len);
+        peer.held = peer.held.saturating_add(len);
         loop {
             let received = peer.machine.receive(&mut input, &mut self.tx);
             if !matches!(received, Ok(None)) {
-                held = input.len();
+                peer.held = input.len();
             }
             match received {
                 Ok(None) => break,
@@ -203,7 +201,8 @@ impl Server {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    | Event::Refused { .. }
+                    | Event::Response(_),
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
@@ -217,7 +216,6 @@ impl Server {
                 self.tx.clear();
             }
         }
-        peer.state = held;
         let over = peer.over;
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.message.shrink_to(TX_LEN);
@@ -227,19 +225,9 @@ impl Server {
         self.peers.was_read(id, engine.now(), is_progress);
         if over {
             self.peers.linger(engine, id);
-        } else if held.saturating_add(engine.unsent(id)) >= MUCH && self.is_over_memory(engine) {
+        } else if self.peers.holds_too_much(engine, id, 0) {
             self.totals.broken += 1;
             self.peers.close(engine, id);
         }
     }
-
-    /// True if more is held for all connections together than may be.
-    #[cold]
-    fn is_over_memory<E: Engine>(&self, engine: &E) -> bool {
-        let held = self.peers.all().fold(engine.kept(), |sum, peer| sum.saturating_add(peer.state));
-        held > self.memory_max
-    }
 }
-
-/// A connection that holds less is not ended for the memory of all: it is one of many, and not what fills it.
-const MUCH: usize = RX_LEN;

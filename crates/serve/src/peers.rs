@@ -19,6 +19,8 @@ pub(crate) struct Peers<T> {
     /// The slots to look at, each at an instant no later than the deadline of its connection; earliest on top.
     looks: BinaryHeap<Reverse<(Instant, usize)>>,
     patience: Patience,
+    /// Bytes that all connections together may hold.
+    memory_max: usize,
     served: Served,
     timed_out: u64,
     handshakes: Handshakes,
@@ -98,6 +100,8 @@ pub(crate) struct Peer<T> {
     /// True while its TLS handshake is neither complete nor given up.
     is_handshaking: bool,
     awaits: Awaits,
+    /// The bytes of a message that has not come whole.
+    pub(crate) held: usize,
     pub(crate) state: T,
 }
 
@@ -128,6 +132,7 @@ impl<T: Default> Peers<T> {
             lingering: VecDeque::new(),
             looks: BinaryHeap::new(),
             patience,
+            memory_max: usize::MAX,
             served: Served::default(),
             timed_out: 0,
             handshakes: Handshakes::default(),
@@ -136,6 +141,10 @@ impl<T: Default> Peers<T> {
 
     pub(crate) fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
+    }
+
+    pub(crate) fn set_memory_max(&mut self, bytes: usize) {
+        self.memory_max = bytes;
     }
 
     /// A connection of `stack` was accepted.
@@ -158,7 +167,7 @@ impl<T: Default> Peers<T> {
         let is_awaited = is_handshaking || machine.awaits_rest();
         let awaits = if is_awaited { Awaits::Rest(since) } else { Awaits::Any(since) };
         let state = T::default();
-        let peer = Peer { id, machine, over: false, is_handshaking, awaits, state };
+        let peer = Peer { id, machine, over: false, is_handshaking, awaits, held: 0, state };
         let slot = &mut self.all[id.index()];
         slot.peer = Some(peer);
         // An earlier look at the slot comes in time for this connection, too.
@@ -284,6 +293,25 @@ impl<T: Default> Peers<T> {
         }
     }
 
+    /// True if a connection is to be ended for the memory of all: it has much that has not come whole or that its peer
+    /// does not read, while all together, and `besides`, hold more than they may.
+    #[inline]
+    pub(crate) fn holds_too_much<E: Engine>(
+        &mut self,
+        engine: &E,
+        id: ConnectionId,
+        besides: usize,
+    ) -> bool {
+        let Some(peer) = self.find(id) else { return false };
+        peer.held.saturating_add(engine.unsent(id)) >= MUCH
+            && self.is_over_memory(engine.kept().saturating_add(besides))
+    }
+
+    #[cold]
+    fn is_over_memory(&self, besides: usize) -> bool {
+        self.all().fold(besides, |sum, peer| sum.saturating_add(peer.held)) > self.memory_max
+    }
+
     /// Closes at once; unsent bytes are dropped.
     pub(crate) fn close<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.find(id).is_some() {
@@ -331,6 +359,9 @@ const LOOKS_APART_MAX: Nanos = Nanos::from_secs(1);
 /// Longest time from our end of a connection to its peer's, and longest time in which the peer reads none of the unsent
 /// bytes.
 const LINGER: Nanos = Nanos::from_secs(5);
+
+/// A connection that holds less is not ended for the memory of all: it is one of many, and not what fills it.
+const MUCH: usize = RX_LEN;
 
 /// Bytes that are read at once.
 pub(crate) const RX_LEN: usize = 64 * 1024;

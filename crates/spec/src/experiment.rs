@@ -1,6 +1,6 @@
 //! A whole experiment: workloads, how often each has its turn, and what they are compared with.
 
-use crate::secrets::path_with_secrets;
+use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
 use crate::{Axis, Published, Server, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,18 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// The secrets that servers are given.
+    pub fn secrets(&self) -> Secrets {
+        let headers = self.workloads.iter().flat_map(|workload| &workload.http.headers);
+        let values = headers.filter_map(|header| header.value.as_deref());
+        let of_urls = self.workloads.iter().flat_map(|workload| match &workload.server {
+            Server::Given(endpoint) => secrets_of_path(&endpoint.path),
+            Server::Embedded(_) | Server::Subject(_) => Vec::new(),
+        });
+        let of_urls: Vec<String> = of_urls.collect();
+        Secrets::of(values, of_urls.iter().map(String::as_str))
     }
 
     /// The workload that each block of each round runs: every round has each once.

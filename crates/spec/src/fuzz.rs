@@ -123,7 +123,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 fn with_context<T>(then: impl FnOnce(&Context<'_>) -> T) -> T {
     let read = |path: &str, _: Bytes| Err(format!("cannot read {path}"));
     let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
-    then(&Context { read: &read, pack: &pack, seed: 7 })
+    then(&Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 })
 }
 
 /// Two subjects: `server` and `client`.

@@ -127,6 +127,8 @@ pub enum Expect {
     Anything,
     /// The message itself, byte for byte and of the same kind.
     Echo,
+    /// Any payload that has these bytes in it.
+    Contains(Blob),
     /// Always this payload.
     Exactly(Blob),
     /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.

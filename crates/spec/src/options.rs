@@ -14,6 +14,7 @@ mod tls;
 pub(crate) use load::outstanding_max;
 pub(crate) use tls::PEM_MAX;
 
+use crate::conversation::Status;
 use crate::lists::one_or_more;
 use crate::{
     Bots, Carries, Closing, Header, Http, PayloadKind, Problem, Profile, Server, SourceRange,
@@ -171,13 +172,32 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
+    /// HTTP: send each message with POST, and compare what comes back with it, byte for byte
+    ///
+    /// For servers that echo, as `wirebench serve http` does. Those that are started for a run, by a ladder or a lab,
+    /// are asked for an echo in any case.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
+    #[serde(skip_serializing_if = "is_false")]
+    pub echo: bool,
+    /// HTTP: a status that is a reply and no refusal, e.g. 200 or 4xx; repeatable [default: 2xx]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "STATUS", hide_short_help = true))]
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMore<Status>")]
+    pub expect_status: Vec<Status>,
+    /// HTTP: a text that each reply has in it, wherever
+    ///
+    /// `@FILE` stands for the content of a file. To compare whole replies, use --expect.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect_body: Option<String>,
     /// The server is `wirebench serve oracle`: read from each reply how long it was really kept
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub oracle: bool,
-    /// Method of HTTP requests [default: POST]
+    /// Method of HTTP requests [default: GET; POST where there is a body to send]
     ///
-    /// GET and HEAD send no body, and any answer of the 2xx kind counts as a reply unless --expect says more.
+    /// A body is what --payload or --size says; GET and HEAD send none. A response whose status is 2xx is a reply,
+    /// whatever its body is, unless --expect-status, --expect-body or --expect say more.
     #[cfg_attr(feature = "cli", arg(long, value_name = "METHOD", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
@@ -390,7 +410,7 @@ impl Options {
         context: &Context<'_>,
     ) -> Result<Vec<Workload>, Problem> {
         self.check_places(server)?;
-        let http = self.http(context)?;
+        let http = self.http(server, context)?;
         let (message, expect) = self.messages_and_replies(server, &http, context)?;
         let timeout = some_time("timeout", self.timeout)?.unwrap_or(TIMEOUT);
         let workload = Workload {
@@ -459,6 +479,9 @@ impl Options {
             ("deflate",      websocket, !over_websocket && self.deflate.is_some()),
             ("close",        websocket, !over_websocket && self.close == Some(Closing::AtOnce)),
             ("text",         websocket, !facts.carries.has_text() && self.text),
+            ("echo",         "http:// and https://; over others it is the default", facts.carries != Carries::Requests && self.echo),
+            ("expect-status", "http:// and https://", facts.carries != Carries::Requests && !self.expect_status.is_empty()),
+            ("expect-body",  "http:// and https://", facts.carries != Carries::Requests && self.expect_body.is_some()),
             ("method",       "http:// and https://", facts.carries != Carries::Requests && self.method.is_some()),
             ("lobby",        game, !is_game && self.lobby.is_some()),
             ("first-player", game, !is_game && self.first_player.is_some()),
@@ -485,9 +508,26 @@ impl Options {
         self
     }
 
-    fn http(&self, context: &Context<'_>) -> Result<Http, Problem> {
-        let method = self.method.as_deref().unwrap_or("POST").to_ascii_uppercase();
-        Ok(Http { method, headers: headers(&self.header, context.read)? })
+    fn http(&self, server: &Server, context: &Context<'_>) -> Result<Http, Problem> {
+        let is_post = self.has_body(server);
+        let method = self.method.as_deref().unwrap_or(if is_post { "POST" } else { "GET" });
+        Ok(Http {
+            method: method.to_ascii_uppercase(),
+            headers: headers(&self.header, context.read)?,
+            statuses: self.expect_status.clone(),
+        })
+    }
+
+    /// True if what is sent comes back: a server that we start echoes, and over most protocols a user's has to.
+    fn is_echoed(&self, server: &Server) -> bool {
+        let is_asked = self.echo || self.oracle || server.is_ours();
+        is_asked || server.scheme().facts().carries != Carries::Requests
+    }
+
+    /// True if messages have a content, unless the method of HTTP forbids it.
+    fn has_body(&self, server: &Server) -> bool {
+        let is_given = self.payload.is_some() || self.size.is_some() || self.payload_kind.is_some();
+        is_given || self.varied || self.is_echoed(server)
     }
 
     fn sources(&self, server: &Server) -> Result<Vec<SourceRange>, Problem> {

@@ -1,8 +1,74 @@
 //! Secrets that are neither stored nor shown: values of headers, users and passwords in URLs, and values of parameters
 //! of a URL that are named like secrets. Names stay.
 //!
+//! A peer may send back what it was given: what is quoted of it goes through [`Secrets::cut`].
+//!
 //! Start reading at [`url_without_secrets`]. An [`Endpoint`](crate::Endpoint) is written without its secrets, so that
 //! no record, journal or message has them.
+
+/// The secrets that are given to a server, to be found in what it says.
+///
+/// Those of less than 6 bytes are not searched for: they are parts of ordinary words.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Of values of headers whole, and of each of their words: `Bearer TOKEN`, `name=VALUE; other=VALUE`.
+    pub(crate) fn of<'a>(
+        headers: impl IntoIterator<Item = &'a str>,
+        parameters: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut all = Vec::new();
+        for value in headers {
+            all.push(value);
+            // The first of several words names the kind of what follows.
+            let words = value.split([' ', ';', ',']).filter(|word| !word.is_empty());
+            let skipped = usize::from(value.contains(' ') && !value.contains('='));
+            all.extend(words.skip(skipped).map(|word| match word.split_once('=') {
+                Some((_name, value)) if !value.is_empty() => value,
+                Some(_) | None => word,
+            }));
+        }
+        all.extend(parameters);
+        let mut found = Vec::new();
+        for secret in all.into_iter().filter(|secret| secret.len() >= SECRET_LEN_MIN) {
+            for form in [secret.to_owned(), secret.as_bytes().escape_ascii().to_string()] {
+                if !found.contains(&form) {
+                    found.push(form);
+                }
+            }
+        }
+        Self(found)
+    }
+
+    /// `text` with `***` in the place of each secret, plain or escaped, and of the beginning of one at the end of a
+    /// quotation, where that is long enough to be told from other words.
+    pub fn cut(&self, text: &str) -> String {
+        let mut kept = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let len = self.len_at(rest);
+            match len {
+                0 => kept.push(letter),
+                _ => kept.push_str(CUT_VALUE),
+            }
+            rest = &rest[len.max(letter.len_utf8())..];
+        }
+        kept
+    }
+
+    /// The bytes of the longest secret that `text` begins with, or of its beginning if the quotation ends behind that.
+    fn len_at(&self, text: &str) -> usize {
+        let common = |secret: &String| {
+            let same = secret.chars().zip(text.chars()).take_while(|(one, other)| one == other);
+            let len = same.map(|(letter, _)| letter.len_utf8()).sum::<usize>();
+            let ends = text[len..].chars().next().is_none_or(|next| "\"'…".contains(next));
+            let is_cut = len == secret.len() || len >= SECRET_LEN_MIN && ends;
+            if is_cut { len } else { 0 }
+        };
+        self.0.iter().map(common).max().unwrap_or(0)
+    }
+}
 
 /// `arguments` as a record may keep them: without the values of headers (`--header`, `-H`) and without the secrets of
 /// URLs.
@@ -57,6 +123,16 @@ pub(crate) fn path_without_secrets(path: &str) -> String {
         true => None,
         false => Some(CUT_VALUE.to_owned()),
     })
+}
+
+/// The values of the secret parameters of `path`.
+pub(crate) fn secrets_of_path(path: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    with_parameters(path, |_, value| {
+        found.push(value.to_owned());
+        None
+    });
+    found
 }
 
 /// `path` with the values of secret parameters that were cut out, as `value_of` gives them by name.
@@ -124,6 +200,9 @@ const CUT: &str = "…";
 
 /// The same where only ASCII may stand.
 const CUT_VALUE: &str = "***";
+
+/// The shortest secret that is searched for, in bytes.
+const SECRET_LEN_MIN: usize = 6;
 
 /// Parts of the names of secret parameters.
 const SECRET_WORDS: [&str; 11] = [

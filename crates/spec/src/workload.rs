@@ -1,5 +1,6 @@
 //! One workload: a server, who loads it, and the load, with every default resolved.
 
+use crate::conversation::Status;
 use crate::{
     Closing, Content, Conversation, Endpoint, Expect, Load, Message, Phases, Scheme, Stop, Timeouts,
 };
@@ -276,11 +277,14 @@ pub struct Http {
     /// Header fields besides the protocol's own.
     #[serde(default)]
     pub headers: Vec<Header>,
+    /// The statuses of responses that are replies, and no refusals; empty: `2xx`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<Status>,
 }
 
 impl Default for Http {
     fn default() -> Self {
-        Self { method: "POST".to_owned(), headers: Vec::new() }
+        Self { method: "POST".to_owned(), headers: Vec::new(), statuses: Vec::new() }
     }
 }
 

@@ -71,6 +71,8 @@ pub enum Event<'a> {
         /// The time at which it wants to be asked again.
         retry_after: Option<RetryAfter>,
     },
+    /// HTTP: a response, or a part of one, to a request that the owner wrote ([`crate::http1::Http1::exchanges`]).
+    Response(Response<'a>),
     /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
     Secured(Secured),
 }
@@ -99,6 +101,38 @@ pub struct Part<'a> {
     pub first: bool,
     /// The event, without framing.
     pub payload: &'a [u8],
+}
+
+/// A response of HTTP, or what has newly come of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response<'a> {
+    /// The status, e.g. 200.
+    pub status: u16,
+    /// The head as it came: the status line, the fields, and the empty line after them.
+    pub head: &'a [u8],
+    /// The decoded body, or what has newly come of it where it is handed out as it arrives.
+    pub body: &'a [u8],
+    /// True if the body begins with this.
+    pub is_first: bool,
+    /// True if the body ends with this.
+    pub is_last: bool,
+}
+
+impl<'a> Response<'a> {
+    /// The value of the first field of this name, which is compared without regard to case.
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        self.fields(name).next()
+    }
+
+    /// The values of all fields of this name, in their order.
+    pub fn fields(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let lines = self.head.split(|byte| *byte == b'\n').skip(1);
+        lines.filter_map(move |line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let (found, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+            found.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
+        })
+    }
 }
 
 /// A message that a peer sends unasked.
@@ -323,6 +357,9 @@ pub enum PeerError {
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
+    /// A violation of server-sent events.
+    #[error(transparent)]
+    Sse(#[from] crate::sse::PeerError),
     /// A violation of TLS.
     #[error(transparent)]
     Tls(#[from] crate::tls::PeerError),

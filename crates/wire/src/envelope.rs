@@ -211,7 +211,8 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                     | Event::Part(_)
                     | Event::Ping(_)
                     | Event::Pong(_)
-                    | Event::Pushed(_),
+                    | Event::Pushed(_)
+                    | Event::Response(_),
                 ) => {}
             }
         }

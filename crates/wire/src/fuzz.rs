@@ -29,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     ("lines", lines),
     ("socketio", socketio),
     ("sockjs", sockjs),
+    ("sse", sse),
     ("styx_definition", styx_definition),
     ("styx_frames", styx_frames),
     ("styx_json", styx_json),
@@ -101,6 +102,11 @@ fn socketio(bytes: &[u8]) {
 /// A client of SockJS.
 fn sockjs(bytes: &[u8]) {
     crate::sockjs::fuzz_sockjs(bytes);
+}
+
+/// A stream of server-sent events.
+fn sse(bytes: &[u8]) {
+    crate::sse::fuzz_sse(bytes);
 }
 
 /// A definition of packets of Styx.

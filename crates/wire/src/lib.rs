@@ -10,6 +10,7 @@ pub mod bayeux;
 mod connection;
 pub mod contract;
 pub mod conversation;
+pub mod discovery;
 pub mod envelope;
 mod excerpt;
 pub mod framed;
@@ -23,6 +24,7 @@ mod pieces;
 pub mod raw;
 pub mod socketio;
 pub mod sockjs;
+pub mod sse;
 mod stack;
 pub mod styx;
 pub mod tls;
@@ -34,7 +36,7 @@ pub mod websocket;
 pub use connection::Connection;
 pub use contract::{
     Answer, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Part, PeerError,
-    Protocol, Push, Pushed, Secured, Side, TwoSockets,
+    Protocol, Push, Pushed, Response, Secured, Side, TwoSockets,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -17,7 +17,7 @@ use crate::sockjs::{self, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
 use crate::websocket::{self, WebSocket, deflate, handshake};
-use spec::conversation::Speaks;
+use spec::conversation::{Speaks, Status};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -37,6 +37,8 @@ pub enum Role<'a> {
 pub struct ClientOptions {
     /// HTTP: the method of each request.
     pub method: String,
+    /// HTTP: the statuses of responses that are replies, and no refusals; empty: 2xx.
+    pub statuses: Vec<Status>,
     /// HTTP and WebSocket: further header fields, by name and value.
     pub headers: Vec<(String, String)>,
     /// WebSocket: the subprotocols to offer, the best first.
@@ -47,6 +49,9 @@ pub struct ClientOptions {
     pub message_max: usize,
     /// The length of each reply in bytes, where the protocol carries [`Carries::Bytes`]; 0 if it is not known.
     pub reply_len: usize,
+    /// HTTP: `Some` where messages are whole requests that their sender wrote ([`Http1::exchanges`]), and the way in
+    /// which the bodies of the responses are handed out.
+    pub exchanges: Option<http1::Delivery>,
     /// Games: the bots.
     pub bots: Bots,
     /// The conversation that connections hold.
@@ -125,6 +130,10 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::Styx, _) => {
             let limits = styx::Limits { frame_len_max };
             Arc::new(move |_, _| tls.around(styx::frames(limits)))
+        }
+        (Protocol::Http, Client(ClientOptions { exchanges: Some(delivery), .. })) => {
+            let delivery = *delivery;
+            Arc::new(move |_, _| tls.around(Http1::exchanges(delivery, http)))
         }
         (Protocol::Http, Client(options)) => {
             let request = request(endpoint, options)?;
@@ -251,7 +260,8 @@ fn request(
         host: endpoint.authority(),
         headers: options.headers.clone(),
     };
-    http1::Request::new(&parts).map(Arc::new)
+    let request = http1::Request::new(&parts)?.accepting(options.statuses.clone());
+    Ok(Arc::new(request))
 }
 
 /// The request of a client that becomes a WebSocket.
@@ -389,11 +399,13 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             method: "POST".to_owned(),
+            statuses: Vec::new(),
             headers: Vec::new(),
             subprotocols: Vec::new(),
             deflate: None,
             message_max: MESSAGE_MAX,
             reply_len: 0,
+            exchanges: None,
             bots: Bots::default(),
             conversation: None,
             tls: None,

@@ -158,6 +158,12 @@ fn describe(event: &Event<'_>) -> String {
             let sent = pushed.sent.map_or(String::new(), |sent| format!(" sent {}", sent.0));
             format!("{:?}{rule}{sent} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
         }
+        Event::Response(response) => format!(
+            "response {} \"{}\" \"{}\"",
+            response.status,
+            response.head.escape_ascii(),
+            response.body.escape_ascii()
+        ),
         Event::Refused { code, body, .. } => format!("refused {code} \"{}\"", body.escape_ascii()),
         Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),
     }

@@ -167,6 +167,7 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Refused { .. }
+                    | Event::Response(_)
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)

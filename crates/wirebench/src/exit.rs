@@ -1,6 +1,7 @@
 //! Exit codes, and errors that carry one. A test compares the table with that of `docs/CLI.md`.
 
 use run::RunError;
+use spec::secrets::Secrets;
 use std::fmt;
 
 /// The exit code of the program.
@@ -84,6 +85,11 @@ impl Failure {
     /// An error with the given exit code.
     pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Self { exit, error: error.into() }
+    }
+
+    /// The same without these secrets, which a server may have sent back.
+    pub(crate) fn without(self, secrets: &Secrets) -> Self {
+        Self { exit: self.exit, error: anyhow::anyhow!("{}", secrets.cut(&self.to_string())) }
     }
 
     /// An error of usage ([`Exit::USAGE`]).

@@ -98,7 +98,7 @@ fn measure(
 /// The words of `wirebench compare`.
 fn compare(wirebench: &Path, base: &Path, record: &Path) -> Result<String> {
     let mut compare = shell::command(wirebench);
-    let output = compare.arg("compare").arg(base).arg(record).output()?;
+    let output = compare.args(["compare", "--details"]).arg(base).arg(record).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -131,6 +131,11 @@ impl Process {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }
 
+    /// The number of its threads.
+    pub(super) fn threads(&self) -> Result<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/task", self.child.id()))?.count())
+    }
+
     fn last_words(&self) -> String {
         let words = fs::read_to_string(&self.stderr).unwrap_or_default();
         let last: Vec<&str> = words.lines().rev().take(5).collect();

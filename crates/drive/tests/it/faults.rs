@@ -630,6 +630,7 @@ fn answer_and_ping(
             | Event::Part(_)
             | Event::Pushed(_)
             | Event::Refused { .. }
+            | Event::Response(_)
             | Event::Secured(_) => {
                 panic!("{event:?}")
             }

@@ -284,6 +284,7 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
                     | Event::Part(_)
                     | Event::Pushed(_)
                     | Event::Refused { .. }
+                    | Event::Response(_)
                     | Event::Secured(_),
                 )) => {}
                 Ok(None) | Err(_) => return,

@@ -121,6 +121,7 @@ fn is_text(workload: &spec::Workload) -> &'static str {
 fn check(workload: &spec::Workload) -> &'static str {
     match workload.expect {
         Expect::Anything => "none",
+        Expect::Contains(_) => "a part",
         Expect::Echo | Expect::Exactly(_) | Expect::Oracle => "every byte",
         Expect::InSequence => "sequence",
     }

@@ -171,6 +171,7 @@ fn workload(name: &str, load: Load) -> Workload {
             http: Http {
                 method: "POST".into(),
                 headers: vec![Header { name: "Authorization".into(), value: None }],
+                statuses: vec!["2xx".parse().expect("a class")],
             },
             subprotocols: vec!["chat".into()],
             deflate: Some("client_max_window_bits, level=6".into()),

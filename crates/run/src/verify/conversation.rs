@@ -1,22 +1,17 @@
 //! One connection to a server, and what is said on it, a sentence at a time.
 
+use crate::by_hand::{ByHand, News};
 use crate::reach::Context;
 use drive::Target;
-use engine::epoll::Epoll;
-use engine::{Completion, ConnectionId, Engine};
 use std::collections::VecDeque;
 use units::Nanos;
-use wire::{Closed, Connection, Event, Excerpt, Input, Kind, Message, Opening, Protocol, Secured};
+use wire::{Closed, Event, Excerpt, Kind, Message, Opening, Secured};
 
 /// An open connection. Closed when dropped.
 pub(super) struct Conversation<'a> {
+    connection: ByHand,
     context: Context<'a>,
-    engine: Epoll,
     heard: VecDeque<Heard>,
-    id: ConnectionId,
-    machine: Connection,
-    rx: Vec<u8>,
-    tx: Vec<u8>,
 }
 
 /// News from the server.
@@ -41,11 +36,10 @@ impl<'a> Conversation<'a> {
     ///
     /// The fault.
     pub(super) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
-        let mut engine = Epoll::new(context.clock).map_err(|error| error.to_string())?;
-        let id = engine.connect(&target.address, None);
         let machine = target.stack.connection(SEED, 0);
-        let (rx, tx) = (vec![0; RX_LEN], Vec::new());
-        let mut open = Self { context, engine, heard: VecDeque::new(), id, machine, rx, tx };
+        let connection = ByHand::connect(&target.address, machine, context.clock)
+            .map_err(|error| error.to_string())?;
+        let mut open = Self { connection, context, heard: VecDeque::new() };
         let heard = open.hear("the opening handshake")?;
         if heard == Heard::Open { Ok(open) } else { Err(heard.instead_of("the opening handshake")) }
     }
@@ -56,9 +50,7 @@ impl<'a> Conversation<'a> {
     ///
     /// The protocol does not let it be sent.
     pub(super) fn say(&mut self, kind: Kind, payload: &[u8]) -> Result<(), String> {
-        let sent = self.machine.send(Message { kind, payload }, &mut self.tx);
-        self.flush();
-        sent.map_err(|error| error.to_string())
+        self.connection.send(Message { kind, payload }).map_err(|error| error.to_string())
     }
 
     /// Sends a ping.
@@ -67,16 +59,12 @@ impl<'a> Conversation<'a> {
     ///
     /// The protocol does not let it be sent.
     pub(super) fn ping(&mut self, payload: &[u8]) -> Result<(), String> {
-        let sent = self.machine.ping(payload, &mut self.tx);
-        self.flush();
-        sent.map_err(|error| error.to_string())
+        self.connection.ping(payload).map_err(|error| error.to_string())
     }
 
     /// Starts the end; whether the server owes an answer.
     pub(super) fn close(&mut self) -> bool {
-        let is_answered = self.machine.close(&mut self.tx);
-        self.flush();
-        is_answered
+        self.connection.close()
     }
 
     /// The next news from the server; `awaited` is the expected one, in words.
@@ -85,21 +73,20 @@ impl<'a> Conversation<'a> {
     ///
     /// It breaks the protocol, cuts the connection, or says nothing for [`PATIENCE`].
     pub(super) fn hear(&mut self, awaited: &str) -> Result<Heard, String> {
-        let until = self.engine.now() + PATIENCE;
+        let until = self.connection.now() + PATIENCE;
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return Ok(heard);
             }
-            if let Some(completion) = self.engine.complete(&mut self.rx) {
-                self.take(completion, awaited)?;
+            if self.take(awaited)? {
                 continue;
             }
             self.context.check().map_err(|error| error.to_string())?;
-            let now = self.engine.now();
+            let now = self.connection.now();
             if now >= until {
                 return Err(format!("{awaited} did not come within {PATIENCE}"));
             }
-            self.engine.wait(until.min(now + INTERRUPT_POLL));
+            self.connection.wait(until.min(now + INTERRUPT_POLL));
         }
     }
 
@@ -117,51 +104,23 @@ impl<'a> Conversation<'a> {
         Err(heard.instead_of("the reply"))
     }
 
-    fn take(&mut self, completion: Completion, awaited: &str) -> Result<(), String> {
-        match completion {
-            Completion::Connected(_) => {
-                if self.machine.open(&mut self.tx) == Opening::Done {
-                    self.heard.push_back(Heard::Open);
+    /// Takes in what happened next; false if nothing did.
+    fn take(&mut self, awaited: &str) -> Result<bool, String> {
+        let (heard, mut fault) = (&mut self.heard, None);
+        let has_happened = self.connection.take(&mut |news| match news {
+            News::Connected(Opening::Done) => heard.push_back(Heard::Open),
+            News::Connected(Opening::Awaited) => {}
+            News::Event(event) => heard.extend(Heard::of(&event)),
+            News::Ended(event) => match Heard::of(&event) {
+                Some(last) => heard.push_back(last),
+                None => {
+                    fault = Some(format!("the server ended the connection, {awaited} was awaited"));
                 }
-                self.flush();
-                Ok(())
-            }
-            Completion::Received { len, .. } => self.understand(len),
-            Completion::Ended(_) => {
-                let ended = self.machine.end().map(|event| Heard::of(&event));
-                match ended.map_err(|error| error.to_string())? {
-                    Some(heard) => self.heard.push_back(heard),
-                    None => {
-                        return Err(format!(
-                            "the server ended the connection, {awaited} was awaited"
-                        ));
-                    }
-                }
-                Ok(())
-            }
-            Completion::Failed(_, error) => Err(format!("{error}, {awaited} was awaited")),
-            Completion::Accepted(_) => Ok(()),
-        }
-    }
-
-    fn understand(&mut self, len: usize) -> Result<(), String> {
-        let mut input = Input::new(&mut self.rx[..len]);
-        let broken = loop {
-            match self.machine.receive(&mut input, &mut self.tx) {
-                Ok(Some(event)) => self.heard.extend(Heard::of(&event)),
-                Ok(None) => break None,
-                Err(error) => break Some(error.to_string()),
-            }
-        };
-        self.flush();
-        broken.map_or(Ok(()), Err)
-    }
-
-    fn flush(&mut self) {
-        if !self.tx.is_empty() {
-            self.engine.send(self.id, &self.tx);
-            self.tx.clear();
-        }
+            },
+            News::Broken(error) => fault = Some(error),
+            News::Cut(error) => fault = Some(format!("{error}, {awaited} was awaited")),
+        });
+        fault.map_or(Ok(has_happened), Err)
     }
 }
 
@@ -182,6 +141,7 @@ impl Heard {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Response(_)
             | Event::Secured(_) => None,
         }
     }
@@ -222,9 +182,6 @@ const PATIENCE: Nanos = Nanos::from_secs(10);
 
 /// Time between two looks for a signal.
 const INTERRUPT_POLL: Nanos = Nanos::from_millis(100);
-
-/// The bytes that are read at once.
-const RX_LEN: usize = 64 << 10;
 
 /// The seed of mask keys.
 const SEED: u64 = 1;

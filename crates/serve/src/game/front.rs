@@ -262,7 +262,8 @@ impl Front {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    | Event::Refused { .. }
+                    | Event::Response(_),
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;

@@ -340,7 +340,8 @@ impl GameServer {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    | Event::Refused { .. }
+                    | Event::Response(_),
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;

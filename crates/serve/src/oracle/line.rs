@@ -22,6 +22,8 @@ pub(super) struct Line {
     count: u64,
     /// The memory of the replies that wait, in bytes, about.
     held_len: usize,
+    /// Most of it: further input waits in the kernels until some have left.
+    held_len_max: usize,
 }
 
 /// A reply that waits.
@@ -41,7 +43,23 @@ pub(super) struct Reply {
 impl Line {
     pub(super) fn new(stalls: Vec<Stall>, cap: Option<Rate>) -> Self {
         let stalls = Stalls { planned: stalls, first_message: None };
-        Self { stalls, turns: Turns { cap, ..Turns::default() }, ..Self::default() }
+        Self {
+            stalls,
+            turns: Turns { cap, ..Turns::default() },
+            held_len_max: HELD_LEN_MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Lets replies take half of so much memory, where that is less than usual; the other half is for messages that
+    /// have not come whole, and replies that are not read.
+    pub(super) fn set_memory_max(&mut self, bytes: usize) {
+        self.held_len_max = HELD_LEN_MAX.min(bytes / 2);
+    }
+
+    /// The memory of the replies that wait, in bytes, about.
+    pub(super) fn held_len(&self) -> usize {
+        self.held_len
     }
 
     /// Adds a reply, whose turn comes no earlier than `after`: replies of a connection keep their order. Returns the
@@ -78,7 +96,7 @@ impl Line {
 
     /// True if so much waits that no more should be read.
     pub(super) fn is_full(&self) -> bool {
-        self.held_len >= HELD_LEN_MAX
+        self.held_len >= self.held_len_max
     }
 
     /// Notes that a message was decoded: stalls are counted from the first one.
@@ -171,7 +189,7 @@ impl Turns {
     }
 }
 
-/// Most memory for replies: further input waits in the kernels until some have left.
+/// Most memory for replies, where there is more.
 const HELD_LEN_MAX: usize = 64 << 20;
 
 #[cfg(test)]

@@ -100,6 +100,15 @@ impl Oracle {
         self
     }
 
+    /// Ends connections with much that has not come whole, or that their peers do not read, while all together and the
+    /// replies that wait hold more than so many bytes.
+    #[must_use]
+    pub fn with_memory_max(mut self, bytes: usize) -> Self {
+        self.peers.set_memory_max(bytes);
+        self.line.set_memory_max(bytes);
+        self
+    }
+
     /// The totals so far.
     pub fn totals(&self) -> Totals {
         let (handshakes, timed_out) = (self.peers.handshakes(), self.peers.timed_out());
@@ -172,8 +181,13 @@ impl Oracle {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let mut input = Input::new(&mut self.rx[..len]);
         let (mut secured, mut is_progress) = (None, false);
+        peer.held = peer.held.saturating_add(len);
         while !peer.over {
-            match peer.machine.receive(&mut input, &mut self.tx) {
+            let received = peer.machine.receive(&mut input, &mut self.tx);
+            if !matches!(received, Ok(None)) {
+                peer.held = input.len();
+            }
+            match received {
                 Ok(None) => break,
                 Ok(Some(Event::Message(Message { kind, payload }))) => {
                     is_progress = true;
@@ -208,7 +222,8 @@ impl Oracle {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. },
+                    | Event::Refused { .. }
+                    | Event::Response(_),
                 )) => {}
                 Err(_) => {
                     self.totals.broken += 1;
@@ -224,6 +239,9 @@ impl Oracle {
         self.send(engine, id);
         if is_over {
             self.peers.linger(engine, id);
+        } else if self.peers.holds_too_much(engine, id, self.line.held_len()) {
+            self.totals.broken += 1;
+            self.peers.close(engine, id);
         }
     }
 }

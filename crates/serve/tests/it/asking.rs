@@ -180,6 +180,7 @@ impl Asked {
                 | Event::Part(_)
                 | Event::Pushed(_)
                 | Event::Refused { .. }
+                | Event::Response(_)
                 | Event::Secured(_) => {
                     panic!("{event:?}")
                 }

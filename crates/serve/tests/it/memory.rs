@@ -7,7 +7,11 @@ use units::Instant;
 
 #[test]
 fn connections_are_ended_that_hold_more_than_there_is_memory_for() {
-    let mut world = World::with_memory(framed(), 3 << 20);
+    check(World::with_memory(framed(), 3 << 20));
+    check(World::oracle_with_memory(framed(), 3 << 20));
+}
+
+fn check(mut world: World) {
     let mut clients = Unfinished::default();
     let outcome = world.run(&mut clients, Instant(10_000_000_000));
     assert_eq!(

@@ -380,7 +380,8 @@ impl Asking {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
-                    | Event::Refused { .. }),
+                    | Event::Refused { .. }
+                    | Event::Response(_)),
                 )) => {
                     panic!("{event:?}")
                 }

@@ -33,6 +33,14 @@ impl World {
         })
     }
 
+    /// The same of an oracle that delays nothing.
+    pub(crate) fn oracle_with_memory(speaks: Speaks, bytes: usize) -> Self {
+        Self::of(calm(), |stop| {
+            let oracle = Oracle::new(speaks.stack(None), Behaviour::default(), stop).unwrap();
+            Serving::Oracle(oracle.with_memory_max(bytes).into())
+        })
+    }
+
     pub(crate) fn secure(speaks: Speaks, tls: tls::Server, conditions: Conditions) -> Self {
         Self::of(conditions, |stop| {
             Serving::Echo(Server::new(speaks.stack(Some(tls)), stop).into())

@@ -62,12 +62,13 @@ const OF_LOADS: &[&str] = &[
 ];
 
 /// Options of a higher layer, and those of a lower one that they replace.
-const REPLACES: [(&[&str], &[&str]); 6] = [
+const REPLACES: [(&[&str], &[&str]); 7] = [
     (&["conversation"], SAID_BY_IT),
     (&["duration", "messages", "clients"], &["duration", "messages", "clients"]),
     (&["payload"], &["size", "payload-kind", "varied"]),
     (&["size", "payload-kind", "varied"], &["payload"]),
     (&["text", "binary"], &["text", "binary"]),
+    (&["echo", "expect", "expect-body"], &["echo", "expect", "expect-body"]),
     (&["ca", "insecure"], &["ca", "insecure"]),
 ];
 
@@ -138,7 +139,7 @@ fields! {
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
     in_flight = "in-flight", in_flight_max = "in-flight-max", conversation = "conversation", size = "size", payload = "payload",
     payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
-    oracle = "oracle", method = "method", header = "header", contact = "contact", keep_going = "keep-going", subprotocol = "subprotocol", close = "close",
+    echo = "echo", expect_status = "expect-status", expect_body = "expect-body", oracle = "oracle", method = "method", header = "header", contact = "contact", keep_going = "keep-going", subprotocol = "subprotocol", close = "close",
     connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",
     sleepy = "sleepy", memory_max = "memory-max", warm_up = "warm-up", timeout = "timeout", drain = "drain", last_replies = "last-replies", ca = "ca", insecure = "insecure",
     server_name = "server-name", client_cert = "client-cert", client_key = "client-key", tls_version = "tls-version",

@@ -61,8 +61,9 @@ impl Options {
                 ),
             ));
         }
-        let has_no_body =
-            carries == Carries::Requests && matches!(http.method.as_str(), "GET" | "HEAD");
+        let may_have_none = carries == Carries::Requests;
+        let is_bodiless = may_have_none && matches!(http.method.as_str(), "GET" | "HEAD");
+        let has_no_body = is_bodiless || may_have_none && !self.has_body(server);
         let message = match has_no_body {
             true => self.no_message(&http.method, payload.or(generated))?,
             false => self.message(server, context)?,
@@ -72,7 +73,9 @@ impl Options {
     }
 
     fn no_message(&self, method: &str, given: Option<&'static str>) -> Result<Message, Problem> {
-        let given = given.or_else(|| self.oracle.then_some("oracle"));
+        let echo = || [("oracle", self.oracle), ("echo", self.echo)];
+        let given =
+            given.or_else(|| echo().iter().find_map(|(field, is_set)| is_set.then_some(*field)));
         match given {
             Some(field) => Err(Problem::new(
                 field,
@@ -213,8 +216,23 @@ impl Options {
         context: &Context<'_>,
     ) -> Result<Expect, Problem> {
         let facts = server.scheme().facts();
+        let named = [
+            ("expect", self.expect.is_some()),
+            ("expect-body", self.expect_body.is_some()),
+            ("echo", self.echo),
+        ];
+        let mut named = named.into_iter().filter_map(|(field, is_set)| is_set.then_some(field));
+        if let (Some(field), Some(other)) = (named.next(), named.next()) {
+            return Err(Problem::new(
+                field,
+                format!("says what a reply is, and so does --{other}; leave one out"),
+            ));
+        }
+        if let Some(typed) = &self.expect_body {
+            return self.part_of_reply(typed, http, context);
+        }
         let Some(typed) = &self.expect else {
-            return Ok(match (has_no_body, self.oracle) {
+            return Ok(match (has_no_body || !self.is_echoed(server), self.oracle) {
                 (true, _) => Expect::Anything,
                 (false, true) => Expect::Oracle,
                 (false, false) => Expect::Echo,
@@ -248,6 +266,30 @@ impl Options {
             ));
         }
         Ok(Expect::Exactly(Blob(reply)))
+    }
+
+    fn part_of_reply(
+        &self,
+        typed: &str,
+        http: &Http,
+        context: &Context<'_>,
+    ) -> Result<Expect, Problem> {
+        let problem = |message: &str| Problem::new("expect-body", message);
+        if self.oracle {
+            return Err(problem(
+                "an oracle server answers with what was sent; leave --expect-body out",
+            ));
+        }
+        if http.method == "HEAD" {
+            return Err(problem(
+                "cannot be met with --method HEAD, whose replies are empty; use GET",
+            ));
+        }
+        let part = bytes("expect-body", typed, context)?;
+        if part.is_empty() {
+            return Err(problem("is empty, and so in every reply; leave it out"));
+        }
+        Ok(Expect::Contains(Blob(part)))
     }
 
     fn event_delay_ms(&self) -> Result<i32, Problem> {

@@ -10,7 +10,10 @@ pub(crate) fn resolved(url: &str) -> Workload {
 }
 
 fn of(url: &str, options: &Options) -> Result<Vec<Workload>, Problem> {
-    let server = Server::Given(url.parse().unwrap());
+    of_server(&Server::Given(url.parse().unwrap()), options)
+}
+
+fn of_server(server: &Server, options: &Options) -> Result<Vec<Workload>, Problem> {
     let read = |path: &str, _: Bytes| match path {
         "ping" => Ok(b"Ping".to_vec()),
         "bytes" => Ok(vec![0, 255]),
@@ -20,8 +23,8 @@ fn of(url: &str, options: &Options) -> Result<Vec<Workload>, Problem> {
     };
     let pack = |_: &str, json: &[u8], _: bool| Ok(json.to_vec());
     options.workloads(
-        url,
-        &server,
+        "a name",
+        server,
         &Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 },
     )
 }
@@ -99,11 +102,18 @@ fn messages_and_replies_are_those_asked_for() {
         ("lines://h:1",      "size = '0B'",                     0, true,  Expect::Echo),
         ("lines://h:1",      "payload = '@ping'",               4, true,  Expect::Echo),
         ("ws://h",           "payload = 'Ping'; expect = 'Pong'", 4, true, exactly("Pong")),
+        ("http://h",         "",                                0, false, Expect::Anything),
         ("http://h",         "method = 'get'",                  0, false, Expect::Anything),
+        ("http://h",         "method = 'DELETE'",               0, false, Expect::Anything),
+        ("http://h",         "payload = 'Ping'",                4, false, Expect::Anything),
+        ("http://h",         "payload = 'Ping'; expect-body = 'on'", 4, false, Expect::Contains(b"on".as_slice().into())),
+        ("http://h",         "echo = true",                    64, false, Expect::Echo),
+        ("http://h",         "echo = true; method = 'PUT'; size = '9B'", 9, false, Expect::Echo),
+        ("http://h",         "rate = '9/s'; oracle = true",    64, false, Expect::Oracle),
         ("https://h",        "method = 'GET'; insecure = true", 0, false, Expect::Anything),
         ("ws://h",           "payload-kind = 'json'",          64, true,  Expect::Echo),
         ("ws://h",           "payload-kind = 'text'; binary = true", 64, false, Expect::Echo),
-        ("http://h",         "payload-kind = 'text'",          64, false, Expect::Echo),
+        ("http://h",         "payload-kind = 'text'",          64, false, Expect::Anything),
         ("ws://h",           "payload-kind = 'zero'; text = true", 64, true, Expect::Echo),
         ("sockjs://h",       "",                               64, true,  Expect::Echo),
         ("http://h",         "method = 'GET'; expect = 'x'",    0, false, exactly("x")),
@@ -125,6 +135,29 @@ fn messages_and_replies_are_those_asked_for() {
     };
     assert!(!varied("payload-kind = 'json'"));
     assert!(varied("payload-kind = 'json'; deflate = 'level=1'"));
+}
+
+#[test]
+fn a_request_has_a_body_where_there_is_one_to_send() {
+    for (text, method, statuses) in [
+        ("", "GET", vec![]),
+        ("payload = 'x'", "POST", vec![]),
+        ("size = '9B'", "POST", vec![]),
+        ("echo = true", "POST", vec![]),
+        ("method = 'put'", "PUT", vec![]),
+        ("expect-status = '404'", "GET", vec!["404".parse().unwrap()]),
+        (
+            "expect-status = ['2xx', '404']",
+            "GET",
+            vec!["2xx".parse().unwrap(), "404".parse().unwrap()],
+        ),
+    ] {
+        let http = one("http://h", text).http;
+        assert_eq!((http.method.as_str(), http.statuses), (method, statuses), "{text}");
+    }
+    let ours = Server::Embedded("http://h".parse::<crate::Endpoint>().unwrap().scheme().into());
+    let echo = of_server(&ours, &Options::default()).unwrap().remove(0);
+    assert_eq!((echo.http.method.as_str(), echo.expect), ("POST", Expect::Echo));
 }
 
 #[test]
@@ -195,6 +228,14 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("http://h", "in-flight = 2",                   "in-flight: 2 is not possible over http://"),
         ("http://h", "method = 'GET'; size = '9B'",     "size: cannot be sent with --method GET"),
         ("http://h", "method = 'HEAD'; expect = 'x'",   "expect: cannot be met with --method HEAD"),
+        ("http://h", "echo = true; method = 'GET'",     "echo: cannot be sent with --method GET"),
+        ("http://h", "echo = true; expect = 'x'",       "expect: says what a reply is, and so does --echo"),
+        ("http://h", "expect-body = 'x'; expect = 'x'", "expect: says what a reply is, and so does --expect-body"),
+        ("http://h", "method = 'HEAD'; expect-body = 'x'", "expect-body: cannot be met with --method HEAD"),
+        ("http://h", "expect-body = ''",                "expect-body: is empty"),
+        ("ws://h", "echo = true",                       "echo: means nothing to ws://, only to http:// and https://; over others"),
+        ("ws://h", "expect-status = '200'",               "expect-status: means nothing to ws://"),
+        ("ws://h", "expect-body = 'x'",                 "expect-body: means nothing to ws://"),
         ("sockjs://h", "binary = true",                 "binary: is not possible over sockjs://"),
         ("game://h", "bots = 3; size = '9B'",           "size: means nothing to game://"),
         ("game://h", "bots = 3; event-delay = '1us'",   "event-delay: 1 us is no whole number of milliseconds"),

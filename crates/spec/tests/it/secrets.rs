@@ -1,6 +1,7 @@
 //! The parts of a command line that a record may keep.
 
-use spec::secrets::{text_without_secrets, url_without_secrets, without_secrets};
+use spec::Experiment;
+use spec::secrets::{Secrets, text_without_secrets, url_without_secrets, without_secrets};
 
 #[test]
 fn values_of_headers_are_cut_out() {
@@ -56,4 +57,46 @@ fn urls_in_a_sentence_lose_their_secrets_and_nothing_else() {
     for (text, expected) in table {
         assert_eq!(text_without_secrets(text), expected);
     }
+}
+
+#[test]
+fn what_a_peer_sends_back_of_a_secret_is_cut_out() {
+    let secrets = secrets_of(
+        "ws://h/?token=hunter2&a=public",
+        &[
+            "Authorization: Bearer s3cret-token",
+            "Cookie: id=cookie\"value; theme=dark",
+            "X-Short: 12345",
+        ],
+    );
+    #[rustfmt::skip]
+    let table = [
+        ("no user for hunter2 here",                "no user for *** here"),
+        ("\"Bearer s3cret-token\"",                 "\"***\""),
+        ("token s3cret-token, id cookie\"value",    "token ***, id ***"),
+        (r#"cookie\"value is escaped"#,              "*** is escaped"),
+        ("cut off in a quotation: \"s3cret-t\"",    "cut off in a quotation: \"***\""),
+        ("cut off: s3cret-…",                       "cut off: ***…"),
+        ("s3cret-other is another, dark and 12345", "s3cret-other is another, dark and 12345"),
+        ("Bearer of public news",                   "Bearer of public news"),
+        ("",                                        ""),
+    ];
+    for (said, expected) in table {
+        assert_eq!(secrets.cut(said), expected);
+    }
+    assert_eq!(Secrets::default().cut("hunter2"), "hunter2");
+}
+
+/// The secrets of an experiment at `url` with these headers.
+fn secrets_of(url: &str, headers: &[&str]) -> Secrets {
+    let options = spec::Options {
+        header: headers.iter().map(|header| (*header).to_owned()).collect(),
+        ..spec::Options::default()
+    };
+    let read = |path: &str, _| Err(format!("cannot read {path}"));
+    let pack = |_: &str, json: &[u8], _| Ok(json.to_vec());
+    let context = spec::Context { environment: &|_| None, read: &read, pack: &pack, seed: 7 };
+    let server = spec::Server::Given(url.parse().unwrap());
+    let workloads = options.workloads("it", &server, &context).unwrap();
+    Experiment { workloads, ..Experiment::default() }.secrets()
 }

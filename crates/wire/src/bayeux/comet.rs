@@ -187,7 +187,8 @@ impl Protocol for Comet {
                     | Event::Part(_)
                     | Event::Ping(_)
                     | Event::Pong(_)
-                    | Event::Pushed(_),
+                    | Event::Pushed(_)
+                    | Event::Response(_),
                 ) => continue,
             };
             let answer = self.session.read(body, Some(self.state.channel()))?;
@@ -277,6 +278,7 @@ impl TwoSockets for Comet {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Response(_)
                     | Event::Secured(_),
                 ) => {}
             }

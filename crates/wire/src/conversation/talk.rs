@@ -212,7 +212,9 @@ impl Protocol for Talk {
                 return Err(PeerError::Status { step, code, expected, said }.into());
             }
             Some(event @ (Event::Ping(_) | Event::Pong(_))) => return Ok(Some(event)),
-            Some(Event::Answer(_) | Event::Part(_) | Event::Pushed(_)) => return Ok(Some(ALIVE)),
+            Some(Event::Answer(_) | Event::Part(_) | Event::Pushed(_) | Event::Response(_)) => {
+                return Ok(Some(ALIVE));
+            }
         };
         let mut message = 0..payload.len();
         if !self.cut.is_whole() {

@@ -226,7 +226,8 @@ impl Bot {
                     | Event::Part(_)
                     | Event::Ping(_)
                     | Event::Pong(_)
-                    | Event::Pushed(_),
+                    | Event::Pushed(_)
+                    | Event::Response(_),
                 ) => {}
             }
         }

@@ -1,8 +1,10 @@
 //! The machine of either role.
 
 use super::client::Client;
+use super::exchanges::Exchanges;
 use super::limits::Limits;
 use super::request::Request;
+use super::responses::Delivery;
 use super::server::Server;
 use super::site::Site;
 use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
@@ -27,6 +29,7 @@ pub struct Http1(Role);
 #[derive(Debug)]
 enum Role {
     Client(Client),
+    Exchanges(Exchanges),
     Server(Server),
 }
 
@@ -34,6 +37,14 @@ impl Http1 {
     /// A client that sends `request` with every message as its body.
     pub fn client(request: Arc<Request>, limits: Limits) -> Self {
         Self(Role::Client(Client::new(request, limits)))
+    }
+
+    /// A client that sends requests as its owner writes them: the payload of a message is a whole request, head and
+    /// body. Every response is an [`Event::Response`], whatever its status is, handed out by `delivery`; where that is
+    /// as it arrives, the longest body has no limit. While a request waits for its response no other kind can be sent:
+    /// `HEAD` after another method, or the other way round, is [`MisuseError::NotOpen`].
+    pub fn exchanges(delivery: Delivery, limits: Limits) -> Self {
+        Self(Role::Exchanges(Exchanges::new(delivery, limits)))
     }
 
     /// A server.
@@ -57,6 +68,7 @@ impl Protocol for Http1 {
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         match &mut self.0 {
             Role::Client(client) => client.send(message, tx),
+            Role::Exchanges(exchanges) => exchanges.send(message, tx),
             Role::Server(server) => server.send(message, tx),
         }
     }
@@ -69,6 +81,7 @@ impl Protocol for Http1 {
     ) -> Result<Option<Event<'a>>, PeerError> {
         match &mut self.0 {
             Role::Client(client) => Ok(client.receive(input)?),
+            Role::Exchanges(exchanges) => Ok(exchanges.receive(input)?),
             Role::Server(server) => Ok(server.receive(input, tx)?),
         }
     }
@@ -76,6 +89,7 @@ impl Protocol for Http1 {
     fn close(&mut self, _tx: &mut Vec<u8>) -> bool {
         match &mut self.0 {
             Role::Client(client) => client.close(),
+            Role::Exchanges(exchanges) => exchanges.close(),
             Role::Server(server) => server.close(),
         }
         false
@@ -84,13 +98,14 @@ impl Protocol for Http1 {
     fn end(&mut self) -> Result<Event<'_>, PeerError> {
         match &mut self.0 {
             Role::Client(client) => Ok(client.end()?),
+            Role::Exchanges(exchanges) => Ok(exchanges.end()?),
             Role::Server(server) => Ok(server.end()?),
         }
     }
 
     fn awaits_rest(&self) -> bool {
         match &self.0 {
-            Role::Client(_) => false,
+            Role::Client(_) | Role::Exchanges(_) => false,
             Role::Server(server) => server.awaits_rest(),
         }
     }

@@ -3,7 +3,9 @@
 //!
 //! [`Http1`] is the machine of either role; the client's half is in `client`, the server's in `server`. Both read heads
 //! with `head`, take from `fields` what these say about the body and the connection, and let `reader` put the body
-//! together, with `chunked` where it has no length. `websocket::handshake` shares `head`.
+//! together, with `chunked` where it has no length. `websocket::handshake` shares `head`. `exchanges` is a client whose
+//! owner writes every request and is handed status, head and body of every response; it shares `responses` with
+//! `client`.
 //!
 //! A server at a [`Site`] takes only what is posted to one path for messages, and lets pages from anywhere do so.
 //!
@@ -13,6 +15,7 @@
 mod chunked;
 mod client;
 mod error;
+mod exchanges;
 mod fields;
 pub(crate) mod grammar;
 pub(crate) mod head;
@@ -20,6 +23,7 @@ mod limits;
 mod machine;
 mod reader;
 pub(crate) mod request;
+mod responses;
 mod retry_after;
 mod server;
 pub(crate) mod site;
@@ -31,5 +35,6 @@ pub use head::HeadError;
 pub use limits::Limits;
 pub use machine::Http1;
 pub use request::{InvalidRequest, Request, RequestParts};
+pub use responses::Delivery;
 pub use retry_after::RetryAfter;
 pub use site::Site;

@@ -25,6 +25,8 @@ pub(super) struct Reader<T> {
 pub(super) struct Head<T> {
     /// The kind of body that follows the head.
     pub(super) body: Body,
+    /// True if its bytes are asked for later: it is remembered however long it is.
+    pub(super) is_kept: bool,
     /// Length in bytes.
     pub(super) len: usize,
     /// The facts that only one role needs.
@@ -124,18 +126,64 @@ impl<T: Copy> Reader<T> {
         body: Body,
         input: &mut Input<'b>,
     ) -> Result<Option<&'a [u8]>, PeerError> {
-        match body {
-            Body::Chunked => self.chunked_body(input),
-            Body::Sized(len) => Ok(self.pieces.take(len, input)),
+        Ok(self.whole(body, input)?.map(|whole| whole.data))
+    }
+
+    /// The same, with the head before it as it came; that is empty if it was long and not to be kept.
+    #[inline]
+    pub(super) fn whole<'a, 'b: 'a>(
+        &'a mut self,
+        body: Body,
+        input: &mut Input<'b>,
+    ) -> Result<Option<Part<'a>>, PeerError> {
+        let Self { decoder, last, limits, pieces } = self;
+        let body = match body {
+            Body::Chunked => chunked_body(decoder, pieces, limits, input)?,
+            Body::Sized(len) => pieces.take(len, input),
             Body::UntilEnd => {
-                let max = self.limits.body_len_max;
-                if self.pieces.bytes().len() + input.len() > max {
+                let max = limits.body_len_max;
+                if pieces.bytes().len() + input.len() > max {
                     return Err(PeerError::BodyOverLimit { len: max as u64 + 1, max });
                 }
-                self.pieces.extend(input.take_all());
-                Ok(None)
+                pieces.extend(input.take_all());
+                None
             }
-        }
+        };
+        Ok(body.map(|data| Part { head: head_of(last), data, is_last: true }))
+    }
+
+    /// Takes from `input` what has come of the body, which becomes what is left of it; `None` if nothing has come.
+    ///
+    /// However long the body is, nothing of it is held back.
+    pub(super) fn part<'a, 'b: 'a>(
+        &'a mut self,
+        body: &mut Body,
+        input: &mut Input<'b>,
+    ) -> Result<Option<Part<'a>>, PeerError> {
+        let Self { decoder, last, limits, .. } = self;
+        let (data, is_last) = match body {
+            Body::Chunked => {
+                let found = decoder.get_or_insert_default();
+                let mut piece = found.next(input.peek(), limits)?;
+                while piece.data.is_empty() && !piece.done && piece.consumed < input.len() {
+                    input.take(piece.consumed);
+                    piece = found.next(input.peek(), limits)?;
+                }
+                let data = &input.take(piece.consumed)[piece.data];
+                if piece.done {
+                    *decoder = None;
+                }
+                (data, piece.done)
+            }
+            Body::Sized(left) => {
+                let data = input.take(input.len().min(*left));
+                *left -= data.len();
+                (&*data, *left == 0)
+            }
+            Body::UntilEnd => (&*input.take_all(), false),
+        };
+        let has_news = is_last || !data.is_empty();
+        Ok(has_news.then(|| Part { head: head_of(last), data, is_last }))
     }
 
     /// True if a head or a body has begun and is not complete.
@@ -148,39 +196,57 @@ impl<T: Copy> Reader<T> {
         self.pieces.bytes()
     }
 
-    /// Hands out the bytes that came, as a body that the connection has ended.
-    pub(super) fn ended_body(&mut self) -> &[u8] {
-        self.pieces.hand_out()
-    }
-
-    fn chunked_body<'a, 'b: 'a>(
-        &'a mut self,
-        input: &mut Input<'b>,
-    ) -> Result<Option<&'a [u8]>, PeerError> {
-        if input.is_empty() {
-            return Ok(None);
-        }
-        if self.decoder.is_none()
-            && let Some(len) = Decoder::whole_len(input.peek(), &self.limits)?
-        {
-            return Decoder::join(input.take(len), &self.limits).map(Some);
-        }
-        let decoder = self.decoder.get_or_insert_default();
-        while !input.is_empty() {
-            let piece = decoder.next(input.peek(), &self.limits)?;
-            self.pieces.extend(&input.take(piece.consumed)[piece.data]);
-            if piece.done {
-                self.decoder = None;
-                return Ok(Some(self.pieces.hand_out()));
-            }
-        }
-        Ok(None)
+    /// Hands out the head and the bytes that came, as a body that the connection has ended.
+    pub(super) fn ended_body(&mut self) -> (&[u8], &[u8]) {
+        (head_of(&self.last), self.pieces.hand_out())
     }
 }
 
-/// Keeps `head`, read from `bytes`, as the last one, unless it is long.
+/// A part of a body that has newly come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    /// The head before the body.
+    pub(super) head: &'a [u8],
+    pub(super) data: &'a [u8],
+    /// True if the body ends with it.
+    pub(super) is_last: bool,
+}
+
+fn chunked_body<'a, 'b: 'a>(
+    kept: &mut Option<Box<Decoder>>,
+    pieces: &'a mut Pieces,
+    limits: &Limits,
+    input: &mut Input<'b>,
+) -> Result<Option<&'a [u8]>, PeerError> {
+    if input.is_empty() {
+        return Ok(None);
+    }
+    if kept.is_none()
+        && let Some(len) = Decoder::whole_len(input.peek(), limits)?
+    {
+        return Decoder::join(input.take(len), limits).map(Some);
+    }
+    let decoder = kept.get_or_insert_default();
+    while !input.is_empty() {
+        let piece = decoder.next(input.peek(), limits)?;
+        pieces.extend(&input.take(piece.consumed)[piece.data]);
+        if piece.done {
+            *kept = None;
+            return Ok(Some(pieces.hand_out()));
+        }
+    }
+    Ok(None)
+}
+
+fn head_of<T>(last: &Option<Box<Last<T>>>) -> &[u8] {
+    last.as_ref().map_or(&[], |last| &last.bytes)
+}
+
+/// Keeps `head`, read from `bytes`, as the last one, unless it is long and nobody asks for it.
 fn remember<T>(last: &mut Option<Box<Last<T>>>, bytes: &[u8], head: Head<T>) {
-    if bytes.len() > LAST_LEN_MAX {
+    if bytes.len() > LAST_LEN_MAX && !head.is_kept {
+        // A head that is not remembered must not be taken for the one before it.
+        *last = None;
         return;
     }
     match last {

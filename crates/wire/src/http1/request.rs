@@ -2,6 +2,7 @@
 
 use super::grammar::{is_text_byte, is_token};
 use super::head::has_member;
+use spec::conversation::Status;
 
 /// A request without its body, written once and then sent with every message; shared by all connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Request {
     /// The start line and all fields but the length of the body, and then the name of that field.
     head: Vec<u8>,
     method: Method,
+    /// The statuses of responses that are replies; empty: 2xx.
+    statuses: Vec<Status>,
 }
 
 /// The parts of a [`Request`].
@@ -60,12 +63,18 @@ impl Request {
         let closes = parts.headers.iter().any(|(name, value)| {
             name.eq_ignore_ascii_case("connection") && has_member(value.as_bytes(), "close")
         });
-        Ok(Self { closes, head: head.into_bytes(), method })
+        Ok(Self { closes, head: head.into_bytes(), method, statuses: Vec::new() })
+    }
+
+    /// The same request, for which responses with these statuses are replies, and all others refusals; empty: 2xx.
+    #[must_use]
+    pub fn accepting(self, statuses: Vec<Status>) -> Self {
+        Self { statuses, ..self }
     }
 
     /// Appends the request with `body` to `tx`. A `GET` or `HEAD` without a body has no fields about one.
     #[inline]
-    pub(super) fn write(&self, body: &[u8], tx: &mut Vec<u8>) {
+    pub fn write(&self, body: &[u8], tx: &mut Vec<u8>) {
         if body.is_empty() && self.method != Method::Other {
             tx.extend_from_slice(&self.head[..self.head.len() - CONTENT_LENGTH.len()]);
             tx.extend_from_slice(b"\r\n");
@@ -76,6 +85,15 @@ impl Request {
         append_decimal(body.len(), tx);
         tx.extend_from_slice(HEAD_END);
         tx.extend_from_slice(body);
+    }
+
+    /// True if a response with this status is a reply, and no refusal.
+    #[inline]
+    pub(super) fn accepts(&self, status: u16) -> bool {
+        match &self.statuses[..] {
+            [] => matches!(status, 200..=299),
+            statuses => statuses.iter().any(|accepted| accepted.includes(status)),
+        }
     }
 
     /// True if the response has no body, whatever its head says (RFC 9112 §6.3).

@@ -21,7 +21,7 @@ pub enum RetryAfter {
         /// Of the minute.
         second: u8,
     },
-    /// So many seconds after the answer; [`u32::MAX`] is that or more.
+    /// Seconds after the answer; [`u32::MAX`] is that or more.
     Seconds(u32),
 }
 

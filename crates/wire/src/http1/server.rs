@@ -277,7 +277,7 @@ impl Request {
             persists: fields.persists(minor_version),
             route,
         };
-        Ok(Some(Head { body, len: head.len, says }))
+        Ok(Some(Head { body, is_kept: false, len: head.len, says }))
     }
 }
 

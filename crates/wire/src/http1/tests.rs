@@ -1,7 +1,7 @@
 //! Tables of inputs, each of which is fed whole, byte by byte, and cut at every position.
 
-use super::{Http1, Limits, PeerError, Request, RequestParts};
-use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol};
+use super::{Delivery, Http1, Limits, PeerError, Request, RequestParts};
+use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol, Response};
 use crate::transcript::{HTTP_LIMITS, check_splits, check_splits_of_replies, http1_client};
 use std::sync::Arc;
 
@@ -67,6 +67,152 @@ fn a_response_to_head_has_no_body() {
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
     check_client(&response.repeat(2), "HEAD", &["Binary \"\"", "Binary \"\"", CLOSED]);
     check_client("HTTP/1.1 200 OK\r\n\r\n", "HEAD", &["Binary \"\"", UNANSWERED]);
+}
+
+#[test]
+fn a_redirect_is_a_refusal_that_names_its_place() {
+    let long = format!("X: {}\r\n", "y".repeat(600));
+    for (fields, said) in [
+        ("Location: /new\r\n", "/new"),
+        ("location:\t http://h/a?b \r\n", "http://h/a?b"),
+        (&format!("{long}Location: /new\r\n"), "/new"),
+        ("", "body"),
+    ] {
+        let response = format!("HTTP/1.1 302 Found\r\nContent-Length: 4\r\n{fields}\r\nbody");
+        let limits = Limits::default();
+        let transcript = check_splits_of_replies(response.repeat(2).as_bytes(), &|| {
+            http1_client("GET", 2, limits)
+        });
+        let refused = format!("refused 302 \"{said}\"");
+        assert_eq!(transcript.events, [&refused, &refused, CLOSED]);
+    }
+}
+
+#[test]
+fn the_statuses_that_are_replies_are_those_asked_for() {
+    let request = Request::new(&parts("GET", "/", "h")).unwrap();
+    let request = Arc::new(request.accepting(vec!["3xx".parse().unwrap(), "404".parse().unwrap()]));
+    for (status, is_reply) in [(200, false), (302, true), (304, true), (404, true), (405, false)] {
+        let response = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
+        let transcript = check_splits_of_replies(response.as_bytes(), &|| {
+            let mut client = Http1::client(Arc::clone(&request), Limits::default());
+            client.send(message(""), &mut Vec::new()).unwrap();
+            client
+        });
+        let event =
+            if is_reply { "Binary \"\"".to_owned() } else { format!("refused {status} \"\"") };
+        assert_eq!(transcript.events, [&event, CLOSED]);
+    }
+}
+
+#[test]
+fn responses_to_requests_of_the_owner_come_with_their_status_and_head() {
+    let head = "HTTP/1.1 404 Nope\r\nContent-Length: 2\r\nX: y\r\n\r\n";
+    let long =
+        format!("HTTP/1.1 200 OK\r\nX: {}\r\nTransfer-Encoding: chunked\r\n\r\n", "y".repeat(600));
+    let input = format!("{head}ab{long}1\r\nc\r\n2\r\nde\r\n0\r\n\r\n");
+    let shown = |text: &str| text.escape_default().to_string();
+    let events = [
+        format!("response 404 \"{}\" \"ab\"", shown(head)),
+        format!("response 200 \"{}\" \"cde\"", shown(&long)),
+        CLOSED.to_owned(),
+    ];
+    let transcript = check_splits_of_replies(input.as_bytes(), &|| {
+        exchanges(Delivery::Whole, &["GET /a HTTP/1.1\r\nHost: h\r\n\r\n"; 2])
+    });
+    assert_eq!(transcript.events, events);
+
+    let without_body = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    let transcript = check_splits_of_replies(without_body.as_bytes(), &|| {
+        exchanges(Delivery::Whole, &["HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"])
+    });
+    assert_eq!(
+        transcript.events,
+        [&format!("response 200 \"{}\" \"\"", shown(without_body)), CLOSED]
+    );
+}
+
+#[test]
+fn fields_of_a_response_are_found_by_name() {
+    let head = "HTTP/1.1 200 OK: no\r\nSet-Cookie: a=1\r\nX:\r\nset-cookie:b=2 \r\n\r\n";
+    let response = Response { head: head.as_bytes(), ..RESPONSE };
+    assert_eq!(response.fields("SET-COOKIE").collect::<Vec<_>>(), [&b"a=1"[..], b"b=2"]);
+    assert_eq!(response.field("x"), Some(&b""[..]));
+    for absent in ["HTTP/1.1 200 OK", "y", ""] {
+        assert_eq!(response.field(absent), None, "{absent}");
+    }
+}
+
+#[test]
+fn a_body_that_is_handed_out_as_it_arrives_is_the_same_however_it_is_split() {
+    #[rustfmt::skip]
+    let table = [
+        // the fields, the body as it is sent and as it is, its end
+        ("Transfer-Encoding: chunked", "3\r\nabc\r\n1;x\r\nd\r\n0\r\nT: x\r\n\r\n", "abcd", CLOSED),
+        ("Content-Length: 4", "abcd", "abcd", CLOSED),
+        ("Content-Length: 0", "", "", CLOSED),
+        ("X: until the end", "abcd", "abcd", "end: response 200 last"),
+        ("Content-Length: 5", "abcd", "abcd", "end: error: the connection ended 0 bytes into a body"),
+    ];
+    for (fields, sent, body, end) in table {
+        let input = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n{sent}");
+        for cut in 0..=input.len() {
+            let mut machine =
+                exchanges(Delivery::AsItArrives, &["GET / HTTP/1.1\r\nHost: h\r\n\r\n"]);
+            let (mut came, mut firsts, mut lasts) = (Vec::new(), 0, 0);
+            for piece in [&input[..cut], &input[cut..]] {
+                let mut bytes = piece.as_bytes().to_vec();
+                let mut rest = Input::new(&mut bytes);
+                while let Some(event) = machine.receive(&mut rest, &mut Vec::new()).unwrap() {
+                    let Event::Response(part) = event else { panic!("{event:?}") };
+                    came.extend_from_slice(part.body);
+                    firsts += usize::from(part.is_first);
+                    lasts += usize::from(part.is_last);
+                }
+            }
+            let ended = match machine.end() {
+                Ok(Event::Response(last)) => format!("end: response {} last", last.status),
+                Ok(Event::Closed(_)) => CLOSED.to_owned(),
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => format!("end: error: {error}"),
+            };
+            assert_eq!((came, firsts), (body.as_bytes().to_vec(), 1), "{fields}, cut at {cut}");
+            assert_eq!(
+                (lasts == 1, ended.as_str()),
+                (end == CLOSED, end),
+                "{fields}, cut at {cut}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_body_that_is_handed_out_as_it_arrives_has_no_limit_and_is_not_held() {
+    let mut machine = exchanges(Delivery::AsItArrives, &["GET / HTTP/1.1\r\nHost: h\r\n\r\n"]);
+    let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let mut came = 0;
+    for _ in 0..1000 {
+        bytes.extend_from_slice(b"40\r\n");
+        bytes.extend_from_slice(&[b'x'; 0x40]);
+        bytes.extend_from_slice(b"\r\n");
+        let mut input = Input::new(&mut bytes);
+        while let Some(event) = machine.receive(&mut input, &mut Vec::new()).unwrap() {
+            let Event::Response(part) = event else { panic!("{event:?}") };
+            came += part.body.len();
+        }
+        bytes.clear();
+    }
+    assert_eq!(came, 64_000);
+}
+
+#[test]
+fn a_request_of_the_owner_is_whole_and_of_the_kind_of_those_before_it() {
+    let mut machine = exchanges(Delivery::Whole, &[]);
+    let mut send = |text: &str| machine.send(message(text), &mut Vec::new());
+    assert!(matches!(send("GET / HTTP/1.1\r\n"), Err(MisuseError::Malformed { .. })));
+    assert_eq!(send("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\na"), Ok(()));
+    assert_eq!(send("HEAD / HTTP/1.1\r\n\r\n"), Err(MisuseError::NotOpen));
+    assert_eq!(send("GET / HTTP/1.1\r\n\r\n"), Ok(()));
 }
 
 #[test]
@@ -510,6 +656,17 @@ fn with_header(name: &str, value: &str) -> RequestParts {
     RequestParts { headers: vec![(name.to_owned(), value.to_owned())], ..parts("POST", "/", "h") }
 }
 
+/// A machine that has sent `requests`.
+fn exchanges(delivery: Delivery, requests: &[&str]) -> Http1 {
+    let mut machine = Http1::exchanges(delivery, Limits { body_len_max: 64, ..Limits::default() });
+    for request in requests {
+        let mut tx = Vec::new();
+        machine.send(message(request), &mut tx).unwrap();
+        assert_eq!(tx, request.as_bytes());
+    }
+    machine
+}
+
 fn message(payload: &str) -> Message<'_> {
     Message { kind: Kind::Binary, payload: payload.as_bytes() }
 }
@@ -517,5 +674,7 @@ fn message(payload: &str) -> Message<'_> {
 /// Makes an input of a given size, in bytes or in whatever else the limit counts.
 type InputOf<'f> = &'f dyn Fn(usize) -> String;
 
+const RESPONSE: Response<'_> =
+    Response { status: 200, head: b"", body: b"", is_first: true, is_last: true };
 const CLOSED: &str = "end: closed None \"\"";
 const UNANSWERED: &str = "end: error: the connection ended with 1 requests unanswered";

@@ -1,6 +1,6 @@
 //! An event with memory of its own.
 
-use crate::contract::{Answer, Closed, Event, Kind, Message, Part, Pushed, Secured};
+use crate::contract::{Answer, Closed, Event, Kind, Message, Part, Pushed, Response, Secured};
 use crate::http1::RetryAfter;
 
 /// A copy of an event, for the one place where it cannot borrow from the machine inside: see [`super::Tls`].
@@ -22,6 +22,8 @@ enum What {
     Pong,
     Pushed(Pushed<'static>),
     Refused(u16, Option<RetryAfter>),
+    /// The bytes are its head, of this length, and its body.
+    Response(Response<'static>, usize),
     Secured(Secured),
 }
 
@@ -45,9 +47,16 @@ impl Kept {
                 (What::Pushed(Pushed { kind, rule, sent, payload: b"" }), payload)
             }
             Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
+            Event::Response(response) => return Self::of_response(response),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
         };
         Self { what, bytes: bytes.to_vec() }
+    }
+
+    fn of_response(response: Response<'_>) -> Self {
+        let Response { status, head, body, is_first, is_last } = response;
+        let bare = Response { status, head: b"", body: b"", is_first, is_last };
+        Self { what: What::Response(bare, head.len()), bytes: [head, body].concat() }
     }
 
     pub(super) fn event(&self) -> Event<'_> {
@@ -63,6 +72,10 @@ impl Kept {
             What::Pushed(pushed) => Event::Pushed(Pushed { payload, ..*pushed }),
             What::Refused(code, retry_after) => {
                 Event::Refused { code: *code, body: payload, retry_after: *retry_after }
+            }
+            What::Response(response, head_len) => {
+                let (head, body) = payload.split_at(*head_len);
+                Event::Response(Response { head, body, ..*response })
             }
             What::Secured(secured) => Event::Secured(secured.clone()),
         }

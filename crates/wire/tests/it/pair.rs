@@ -69,7 +69,8 @@ impl Pair {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
-            | Event::Refused { .. }) => {
+            | Event::Refused { .. }
+            | Event::Response(_)) => {
                 panic!("{other:?} at the server")
             }
         });
@@ -90,7 +91,8 @@ impl Pair {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
-            | Event::Refused { .. }) => {
+            | Event::Refused { .. }
+            | Event::Response(_)) => {
                 panic!("{other:?} at the client")
             }
         });

@@ -137,6 +137,7 @@ pub(crate) fn describe(event: &Event<'_>) -> String {
         Event::Pong(payload) => format!("pong {}", payload.escape_ascii()),
         Event::Pushed(pushed) => format!("{:?} {}", pushed.kind, pushed.payload.escape_ascii()),
         Event::Refused { code, body, .. } => format!("refused {code} {}", body.escape_ascii()),
+        Event::Response(response) => format!("{response:?}"),
         Event::Secured(secured) => format!("secured, opening {:?}", secured.opening),
     }
 }

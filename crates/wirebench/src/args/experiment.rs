@@ -175,6 +175,7 @@ impl Execution {
             return dry_run(&plan, terminal);
         }
         let experiment = &plan.experiment;
+        let secrets = experiment.secrets();
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
         let host = outcome::host(kind)?;
         if kind != Kind::Lab {
@@ -182,7 +183,7 @@ impl Execution {
             let ended = outcome::carry_out(&host, &self.output, &self.export, terminal, |with| {
                 run::execute(&plan, &host, with.feed, &mut book, with.commands)
             });
-            return close(book, ended, terminal);
+            return close(book, ended.map_err(|failure| failure.without(&secrets)), terminal);
         }
         let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
         terminal.say(&told(experiment, book.blocks()));
@@ -195,6 +196,7 @@ impl Execution {
             let host = Host { lab: Some(lab(experiment, footprints)), ..host.clone() };
             run::execute(&plan, &host, with.feed, &mut book, with.commands)
         });
+        let ended = ended.map_err(|failure| failure.without(&secrets));
         if matches!(&ended, Ok(exit) if !Exit::OF_SIGNALS.contains(exit)) {
             return close(book, ended, terminal);
         }

@@ -25,6 +25,7 @@ mod serve;
 mod show;
 mod subjects;
 mod sweep;
+mod talk;
 mod values;
 
 use crate::exit::{Exit, Failure};
@@ -72,6 +73,7 @@ Examples:
 /// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
 For shells and other tools:
+  wirebench config              the defaults of the project, and their source
   wirebench completions SHELL   completions: bash, zsh or fish
   wirebench man [COMMAND]       a manual page
   wirebench import …            results of google-benchmark as a record";
@@ -122,6 +124,7 @@ enum Subcommand {
     Subjects(subjects::Subjects),
     Footprint(footprint::Footprint),
     Serve(Box<serve::Serve>),
+    Talk(Box<talk::Talk>),
     Show(show::Show),
     Report(report::Report),
     Compare(compare::Compare),
@@ -130,8 +133,9 @@ enum Subcommand {
     Doctor(doctor::Doctor),
     Certs(certs::Certs),
     Selftest(selftest::Selftest),
+    #[command(hide = true)] // The long help names it, and those below.
     Config(config::Config),
-    #[command(hide = true)] // The long help names it, and the one below.
+    #[command(hide = true)]
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(man::Man),
@@ -174,6 +178,7 @@ impl Invocation {
             Subcommand::Subjects(subjects) => subjects.run(&terminal),
             Subcommand::Footprint(footprint) => footprint.run(&terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
+            Subcommand::Talk(talk) => talk.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),

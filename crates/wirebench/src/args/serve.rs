@@ -185,15 +185,15 @@ impl Serve {
         stack: Stack,
         stop: Arc<AtomicBool>,
     ) -> Result<Totals, MisfitError> {
+        let memory = run::memory_budget(self.memory_max, &probe::machine());
+        let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
-            let mut oracle =
-                serve::Oracle::new(stack, self.behaviour(), stop)?.patient(self.patience());
+            let oracle = serve::Oracle::new(stack, self.behaviour(), stop)?;
+            let mut oracle = oracle.with_memory_max(memory).patient(self.patience());
             engine::run(engine, &mut oracle);
             return Ok(oracle.totals());
         }
-        let memory = run::memory_budget(self.memory_max, &probe::machine());
-        let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
         let server = Server::new(stack, stop).with_memory_max(memory);
         let mut server = server.patient(self.patience()).working(self.work.unwrap_or_default());
         if let Some(reply) = &self.reply {

@@ -24,7 +24,7 @@ fn a_connection_that_is_reset_is_no_fixed_reply() {
         }
     });
     for scheme in ["tcp", "ws", "http"] {
-        let ended = Sandbox::new().run(&format!("{scheme}://{address}"));
+        let ended = Sandbox::new().run(&format!("{scheme}://{address} {}", echo_option(scheme)));
         ended.check(15, &["does not answer as expected", "Its log says why"]);
         assert!(!ended.stderr.contains("--expect"), "{ended:?}");
     }
@@ -196,7 +196,8 @@ fn who_talks_without_end_and_unasked_is_not_listened_to() {
                 stream.write_all(&[0x1b; 4096])?;
             }
         });
-        let (ended, records) = run(&peer.url(scheme));
+        let url = format!("{} {}", peer.url(scheme), echo_option(scheme));
+        let (ended, records) = run(&url);
         ended.check(15, &["does not answer as expected", named]);
         assert_eq!(records, []);
     }
@@ -204,16 +205,17 @@ fn who_talks_without_end_and_unasked_is_not_listened_to() {
 
 #[test]
 fn a_web_server_that_does_not_echo_is_asked_for_a_page_next() {
-    for answer in ["200 OK\r\nContent-Length: 4\r\n\r\npage", "405 No\r\nContent-Length: 0\r\n\r\n"]
-    {
+    for (answer, next) in [
+        ("200 OK\r\nContent-Length: 4\r\n\r\npage", "leave --echo out to ask for a page"),
+        ("405 No\r\nContent-Length: 0\r\n\r\n", "It wants another method"),
+    ] {
         let peer = Peer::start(move |stream, _| {
             http_echo_some(stream, 0)?;
             write!(stream, "HTTP/1.1 {answer}")?;
             silence(stream)
         });
-        let (ended, records) = run(&peer.url("http"));
-        let next = "ask for a page with --method GET";
-        ended.check(15, &["does not answer as expected", "It was sent a POST", next]);
+        let (ended, records) = run(&format!("{} --echo", peer.url("http")));
+        ended.check(15, &["does not answer as expected", next]);
         assert_eq!(records, []);
     }
 }
@@ -421,7 +423,8 @@ fn check_faults(
             some(stream, 0)?;
             stream.write_all(says)
         });
-        let (ended, records) = run(&peer.url(scheme));
+        let url = format!("{} {}", peer.url(scheme), echo_option(scheme));
+        let (ended, records) = run(&url);
         ended.check(15, &["does not answer as expected", named]);
         ended.check_no_result();
         assert_eq!(records, []);
@@ -433,7 +436,8 @@ fn check_faults(
             some(stream, 3)?;
             stream.write_all(says)
         });
-        let (ended, records) = run(&format!("{} -n 200 -c 4", peer.url(scheme)));
+        let options = format!("-n 200 -c 4 {}", echo_option(scheme));
+        let (ended, records) = run(&format!("{} {options}", peer.url(scheme)));
         ended.check(13, &["record: ", "repeat: "]);
         assert!(ended.stdout.contains("partial: 4 connections failed or were lost"), "{ended:?}");
         let block = only_block(&records);
@@ -447,6 +451,11 @@ fn check_faults(
         assert!(["closed_by_peer", "protocol_broken"].contains(&class.as_str()), "{class}");
         check_class(block, class, 4, named);
     }
+}
+
+/// The option that asks for an echo, where that is not the default.
+fn echo_option(scheme: &str) -> &'static str {
+    if scheme == "http" { "--echo" } else { "" }
 }
 
 /// Has a server refuse every handshake, and then every second one.
@@ -476,7 +485,8 @@ fn check_refusals(
 
 /// Either the first reply of `peer` is a wrong one, or all but three are.
 fn check_wrong(scheme: &str, peer: &Peer, named: &str, class: &str) {
-    let (ended, records) = run(&format!("{} -n 200 -c 1", peer.url(scheme)));
+    let options = format!("-n 200 -c 1 {}", echo_option(scheme));
+    let (ended, records) = run(&format!("{} {options}", peer.url(scheme)));
     if records.is_empty() {
         return ended.check(15, &["does not answer as expected", named]);
     }

@@ -22,12 +22,13 @@ fn a_hundred_kills_of_each_command_leave_nothing() {
     });
 }
 
-/// All commands that measure, each with servers of its own.
+/// All commands that measure, each with servers of its own. None goes on where the last one was killed: some time there
+/// would be nothing left to do.
 const COMMANDS: [&str; 4] = [
     "ladder --rounds 20 --block 20ms --only ws,unix,wss -c 2",
-    "run LADDER --rounds 20 --only ws,unix,wss",
+    "run LADDER --rounds 20 --only ws,unix,wss --fresh",
     "sweep --preset cubeia --quick",
-    "lab KIFI --quick --rounds 20 --block 50ms --only embedded --subjects SUBJECTS",
+    "lab KIFI --quick --rounds 20 --block 50ms --only embedded --subjects SUBJECTS --fresh",
 ];
 
 /// Kills a command so many times, each time after as many changes as the seed says.

@@ -12,10 +12,12 @@ mod game_serving;
 mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;
+mod http;
 mod import;
 mod killing;
 mod lab;
 mod ladder;
+mod looking;
 mod memory;
 mod open_loop;
 mod peers;
@@ -33,6 +35,7 @@ mod signals;
 mod sweeping;
 #[path = "../../../report/tests/it/sweeps.rs"]
 mod sweeps;
+mod talk;
 mod third_party;
 mod tls;
 mod traced;

@@ -17,7 +17,7 @@ fn on_every_transport_as_many_are_planned_as_are_due() {
         ("unix --listen a.sock", ""),
         ("ws", ""),
         ("ws", "--text"),
-        ("http", ""),
+        ("http", "--echo"),
     ] {
         let server = Server::start(&sandbox, serve);
         let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));

@@ -16,7 +16,8 @@ fn every_transport_is_run_to_its_last_message() {
         ("ws", "--text"),
         ("ws --subprotocol chat", "--subprotocol chat"),
         ("http", ""),
-        ("http", "--header A:b --header C:d"),
+        ("http", "--echo"),
+        ("http", "--echo --method PUT --header A:b --header C:d"),
     ] {
         let sandbox_of_run = Sandbox::new();
         let server = Server::start(&sandbox, serve);

@@ -1,8 +1,10 @@
 //! Secrets that are given to the program: nothing that it writes has them.
 
-use crate::harness::{Running, Sandbox, Server};
+use crate::harness::{Ended, Running, Sandbox, Server};
+use crate::peers::{Peer, http_echo_some, websocket_echo_some};
 use rustix::process::Signal;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 #[test]
@@ -32,12 +34,45 @@ fn a_planted_secret_is_in_no_output() {
         format!("run {}", file.display()),
         "report".to_owned(),
     ] {
-        let ended = sandbox.run(&line);
-        let says = ended.stdout.contains("hunter2") || ended.stderr.contains("hunter2");
-        assert!(!says, "{line}: {ended:?}");
-        assert_eq!(files_with_secret(sandbox.path()), [""; 0], "{line}");
+        run_without_secret(&sandbox, &line);
     }
     assert_eq!(sandbox.records().len(), 3);
+    draw_without_secret(&sandbox);
+}
+
+#[test]
+fn a_secret_that_a_server_sends_back_is_in_no_output() {
+    // At once, when it is verified; and in the middle of a block.
+    for (right, records) in [(0, 0), (20, 1)] {
+        let http = Peer::start(move |stream, _| {
+            http_echo_some(stream, right)?;
+            let says = "no user hunter2-of-a-header or hunter2 of a URL";
+            let len = says.len();
+            write!(stream, "HTTP/1.1 500 x\r\nContent-Length: {len}\r\n\r\n{says}")
+        });
+        let ws = Peer::start(move |stream, _| {
+            websocket_echo_some(stream, right)?;
+            let reason = b"no user hunter2-of-a-header or hunter2 of a URL";
+            let head = [0x88, 2 + u8::try_from(reason.len()).unwrap(), 3, 240];
+            stream.write_all(&[&head[..], reason].concat())
+        });
+        for url in [http.url("http"), ws.url("ws")] {
+            let sandbox = Sandbox::new();
+            let secrets = "?token=hunter2 -H Authorization:hunter2-of-a-header -v";
+            let exports = "--export csv=a.csv --export markdown=a.md";
+            let line = format!("{url}{secrets} -n 50 -c 1 {exports}");
+            let ended = run_without_secret(&sandbox, &line);
+            assert_eq!(sandbox.records().len(), records, "{ended:?}");
+            let said = match sandbox.records().first() {
+                Some(record) => format!("{:?}", record.blocks[0].errors),
+                None => ended.stderr,
+            };
+            assert!(said.contains("no user ***"), "{said}");
+            if records > 0 {
+                draw_without_secret(&sandbox);
+            }
+        }
+    }
 }
 
 #[test]
@@ -65,6 +100,24 @@ fn a_secret_of_a_url_is_asked_for_again() {
     sandbox.run("run a.json").check(2, &["the value of `token` in the URL", "-H @FILE"]);
     fs::write(sandbox.path().join("secrets"), "token: hunter2\n").unwrap();
     sandbox.run("run a.json -H @secrets").check_measured(&[]);
+}
+
+/// Runs a command, and checks that neither its words nor its files have the secret.
+fn run_without_secret(sandbox: &Sandbox, line: &str) -> Ended {
+    let ended = sandbox.run(line);
+    let says = ended.stdout.contains("hunter2") || ended.stderr.contains("hunter2");
+    assert!(!says, "{line}: {ended:?}");
+    assert_eq!(files_with_secret(sandbox.path()), [""; 0], "{line}");
+    ended
+}
+
+/// The same for the newest record as a page, as charts, and in every format.
+fn draw_without_secret(sandbox: &Sandbox) {
+    run_without_secret(sandbox, "report -o page.html --svg charts").check(0, &["page.html"]);
+    for format in ["text", "json", "hlog", "hgrm", "google-benchmark", "csv", "markdown"] {
+        // There may be too few messages for some of them.
+        run_without_secret(sandbox, &format!("show --format {format}"));
+    }
 }
 
 /// The names of all files below `folder` that have the secret.

@@ -149,7 +149,8 @@ fn an_oracle_answers_on_every_transport_and_says_what_it_did() {
         let sandbox = Sandbox::new();
         let line = format!("oracle {kind} --delay fixed:200us --corrupt 5% --close-after 1k");
         let server = Server::start(&sandbox, &format!("{line} --json"));
-        let run = sandbox.run(&format!("run {} -n 200 -c 2 -q", server.url));
+        let echo = if kind == "http" { "--echo" } else { "" };
+        let run = sandbox.run(&format!("run {} -n 200 -c 2 -q {echo}", server.url));
         server.process.send(Signal::TERM);
         let ended = server.process.wait();
         ended.check(0, &[]);

@@ -43,7 +43,7 @@ fn nginx_refuses_what_it_does_not_do_and_is_named_for_that() {
     let file = server.url("http", "/64");
     #[rustfmt::skip]
     let table = [
-        (file.clone(),                                        "refused with status 405: \"<html>"),
+        (format!("{file} --echo"),                            "refused with status 405: \"<html>"),
         (format!("{file} --method GET --expect nothing"),     "64 bytes came back, expected 7"),
         (format!("{} --method GET", server.url("http", "/none")), "refused with status 404: \"<html>"),
         (server.url("ws", "/64"),                             "status 200 instead of an upgrade"),

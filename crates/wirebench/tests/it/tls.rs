@@ -27,9 +27,12 @@ fn every_transport_runs_inside_every_version_with_every_kind_of_key() {
         for (scheme, _) in SECURE {
             let server =
                 Server::start(&sandbox, &format!("{scheme} --ca-out ca.pem --tls-key {key}"));
+            let echo = if scheme == "https" { "--echo" } else { "" };
             for version in ["1.2", "1.3"] {
-                let line =
-                    format!("{} --ca ca.pem --tls-version {version} -n 200 -c 4", server.url);
+                let line = format!(
+                    "{} --ca ca.pem --tls-version {version} -n 200 -c 4 {echo}",
+                    server.url
+                );
                 let (ended, record) = run(&sandbox, &line);
                 ended.check_measured(&["repeat: wirebench run "]);
                 let asked = record.spec.as_ref().unwrap().workloads[0].tls.as_ref().unwrap();

@@ -3,7 +3,7 @@
 use crate::harness::Sandbox;
 use spec::Scheme;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "",
     "ladder",
     "run",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 12] = [
     "subjects",
     "footprint",
     "serve",
+    "talk",
     "certs",
     "config",
     "completions",

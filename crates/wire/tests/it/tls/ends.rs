@@ -69,6 +69,7 @@ impl<P: Protocol> End<P> {
                         }
                         Event::Closed(_) | Event::Ping(_) | Event::Pong(_) => {}
                         Event::Refused { .. }
+                        | Event::Response(_)
                         | Event::Answer(_)
                         | Event::Part(_)
                         | Event::Pushed(_) => {}
@@ -152,6 +153,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Pong(payload) => format!("pong of {}", payload.len()),
         Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
         Event::Refused { code, .. } => format!("refused {code}"),
+        Event::Response(response) => format!("{response:?}"),
         Event::Secured(secured) => format!("secured, {:?}", secured.opening),
     }
 }

@@ -138,6 +138,7 @@ fn describe(event: &Event<'_>) -> String {
         Event::Pong(payload) => format!("pong {}", shown(payload)),
         Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
         Event::Refused { code, body, .. } => format!("refused {code} {}", shown(body)),
+        Event::Response(response) => format!("{response:?}"),
         Event::Secured(_) => "secured".to_owned(),
     }
 }

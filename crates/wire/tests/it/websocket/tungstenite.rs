@@ -295,6 +295,7 @@ impl Pipe {
                     Event::Refused { code, .. } => {
                         panic!("WebSocket refuses nothing, not even with {code}")
                     }
+                    Event::Response(response) => panic!("{response:?}"),
                     Event::Secured(_) => panic!("there is no TLS"),
                 }
             }

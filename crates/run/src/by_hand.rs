@@ -1,0 +1,127 @@
+//! One connection that is led step by step: for questions before a measurement, and for people who talk to a server.
+
+use crate::RunError;
+use engine::clock::Clock;
+use engine::epoll::Epoll;
+use engine::{Address, Completion, ConnectionId, Engine};
+use units::Instant;
+use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
+
+/// A connection and what it is led by. Closed when dropped.
+pub(crate) struct ByHand {
+    engine: Epoll,
+    id: ConnectionId,
+    machine: Connection,
+    rx: Vec<u8>,
+    tx: Vec<u8>,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub(crate) enum News<'a> {
+    /// The machine found a violation of its protocol.
+    Broken(String),
+    /// The connection is there; the opening handshake of the protocol has begun, or there is none.
+    Connected(Opening),
+    /// The connection could not be made, or was cut.
+    Cut(String),
+    /// The machine says so of the end of the connection, by which the peer sends no more.
+    Ended(Event<'a>),
+    /// The machine says so.
+    Event(Event<'a>),
+}
+
+impl ByHand {
+    /// Starts to connect `machine` to `address`.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no engine.
+    pub(crate) fn connect(
+        address: &Address,
+        machine: Connection,
+        clock: Clock,
+    ) -> Result<Self, RunError> {
+        let mut engine = Epoll::new(clock).map_err(RunError::Engine)?;
+        let id = engine.connect(address, None);
+        Ok(Self { engine, id, machine, rx: vec![0; RX_LEN], tx: Vec::new() })
+    }
+
+    /// The instant now.
+    pub(crate) fn now(&self) -> Instant {
+        self.engine.now()
+    }
+
+    /// Waits until something happens, or until `until`.
+    pub(crate) fn wait(&mut self, until: Instant) {
+        self.engine.wait(until);
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    ///
+    /// The protocol does not let it be sent.
+    pub(crate) fn send(&mut self, message: Message<'_>) -> Result<(), MisuseError> {
+        let sent = self.machine.send(message, &mut self.tx);
+        self.flush();
+        sent
+    }
+
+    /// Sends a ping.
+    ///
+    /// # Errors
+    ///
+    /// The protocol does not let it be sent.
+    pub(crate) fn ping(&mut self, payload: &[u8]) -> Result<(), MisuseError> {
+        let sent = self.machine.ping(payload, &mut self.tx);
+        self.flush();
+        sent
+    }
+
+    /// Starts the end; true if the peer owes an answer.
+    pub(crate) fn close(&mut self) -> bool {
+        let is_answered = self.machine.close(&mut self.tx);
+        self.flush();
+        is_answered
+    }
+
+    /// Tells what the next completion of the engine comes to; false if there is none.
+    pub(crate) fn take(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
+        let Some(completion) = self.engine.complete(&mut self.rx) else { return false };
+        match completion {
+            Completion::Connected(_) => tell(News::Connected(self.machine.open(&mut self.tx))),
+            Completion::Received { len, .. } => {
+                let mut input = Input::new(&mut self.rx[..len]);
+                loop {
+                    match self.machine.receive(&mut input, &mut self.tx) {
+                        Ok(Some(event)) => tell(News::Event(event)),
+                        Ok(None) => break,
+                        Err(error) => {
+                            tell(News::Broken(error.to_string()));
+                            break;
+                        }
+                    }
+                }
+            }
+            Completion::Ended(_) => match self.machine.end() {
+                Ok(event) => tell(News::Ended(event)),
+                Err(error) => tell(News::Broken(error.to_string())),
+            },
+            Completion::Failed(_, error) => tell(News::Cut(error.to_string())),
+            Completion::Accepted(_) => {}
+        }
+        self.flush();
+        true
+    }
+
+    fn flush(&mut self) {
+        if !self.tx.is_empty() {
+            self.engine.send(self.id, &self.tx);
+            self.tx.clear();
+        }
+    }
+}
+
+/// Bytes that are received at once.
+const RX_LEN: usize = 64 << 10;

@@ -1,0 +1,93 @@
+//! A look at a server that does not answer as expected: what is it? Carries out [`wire::discovery`].
+
+use crate::RunError;
+use crate::by_hand::{ByHand, News};
+use engine::Address;
+use engine::clock::Clock;
+use spec::Endpoint;
+use units::{Instant, Nanos};
+use wire::discovery::{self, Attempt, Finding, RECEIVED_MAX, Seen, Step};
+use wire::{Event, Kind, Message, Opening, Stack};
+
+/// The question if a signal asks to stop.
+type Check<'a> = &'a dyn Fn() -> Result<(), RunError>;
+
+/// Finds out what listens at `address`, where `url` was asked for, with as few connections as that takes, one a second.
+/// `bytes` makes connections without framing, inside TLS where the URL is.
+///
+/// # Errors
+///
+/// A signal came, or the system gives no engine.
+pub(crate) fn look(
+    url: &Endpoint,
+    address: &Address,
+    bytes: &Stack,
+    clock: Clock,
+    check: Check<'_>,
+) -> Result<Finding, RunError> {
+    let mut seen = Vec::new();
+    loop {
+        let began = clock.now();
+        match discovery::next(url, &seen) {
+            Step::Found(finding) => return Ok(finding),
+            Step::Try(attempt) => seen.push(tried(attempt, url, address, bytes, clock, check)?),
+        }
+        let mut now = clock.now();
+        while now < began + BETWEEN {
+            check()?;
+            engine::clock::sleep((began + BETWEEN).since(now).min(POLL));
+            now = clock.now();
+        }
+    }
+}
+
+/// Makes one connection, and listens for the attempt's time.
+fn tried(
+    attempt: Attempt,
+    url: &Endpoint,
+    address: &Address,
+    bytes: &Stack,
+    clock: Clock,
+    check: Check<'_>,
+) -> Result<Seen, RunError> {
+    let mut by_hand = ByHand::connect(address, bytes.connection(SEED, 0), clock)?;
+    let mut until: Instant = by_hand.now() + OPENING_MAX;
+    let (mut received, mut ended, mut is_sent) = (Vec::new(), false, false);
+    while !ended && received.len() < RECEIVED_MAX && by_hand.now() < until {
+        let mut opened = false;
+        let has_happened = by_hand.take(&mut |news| match news {
+            News::Connected(opening) => opened = opening == Opening::Done,
+            News::Event(Event::Message(message)) => received.extend_from_slice(message.payload),
+            News::Event(Event::Secured(secured)) => opened = secured.opening == Opening::Done,
+            News::Event(_) => {}
+            News::Broken(_) | News::Cut(_) | News::Ended(_) => ended = true,
+        });
+        if opened && !is_sent {
+            is_sent = true;
+            let request = attempt.request(url);
+            if !request.is_empty() {
+                let message = Message { kind: Kind::Binary, payload: &request };
+                ended |= by_hand.send(message).is_err();
+            }
+            until = by_hand.now() + attempt.time();
+        }
+        if !has_happened {
+            check()?;
+            by_hand.wait(until.min(by_hand.now() + POLL));
+        }
+    }
+    received.truncate(RECEIVED_MAX);
+    Ok(Seen { attempt, received, ended })
+}
+
+/// The time from one connection to the next.
+const BETWEEN: Nanos = Nanos::from_secs(1);
+
+/// The time that a connection and its TLS may take.
+const OPENING_MAX: Nanos = Nanos::from_secs(2);
+
+/// The time between two looks for signals.
+const POLL: Nanos = Nanos::from_millis(50);
+
+/// The seed of a connection that has nothing random.
+const SEED: u64 = 1;

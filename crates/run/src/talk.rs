@@ -1,0 +1,362 @@
+//! A conversation by hand: what is typed is sent, and everything that a server says is told, with its times.
+//!
+//! Left out: who types, and the way in which all of it is shown (the binary).
+
+use crate::RunError;
+use crate::by_hand::{ByHand, News};
+use crate::plan::{Measurement, Speech};
+use crate::reach::{self, Context};
+use engine::Address;
+use engine::clock::Clock;
+use spec::{Carries, Protocol, Server, Workload};
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use units::{Instant, Nanos};
+use wire::http1::{self, Delivery};
+use wire::{Event, Kind, Message, Opening, Response};
+
+/// Everything that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Talk<'a> {
+    /// The server, a given one, and the way to speak to it. Its load and messages are not looked at.
+    pub workload: &'a Workload,
+    /// True if a public address may be talked to.
+    pub public_allowed: bool,
+    /// The time to wait for what the server says after the last message.
+    pub wait: Nanos,
+}
+
+/// Something to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The kind of the message, where the protocol tells text from bytes.
+    pub kind: Kind,
+    /// The message; of HTTP a line as [`request_of`] reads it.
+    pub bytes: Vec<u8>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// The server ended the conversation, properly, with a code and a reason.
+    Closed(Option<u16>, &'a str),
+    /// The connection to this address is there.
+    Connected(&'a Address),
+    /// The opening handshake is complete.
+    Open,
+    /// The server sent a ping, and was answered.
+    Ping(&'a [u8]),
+    /// The server said this.
+    Received(Kind, &'a [u8]),
+    /// HTTP: a response, or a part of one.
+    Response(Response<'a>),
+    /// TLS was agreed on: version and suite.
+    Secured(String),
+    /// We said this.
+    Sent(Kind, &'a [u8]),
+}
+
+/// The totals of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that came; of HTTP whole responses.
+    pub received: u64,
+}
+
+/// Connects, sends every line of `lines` and tells all that happens, with the time since the connect began. It is over
+/// when the server ends it, when a signal asks for that, or when there are no more lines and as many messages came as
+/// were sent, or none for [`Talk::wait`].
+///
+/// # Errors
+///
+/// The name has no address, nobody answers there, it is public, or the server breaks the protocol.
+pub fn talk(
+    asked: Talk<'_>,
+    lines: &Receiver<Line>,
+    interrupt: &AtomicUsize,
+    tell: &mut dyn FnMut(Nanos, Said<'_>),
+) -> Result<Total, RunError> {
+    let Server::Given(url) = &asked.workload.server else {
+        return Err(RunError::InvalidRequest("name the URL of a server that listens".to_owned()));
+    };
+    if url.facts().carries == Carries::Events || url.protocol == Protocol::GameComet {
+        return Err(RunError::InvalidRequest(format!(
+            "the bots of {}:// talk by themselves; use `wirebench run {url}`",
+            url.scheme()
+        )));
+    }
+    let context = Context { clock: Clock::start(), interrupt };
+    let measurement = Measurement::new(asked.workload, false, &|_| unreachable!("no subjects"))
+        .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+    let resolved = reach::resolve(url, measurement.workload.timeouts.resolve, context.clock)?;
+    reach::check_public(&resolved.addresses, asked.public_allowed)?;
+    let mut speech = measurement.speech.clone();
+    speech.options.exchanges = Some(Delivery::AsItArrives);
+    let tls = reach::tls(url, &speech, None)?;
+    let stack = reach::stack(url, &speech, 0, tls)?;
+    let mut attempts = Vec::new();
+    for address in &resolved.addresses {
+        let by_hand = ByHand::connect(address, stack.connection(SEED, 0), context.clock)?;
+        let began = by_hand.now();
+        let mut session = Session {
+            by_hand,
+            began,
+            last: began,
+            is_there: false,
+            is_open: false,
+            end: None,
+            total: Total::default(),
+            tell: &mut *tell,
+        };
+        let timeouts = measurement.workload.timeouts;
+        let opening_max = timeouts.connect + timeouts.handshake;
+        let end = session.play(
+            address,
+            lines,
+            asked.wait,
+            opening_max,
+            &speech,
+            asked.workload,
+            context,
+        )?;
+        match end {
+            End::Over => return Ok(session.total),
+            End::Failed(reason) if session.is_there => {
+                return Err(RunError::WrongAnswer {
+                    target: url.to_string(),
+                    reason,
+                    next: "Its log may say why".to_owned(),
+                });
+            }
+            End::Failed(reason) => attempts.push((address.clone(), reason)),
+        }
+    }
+    Err(RunError::Unreachable { target: url.to_string(), attempts })
+}
+
+/// The bytes of a request that a line stands for: `METHOD PATH BODY`, where a line that begins with a slash is asked
+/// for with `GET`, an empty one asks for the path of the URL, and any other is posted there.
+///
+/// # Errors
+///
+/// The request cannot be written.
+pub fn request_of(line: &str, workload: &Workload, speech: &Speech) -> Result<Vec<u8>, String> {
+    let Server::Given(url) = &workload.server else { return Err("there is no URL".to_owned()) };
+    let own = url.path.as_str();
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let is_method = first.len() >= 3 && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    let (method, target, body) = match (line, rest) {
+        ("", _) => ("GET", own, ""),
+        _ if is_method && rest.starts_with('/') => {
+            let (target, body) = rest.split_once(' ').unwrap_or((rest, ""));
+            (first, target, body)
+        }
+        _ if is_method => (first, own, rest),
+        _ if line.starts_with('/') => ("GET", line, ""),
+        _ => ("POST", own, line),
+    };
+    let parts = http1::RequestParts {
+        method: method.to_owned(),
+        target: target.to_owned(),
+        host: url.authority(),
+        headers: speech.options.headers.clone(),
+    };
+    let request = http1::Request::new(&parts).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    request.write(body.as_bytes(), &mut bytes);
+    Ok(bytes)
+}
+
+/// The end of a conversation.
+enum End {
+    Failed(String),
+    Over,
+}
+
+/// One connection, and what is told of it.
+struct Session<'t> {
+    by_hand: ByHand,
+    began: Instant,
+    /// The last time that something was sent or came.
+    last: Instant,
+    /// True once the connection is made.
+    is_there: bool,
+    is_open: bool,
+    end: Option<End>,
+    total: Total,
+    tell: &'t mut dyn FnMut(Nanos, Said<'_>),
+}
+
+impl Session<'_> {
+    #[expect(clippy::too_many_arguments, reason = "all of them are the conversation")]
+    fn play(
+        &mut self,
+        address: &Address,
+        lines: &Receiver<Line>,
+        wait: Nanos,
+        opening_max: Nanos,
+        speech: &Speech,
+        workload: &Workload,
+        context: Context<'_>,
+    ) -> Result<End, RunError> {
+        let mut is_closing = false;
+        let mut has_lines = true;
+        loop {
+            while self.take(address) {}
+            if let Some(end) = self.end.take() {
+                return Ok(end);
+            }
+            context.check()?;
+            let now = self.by_hand.now();
+            if !self.is_open && now >= self.began + opening_max {
+                return Ok(End::Failed(format!(
+                    "the connection did not open within {opening_max}"
+                )));
+            }
+            while self.is_open && has_lines && !is_closing {
+                match lines.try_recv() {
+                    Ok(line) => self.say(&line, speech, workload)?,
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => has_lines = false,
+                }
+            }
+            let is_answered = self.total.sent > 0 && self.total.received >= self.total.sent;
+            let is_silent = now >= self.last + wait;
+            if is_closing && is_silent {
+                return Ok(End::Over);
+            }
+            if self.is_open && !has_lines && !is_closing && (is_answered || is_silent) {
+                if !self.by_hand.close() {
+                    return Ok(End::Over);
+                }
+                (is_closing, self.last) = (true, now);
+            }
+            self.by_hand.wait(now + POLL);
+        }
+    }
+
+    fn say(&mut self, line: &Line, speech: &Speech, workload: &Workload) -> Result<(), RunError> {
+        let is_http = workload.scheme().protocol == Protocol::Http;
+        let bytes = match is_http {
+            true => request_of(&String::from_utf8_lossy(&line.bytes), workload, speech)
+                .map_err(RunError::InvalidRequest)?,
+            false => line.bytes.clone(),
+        };
+        let message = Message { kind: line.kind, payload: &bytes };
+        self.by_hand.send(message).map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+        self.last = self.by_hand.now();
+        (self.tell)(self.last.since(self.began), Said::Sent(line.kind, &bytes));
+        self.total.sent += 1;
+        Ok(())
+    }
+
+    fn take(&mut self, address: &Address) -> bool {
+        let Self { by_hand, began, last, is_there, is_open, end, total, tell } = self;
+        let began = *began;
+        let now = by_hand.now();
+        by_hand.take(&mut |news| {
+            *last = now;
+            let at = now.since(began);
+            match news {
+                News::Broken(error) | News::Cut(error) => *end = Some(End::Failed(error)),
+                News::Connected(opening) => {
+                    *is_there = true;
+                    tell(at, Said::Connected(address));
+                    *is_open = opening == Opening::Done;
+                }
+                News::Event(event) => {
+                    if let Event::Secured(secured) = &event {
+                        *is_open |= secured.opening == Opening::Done;
+                    }
+                    *is_open |= matches!(event, Event::Open);
+                    heard(event, at, total, end, tell);
+                }
+                News::Ended(event) => {
+                    heard(event, at, total, end, tell);
+                    *end = Some(End::Over);
+                }
+            }
+        })
+    }
+}
+
+fn heard(
+    event: Event<'_>,
+    at: Nanos,
+    total: &mut Total,
+    end: &mut Option<End>,
+    tell: &mut dyn FnMut(Nanos, Said<'_>),
+) {
+    match event {
+        Event::Closed(closed) => {
+            *end = Some(End::Over);
+            tell(at, Said::Closed(closed.code, &closed.reason));
+        }
+        Event::Message(message) => {
+            total.received += 1;
+            tell(at, Said::Received(message.kind, message.payload));
+        }
+        Event::Open => tell(at, Said::Open),
+        Event::Ping(payload) => tell(at, Said::Ping(payload)),
+        Event::Answer(wire::Answer { payload, .. }) | Event::Part(wire::Part { payload, .. }) => {
+            total.received += 1;
+            tell(at, Said::Received(Kind::Text, payload));
+        }
+        Event::Pushed(pushed) => tell(at, Said::Received(Kind::Text, pushed.payload)),
+        Event::Refused { body, .. } => {
+            total.received += 1;
+            tell(at, Said::Received(Kind::Text, body));
+        }
+        Event::Response(response) => {
+            total.received += u64::from(response.is_last);
+            tell(at, Said::Response(response));
+        }
+        Event::Secured(secured) => {
+            let facts = &secured.facts;
+            tell(at, Said::Secured(format!("{} with {}", facts.version, facts.suite)));
+        }
+        Event::Pong(_) => {}
+    }
+}
+
+/// The time between two looks for lines and signals.
+const POLL: Nanos = Nanos::from_millis(10);
+
+/// The seed of mask keys.
+const SEED: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_request() {
+        let endpoint: spec::Endpoint = "http://h:8/own?x".parse().unwrap();
+        let load = spec::Load::Closed {
+            connections: std::num::NonZeroU32::MIN,
+            in_flight: std::num::NonZeroU32::MIN,
+            in_flight_max: None,
+        };
+        let workload = Workload::new("a name", Server::Given(endpoint.clone()), load);
+        let speech = Speech::usual(endpoint.scheme());
+        let host = "HTTP/1.1\r\nHost: h:8\r\n";
+        #[rustfmt::skip]
+        let table = [
+            ("",                    format!("GET /own?x {host}\r\n")),
+            ("/a",                  format!("GET /a {host}\r\n")),
+            ("DELETE /a",           format!("DELETE /a {host}Content-Length: 0\r\n\r\n")),
+            ("DELETE",              format!("DELETE /own?x {host}Content-Length: 0\r\n\r\n")),
+            ("PUT /a {\"b\": 1}", format!("PUT /a {host}Content-Length: 8\r\n\r\n{{\"b\": 1}}")),
+            ("PUT {\"b\": 1}",    format!("PUT /own?x {host}Content-Length: 8\r\n\r\n{{\"b\": 1}}")),
+            ("{\"b\": 1}",        format!("POST /own?x {host}Content-Length: 8\r\n\r\n{{\"b\": 1}}")),
+        ];
+        for (line, expected) in table {
+            let request = request_of(line, &workload, &speech).unwrap();
+            assert_eq!(String::from_utf8(request).unwrap(), expected, "{line}");
+        }
+        assert!(request_of("CONNECT /a", &workload, &speech).is_err());
+        assert!(request_of("GET /a\u{7}", &workload, &speech).is_err());
+    }
+}

@@ -1,0 +1,549 @@
+//! Discovery: the order in which an unknown server is looked at, and the meaning of its answers.
+//!
+//! Pure: [`next`] is handed everything that was seen so far, and answers with the next thing to try or with a
+//! [`Finding`]. Nothing is sent that a server did not invite: upgrades, `GET`, and silence; no message, no login, no
+//! `POST`, no path from a list of words. After a refusal that asks for a login or for less load nothing more is tried.
+//!
+//! Left out: connecting, the times between attempts and the consent for public addresses (crate `run`).
+
+use crate::contract::{Event, Input, Opening, Protocol as _};
+use crate::excerpt::Excerpt;
+use crate::http1::{Delivery, Http1, Limits as HttpLimits, Request, RequestParts};
+use crate::websocket::handshake::{self, Accepted, ClientHandshake, HandshakeError};
+use crate::websocket::{Limits, WebSocket};
+use crate::{Kind, Message};
+use spec::{Carries, Endpoint};
+use std::sync::Arc;
+use units::Nanos;
+
+/// One connection to the server: what is sent when it is there; then it is listened to for a time, and closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// A request for this path, with `GET`.
+    Get(String),
+    /// Nothing is sent.
+    Listen,
+    /// An upgrade to WebSocket; true if it offers subprotocols.
+    Upgrade(bool),
+}
+
+/// An attempt, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The bytes that came in its time.
+    pub received: Vec<u8>,
+    /// True if the server ended the connection within that time.
+    pub ended: bool,
+}
+
+/// The next step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is known, or as much of it as can be.
+    Found(Finding),
+    /// One more connection is made.
+    Try(Attempt),
+}
+
+/// The result of looking at a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// In words, with the evidence.
+    pub words: String,
+    /// The ready-made conversation to start from, by its name.
+    pub conversation: Option<&'static str>,
+    /// The advice where there is none, in words; empty if there is nothing to say.
+    pub advice: String,
+}
+
+/// The most attempts that are made.
+pub const ATTEMPTS_MAX: usize = 8;
+
+/// The most bytes that are looked at of one attempt.
+pub const RECEIVED_MAX: usize = 4096;
+
+impl Attempt {
+    /// The bytes that are sent once the connection is there.
+    pub fn request(&self, url: &Endpoint) -> Vec<u8> {
+        let mut tx = Vec::new();
+        match self {
+            Self::Listen => {}
+            Self::Upgrade(offers) => {
+                ClientHandshake::new(Arc::new(upgrade(url, *offers)), SEED).write(&mut tx);
+            }
+            Self::Get(path) => {
+                let parts = RequestParts {
+                    method: "GET".to_owned(),
+                    target: path.clone(),
+                    host: url.authority(),
+                    headers: vec![("Accept".to_owned(), ACCEPT.to_owned())],
+                };
+                if let Ok(request) = Request::new(&parts) {
+                    request.write(b"", &mut tx);
+                }
+            }
+        }
+        tx
+    }
+
+    /// The time that is listened for.
+    pub const fn time(&self) -> Nanos {
+        match self {
+            Self::Listen => Nanos::from_millis(500),
+            Self::Get(_) | Self::Upgrade(_) => Nanos::from_millis(700),
+        }
+    }
+}
+
+/// The next thing to do about the server at `url`, of which `seen` is known.
+pub fn next(url: &Endpoint, seen: &[Seen]) -> Step {
+    let of_requests = url.facts().carries == Carries::Requests;
+    let is_web = of_requests || url.facts().over_websocket;
+    let first = match (is_web, of_requests) {
+        (false, _) => Attempt::Listen,
+        (true, true) => Attempt::Get(url.path.clone()),
+        (true, false) => Attempt::Upgrade(true),
+    };
+    let Some(last) = seen.last() else { return Step::Try(first) };
+    if let Some(found) = found(url, last) {
+        return Step::Found(found);
+    }
+    let tried = |attempt: &Attempt| seen.iter().any(|seen| seen.attempt == *attempt);
+    let more = [
+        Attempt::Upgrade(false),
+        Attempt::Get(url.path.clone()),
+        Attempt::Get("/socket.io/".to_owned()),
+        Attempt::Get(below(&url.path, "info")),
+        Attempt::Get("/.well-known/mercure".to_owned()),
+    ];
+    let wanted = more.into_iter().filter(|attempt| {
+        is_web && (!of_requests || matches!(attempt, Attempt::Get(_))) && !tried(attempt)
+    });
+    match wanted.take(ATTEMPTS_MAX.saturating_sub(seen.len())).next() {
+        Some(attempt) => Step::Try(attempt),
+        None => Step::Found(unknown(seen)),
+    }
+}
+
+/// `path` without its query, with a segment more.
+fn below(path: &str, segment: &str) -> String {
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    format!("{}/{segment}", path.trim_end_matches('/'))
+}
+
+fn upgrade(url: &Endpoint, offers: bool) -> handshake::Request {
+    let offered = OFFERED.iter().filter(|_| offers);
+    handshake::Request {
+        host: url.authority(),
+        target: if url.path.is_empty() { "/".to_owned() } else { url.path.clone() },
+        subprotocols: offered.map(|name| (*name).to_owned()).collect(),
+        headers: Vec::new(),
+        deflate: None,
+    }
+}
+
+/// The finding of one attempt by itself; `None` if something else has to be tried.
+fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
+    match &seen.attempt {
+        Attempt::Listen => greeting(&seen.received),
+        Attempt::Upgrade(offers) => of_upgrade(url, *offers, seen),
+        Attempt::Get(path) => of_page(url, path, seen),
+    }
+}
+
+/// The finding of a server of bytes that speaks first.
+fn greeting(received: &[u8]) -> Option<Finding> {
+    if received.starts_with(b"INFO {") {
+        return Some(named("NATS: it greets with INFO", "nats"));
+    }
+    let said = (!received.is_empty()).then(|| Excerpt::new(received))?;
+    Some(other(
+        format!("a server that speaks first: {said}"),
+        "write a conversation whose first [[open]] expects that",
+    ))
+}
+
+/// The finding of an answer to an upgrade.
+fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
+    let mut client = ClientHandshake::new(Arc::new(upgrade(url, offers)), SEED);
+    let accepted = match client.read(&seen.received) {
+        Ok(Some(accepted)) => accepted,
+        Err(HandshakeError::Status { code, .. }) => return refused(code),
+        Ok(None) | Err(_) => return None,
+    };
+    let Accepted { subprotocol, .. } = &accepted;
+    // Whoever takes the first name that is offered, whatever it is, has chosen nothing.
+    let chosen = subprotocol.as_deref().filter(|name| *name != OFFERED[0]);
+    if let Some(name) = chosen
+        && let Some((_, words, conversation)) = SPOKEN.iter().find(|(spoken, ..)| *spoken == name)
+    {
+        let words = format!("{words}: it chose the subprotocol {name}");
+        return Some(Finding { words, conversation: *conversation, advice: String::new() });
+    }
+    Some(match first_words(url, offers, seen) {
+        Heard::Text(text) if text.starts_with("0{\"sid\"") => {
+            named("Engine.IO 4, as Socket.IO has it: it greets with a session", "socketio")
+        }
+        Heard::Text(text) if text.contains("\"type\":\"welcome\"") => {
+            named("ActionCable: it greets with welcome", "actioncable")
+        }
+        Heard::Text(text) if text.starts_with("INFO {") => {
+            named("NATS over WebSocket: it greets with INFO", "nats")
+        }
+        Heard::Text(text) if text == "o" => {
+            other("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
+        }
+        Heard::Closed(Some(4406)) => named(
+            "GraphQL over WebSocket: it closes with 4406, for it wants its subprotocol",
+            "graphql-ws",
+        ),
+        Heard::Closed(Some(1002)) => other(
+            "WebSocket that closes with 1002 at once: older GraphQL servers do".to_owned(),
+            "try --subprotocol graphql-ws",
+        ),
+        Heard::Closed(code) => other(
+            format!(
+                "WebSocket that closes at once{}",
+                code.map_or_else(String::new, |code| format!(", with {code}"))
+            ),
+            "it may want a subprotocol (--subprotocol), a path or a login (-H @FILE)",
+        ),
+        Heard::Text(text) => other(
+            format!("WebSocket that speaks first: {}", Excerpt::new(text.as_bytes())),
+            "write a conversation whose first [[open]] expects that",
+        ),
+        Heard::Nothing => other(
+            "WebSocket that waits for the client to speak first".to_owned(),
+            "JSON-RPC, Phoenix, SignalR, Centrifugo and STOMP do; see what it answers with `wirebench talk`",
+        ),
+    })
+}
+
+/// The first thing that comes on an open WebSocket.
+enum Heard {
+    Closed(Option<u16>),
+    Nothing,
+    Text(String),
+}
+
+fn first_words(url: &Endpoint, offers: bool, seen: &Seen) -> Heard {
+    let mut machine = WebSocket::client(Arc::new(upgrade(url, offers)), Limits::default(), SEED);
+    let mut tx = Vec::new();
+    let _: Opening = machine.open(&mut tx);
+    let mut bytes = seen.received.clone();
+    let mut input = Input::new(&mut bytes);
+    loop {
+        match machine.receive(&mut input, &mut tx) {
+            Ok(Some(Event::Message(message))) => {
+                return Heard::Text(String::from_utf8_lossy(message.payload).into_owned());
+            }
+            Ok(Some(Event::Closed(closed))) => return Heard::Closed(closed.code),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) if seen.ended => return Heard::Closed(None),
+            Ok(None) | Err(_) => return Heard::Nothing,
+        }
+    }
+}
+
+/// The finding of an answer to a request.
+fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
+    let mut machine = Http1::exchanges(Delivery::AsItArrives, HttpLimits::default());
+    let mut tx = Vec::new();
+    let request = seen.attempt.request(url);
+    machine.send(Message { kind: Kind::Binary, payload: &request }, &mut tx).ok()?;
+    let mut bytes = seen.received.clone();
+    let mut input = Input::new(&mut bytes);
+    let (mut head, mut body) = (None, Vec::new());
+    while let Ok(Some(event)) = machine.receive(&mut input, &mut tx) {
+        let Event::Response(part) = event else { break };
+        let text =
+            |name: &str| part.field(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        head.get_or_insert_with(|| {
+            (part.status, text("content-type").unwrap_or_default(), text("content-length"))
+        });
+        body.extend_from_slice(part.body);
+    }
+    let (status, kind, len) = head.or_else(|| head_alone(&seen.received))?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let is_own = path == url.path;
+    if kind.starts_with("text/event-stream") {
+        return Some(named(&format!("server-sent events at {path}"), "sse"));
+    }
+    if path == "/socket.io/" && body.contains("Transport unknown") {
+        return Some(named("Socket.IO 4 at /socket.io/: its path answers there", "socketio"));
+    }
+    if body.contains("\"websocket\"") && body.contains("\"entropy\"") {
+        let words = format!("SockJS: {path} describes it");
+        return Some(other(words, "use sockjs:// in place of ws:// or http://"));
+    }
+    if path == "/.well-known/mercure" && status == 400 {
+        return Some(named("Mercure: its hub wants a topic", "sse"));
+    }
+    if !is_own {
+        return None;
+    }
+    let lower = body.to_lowercase();
+    let wants_upgrade = status == 426
+        || status == 400 && (lower.contains("upgrade") || lower.contains("websocket"));
+    if wants_upgrade && url.facts().carries == Carries::Requests {
+        let scheme = if url.tls { "wss" } else { "ws" };
+        let words = format!("a WebSocket endpoint: {path} answers {status}");
+        return Some(other(words, &format!("use {scheme}:// in place of http:// or https://")));
+    }
+    if url.facts().carries != Carries::Requests {
+        return None;
+    }
+    if let Some(refused) = refused(status) {
+        return Some(refused);
+    }
+    let is_page = matches!(status, 200..=299);
+    let len = len.map_or_else(String::new, |len| format!(", {len} bytes"));
+    let kind = if kind.is_empty() { String::new() } else { format!(" of {kind}") };
+    is_page.then(|| {
+        other(format!("HTTP {status}{len}{kind}"), "load it as it is: a GET accepts any 2xx")
+    })
+}
+
+/// Status, type and length of a head without any of its body.
+fn head_alone(received: &[u8]) -> Option<(u16, String, Option<String>)> {
+    let mut slots = crate::http1::head::slots();
+    let limits = HttpLimits::default();
+    let limits = crate::http1::head::HeadLimits {
+        head_len_max: limits.head_len_max as usize,
+        headers_max: limits.headers_max as usize,
+    };
+    let head = crate::http1::head::response(received, &mut slots, limits).ok()??;
+    let field = |name: &str| {
+        let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+        Some(String::from_utf8_lossy(found.value).into_owned())
+    };
+    Some((head.status, field("content-type").unwrap_or_default(), field("content-length")))
+}
+
+/// A status after which nothing more is tried.
+fn refused(status: u16) -> Option<Finding> {
+    match status {
+        401 | 403 => Some(other(
+            format!("a server that wants a login: it answers {status}"),
+            "give it with -H @FILE, a file with a line such as `Authorization: Bearer …`",
+        )),
+        429 => Some(other(
+            "a server that asks for less: it answers 429".to_owned(),
+            "wait, and load it only with the consent of whoever runs it",
+        )),
+        _ => None,
+    }
+}
+
+fn named(words: &str, conversation: &'static str) -> Finding {
+    Finding { words: words.to_owned(), conversation: Some(conversation), advice: String::new() }
+}
+
+fn other(words: String, advice: &str) -> Finding {
+    Finding { words, conversation: None, advice: advice.to_owned() }
+}
+
+/// The finding where nothing was understood.
+fn unknown(seen: &[Seen]) -> Finding {
+    let silent = seen.iter().all(|seen| seen.received.is_empty());
+    let words = match silent {
+        true => "a server that says nothing by itself",
+        false => "a server that was not understood",
+    };
+    other(words.to_owned(), "see what it answers with `wirebench talk`, and name its conversation")
+}
+
+/// The subprotocols that are offered, in 110 bytes: mosquitto drops an upgrade whose list has 130 or more. The first is
+/// nobody's: who chooses it, takes whatever is offered first.
+const OFFERED: [&str; 8] = [
+    "wb-probe",
+    "graphql-transport-ws",
+    "graphql-ws",
+    "wamp.2.json",
+    "mqtt",
+    "v12.stomp",
+    "actioncable-v1-json",
+    "centrifuge-json",
+];
+
+/// The protocol of a server that chooses a subprotocol, and the conversation to start from.
+const SPOKEN: [(&str, &str, Option<&str>); 7] = [
+    ("graphql-transport-ws", "GraphQL over WebSocket", Some("graphql-ws")),
+    ("graphql-ws", "GraphQL over WebSocket, the older protocol", None),
+    ("wamp.2.json", "WAMP", None),
+    ("mqtt", "MQTT over WebSocket", Some("mqtt")),
+    ("v12.stomp", "STOMP over WebSocket", Some("stomp")),
+    ("actioncable-v1-json", "ActionCable", Some("actioncable")),
+    ("centrifuge-json", "Centrifugo", Some("centrifugo")),
+];
+
+const ACCEPT: &str = "text/event-stream, application/json;q=0.9, */*;q=0.5";
+
+/// The seed of the key of an upgrade.
+const SEED: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha1::{Digest, Sha1};
+
+    /// A server: what it answers to each attempt, and if it then ends the connection.
+    type Server = fn(&Attempt) -> (String, bool);
+
+    #[test]
+    fn servers_are_known_by_what_they_say() {
+        #[rustfmt::skip]
+        let table: [(&str, Server, &str, Option<&str>, usize); _] = [
+            // URL, server, what is found, the conversation, the attempts that it takes
+            ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", Some("nats"), 1),
+            ("tcp://h:1", |_| (String::new(), false), "says nothing by itself", None, 1),
+            ("tcp://h:1", |_| ("220 mail\r\n".into(), false), "speaks first: \"220 mail\\r\\n\"", None, 1),
+            ("ws://h/graphql", |_| (open("graphql-transport-ws", &[]), false), "GraphQL over WebSocket", Some("graphql-ws"), 1),
+            ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", None, 1),
+            ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", Some("mqtt"), 1),
+            ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", Some("stomp"), 1),
+            ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable", Some("actioncable"), 1),
+            ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", Some("centrifugo"), 1),
+            // Whoever takes the first name has chosen nothing: rpc-websockets does.
+            ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),
+            ("ws://h/socket.io/?EIO=4&transport=websocket", |_| (open("wb-probe", &text("0{\"sid\":\"x\"}")), false), "Engine.IO 4", Some("socketio"), 1),
+            ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", Some("nats"), 1),
+            ("ws://h/sockjs/websocket", |_| (open("", &text("o")), false), "SockJS", None, 1),
+            ("ws://h/graphql", |_| (open("", &close(4406)), true), "it closes with 4406", Some("graphql-ws"), 1),
+            ("ws://h/graphql", |_| (open("", &close(1002)), true), "closes with 1002 at once", None, 1),
+            ("ws://h/ws", |_| (open("", &[]), true), "closes at once", None, 1),
+            ("ws://h/ws", |_| (open("", &text("hello")), false), "speaks first: \"hello\"", None, 1),
+            ("ws://h/ws", |_| (page(401, "", ""), true), "wants a login: it answers 401", None, 1),
+            ("ws://h/ws", |_| (page(403, "", ""), true), "wants a login: it answers 403", None, 1),
+            ("ws://h/ws", |_| (page(429, "", ""), true), "asks for less", None, 1),
+            // A broker that drops a list of names that it does not know, and takes none at all.
+            ("ws://h/", |attempt| match attempt {
+                Attempt::Upgrade(false) => (open("", &[]), false),
+                _ => (String::new(), true),
+            }, "waits for the client", None, 2),
+            // Socket.IO at another path than the one that was named.
+            ("ws://h/", |attempt| match attempt {
+                Attempt::Get(path) if path == "/socket.io/" => (page(400, "application/json", "{\"code\":0,\"message\":\"Transport unknown\"}"), false),
+                Attempt::Get(_) => (page(404, "text/html", "no"), false),
+                _ => (String::new(), true),
+            }, "Socket.IO 4 at /socket.io/", Some("socketio"), 4),
+            ("ws://h/echo", |attempt| match attempt {
+                Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
+                _ => (page(404, "", "no"), false),
+            }, "SockJS: /echo/info", None, 5),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", Some("sse"), 1),
+            ("http://h/", |attempt| match attempt {
+                Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
+                _ => (page(404, "", ""), false),
+            }, "Mercure", Some("sse"), 4),
+            ("http://h/ws", |_| (page(426, "", "Upgrade Required"), false), "a WebSocket endpoint: /ws answers 426", None, 1),
+            ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),
+            ("http://h/page", |_| (page(200, "text/html", "hello"), false), "HTTP 200, 5 bytes of text/html", None, 1),
+            ("http://h/", |_| (page(401, "", ""), false), "wants a login", None, 1),
+            ("http://h/", |_| ("SSH-2.0-x\r\n".into(), false), "was not understood", None, 4),
+        ];
+        for (url, server, words, conversation, attempts) in table {
+            let url: Endpoint = url.parse().unwrap();
+            let mut seen = Vec::new();
+            let finding = loop {
+                match next(&url, &seen) {
+                    Step::Found(finding) => break finding,
+                    Step::Try(attempt) => {
+                        let (received, ended) = server(&attempt);
+                        let received = received.chars().map(|letter| letter as u8).collect();
+                        seen.push(Seen { attempt, received, ended });
+                    }
+                }
+            };
+            assert!(finding.words.contains(words), "{url}: {finding:?}");
+            assert_eq!(finding.conversation, conversation, "{url}: {finding:?}");
+            assert!(
+                conversation.is_some() || finding.advice.len() > 9 || words == "WAMP",
+                "{finding:?}"
+            );
+            assert_eq!(seen.len(), attempts, "{url}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_sent_that_was_not_invited() {
+        for url in ["tcp://h:1", "ws://h/a?b", "http://h/a?b", "sockjs://h/a", "lines://h:1"] {
+            let url: Endpoint = url.parse().unwrap();
+            let mut seen = Vec::new();
+            while let Step::Try(attempt) = next(&url, &seen) {
+                let sent = String::from_utf8(attempt.request(&url)).unwrap();
+                let is_web = url.facts().path.is_some();
+                assert_eq!(sent.is_empty(), !is_web, "{sent}");
+                assert!(sent.is_empty() || sent.starts_with("GET /"), "{sent}");
+                assert!(sent.is_empty() || sent.ends_with("\r\n\r\n"), "{sent}");
+                let offered =
+                    sent.lines().find(|line| line.starts_with("Sec-WebSocket-Protocol: "));
+                assert!(offered.is_none_or(|line| line.len() - 24 < 130), "{offered:?}");
+                seen.push(Seen { attempt, received: Vec::new(), ended: true });
+                assert!(seen.len() <= ATTEMPTS_MAX);
+            }
+            let tries: Vec<&Attempt> = seen.iter().map(|seen| &seen.attempt).collect();
+            let different = tries.iter().enumerate().all(|(at, one)| !tries[..at].contains(one));
+            assert!(different, "{tries:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_a_server_says_is_looked_at_without_harm() {
+        const LETTERS: &[u8] = b"HTP/1. 2\r\n:\x81\x00{}";
+        let mut random = units::Random::new(7);
+        for url in ["tcp://h:1", "ws://h/", "http://h/"] {
+            let url: Endpoint = url.parse().unwrap();
+            for _ in 0..500 {
+                let len = random.below(200);
+                let mut received: Vec<u8> =
+                    (0..len).map(|_| LETTERS[random.below(LETTERS.len())]).collect();
+                if random.below(2) == 0 {
+                    received.splice(0..0, open("mqtt", &[]).bytes());
+                }
+                let Step::Try(attempt) = next(&url, &[]) else { panic!("nothing is known yet") };
+                next(&url, &[Seen { attempt, received, ended: random.below(2) == 0 }]);
+            }
+        }
+    }
+
+    /// The answer that opens a WebSocket with the probe's key, and `frames` behind it.
+    fn open(subprotocol: &str, frames: &[u8]) -> String {
+        let url: Endpoint = "ws://h/".parse().unwrap();
+        let request = String::from_utf8(Attempt::Upgrade(true).request(&url)).unwrap();
+        let key =
+            request.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
+        let digest = Sha1::digest(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+        let accept = STANDARD.encode(digest);
+        let chosen = match subprotocol {
+            "" => String::new(),
+            name => format!("Sec-WebSocket-Protocol: {name}\r\n"),
+        };
+        let frames: String = frames.iter().map(|byte| char::from(*byte)).collect();
+        format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n{frames}"
+        )
+    }
+
+    fn text(text: &str) -> Vec<u8> {
+        let len = u8::try_from(text.len()).unwrap();
+        [&[0x81, len][..], text.as_bytes()].concat()
+    }
+
+    fn close(code: u16) -> Vec<u8> {
+        [&[0x88, 2][..], &code.to_be_bytes()].concat()
+    }
+
+    fn page(status: u16, kind: &str, body: &str) -> String {
+        let len = body.len();
+        format!(
+            "HTTP/1.1 {status} x\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\r\n{body}"
+        )
+    }
+}

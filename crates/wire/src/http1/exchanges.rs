@@ -1,0 +1,55 @@
+//! A client whose requests are written whole by its owner, and whose responses are handed out with status and head.
+
+use super::error::PeerError;
+use super::limits::Limits;
+use super::responses::{Arrived, Asked, Delivery, Responses};
+use crate::contract::{Closed, Event, Input, Message, MisuseError};
+
+/// The client's end of a connection on which every request is another.
+#[derive(Debug)]
+pub(super) struct Exchanges(Responses);
+
+impl Exchanges {
+    pub(super) fn new(delivery: Delivery, limits: Limits) -> Self {
+        Self(Responses::new(delivery, limits))
+    }
+
+    /// Sends a request: its payload is head and body.
+    pub(super) fn send(
+        &mut self,
+        message: Message<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<(), MisuseError> {
+        if !message.payload.ends_with(b"\r\n\r\n")
+            && !message.payload.windows(4).any(|end| end == b"\r\n\r\n")
+        {
+            return Err(MisuseError::Malformed { expected: "a request with a whole head" });
+        }
+        let is_head = message.payload.starts_with(b"HEAD ");
+        self.0.asked(Asked { closes: false, is_head, keeps_heads: true })?;
+        tx.extend_from_slice(message.payload);
+        Ok(())
+    }
+
+    pub(super) fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        Ok(self.0.receive(input)?.map(event))
+    }
+
+    pub(super) fn close(&mut self) {
+        self.0.close();
+    }
+
+    pub(super) fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        self.0.end().map(event)
+    }
+}
+
+fn event(arrived: Arrived<'_>) -> Event<'_> {
+    match arrived {
+        Arrived::Closed => Event::Closed(Closed::default()),
+        Arrived::Response(response, _) => Event::Response(response),
+    }
+}

@@ -1,0 +1,244 @@
+//! Responses, read one after the other: the half that all clients share, whoever writes their requests.
+
+use super::error::PeerError;
+use super::fields::Fields;
+use super::head;
+use super::limits::Limits;
+use super::reader::{Body, Head, Reader};
+use super::retry_after::RetryAfter;
+use crate::contract::{Input, MisuseError, Response};
+
+/// The responses that arrive on a connection, in the order of the requests.
+///
+/// Requests that wait at the same time are alike: all of them `HEAD`, or none, so that their number is enough to know.
+#[derive(Debug)]
+pub(super) struct Responses {
+    /// The number of requests without a response.
+    awaited: u32,
+    delivery: Delivery,
+    reader: Reader<Facts>,
+    request: Asked,
+    state: State,
+}
+
+/// The ways in which the body of a response is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// As it arrives: in parts, each as soon as it is there, however long the body gets.
+    AsItArrives,
+    /// Whole.
+    Whole,
+}
+
+/// The facts about a request that decide how its response is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// True if the request says `Connection: close`.
+    pub(super) closes: bool,
+    /// True for `HEAD`: the response has no body, whatever its head says (RFC 9112 §6.3).
+    pub(super) is_head: bool,
+    /// True if the bytes of every head are handed out, not only those of redirects.
+    pub(super) keeps_heads: bool,
+}
+
+/// The next thing that is awaited.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    AwaitHead,
+    AwaitBody {
+        response: Facts,
+        body: Body,
+        /// True if a part of the body was handed out.
+        has_begun: bool,
+    },
+    /// The last response was handed out; the end of the conversation has yet to be told.
+    AwaitClosed,
+    Over,
+}
+
+/// The facts from the head of a response.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// True if the connection stays open after it.
+    persists: bool,
+    /// The time at which a server that refuses wants to be asked again.
+    retry_after: Option<RetryAfter>,
+    status: u16,
+}
+
+/// Something that arrived.
+#[derive(Debug)]
+pub(super) enum Arrived<'a> {
+    /// The connection is at its proper end.
+    Closed,
+    /// A response, and the time at which a server that refuses wants to be asked again.
+    Response(Response<'a>, Option<RetryAfter>),
+}
+
+impl Responses {
+    pub(super) fn new(delivery: Delivery, limits: Limits) -> Self {
+        let limits = match delivery {
+            // Nothing of a body is held back.
+            Delivery::AsItArrives => Limits { body_len_max: usize::MAX, ..limits },
+            Delivery::Whole => limits,
+        };
+        Self {
+            awaited: 0,
+            delivery,
+            reader: Reader::new(limits),
+            request: Asked::default(),
+            state: State::AwaitHead,
+        }
+    }
+
+    /// A request is about to be written.
+    ///
+    /// # Errors
+    ///
+    /// No response would come to it: the connection is at its end, or one that waits is of another kind.
+    #[inline]
+    pub(super) fn asked(&mut self, request: Asked) -> Result<(), MisuseError> {
+        let was_last = self.awaited > 0 && (self.request.closes || self.request != request);
+        if was_last || matches!(self.state, State::AwaitClosed | State::Over) {
+            return Err(MisuseError::NotOpen);
+        }
+        self.request = request;
+        self.awaited = self.awaited.saturating_add(1);
+        Ok(())
+    }
+
+    /// Takes one response, or a part of one, from the front of `input`; `None` if more bytes are needed.
+    #[inline]
+    pub(super) fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+    ) -> Result<Option<Arrived<'a>>, PeerError> {
+        self.reader.release();
+        if matches!(self.state, State::AwaitHead)
+            && let Some(Head { body, says: response, .. }) = self.head(input)?
+        {
+            self.state = State::AwaitBody { response, body, has_begun: false };
+        }
+        match self.state {
+            State::AwaitHead => Ok(None),
+            State::AwaitBody { response, body, has_begun } => match self.delivery {
+                Delivery::Whole => {
+                    let Some(whole) = self.reader.whole(body, input)? else { return Ok(None) };
+                    self.awaited -= 1;
+                    self.state = response.next_state();
+                    Ok(Some(response.whole(whole.head, whole.data)))
+                }
+                Delivery::AsItArrives => {
+                    let mut left = body;
+                    let Some(part) = self.reader.part(&mut left, input)? else { return Ok(None) };
+                    self.state = State::AwaitBody { response, body: left, has_begun: true };
+                    if part.is_last {
+                        self.awaited -= 1;
+                        self.state = response.next_state();
+                    }
+                    let came = Response {
+                        status: response.status,
+                        head: part.head,
+                        body: part.data,
+                        is_first: !has_begun,
+                        is_last: part.is_last,
+                    };
+                    Ok(Some(Arrived::Response(came, response.retry_after)))
+                }
+            },
+            State::AwaitClosed => {
+                input.take_all();
+                self.state = State::Over;
+                Ok(Some(Arrived::Closed))
+            }
+            State::Over => {
+                input.take_all();
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.state = State::Over;
+    }
+
+    pub(super) fn end(&mut self) -> Result<Arrived<'_>, PeerError> {
+        self.reader.release();
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::AwaitHead => match (self.reader.unfinished(), self.awaited) {
+                ([], 0) => Ok(Arrived::Closed),
+                ([], count) => Err(PeerError::Unanswered { count }),
+                (head, _) => Err(head::cut_off_response(head).into()),
+            },
+            State::AwaitBody { response, body: Body::UntilEnd, has_begun } => {
+                let (head, body) = self.reader.ended_body();
+                let status = response.status;
+                let is_first = !has_begun;
+                let last = Response { status, head, body, is_first, is_last: true };
+                Ok(Arrived::Response(last, response.retry_after))
+            }
+            State::AwaitBody { .. } => {
+                Err(PeerError::BodyCutOff { len: self.reader.unfinished().len() })
+            }
+            State::AwaitClosed | State::Over => Ok(Arrived::Closed),
+        }
+    }
+
+    /// The next head of a final response; interim ones are skipped (RFC 9110 §15.2).
+    #[inline]
+    fn head(&mut self, input: &mut Input<'_>) -> Result<Option<Head<Facts>>, PeerError> {
+        if self.awaited == 0 {
+            // RFC 9112 §9.2: bytes that answer no request are no response, but line ends may be skipped.
+            let rest = head::without_empty_lines(input.peek()).len();
+            input.take(input.len() - rest);
+            return if rest == 0 { Ok(None) } else { Err(PeerError::Unsolicited) };
+        }
+        let request = self.request;
+        loop {
+            let found =
+                self.reader.head(input, |bytes, limits| Facts::read(bytes, request, limits))?;
+            match found.map(|head| head.says.status) {
+                Some(101) => return Err(PeerError::SwitchedProtocols),
+                Some(100..200) => {}
+                _ => return Ok(found),
+            }
+        }
+    }
+}
+
+impl Facts {
+    /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
+    /// RFC 9112 §6.3, the rules for responses.
+    #[inline]
+    fn read(
+        bytes: &[u8],
+        request: Asked,
+        limits: &Limits,
+    ) -> Result<Option<Head<Self>>, PeerError> {
+        let mut slots = head::slots();
+        let Some(head) = head::response(bytes, &mut slots, limits.head())? else { return Ok(None) };
+        let fields = Fields::read(head.headers, head.minor_version)?;
+        let body = match head.status {
+            100..=199 | 204 | 304 => Body::Sized(0),
+            _ if request.is_head => Body::Sized(0),
+            _ => Body::announced(&fields, limits)?.unwrap_or(Body::UntilEnd),
+        };
+        let persists =
+            fields.persists(head.minor_version) && !request.closes && body != Body::UntilEnd;
+        let is_kept = request.keeps_heads || matches!(head.status, 300..=399);
+        let is_refusal = !(200..300).contains(&head.status);
+        let retry_after = if is_refusal { RetryAfter::of(head.headers) } else { None };
+        let says = Self { persists, retry_after, status: head.status };
+        Ok(Some(Head { body, is_kept, len: head.len, says }))
+    }
+
+    const fn next_state(self) -> State {
+        if self.persists { State::AwaitHead } else { State::AwaitClosed }
+    }
+
+    fn whole<'a>(self, head: &'a [u8], body: &'a [u8]) -> Arrived<'a> {
+        let status = self.status;
+        let whole = Response { status, head, body, is_first: true, is_last: true };
+        Arrived::Response(whole, self.retry_after)
+    }
+}

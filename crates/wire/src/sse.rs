@@ -1,0 +1,311 @@
+//! Server-sent events: the stream of events that a response of HTTP carries (WHATWG HTML, "Server-sent events",
+//! sections "Parsing an event stream" and "Interpreting an event stream").
+//!
+//! Bytes of the body go in, split anywhere; [`Event`]s come out as soon as the empty line after them is there. Lines
+//! end with CRLF, LF or CR, in any mixture. Of an event that the end of the stream cuts off nothing is told.
+//!
+//! Left out: the request, the status and the type of the response ([`crate::http1`]), and the wait before a
+//! reconnect ([`Parser::retry_ms`] has its length).
+//!
+//! Start reading at [`Parser::next`].
+
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
+
+pub use error::PeerError;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use fuzz::fuzz_sse;
+
+use crate::contract::Input;
+
+/// The reader of one stream.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    limits: Limits,
+    /// The lines with `data` since the last event, each with a line feed behind it.
+    data: Vec<u8>,
+    name: Vec<u8>,
+    id: Vec<u8>,
+    /// The line that has not ended.
+    line: Vec<u8>,
+    retry_ms: Option<u64>,
+    comments: u64,
+    /// The bytes of a byte order mark that came at the very beginning; its length once that is passed.
+    mark_len: usize,
+    /// True if the last line ended with a carriage return: a line feed after it belongs to the same end.
+    after_return: bool,
+    /// True if `data` and `name` are those of an event that was handed out.
+    is_handed_out: bool,
+}
+
+/// The largest sizes that are accepted, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest event: its data, its name, its id, and the line that is being read.
+    pub event_len_max: usize,
+}
+
+impl Default for Limits {
+    /// Events of 16 MiB.
+    fn default() -> Self {
+        Self { event_len_max: 16 << 20 }
+    }
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// The value of its last `event` field; empty if it has none, which stands for `message`.
+    pub name: &'a [u8],
+    /// The values of its `data` fields, with line feeds between them.
+    pub data: &'a [u8],
+    /// The id that a client sends as `Last-Event-ID` to go on behind this event: that of this event, or of an earlier
+    /// one; empty if there was none.
+    pub id: &'a [u8],
+}
+
+impl Parser {
+    /// A reader at the beginning of a stream.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            data: Vec::new(),
+            name: Vec::new(),
+            id: Vec::new(),
+            line: Vec::new(),
+            retry_ms: None,
+            comments: 0,
+            mark_len: 0,
+            after_return: false,
+            is_handed_out: false,
+        }
+    }
+
+    /// Takes one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed.
+    ///
+    /// # Errors
+    ///
+    /// The event is longer than the limit. The reader must not be used again.
+    pub fn next(&mut self, input: &mut Input<'_>) -> Result<Option<Event<'_>>, PeerError> {
+        if std::mem::take(&mut self.is_handed_out) {
+            self.begin_event();
+        }
+        self.skip_mark(input);
+        while self.take_line(input)? {
+            let is_end = self.line.is_empty();
+            if !is_end {
+                self.interpret_line();
+                self.line.clear();
+            } else if self.data.pop().is_some() {
+                self.is_handed_out = true;
+                return Ok(Some(Event { name: &self.name, data: &self.data, id: &self.id }));
+            } else {
+                // An event without data is none (the name of it is forgotten).
+                self.begin_event();
+            }
+        }
+        Ok(None)
+    }
+
+    /// The id of the last event that had one; empty if there was none. The one to resume the stream with.
+    pub fn last_id(&self) -> &[u8] {
+        &self.id
+    }
+
+    /// The time that the server asks a client to wait before it connects again, in milliseconds.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
+    /// The comment lines so far: servers send them as signs of life.
+    pub fn comments(&self) -> u64 {
+        self.comments
+    }
+
+    /// True if the bytes so far end in the middle of an event, which is lost if the stream ends here.
+    pub fn is_amid(&self) -> bool {
+        let has_fields = !self.data.is_empty() || !self.name.is_empty();
+        !self.line.is_empty() || (has_fields && !self.is_handed_out)
+    }
+
+    /// Forgets the fields of an event; the id stays (section "Interpreting an event stream").
+    fn begin_event(&mut self) {
+        for field in [&mut self.data, &mut self.name] {
+            field.clear();
+            field.shrink_to(KEPT_LEN_MAX);
+        }
+        self.line.shrink_to(KEPT_LEN_MAX);
+    }
+
+    /// Skips a byte order mark at the beginning of the stream.
+    fn skip_mark(&mut self, input: &mut Input<'_>) {
+        while self.mark_len < MARK.len()
+            && let Some(byte) = input.peek().first()
+        {
+            if *byte == MARK[self.mark_len] {
+                input.take(1);
+                self.mark_len += 1;
+            } else {
+                // The bytes were no mark: they begin the first line.
+                self.line.extend_from_slice(&MARK[..self.mark_len]);
+                self.mark_len = MARK.len();
+            }
+        }
+    }
+
+    /// Takes from `input` up to the end of a line, which then stands in `line` without its end; `false` if it goes on
+    /// after all of `input`.
+    fn take_line(&mut self, input: &mut Input<'_>) -> Result<bool, PeerError> {
+        if self.after_return && !input.is_empty() {
+            self.after_return = false;
+            if input.peek().starts_with(b"\n") {
+                input.take(1);
+            }
+        }
+        let end = input.peek().iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let len = end.unwrap_or(input.len());
+        let held = self.data.len() + self.name.len() + self.id.len() + self.line.len();
+        let max = self.limits.event_len_max;
+        if held + len > max {
+            return Err(PeerError::OverLimit { max });
+        }
+        self.line.extend_from_slice(input.take(len));
+        if end.is_some() {
+            self.after_return = *input.take(1) == [b'\r'];
+        }
+        Ok(end.is_some())
+    }
+
+    /// Takes over a field from a line that is not empty.
+    fn interpret_line(&mut self) {
+        let line = &self.line[..];
+        let colon = line.iter().position(|byte| *byte == b':');
+        let (field, value) = colon.map_or((line, &[][..]), |at| (&line[..at], &line[at + 1..]));
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"" => self.comments += 1,
+            b"data" => {
+                self.data.extend_from_slice(value);
+                self.data.push(b'\n');
+            }
+            b"event" => {
+                self.name.clear();
+                self.name.extend_from_slice(value);
+            }
+            b"id" if !value.contains(&0) => {
+                self.id.clear();
+                self.id.extend_from_slice(value);
+            }
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                let digits = std::str::from_utf8(value).unwrap_or_default();
+                self.retry_ms = digits.parse().ok().or(Some(u64::MAX));
+            }
+            // Unknown fields are skipped.
+            _ => {}
+        }
+    }
+}
+
+/// The byte order mark in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Memory that a field keeps from one event to the next.
+const KEPT_LEN_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::fuzz::events_of;
+    use super::*;
+
+    #[test]
+    fn a_stream_becomes_events() {
+        #[rustfmt::skip]
+        let table: [(&str, &[(&str, &str, &str)]); _] = [
+            // the stream, and of each event its name, data and id
+            ("data: a\n\n", &[("", "a", "")]),
+            ("data:a\n\n", &[("", "a", "")]),
+            ("data:  a\n\n", &[("", " a", "")]),
+            ("data\n\n", &[("", "", "")]),
+            ("data\ndata\n\n", &[("", "\n", "")]),
+            ("data: YHOO\ndata: +2\ndata: 10\n\n", &[("", "YHOO\n+2\n10", "")]),
+            ("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[("", "a", ""), ("", "b", ""), ("", "c", "")]),
+            ("data: a\r\n\n", &[("", "a", "")]),
+            ("\u{feff}data: a\n\n", &[("", "a", "")]),
+            ("\u{feff}\u{feff}data: a\n\n", &[]),
+            (": comment\n\n:\n\ndata: a: b\n\n", &[("", "a: b", "")]),
+            ("event: x\ndata: a\n\ndata: b\n\n", &[("x", "a", ""), ("", "b", "")]),
+            ("data: a\nevent: x\nevent: y\n\n", &[("y", "a", "")]),
+            ("event: x\n\ndata: b\n\n", &[("", "b", "")]),
+            ("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", &[("", "a", "1"), ("", "b", "1"), ("", "c", "")]),
+            ("id: 1\n\ndata: b\n\n", &[("", "b", "1")]),
+            ("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", &[("", "a", "1"), ("", "b", "1")]),
+            ("Data: a\n data: a\ndata : a\nfoo: a\n\n", &[]),
+            ("data: [DONE]\n\n", &[("", "[DONE]", "")]),
+            ("data: a\n", &[]),
+            ("data: a", &[]),
+            ("", &[]),
+        ];
+        for (stream, expected) in table {
+            let (found, _) = events_of([stream.as_bytes()], Limits::default());
+            let found: Vec<_> = found
+                .iter()
+                .map(|(name, data, id)| [name, data, id].map(|it| std::str::from_utf8(it).unwrap()))
+                .collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(name, data, id)| [*name, *data, *id]).collect();
+            assert_eq!(found, expected, "{stream:?}");
+            fuzz_sse(stream.as_bytes());
+        }
+    }
+
+    #[test]
+    fn comments_and_the_wait_before_a_reconnect_are_told() {
+        let mut parser = Parser::new(Limits::default());
+        let mut bytes = b": a\n:b\nretry: 1500\nretry: 1s\nretry:\nretry: -1\n\n".to_vec();
+        assert_eq!(parser.next(&mut Input::new(&mut bytes)), Ok(None));
+        assert_eq!((parser.comments(), parser.retry_ms()), (2, Some(1500)));
+        let mut bytes = b"retry: 99999999999999999999\n".to_vec();
+        assert_eq!(parser.next(&mut Input::new(&mut bytes)), Ok(None));
+        assert_eq!(parser.retry_ms(), Some(u64::MAX));
+    }
+
+    #[test]
+    fn an_event_that_is_cut_off_is_known() {
+        for (stream, is_amid) in [
+            ("", false),
+            ("data: a\n\n", false),
+            ("data: a\n\n: beat\n", false),
+            ("data: a\n\ndata", true),
+            ("data: a\n\ndata: b\n", true),
+            ("event: a\n", true),
+        ] {
+            let mut parser = Parser::new(Limits::default());
+            let mut bytes = stream.as_bytes().to_vec();
+            let mut input = Input::new(&mut bytes);
+            while parser.next(&mut input).unwrap().is_some() {}
+            assert_eq!(parser.is_amid(), is_amid, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_has_a_limit_and_a_stream_has_none() {
+        let limits = Limits { event_len_max: 11 };
+        let line = |len: usize| format!("data: {}\n\n", "x".repeat(len));
+        let (events, end) = events_of([line(5).repeat(100).as_bytes()], limits);
+        assert_eq!((events.len(), end), (100, Ok(Vec::new())));
+        let over = Err(PeerError::OverLimit { max: 11 });
+        assert_eq!(events_of([line(6).as_bytes()], limits), (Vec::new(), over.clone()));
+        assert_eq!(events_of([&b"data: x\n".repeat(9)[..]], limits), (Vec::new(), over));
+    }
+
+    #[test]
+    fn what_a_long_event_took_is_given_back() {
+        let mut parser = Parser::new(Limits::default());
+        let mut bytes = format!("data: {}\n\n", "x".repeat(1 << 20)).into_bytes();
+        assert!(parser.next(&mut Input::new(&mut bytes)).unwrap().is_some());
+        assert_eq!(parser.next(&mut Input::new(&mut [])), Ok(None));
+        let kept = parser.data.capacity() + parser.line.capacity();
+        assert!(kept <= 2 * KEPT_LEN_MAX, "{kept} bytes");
+    }
+}

@@ -1,0 +1,81 @@
+//! Servers that do not echo: they are looked at, and the error says what they are.
+
+use crate::harness::Sandbox;
+use crate::peers::{Peer, Stream, head, silence};
+use std::io::{self, Write};
+
+#[test]
+fn a_server_that_greets_is_known_by_its_greeting() {
+    let peer = Peer::start(|stream, _| {
+        stream.write_all(b"INFO {\"server_id\":\"x\",\"max_payload\":1048576}\r\n")?;
+        silence(stream)
+    });
+    let line = format!("{} -n 10 -c 1 --timeout 300ms", peer.url("tcp"));
+    let ended = Sandbox::new().run(&line);
+    ended
+        .check(15, &["Is it NATS: it greets with INFO?", "the conversation to start from is nats"]);
+    ended.check_no_result();
+}
+
+#[test]
+fn a_websocket_that_answers_something_else_is_named_and_not_asked_again() {
+    let peer = Peer::start(|stream, number| {
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        let asked = socket.read().map_err(io::Error::other)?;
+        // Only the first connection, which is to be echoed, sends anything.
+        assert!(number == 0 || asked.is_close(), "{number}: {asked:?}");
+        let error =
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#;
+        socket.send(error.into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1 --text", peer.url("ws")));
+    let found = "Is it WebSocket that waits for the client to speak first?";
+    ended.check(15, &["bytes came back, expected 64", found, "wirebench talk"]);
+    ended.check_no_result();
+}
+
+#[test]
+fn a_server_of_another_path_is_found_by_what_it_may_be_asked() {
+    let peer = Peer::start(|stream, _| {
+        let asked = request_line(stream)?;
+        let body = match asked.starts_with("GET /socket.io/ ") {
+            true => r#"{"code":0,"message":"Transport unknown"}"#,
+            false => "Cannot GET",
+        };
+        assert!(asked.starts_with("GET "), "{asked}");
+        let status = if body.starts_with('{') { "400 Bad Request" } else { "404 Not Found" };
+        let len = body.len();
+        write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {len}\r\n\r\n{body}")?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
+    let found = "Is it Socket.IO 4 at /socket.io/";
+    ended
+        .check(15, &["instead of an upgrade", found, "the conversation to start from is socketio"]);
+}
+
+#[test]
+fn a_response_that_does_not_end_is_found_to_be_a_stream_of_events() {
+    let peer = Peer::start(|stream, _| {
+        head(stream)?;
+        let fields = "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked";
+        write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n\r\n9\r\ndata: 1\n\n\r\n")?;
+        silence(stream)
+    });
+    let line = format!("{}/events -n 10 -c 1 --timeout 300ms", peer.url("http"));
+    let found = "Is it server-sent events at /events? Then the conversation to start from is sse";
+    Sandbox::new().run(&line).check(15, &[found]);
+}
+
+/// The first line of a request, whose head is read.
+fn request_line(stream: &mut Stream) -> io::Result<String> {
+    let mut line = Vec::new();
+    while !line.ends_with(b"\r\n") {
+        let mut byte = [0];
+        io::Read::read_exact(stream, &mut byte)?;
+        line.push(byte[0]);
+    }
+    head(stream)?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
