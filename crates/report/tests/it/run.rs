@@ -204,7 +204,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             messages       planned 100 = sent 90 + unsent 10
                            sent 90 = ok 30 + error 40 + refused 7 + timed out 13 + in flight
                            0
-                           refused 7.00 % of planned
+                           refused 7.0 % of planned
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
