@@ -39,13 +39,12 @@ pub fn remove_unclaimed(folder: &Path, is_one: impl Fn(&str) -> bool) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let is_meant = entry.file_name().to_str().is_some_and(&is_one);
+        if !entry.file_name().to_str().is_some_and(&is_one) {
+            continue;
+        }
         let Ok(found) = entry.metadata() else { continue };
         let is_ours = found.uid() == geteuid().as_raw() && (found.is_dir() || found.is_file());
-        if is_meant
-            && is_ours
-            && let Ok(Some(_claim)) = claim(&path)
-        {
+        if is_ours && let Ok(Some(_claim)) = claim(&path) {
             let removed =
                 if found.is_dir() { std::fs::remove_dir_all } else { std::fs::remove_file };
             removed(&path).ok(); // What stays does no harm.

@@ -60,7 +60,7 @@ impl Import {
         let shown = terminal.result(&match destination {
             Destination::Stdout => record.to_json(),
             Destination::File(_) | Destination::Records => {
-                report::terminal(&record, report::Depth::Details, &terminal.style())
+                report::terminal(&record, outcome::depth(false), &terminal.style())
             }
         });
         let elsewhere = kept?.tell(terminal);

@@ -70,7 +70,7 @@ fn bots_that_wait_for_replies_leave_out_what_they_waited() {
     assert!(counts.sent <= 40 && counts.sent == counts.planned, "{counts:?}");
     assert!(matches!(block.little, Little::NotChecked { .. } | Little::Checked { .. }));
     std::fs::write(game.sandbox.path().join("closed.json"), record.to_json()).unwrap();
-    let page = game.sandbox.run("show closed.json").stdout;
+    let page = game.sandbox.run("show closed.json --details").stdout;
     for word in
         ["10 bots, each a message 100 ms after the reply", "left out", "to others at the table"]
     {

@@ -56,7 +56,7 @@ fn a_place_that_cannot_be_written_is_noticed_before_anything_is_measured() {
 fn a_record_goes_to_the_next_place_if_the_disk_is_full_by_then() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
-    let ended = sandbox.run(&format!("{} -n 10 -c 1 -o /dev/full", server.url));
+    let ended = sandbox.run(&format!("{} -n 10 -c 1 --details -o /dev/full", server.url));
     let instead = "; it is in .wirebench/records/";
     ended.check(74, &["cannot write the record to /dev/full: ", instead]);
     assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
@@ -83,7 +83,7 @@ fn a_record_goes_to_the_next_place_if_the_disk_is_full_by_then() {
 fn a_file_that_may_not_grow_is_an_error_and_what_was_left_of_it_is_removed() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
-    let line = format!("{} -n 10 -c 1 -o record.json", server.url);
+    let line = format!("{} -n 10 -c 1 --details -o record.json", server.url);
     let script = "ulimit -f 16; exec \"$@\"";
     let mut limited = sandbox.command_in_shell(script, &line);
     limited.env("TMPDIR", sandbox.path());
