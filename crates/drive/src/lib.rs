@@ -86,8 +86,8 @@ pub struct Worker<O> {
     /// True if a layer (TLS, compression, an envelope) counts its own bytes.
     has_layers: bool,
 
-    /// The payloads of messages that have a header, with the header of the last message written over its beginning; of a
-    /// conversation the note that asks for the last message. Empty if messages have neither.
+    /// The payloads of messages that have a header, with the header of the last message written over its beginning; of
+    /// a conversation the note that asks for the last message. Empty if messages have neither.
     payloads: Box<[u8]>,
     /// The most memory for bytes that the kernel has not taken yet.
     unsent_max: usize,

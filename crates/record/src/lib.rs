@@ -13,6 +13,7 @@
 //! Start reading at [`RunRecord`].
 
 mod block;
+mod counts;
 mod environment;
 mod errors;
 mod exchanges;
@@ -37,10 +38,10 @@ mod upgrade;
 mod verdict;
 
 pub use block::{
-    Block, Connections, ContextSwitches, CountError, Counts, Cpu, Fairness, Identity, Little,
-    Neighbours, OpenLoop, Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents,
-    TlsSeen, Whole, Wire,
+    Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
+    Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole, Wire,
 };
+pub use counts::{CountError, Counts};
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };

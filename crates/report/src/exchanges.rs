@@ -75,7 +75,7 @@ pub(crate) fn streams(it: &Measured<'_>) -> Table {
     table
 }
 
-/// What came unasked, by rule. Empty without rules.
+/// Messages that came unasked, by rule. Empty without rules.
 pub(crate) fn pushes(it: &Measured<'_>) -> Table {
     let columns = vec![
         Column::new("push", Unit::Words),
@@ -97,7 +97,7 @@ pub(crate) fn pushes(it: &Measured<'_>) -> Table {
     table
 }
 
-/// What all blocks of a row have under one name, in the order of the first block that has any.
+/// All that blocks of a row have under one name, in the order of the first block that has any.
 fn by_name<'a, T>(
     it: &Measured<'a>,
     of: impl Fn(&'a record::Block) -> &'a Vec<T>,

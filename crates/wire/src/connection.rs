@@ -2,7 +2,8 @@
 
 use crate::bayeux::Comet;
 use crate::contract::{
-    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
+    Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
+    TwoSockets,
 };
 use crate::conversation::{Stream, Talk};
 use crate::framed::Framed;
@@ -38,7 +39,7 @@ pub enum Connection {
     /// Messages of a conversation on a byte stream.
     Stream(Stream),
     /// A client that holds a conversation, on any connection that carries its messages.
-    Talk(Box<Talk>),
+    Talk(Box<Talk<Self>>),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
     /// WebSocket or HTTP, depending on the first request.
@@ -114,17 +115,33 @@ impl Protocol for Connection {
 
 impl Connection {
     /// The conversation that the connection holds, if it is one that does.
-    pub fn talk(&mut self) -> Option<&mut Talk> {
+    pub fn talk(&mut self) -> Option<&mut Talk<Self>> {
         if let Self::Talk(talk) = self { Some(talk) } else { None }
     }
 
-    /// Sends a message of about `len` bytes that `append` appends: without a copy where the protocol can.
-    ///
-    /// # Errors
-    ///
-    /// As [`Protocol::send`].
+    /// The protocol as one of two sockets, if it is one.
+    fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
+        match self {
+            Self::Comet(comet) => Some(&mut **comet),
+            Self::Game(bot) => Some(&mut **bot),
+            Self::Framed(_)
+            | Self::Http1(_)
+            | Self::Lines(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::SockJs(_)
+            | Self::Stream(_)
+            | Self::Talk(_)
+            | Self::Tls(_)
+            | Self::Web(_)
+            | Self::WebSocket(_) => None,
+        }
+    }
+}
+
+impl InPlace for Connection {
     #[inline]
-    pub(crate) fn send_in_place(
+    fn send_in_place(
         &mut self,
         kind: Kind,
         len: usize,
@@ -151,25 +168,6 @@ impl Connection {
                 append(&mut payload);
                 self.send(Message { kind, payload: &payload }, tx)
             }
-        }
-    }
-
-    /// The protocol as one of two sockets, if it is one.
-    fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
-        match self {
-            Self::Comet(comet) => Some(&mut **comet),
-            Self::Game(bot) => Some(&mut **bot),
-            Self::Framed(_)
-            | Self::Http1(_)
-            | Self::Lines(_)
-            | Self::Raw(_)
-            | Self::SocketIo(_)
-            | Self::SockJs(_)
-            | Self::Stream(_)
-            | Self::Talk(_)
-            | Self::Tls(_)
-            | Self::Web(_)
-            | Self::WebSocket(_) => None,
         }
     }
 }
@@ -248,8 +246,8 @@ impl From<Stream> for Connection {
     }
 }
 
-impl From<Talk> for Connection {
-    fn from(protocol: Talk) -> Self {
+impl From<Talk<Self>> for Connection {
+    fn from(protocol: Talk<Self>) -> Self {
         Self::Talk(Box::new(protocol))
     }
 }

@@ -311,6 +311,22 @@ pub trait Protocol {
     }
 }
 
+/// A protocol that can hold another's messages: these are written where they are sent from.
+pub trait InPlace: Protocol {
+    /// Sends a message of about `len` bytes that `append` appends: without a copy where the protocol can.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protocol::send`].
+    fn send_in_place(
+        &mut self,
+        kind: Kind,
+        len: usize,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError>;
+}
+
 /// A protocol that uses two connections to the same server: one on which it waits for news, and one on which it sends.
 pub trait TwoSockets: Protocol {
     /// Takes the bytes that wait to be sent on the second connection. Called after every other method.

@@ -35,8 +35,8 @@ pub mod websocket;
 
 pub use connection::Connection;
 pub use contract::{
-    Answer, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Part, PeerError,
-    Protocol, Push, Pushed, Response, Secured, Side, TwoSockets,
+    Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
+    PeerError, Protocol, Push, Pushed, Response, Secured, Side, TwoSockets,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -89,7 +89,7 @@ fn on_stream(frame: Frame) -> Conversation {
 }
 
 /// A client that has sent three requests, if it is open by itself.
-fn awaiting(compiled: &Arc<Compiled>) -> Talk {
+fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     let inner: Connection = match compiled.speaks() {
         Speaks::Tcp => compiled.stream(64).into(),
         Speaks::Ws | Speaks::Http | Speaks::Sse => {

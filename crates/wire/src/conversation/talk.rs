@@ -5,9 +5,8 @@ use super::compiled::Compiled;
 use super::cut::{Cut, Held};
 use super::mind::{ALIVE, Mind, State};
 use super::rules::{Heard, Hits};
-use crate::connection::Connection;
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+    self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
 };
 use crate::excerpt::Excerpt;
 use spec::conversation::Frame;
@@ -16,16 +15,13 @@ use units::Nanos;
 
 /// A client that holds a conversation over the connection inside.
 ///
-/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is
-/// pushed or wants an answer
-/// meanwhile is told apart from what a step expects; anything else ends the connection with an error.
+/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is pushed or wants an
+/// answer meanwhile is told apart from what a step expects; anything else ends the connection with an error.
 ///
-/// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is
-/// rendered here. Its reply is an
-/// [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. What comes unasked is an
-/// [`Event::Pushed`], and so is what nothing matches
-/// ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that are answered here, and those
-/// of opening, are an [`Event::Ping`], a sign of life.
+/// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is rendered here. Its
+/// reply is an [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. What comes unasked is an
+/// [`Event::Pushed`], and so is what nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that
+/// are answered here, and those of opening, are an [`Event::Ping`], a sign of life.
 ///
 /// **Encoding** ([`Layers`]) is by how much cues grew to messages.
 ///
@@ -33,21 +29,21 @@ use units::Nanos;
 /// in one are copied first. Answers go out with the next call of [`Protocol::receive`], which its owner makes until
 /// there is nothing left.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Talk<C> {
     cut: Cut,
     encoding_sent: i64,
     held: Held,
-    inner: Connection,
+    inner: C,
     /// The length of the last message that was sent, without framing.
     last_len: usize,
     mind: Mind,
 }
 
-impl Talk {
+impl<C: InPlace> Talk<C> {
     /// Connection number `client`, over `inner`. What is drawn comes from `seed`; messages have at most `message_max`
     /// bytes.
     pub fn new(
-        inner: Connection,
+        inner: C,
         compiled: &Arc<Compiled>,
         client: u32,
         seed: u64,
@@ -137,7 +133,7 @@ impl Talk {
     }
 }
 
-impl Protocol for Talk {
+impl<C: InPlace> Protocol for Talk<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         if self.inner.open(tx) == Opening::Awaited {
             return Opening::Awaited;

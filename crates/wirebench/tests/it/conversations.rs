@@ -1,4 +1,5 @@
-//! Conversations through the binary: what a known server does is found, and a mistake is named before anything is timed.
+//! Conversations through the binary: what a known server does is found, and a mistake is named before anything is
+//! timed.
 
 use crate::harness::{Sandbox, Server};
 use record::{Counts, Exchange, Identity};

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::connection::Connection;
+
 use crate::contract::{PeerError as AnyPeerError, Side};
 use crate::conversation::sample::*;
 use crate::transcript::{Transcript, check_splits_of_replies};
@@ -9,6 +10,8 @@ use crate::websocket::{Limits, WebSocket};
 use spec::Conversation;
 use spec::conversation::{ByteOrder, Cue, LengthWidth, Reply, Speaks, Step};
 use units::Bytes;
+
+type Talk = super::Talk<Connection>;
 
 const MESSAGE_MAX: usize = 1 << 10;
 
