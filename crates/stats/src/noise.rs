@@ -10,7 +10,9 @@
 //!
 //! The disturbances are made up, from what busy machines did to blocks of 420 ms: how long a block's messages take
 //! varies by 2.66 % from block to block on a quiet machine (measured), its CPU time by a third of that; bursts of
-//! neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms.
+//! neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms. Loops are closed:
+//! what slows a block down leaves it fewer messages. Stops alone are those of an open loop in the times, where every
+//! message that is due meanwhile waits; from the throughput they take their own length.
 //!
 //! Left out: sockets, and what a real machine does.
 
@@ -39,13 +41,19 @@ pub enum Disturbance {
     Drift,
     /// Two placements of the processes on cores, one of which is a third slower, and a change in 3 blocks of 10.
     Placements,
+    /// Two placements that are drawn for each round, and in 3 of 10 rounds for its second block again. A third are in
+    /// one that slows messages by [`UNLIKE`]: the subject's by less than the baseline's if they are not alike.
+    Rounds {
+        /// True if it slows both alike, by the first of these factors.
+        are_alike: bool,
+    },
     /// One block in ten fails: nobody answers.
     Failures,
 }
 
 impl Disturbance {
     /// All that are tried, each with its name.
-    pub const ALL: [(&str, Self); 10] = [
+    pub const ALL: [(&str, Self); 12] = [
         ("quiet", Self::Quiet),
         ("1 neighbour", Self::Neighbours(1)),
         ("2 neighbours", Self::Neighbours(2)),
@@ -55,6 +63,8 @@ impl Disturbance {
         ("stops of 5 to 200 ms", Self::Stops),
         ("drift of 1 % a block", Self::Drift),
         ("two placements", Self::Placements),
+        ("placements by rounds", Self::Rounds { are_alike: true }),
+        ("the same, unlike", Self::Rounds { are_alike: false }),
         ("1 block of 10 fails", Self::Failures),
     ];
 }
@@ -150,46 +160,56 @@ impl Tally {
     }
 }
 
-/// Measures `cell` so many times, each time with other random numbers, and tallies each of [`Figure::ALL`].
-pub fn trials(cell: Cell, method: Method, trials: usize, seed: u64) -> [Tally; Figure::ALL.len()] {
+/// Measures `cell` so many times, each time with other random numbers, and tallies each of [`Figure::ALL`] as each of
+/// the methods finds it.
+pub fn trials<const N: usize>(
+    cell: Cell,
+    methods: [Method; N],
+    trials: usize,
+    seed: u64,
+) -> [[Tally; Figure::ALL.len()]; N] {
     let shape = shape();
-    let truth = truth(cell, method, &shape);
+    let truths = {
+        let without_end = without_end(cell, &shape);
+        methods.map(|method| method.values(&without_end))
+    };
     let mut seeds = Random::new(seed);
-    let mut tallies: [Tally; Figure::ALL.len()] = Default::default();
+    let mut tallies: [[Tally; Figure::ALL.len()]; N] =
+        std::array::from_fn(|_| std::array::from_fn(|_| Tally::default()));
     for _ in 0..trials {
         let rounds = measurement(cell, &shape, seeds.next_u64());
-        for (tally, (truth, found)) in tallies.iter_mut().zip(truth.iter().zip(method.of(&rounds)))
-        {
-            tally.count(*truth, &found);
+        for ((method, truth), tallies) in methods.into_iter().zip(truths).zip(&mut tallies) {
+            for ((found, truth), tally) in method.of(&rounds).iter().zip(truth).zip(tallies) {
+                tally.count(truth, found);
+            }
         }
     }
     tallies
 }
 
-/// The ratio of each figure in a run without end.
-fn truth(cell: Cell, method: Method, shape: &[f64]) -> [f64; Figure::ALL.len()] {
+/// The rounds of a run that stands for one without end.
+fn without_end(cell: Cell, shape: &[f64]) -> Vec<[Block; 2]> {
     // The same instants of the same machine: what is left between the two is what makes the subject slower.
-    let side = |slower| {
+    let side = |side: Side| {
         let mut machine = Machine::new(cell.disturbance, shape, 1);
-        (0..ROUNDS_OF_TRUTH).map(|_| machine.block(slower)).collect::<Vec<Block>>()
+        (0..ROUNDS_OF_TRUTH).map(|_| machine.block(side)).collect::<Vec<Block>>()
     };
-    let (subject, baseline) = (side(cell.slower), side(1.0));
-    let rounds: Vec<[Block; 2]> =
-        subject.into_iter().zip(baseline).map(|(subject, baseline)| [subject, baseline]).collect();
-    method.values(&rounds)
+    let (subject, baseline) = (side(Side::Subject(cell.slower)), side(Side::Baseline));
+    subject.into_iter().zip(baseline).map(|(subject, baseline)| [subject, baseline]).collect()
 }
 
 /// The rounds of one measurement, each with the block of the subject and that of the baseline, in random order.
 fn measurement(cell: Cell, shape: &[f64], seed: u64) -> Vec<[Block; 2]> {
     let mut machine = Machine::new(cell.disturbance, shape, seed);
     let mut order = Random::new(!seed);
+    let subject = Side::Subject(cell.slower);
     let round = |_| {
         if order.below(2) == 0 {
-            let subject = machine.block(cell.slower);
-            [subject, machine.block(1.0)]
+            let subject = machine.block(subject);
+            [subject, machine.block(Side::Baseline)]
         } else {
-            let baseline = machine.block(1.0);
-            [machine.block(cell.slower), baseline]
+            let baseline = machine.block(Side::Baseline);
+            [machine.block(subject), baseline]
         }
     };
     (0..cell.rounds).map(round).collect()
@@ -271,6 +291,14 @@ struct Block {
     cpu_us: f64,
 }
 
+/// A program that is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Side {
+    Baseline,
+    /// Its messages take and cost so many times those of the baseline.
+    Subject(f64),
+}
+
 /// A machine on which one block follows another.
 struct Machine<'a> {
     disturbance: Disturbance,
@@ -280,17 +308,27 @@ struct Machine<'a> {
     /// The level to which it drifted.
     level: f64,
     is_slow_placement: bool,
+    /// The blocks so far.
+    blocks: usize,
 }
 
 impl<'a> Machine<'a> {
     fn new(disturbance: Disturbance, shape: &'a [f64], seed: u64) -> Self {
-        Self { disturbance, shape, random: Random::new(seed), level: 1.0, is_slow_placement: false }
+        Self {
+            disturbance,
+            shape,
+            random: Random::new(seed),
+            level: 1.0,
+            is_slow_placement: false,
+            blocks: 0,
+        }
     }
 
-    /// The next block, of a program whose messages take and cost so many times those of the baseline. It draws the
-    /// same random numbers whatever that is.
-    fn block(&mut self, slower: f64) -> Block {
-        let luck = self.luck();
+    /// The next block of a side. It draws the same random numbers whichever that is.
+    fn block(&mut self, side: Side) -> Block {
+        let slower = if let Side::Subject(slower) = side { slower } else { 1.0 };
+        let luck = self.luck() * self.placement(side);
+        self.blocks += 1;
         let bursts = self.bursts();
         let disturbance = self.disturbance;
         let is_hit = |share, random: &mut Random| random.unit_f64() < share;
@@ -313,8 +351,8 @@ impl<'a> Machine<'a> {
             (0..IN_FLIGHT).for_each(|_| times.record(TIME_OUT));
             return Block { times, replies: 0.0, cpu_us: 0.0 };
         }
-        let typical_secs = 50e-6 * slower * luck * memory;
-        let (mut times, mut sum) = (Histogram::new(), 0.0);
+        let typical_secs = TYPICAL_SECS * slower * luck * memory;
+        let (mut all, mut sum) = (Vec::with_capacity(MESSAGES), 0.0);
         for _ in 0..MESSAGES {
             let mut secs = typical_secs * self.shape[self.random.below(self.shape.len())];
             for burst in &bursts {
@@ -324,13 +362,17 @@ impl<'a> Machine<'a> {
                 let longest = if is_of(Disturbance::Traffic) { 200e-6 } else { 4e-3 };
                 secs += longest * self.random.unit_f64();
             }
+            sum += secs;
             if stopped_secs > 0.0 && is_hit(stopped_secs / BLOCK_SECONDS, &mut self.random) {
                 secs += stopped_secs * self.random.unit_f64();
             }
-            sum += secs;
-            times.record(nanos(secs));
+            all.push(nanos(secs));
         }
-        let replies = (BLOCK_SECONDS - stopped_secs) * float(IN_FLIGHT) / (sum / float(MESSAGES));
+        let mean_secs = sum / float(MESSAGES);
+        let replies = (BLOCK_SECONDS - stopped_secs) * float(IN_FLIGHT) / mean_secs;
+        let mut times = Histogram::new();
+        let each = each(mean_secs);
+        all.iter().for_each(|time| times.record_all(*time, each));
         let contention: f64 =
             bursts.iter().map(|burst| 0.05 * burst.share * (burst.slower - 1.0)).sum();
         let cpu_each = 8.0 * slower * luck.powf(0.7) * memory * (1.0 + contention) * cpu_luck;
@@ -342,11 +384,37 @@ impl<'a> Machine<'a> {
         if self.disturbance == Disturbance::Drift {
             self.level *= 1.0 + 0.01 * normal(&mut self.random);
         }
-        if self.disturbance == Disturbance::Placements && self.random.unit_f64() < 0.3 {
-            self.is_slow_placement = !self.is_slow_placement;
+        self.level * (BLOCK_TO_BLOCK * normal(&mut self.random)).exp()
+    }
+
+    /// The factor of the placement of a block's processes on cores.
+    fn placement(&mut self, side: Side) -> f64 {
+        match self.disturbance {
+            Disturbance::Placements => {
+                if self.random.unit_f64() < 0.3 {
+                    self.is_slow_placement = !self.is_slow_placement;
+                }
+                if self.is_slow_placement { 1.35 } else { 1.0 }
+            }
+            Disturbance::Rounds { are_alike } => {
+                let is_first = self.blocks.is_multiple_of(2);
+                if is_first || self.random.unit_f64() < 0.3 {
+                    self.is_slow_placement = self.random.unit_f64() < 1.0 / 3.0;
+                }
+                match side {
+                    _ if !self.is_slow_placement => 1.0,
+                    Side::Subject(_) if !are_alike => UNLIKE[1],
+                    Side::Baseline | Side::Subject(_) => UNLIKE[0],
+                }
+            }
+            Disturbance::Quiet
+            | Disturbance::Neighbours(_)
+            | Disturbance::Memory
+            | Disturbance::Traffic
+            | Disturbance::Stops
+            | Disturbance::Drift
+            | Disturbance::Failures => 1.0,
         }
-        let placement = if self.is_slow_placement { 1.35 } else { 1.0 };
-        self.level * placement * (BLOCK_TO_BLOCK * normal(&mut self.random)).exp()
     }
 
     /// The bursts of neighbours in a block: few are long, and few are heavy.
@@ -369,6 +437,17 @@ struct Burst {
     slower: f64,
 }
 
+/// The number of messages that each drawn time stands for, in a block of this mean time: a closed loop sends fewer of
+/// them the longer they take.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 1 to a few hundred"
+)]
+fn each(mean_secs: f64) -> u64 {
+    (EACH * TYPICAL_SECS / mean_secs).round().max(1.0) as u64
+}
+
 /// Times of messages that nothing disturbs, each by the typical one: a log-normal distribution, of which one in fifty
 /// takes twice as long.
 fn shape() -> Vec<f64> {
@@ -385,9 +464,17 @@ fn normal(random: &mut Random) -> f64 {
 
 /// The standard deviation of a block from block to block on a quiet machine, as measured.
 const BLOCK_TO_BLOCK: f64 = 0.0266;
+/// The factors by which the slow one of two placements drawn for each round makes messages longer: of the baseline, and
+/// of the subject if they are not alike.
+const UNLIKE: [f64; 2] = [1.9, 1.6];
+/// The typical time of the baseline's messages.
+const TYPICAL_SECS: f64 = 50e-6;
 /// The length of a block: that of the ladder.
 const BLOCK_SECONDS: f64 = 0.42;
-/// The messages of a block whose times are drawn; a real one has more, and they vary less than blocks do.
+/// The messages that a drawn time stands for in a block of the typical mean time.
+const EACH: f64 = 100.0;
+/// The messages of a block whose times are drawn. Each is recorded [`EACH`] times, or fewer in a block whose messages
+/// took longer and which therefore has fewer of them.
 const MESSAGES: usize = 1500;
 /// Messages in flight.
 const IN_FLIGHT: usize = 50;
