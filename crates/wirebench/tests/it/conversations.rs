@@ -43,7 +43,8 @@ fn all_that_a_known_server_does_on_sockets_is_found() {
             panic!("{:?}", block.exchanges)
         };
         assert_eq!((name.as_str(), *of_kind), ("echo", counts));
-        let shown = ["conversation json-rpc,", "refused p50", "notification", "refused 4"];
+        let told = format!("{refused} x refused");
+        let shown = ["conversation json-rpc,", "refused p50", "notification", &told];
         assert!(shown.iter().all(|words| ended.stdout.contains(words)), "{ended:?}");
     }
 }
