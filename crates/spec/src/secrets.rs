@@ -80,11 +80,31 @@ pub fn without_secrets<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<
         kept.push(match is_header {
             true => without_value(argument),
             false if !header.is_empty() => format!("{flag}{}", without_value(header)),
-            false => url_without_secrets(argument),
+            false => urls_without_secrets(argument),
         });
         is_header = !is_header && !flag.is_empty() && header.is_empty();
     }
     kept
+}
+
+/// `argument` without the secrets of the URLs in it, which stand behind spaces, commas, quotation marks or the like.
+fn urls_without_secrets(argument: &str) -> String {
+    let separates = |letter: char| letter.is_whitespace() || ",;|`'\"<>()[]{}".contains(letter);
+    let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    let next_url = |text: &str| {
+        let mut starts =
+            text.match_indices("://").map(|(at, _)| text[..at].trim_end_matches(is_of_scheme));
+        starts.find(|before| before.ends_with(separates)).map(str::len)
+    };
+    let (mut kept, mut rest) = (String::new(), argument);
+    while let Some(start) = next_url(rest) {
+        let (before, next) = rest.split_at(start);
+        let url = before.trim_end_matches(separates);
+        kept += &url_without_secrets(url);
+        kept += &before[url.len()..];
+        rest = next;
+    }
+    kept + &url_without_secrets(rest)
 }
 
 /// `text`, words for people, without the secrets of the URLs in it.

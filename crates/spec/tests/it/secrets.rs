@@ -46,6 +46,21 @@ fn user_names_and_passwords_of_urls_are_cut_out() {
 }
 
 #[test]
+fn every_url_of_an_argument_loses_its_secrets() {
+    #[rustfmt::skip]
+    let table = [
+        ("ws://u:s3cret@a,ws://u:s3cret@b",             "ws://…@a,ws://…@b"),
+        ("--servers=ws://a/?token=s3cret ws://u:s3cret@b/", "--servers=ws://a/?token=*** ws://…@b/"),
+        ("ws://u:s3cret,x@h/",                          "ws://…@h/"),
+        ("ws://u:s3cret@h/?to=http://b/&token=s3cret",  "ws://…@h/?to=http://b/&token=***"),
+        ("ws://u:s3,cret@a,ws://u:s3cret@b",            "ws://…@a,ws://…@b"),
+    ];
+    for (argument, expected) in table {
+        assert_eq!(without_secrets([argument]), [expected]);
+    }
+}
+
+#[test]
 fn urls_in_a_sentence_lose_their_secrets_and_nothing_else() {
     #[rustfmt::skip]
     let table = [
