@@ -15,9 +15,9 @@ use std::process::{Command, Stdio};
 pub(crate) struct FuzzArgs {
     /// Names of folders of fuzz/corpus; none: all of them
     targets: Vec<String>,
-    /// Minutes for each target
-    #[arg(long, default_value_t = 1, value_name = "COUNT")]
-    minutes: u32,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 60, value_name = "COUNT")]
+    seconds: u32,
     /// Show how much of a crate's source its corpora reach, in place of fuzzing
     #[arg(long, value_name = "CRATE")]
     coverage: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &FuzzArgs) -> Result<()> {
     let mut told = Vec::new();
     for target in chosen {
         eprintln!("fuzz: {target}");
-        told.push((target, fuzz(&program, target, arguments.minutes)?));
+        told.push((target, fuzz(&program, target, arguments.seconds)?));
     }
     println!("{:<24} {:>12} {:>10}  input that fails", "target", "executions", "new inputs");
     for (target, Told { executions, new_inputs, failing }) in &told {
@@ -75,7 +75,7 @@ impl Told {
     }
 }
 
-fn fuzz(program: &Path, target: &str, minutes: u32) -> Result<Told> {
+fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
     let found = shell::target().join("fuzz-corpus").join(target);
     let failing = shell::target().join("fuzz-failing").join(target);
     fs::create_dir_all(&found)?;
@@ -83,7 +83,7 @@ fn fuzz(program: &Path, target: &str, minutes: u32) -> Result<Told> {
     let mut command = shell::command(program);
     command.env("FUZZ_TARGET", target).arg(found).arg(format!("fuzz/corpus/{target}"));
     command.arg(format!("-artifact_prefix={}/", failing.display()));
-    command.arg(format!("-max_total_time={}", minutes * 60)).args(LIMITS);
+    command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
     let child = command.stderr(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("cannot start `{}`", shell::shown(&command)))?;
     let mut told = Told::default();
