@@ -337,9 +337,11 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         || is_application
         || has("instead of an upgrade")
         || has("that no message asked for");
+    // An alert, the answer of a server that speaks TLS.
+    let is_of_tls = has(r#""\x15\x03"#);
     let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
     let is_given = matches!(measurement.peer, Peer::Given(_));
-    is_given && (is_endless || is_echo && is_plain && is_other)
+    is_given && !is_of_tls && (is_endless || is_echo && is_plain && is_other)
 }
 
 /// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
@@ -354,7 +356,7 @@ fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
 fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
     let Finding { words, conversation, advice } = found;
     let next = match conversation {
-        Some(name) => format!("the conversation to start from is {name}"),
+        Some(name) => format!("start from the ready-made conversation: --conversation {name}"),
         None => advice.clone(),
     };
     let scheme = url.scheme();

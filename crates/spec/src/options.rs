@@ -118,7 +118,7 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_max: Option<Count>,
-    /// Conversation that connections hold, in place of an echo: a ready-made one, or a file
+    /// Conversation to hold in place of an echo
     ///
     /// It says how a connection opens, which requests are sent, how each finds its reply and what comes unasked
     /// (docs/CONVERSATIONS.md). Ready-made: graphql-subscription, graphql-ws, json-rpc, ndjson, resp, socketio. A FILE

@@ -156,7 +156,7 @@ fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
 /// The finding of a server of bytes that speaks first.
 fn greeting(received: &[u8]) -> Option<Finding> {
     if received.starts_with(b"INFO {") {
-        return Some(named("NATS: it greets with INFO", "nats"));
+        return Some(other("NATS: it greets with INFO".to_owned(), UNWRITTEN));
     }
     let said = (!received.is_empty()).then(|| Excerpt::new(received))?;
     Some(other(
@@ -180,17 +180,20 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
         && let Some((_, words, conversation)) = SPOKEN.iter().find(|(spoken, ..)| *spoken == name)
     {
         let words = format!("{words}: it chose the subprotocol {name}");
-        return Some(Finding { words, conversation: *conversation, advice: String::new() });
+        return Some(match conversation {
+            Some(conversation) => named(&words, conversation),
+            None => other(words, UNWRITTEN),
+        });
     }
     Some(match first_words(url, offers, seen) {
         Heard::Text(text) if text.starts_with("0{\"sid\"") => {
             named("Engine.IO 4, as Socket.IO has it: it greets with a session", "socketio")
         }
         Heard::Text(text) if text.contains("\"type\":\"welcome\"") => {
-            named("ActionCable: it greets with welcome", "actioncable")
+            other("ActionCable: it greets with welcome".to_owned(), UNWRITTEN)
         }
         Heard::Text(text) if text.starts_with("INFO {") => {
-            named("NATS over WebSocket: it greets with INFO", "nats")
+            other("NATS over WebSocket: it greets with INFO".to_owned(), UNWRITTEN)
         }
         Heard::Text(text) if text == "o" => {
             other("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
@@ -269,7 +272,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let body = String::from_utf8_lossy(&body).into_owned();
     let is_own = path == url.path;
     if kind.starts_with("text/event-stream") {
-        return Some(named(&format!("server-sent events at {path}"), "sse"));
+        return Some(other(format!("server-sent events at {path}"), UNWRITTEN));
     }
     if path == "/socket.io/" && body.contains("Transport unknown") {
         return Some(named("Socket.IO 4 at /socket.io/: its path answers there", "socketio"));
@@ -279,7 +282,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
         return Some(other(words, "use sockjs:// in place of ws:// or http://"));
     }
     if path == "/.well-known/mercure" && status == 400 {
-        return Some(named("Mercure: its hub wants a topic", "sse"));
+        return Some(other("Mercure: its hub wants a topic".to_owned(), UNWRITTEN));
     }
     if !is_own {
         return None;
@@ -373,11 +376,14 @@ const SPOKEN: [(&str, &str, Option<&str>); 7] = [
     ("graphql-transport-ws", "GraphQL over WebSocket", Some("graphql-ws")),
     ("graphql-ws", "GraphQL over WebSocket, the older protocol", None),
     ("wamp.2.json", "WAMP", None),
-    ("mqtt", "MQTT over WebSocket", Some("mqtt")),
-    ("v12.stomp", "STOMP over WebSocket", Some("stomp")),
-    ("actioncable-v1-json", "ActionCable", Some("actioncable")),
-    ("centrifuge-json", "Centrifugo", Some("centrifugo")),
+    ("mqtt", "MQTT over WebSocket", None),
+    ("v12.stomp", "STOMP over WebSocket", None),
+    ("actioncable-v1-json", "ActionCable", None),
+    ("centrifuge-json", "Centrifugo", None),
 ];
+
+/// The advice about a protocol without a ready-made conversation.
+const UNWRITTEN: &str = "write a conversation for it in TOML, and name that with --conversation";
 
 const ACCEPT: &str = "text/event-stream, application/json;q=0.9, */*;q=0.5";
 
@@ -399,19 +405,19 @@ mod tests {
         #[rustfmt::skip]
         let table: [(&str, Server, &str, Option<&str>, usize); _] = [
             // URL, server, what is found, the conversation, the attempts that it takes
-            ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", Some("nats"), 1),
+            ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", None, 1),
             ("tcp://h:1", |_| (String::new(), false), "says nothing by itself", None, 1),
             ("tcp://h:1", |_| ("220 mail\r\n".into(), false), "speaks first: \"220 mail\\r\\n\"", None, 1),
             ("ws://h/graphql", |_| (open("graphql-transport-ws", &[]), false), "GraphQL over WebSocket", Some("graphql-ws"), 1),
             ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", None, 1),
-            ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", Some("mqtt"), 1),
-            ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", Some("stomp"), 1),
-            ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable", Some("actioncable"), 1),
-            ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", Some("centrifugo"), 1),
+            ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", None, 1),
+            ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", None, 1),
+            ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable", None, 1),
+            ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", None, 1),
             // Whoever takes the first name has chosen nothing: rpc-websockets does.
             ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),
             ("ws://h/socket.io/?EIO=4&transport=websocket", |_| (open("wb-probe", &text("0{\"sid\":\"x\"}")), false), "Engine.IO 4", Some("socketio"), 1),
-            ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", Some("nats"), 1),
+            ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", None, 1),
             ("ws://h/sockjs/websocket", |_| (open("", &text("o")), false), "SockJS", None, 1),
             ("ws://h/graphql", |_| (open("", &close(4406)), true), "it closes with 4406", Some("graphql-ws"), 1),
             ("ws://h/graphql", |_| (open("", &close(1002)), true), "closes with 1002 at once", None, 1),
@@ -435,12 +441,12 @@ mod tests {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
                 _ => (page(404, "", "no"), false),
             }, "SockJS: /echo/info", None, 5),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", Some("sse"), 1),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", None, 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", None, 1),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
                 _ => (page(404, "", ""), false),
-            }, "Mercure", Some("sse"), 4),
+            }, "Mercure", None, 4),
             ("http://h/ws", |_| (page(426, "", "Upgrade Required"), false), "a WebSocket endpoint: /ws answers 426", None, 1),
             ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),
             ("http://h/page", |_| (page(200, "text/html", "hello"), false), "HTTP 200, 5 bytes of text/html", None, 1),
@@ -462,10 +468,10 @@ mod tests {
             };
             assert!(finding.words.contains(words), "{url}: {finding:?}");
             assert_eq!(finding.conversation, conversation, "{url}: {finding:?}");
-            assert!(
-                conversation.is_some() || finding.advice.len() > 9 || words == "WAMP",
-                "{finding:?}"
-            );
+            let is_ready =
+                |name| spec::conversation::READY_MADE.iter().any(|(made, _)| *made == name);
+            assert!(conversation.is_none_or(is_ready), "{finding:?}");
+            assert_eq!(conversation.is_none(), !finding.advice.is_empty(), "{finding:?}");
             assert_eq!(seen.len(), attempts, "{url}: {seen:?}");
         }
     }

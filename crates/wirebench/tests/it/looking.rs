@@ -12,8 +12,10 @@ fn a_server_that_greets_is_known_by_its_greeting() {
     });
     let line = format!("{} -n 10 -c 1 --timeout 300ms", peer.url("tcp"));
     let ended = Sandbox::new().run(&line);
-    ended
-        .check(15, &["Is it NATS: it greets with INFO?", "the conversation to start from is nats"]);
+    ended.check(
+        15,
+        &["Is it NATS: it greets with INFO?", "Then write a conversation for it in TOML"],
+    );
     ended.check_no_result();
 }
 
@@ -51,8 +53,14 @@ fn a_server_of_another_path_is_found_by_what_it_may_be_asked() {
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
     let found = "Is it Socket.IO 4 at /socket.io/";
-    ended
-        .check(15, &["instead of an upgrade", found, "the conversation to start from is socketio"]);
+    ended.check(
+        15,
+        &[
+            "instead of an upgrade",
+            found,
+            "start from the ready-made conversation: --conversation socketio",
+        ],
+    );
 }
 
 #[test]
@@ -64,7 +72,7 @@ fn a_response_that_does_not_end_is_found_to_be_a_stream_of_events() {
         silence(stream)
     });
     let line = format!("{}/events -n 10 -c 1 --timeout 300ms", peer.url("http"));
-    let found = "Is it server-sent events at /events? Then the conversation to start from is sse";
+    let found = "Is it server-sent events at /events? Then write a conversation for it in TOML";
     Sandbox::new().run(&line).check(15, &[found]);
 }
 

@@ -56,11 +56,11 @@ fn a_secret_that_a_server_sends_back_is_in_no_output() {
             let head = [0x88, 2 + u8::try_from(reason.len()).unwrap(), 3, 240];
             stream.write_all(&[&head[..], reason].concat())
         });
-        for url in [http.url("http"), ws.url("ws")] {
+        for (url, echo) in [(http.url("http"), " --echo"), (ws.url("ws"), "")] {
             let sandbox = Sandbox::new();
             let secrets = "?token=hunter2 -H Authorization:hunter2-of-a-header -v";
             let exports = "--export csv=a.csv --export markdown=a.md";
-            let line = format!("{url}{secrets} -n 50 -c 1 {exports}");
+            let line = format!("{url}{secrets} -n 50 -c 1{echo} {exports}");
             let ended = run_without_secret(&sandbox, &line);
             assert_eq!(sandbox.records().len(), records, "{ended:?}");
             let said = match sandbox.records().first() {
