@@ -129,7 +129,8 @@ fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
     })
 }
 
-/// `3 % more [1, 5]`, `45 % less [41, 48]`, `6.09x as long [5.91, 6.24]`: a comparison whose interval leaves out 1.
+/// `3 % more [1, 5]`, `2.1 % more [0.3, 4.0]`, `45 % less [41, 48]`, `6.09x as long [5.91, 6.24]`: a comparison whose
+/// interval leaves out 1.
 fn more(comparison: &Comparison) -> String {
     let Comparison { ratio, low, high, .. } = *comparison;
     let interval = low.zip(high);
@@ -138,7 +139,11 @@ fn more(comparison: &Comparison) -> String {
         return text.replacen('x', "x as long", 1);
     }
     let sign = if ratio < 1.0 { -1.0 } else { 1.0 };
-    let percent = |value: f64| format!("{:.0}", (value - 1.0) * 100.0 * sign);
+    // An end below half a percent would be shown as 0, as if the interval had it.
+    let ends_at_0 =
+        interval.is_some_and(|(low, high)| [low, high].iter().any(|end| (end - 1.0).abs() < 0.005));
+    let digits = usize::from(ends_at_0);
+    let percent = |value: f64| format!("{:.digits$}", (value - 1.0) * 100.0 * sign);
     let word = if ratio < 1.0 { "less" } else { "more" };
     let ends = interval.map_or_else(String::new, |(low, high)| {
         let ends = if sign < 0.0 { [high, low] } else { [low, high] };
@@ -167,13 +172,14 @@ fn is_shown(comparison: &Comparison) -> Option<bool> {
     interval.map(|(low, high)| low > 1.0 || high < 1.0)
 }
 
-/// `4.0 % or more would have shown`.
+/// `4.0 % or more would have shown`; above 100 % no number.
 fn would_have_shown(smallest: Option<f64>) -> String {
     let smallest = smallest.filter(|smallest| smallest.is_finite());
-    smallest.map_or_else(
-        || "what would have shown is not known".to_owned(),
-        |smallest| format!("{} or more would have shown", number::percent(smallest)),
-    )
+    match smallest {
+        None => "what would have shown is not known".to_owned(),
+        Some(smallest) if smallest > 1.0 => "blocks differ too much to tell".to_owned(),
+        Some(smallest) => format!("{} or more would have shown", number::percent(smallest)),
+    }
 }
 
 /// The row of `result` and how its round trip compares with the baseline's, if it does.
@@ -332,4 +338,37 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
         ..Answer::default()
     });
     percentiles.into_iter().flatten().chain(rate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_leaves_out_1_is_not_shown_with_0() {
+        for (ratio, [low, high], expected) in [
+            (1.06, [1.04, 1.08], "6 % more [4, 8]"),
+            (1.02, [1.003, 1.04], "2.0 % more [0.3, 4.0]"),
+            (0.98, [0.96, 0.997], "2.0 % less [0.3, 4.0]"),
+            (0.55, [0.52, 0.59], "45 % less [41, 48]"),
+        ] {
+            let comparison = Comparison {
+                ratio,
+                low: Some(low),
+                high: Some(high),
+                smallest_detectable_fraction: None,
+                moved_most_fraction: None,
+            };
+            assert_eq!(more(&comparison), expected);
+        }
+    }
+
+    #[test]
+    fn what_would_have_shown_is_no_number_above_100_percent() {
+        assert_eq!(would_have_shown(Some(0.04)), "4.0 % or more would have shown");
+        assert_eq!(would_have_shown(Some(1.0)), "100 % or more would have shown");
+        assert_eq!(would_have_shown(Some(3.4)), "blocks differ too much to tell");
+        assert_eq!(would_have_shown(Some(f64::INFINITY)), "what would have shown is not known");
+        assert_eq!(would_have_shown(None), "what would have shown is not known");
+    }
 }

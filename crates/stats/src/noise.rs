@@ -42,7 +42,7 @@ pub enum Disturbance {
     /// Two placements of the processes on cores, one of which is a third slower, and a change in 3 blocks of 10.
     Placements,
     /// Two placements that are drawn for each round, and in 3 of 10 rounds for its second block again. A third are in
-    /// one that slows messages by [`UNLIKE`]: the subject's by less than the baseline's if they are not alike.
+    /// one that slows messages by 1.9 or 1.6: the subject's by less than the baseline's if they are not alike.
     Rounds {
         /// True if it slows both alike, by the first of these factors.
         are_alike: bool,

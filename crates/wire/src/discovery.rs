@@ -429,23 +429,23 @@ mod tests {
             // A broker that drops a list of names that it does not know, and takes none at all.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Upgrade(false) => (open("", &[]), false),
-                _ => (String::new(), true),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(true) => (String::new(), true),
             }, "waits for the client", None, 2),
             // Socket.IO at another path than the one that was named.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/socket.io/" => (page(400, "application/json", "{\"code\":0,\"message\":\"Transport unknown\"}"), false),
                 Attempt::Get(_) => (page(404, "text/html", "no"), false),
-                _ => (String::new(), true),
+                Attempt::Listen | Attempt::Upgrade(_) => (String::new(), true),
             }, "Socket.IO 4 at /socket.io/", Some("socketio"), 4),
             ("ws://h/echo", |attempt| match attempt {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
-                _ => (page(404, "", "no"), false),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
             }, "SockJS: /echo/info", None, 5),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", None, 1),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", None, 1),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
-                _ => (page(404, "", ""), false),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
             }, "Mercure", None, 4),
             ("http://h/ws", |_| (page(426, "", "Upgrade Required"), false), "a WebSocket endpoint: /ws answers 426", None, 1),
             ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),

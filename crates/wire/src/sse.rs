@@ -218,11 +218,13 @@ mod tests {
     use super::fuzz::events_of;
     use super::*;
 
+    /// The name, the data and the id of an event.
+    type Facts = (&'static str, &'static str, &'static str);
+
     #[test]
     fn a_stream_becomes_events() {
         #[rustfmt::skip]
-        let table: [(&str, &[(&str, &str, &str)]); _] = [
-            // the stream, and of each event its name, data and id
+        let table: [(&str, &[Facts]); _] = [
             ("data: a\n\n", &[("", "a", "")]),
             ("data:a\n\n", &[("", "a", "")]),
             ("data:  a\n\n", &[("", " a", "")]),

@@ -61,7 +61,7 @@ pub(crate) fn check(to: &Destination) -> Result<(), Failure> {
     })
 }
 
-/// Tries to write where [`write`] is to write later, and leaves nothing there.
+/// Tries to write where [`write()`] is to write later, and leaves nothing there.
 pub(crate) fn try_file(path: &Path) -> io::Result<()> {
     if !is_special(path) {
         return try_beside(path);

@@ -146,16 +146,14 @@ mod tests {
 
     #[test]
     fn growth_is_told_from_what_comes_and_goes() {
-        let sample = |mebibytes: u64, open_files, threads| Sample {
-            resident_bytes: mebibytes << 20,
+        let sample = |mebibytes: usize, open_files, threads| Sample {
+            resident_bytes: (mebibytes as u64) << 20,
             open_files,
             threads,
         };
-        let flat: Vec<Sample> =
-            (0..61).map(|at| sample(100 + at % 7, 50 + at as usize % 50, 3)).collect();
+        let flat: Vec<Sample> = (0..61).map(|at| sample(100 + at % 7, 50 + at % 50, 3)).collect();
         assert_eq!(verdict(&flat), "flat");
-        let leaks: Vec<Sample> =
-            (0..61).map(|at| sample(100 + at, 50 + 4 * at as usize, 3)).collect();
+        let leaks: Vec<Sample> = (0..61).map(|at| sample(100 + at, 50 + 4 * at, 3)).collect();
         let expected = "NOT FLAT: memory from 100.0 to 145.0 MiB, open files from 50 to 230";
         assert_eq!(verdict(&leaks), expected);
         assert_eq!(verdict(&[sample(9, 9, 1), sample(9, 9, 2)]), "NOT FLAT: threads from 1 to 2");

@@ -9,7 +9,7 @@ use super::neighbours::Neighbour;
 use super::process::Process;
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::shell;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,8 +60,8 @@ pub(super) fn run(arguments: &PairsArgs) -> Result<()> {
         eprintln!("  {pair} of {}", arguments.pairs);
         let measure = |work, name| measure(&wirebench, &scratch, arguments, work, name);
         let [base, again] = [measure(WORK_NS, "base")?, measure(WORK_NS, "again")?];
-        same.add(&compare(&wirebench, &base, &again)?);
-        more.add(&compare(&wirebench, &base, &measure(slower, "slower")?)?);
+        same.add(&compare(&wirebench, &base, &again)?)?;
+        more.add(&compare(&wirebench, &base, &measure(slower, "slower")?)?)?;
     }
     println!("{HEAD}");
     rows(&same, &more).iter().for_each(|row| println!("{row}"));
@@ -117,7 +117,13 @@ struct Claim {
 }
 
 impl Claims {
-    fn add(&mut self, words: &str) {
+    /// Counts those of one comparison.
+    ///
+    /// # Errors
+    ///
+    /// It has not all [`COMPARED`] rows.
+    fn add(&mut self, words: &str) -> Result<()> {
+        let mut found = Vec::new();
         let mut row = "";
         let mut before = "";
         for line in words.lines() {
@@ -130,6 +136,7 @@ impl Claims {
                     .is_some_and(|rest| rest.starts_with("  ") || rest.starts_with(' '))
             });
             let Some(figure) = figure.filter(|_| COMPARED.contains(&row)) else { continue };
+            found.push(row);
             let claim = self.0.entry((row.to_owned(), figure.to_owned())).or_default();
             match interval(line) {
                 Some([_, high]) if high < 1.0 => claim.below += 1,
@@ -138,6 +145,10 @@ impl Claims {
                 None => claim.silent += 1,
             }
         }
+        let missing = COMPARED.into_iter().find(|name| !found.contains(name));
+        missing.map_or(Ok(()), |name| {
+            bail!("`wirebench compare` shows no figure of {name}; it says:\n{words}")
+        })
     }
 }
 
@@ -191,18 +202,24 @@ mod tests {
             messages      606/s   769/s     1.12x 0.90x [0.85, 0.96]\n\
             server CPU    21.4 us 20.2 us   1.00x 0.94x [0.65, 1.36]\n\
             generator CPU 21.4 us 20.2 us   1.00x - hangs on few rounds\n\
+            http\nround trip    base    record  machine ratio [95 %]\n\
+            messages      606/s   769/s     1.12x 1.00x [0.95, 1.06]\n\
             machine: tcp of the record by tcp of the base; the ratio is divided by it\n\n\
             base, 2026-11-22T23:55:22Z\nverdict: degraded: p50 [0.5, 0.6]\n";
         let (mut same, mut more) = (Claims::default(), Claims::default());
-        same.add(words);
-        same.add(words);
-        more.add(words);
+        same.add(words).unwrap();
+        same.add(words).unwrap();
+        more.add(words).unwrap();
         let expected = [
+            "| http | messages | 2 | 0 | 0 | - | 0 |",
             "| ws | generator CPU | 2 | 0 | 2 | - | 0 |",
             "| ws | messages | 2 | 2 | 0 | 1 | 0 |",
             "| ws | p50 | 2 | 2 | 0 | 1 | 0 |",
             "| ws | server CPU | 2 | 0 | 0 | 0 | 0 |",
         ];
         assert_eq!(rows(&same, &more), expected);
+        let (without, _) = words.split_once("\n\nws\n").unwrap();
+        let error = same.add(without).unwrap_err().to_string();
+        assert!(error.contains("no figure of ws"), "{error}");
     }
 }

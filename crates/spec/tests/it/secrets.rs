@@ -111,7 +111,7 @@ fn secrets_of(url: &str, headers: &[&str]) -> Secrets {
     let read = |path: &str, _| Err(format!("cannot read {path}"));
     let pack = |_: &str, json: &[u8], _| Ok(json.to_vec());
     let context = spec::Context { environment: &|_| None, read: &read, pack: &pack, seed: 7 };
-    let server = spec::Server::Given(url.parse().unwrap());
-    let workloads = options.workloads("it", &server, &context).unwrap();
+    let server = spec::Server::Given(url.parse().expect("a URL"));
+    let workloads = options.workloads("it", &server, &context).expect("options that are possible");
     Experiment { workloads, ..Experiment::default() }.secrets()
 }

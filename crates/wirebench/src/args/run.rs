@@ -26,6 +26,7 @@ pub(crate) const NAME: &str = "run";
     after_help = "`--help` has all options: payloads, short-lived clients, sessions, headers, …",
     after_long_help = super::exit_codes(),
     help_template = super::TEMPLATE,
+    mut_arg("quick", |quick| quick.hide_short_help(true)),
 )]
 pub(crate) struct Run {
     #[arg(value_name = "URL|FILE", help = "The server, or the file of an experiment", long_help = target_help())]
