@@ -228,7 +228,7 @@ fn doubts_are_told_with_their_advice() {
             checks: Little's law held on 2 of 3 blocks (broken first in ws, round 1: 50.0 in
               flight expected, 43.1 measured), not checked on 1 (fewer than 100 messages);
               counts do NOT add up in ws, round 2: sent 95050 is not ok 94999 + error 0 +
-              timed out 0 + in flight at the end 50
+              refused 0 + timed out 0 + in flight at the end 50
             warning: generator and server share a core (1 CPU allowed); allow at least 2
               CPUs; ratios still hold, times do not
 
@@ -241,7 +241,8 @@ fn doubts_are_told_with_their_advice() {
                 wirebench has a bug
             invalid: the numbers cannot be: wirebench has a bug (ws) [impossible]
               shown by: on 1 of 2 blocks, the worst in round 2: the counts do not add up:
-                sent 95050 is not ok 94999 + error 0 + timed out 0 + in flight at the end 50
+                sent 95050 is not ok 94999 + error 0 + refused 0 + timed out 0 + in flight
+                at the end 50
               next: do not believe this run; report it with its record
         "#]],
     );
