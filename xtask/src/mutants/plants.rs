@@ -41,8 +41,8 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "«open_loop.response.record(received.since(flight.due));»",
-            bug: "open_loop.response.record(received.since(flight.sent));",
+            place: "let response = received.since(flight.«due»);",
+            bug: "sent",
         }],
     },
     Plant {
@@ -53,7 +53,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "«open_loop.response.record(received.since(flight.due));»",
+            place: "let response = received.since(flight.«due»);",
             bug: "let late = flight.sent.since(flight.due);\nopen_loop.response.record(received.since(flight.due) + late);",
         }],
     },
@@ -65,7 +65,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "«open_loop.response.record(received.since(flight.due));»",
+            place: "let response = received.since(flight.«due»);",
             bug: "let mut time = received.since(flight.due);\nopen_loop.response.record(time);\nwhile time > Nanos::from_millis(10) {\n    time = Nanos(time.0 - 10_000_000);\n    open_loop.response.record(time);\n}",
         }],
     },
@@ -186,8 +186,8 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "closed_loop::",
         changes: &[Change {
-            place: "let flight = «Flight { due: batch.due.unwrap_or(sent), sent }»;",
-            bug: "{\n    let sent = if connection.replied { sent } else { connection.began };\n    Flight { due: batch.due.unwrap_or(sent), sent }\n}",
+            place: "let flight = «Flight { due: batch.due.unwrap_or(sent), sent, exchange: 0 }»;",
+            bug: "{\n    let sent = if connection.replied { sent } else { connection.began };\n    Flight { due: batch.due.unwrap_or(sent), sent, exchange: 0 }\n}",
         }],
     },
     Plant {
