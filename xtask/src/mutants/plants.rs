@@ -40,10 +40,7 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
-        changes: &[Change {
-            place: "let response = received.since(flight.«due»);",
-            bug: "sent",
-        }],
+        changes: &[Change { place: "let response = received.since(flight.«due»);", bug: "sent" }],
     },
     Plant {
         name: "double correction",
@@ -77,7 +74,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "identity::a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names",
         changes: &[Change {
-            place: "«open_loop.response.record(now.since(flight.due).max(self.reply_timeout));»",
+            place: "&& is_of_interval\n        {\n            «open_loop.response.record(response);»",
             bug: "",
         }],
     },
@@ -89,8 +86,8 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least",
         changes: &[Change {
-            place: "«open_loop.response.record(now.since(flight.due).max(self.reply_timeout));»",
-            bug: "open_loop.response.record(now.since(flight.due));",
+            place: "let response = now.since(flight.due)«.max(self.reply_timeout)»;",
+            bug: "",
         }],
     },
     Plant {
@@ -115,7 +112,7 @@ pub(super) const PLANTS: &[Plant] = &[
                 bug: "flight.sent",
             },
             Change {
-                place: "self.count(«flight.due», 1, |counts| &mut counts.ok)",
+                place: "if !self.count(«flight.due», 1, |counts| &mut counts.ok)",
                 bug: "flight.sent",
             },
             Change {
