@@ -1,5 +1,6 @@
 //! A whole experiment: workloads, how often each has its turn, and what they are compared with.
 
+use crate::conversation::Conversation;
 use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
 use crate::{Axis, Published, Server, Workload};
 use schemars::JsonSchema;
@@ -130,6 +131,8 @@ impl Experiment {
     pub fn secrets(&self) -> Secrets {
         let headers = self.workloads.iter().flat_map(|workload| &workload.http.headers);
         let values = headers.filter_map(|header| header.value.as_deref());
+        let conversations = self.workloads.iter().filter_map(|one| one.conversation.as_ref());
+        let values = values.chain(conversations.flat_map(Conversation::secrets));
         let of_urls = self.workloads.iter().flat_map(|workload| match &workload.server {
             Server::Given(endpoint) => secrets_of_path(&endpoint.path),
             Server::Embedded(_) | Server::Subject(_) => Vec::new(),

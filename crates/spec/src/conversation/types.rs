@@ -295,6 +295,11 @@ pub enum Every {
 }
 
 impl Conversation {
+    /// The values of its secrets that were read. Rows of files are not among them.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.vars.iter().filter_map(Var::secret)
+    }
+
     /// The same without secrets, and without the rows of files.
     #[must_use]
     pub fn bare(&self) -> Self {

@@ -76,6 +76,14 @@ impl Var {
         }
     }
 
+    /// The value of a secret.
+    pub(super) fn secret(&self) -> Option<&str> {
+        match &self.fill {
+            Fill::Secret { value, .. } => value.as_deref(),
+            Fill::Column { .. } | Fill::Template(_) | Fill::Pick(_) => None,
+        }
+    }
+
     /// Removes the value of a secret, and the rows of a file.
     pub(super) fn forget(&mut self) {
         match &mut self.fill {

@@ -102,6 +102,22 @@ fn what_a_peer_sends_back_of_a_secret_is_cut_out() {
     assert_eq!(Secrets::default().cut("hunter2"), "hunter2");
 }
 
+#[test]
+fn a_secret_of_a_conversation_is_cut_out_of_what_a_server_says() {
+    let options =
+        spec::Options { conversation: Some("./chat.toml".to_owned()), ..spec::Options::default() };
+    let text = "speaks = \"ws\"\n[vars]\ntoken = { env = \"CHAT_TOKEN\" }\n\
+                [request.say]\nsend = '{\"id\":${id},\"token\":\"${token}\"}'\nreply = { id = \"$.id\" }\n";
+    let read = |_: &str, _| Ok(text.as_bytes().to_vec());
+    let environment = |name: &str| (name == "CHAT_TOKEN").then(|| "hunter2-of-chat".to_owned());
+    let pack = |_: &str, json: &[u8], _| Ok(json.to_vec());
+    let context = spec::Context { environment: &environment, read: &read, pack: &pack, seed: 7 };
+    let server = spec::Server::Given("ws://h/".parse().unwrap());
+    let workloads = options.workloads("it", &server, &context).unwrap();
+    let secrets = Experiment { workloads, ..Experiment::default() }.secrets();
+    assert_eq!(secrets.cut("no user for hunter2-of-chat here"), "no user for *** here");
+}
+
 /// The secrets of an experiment at `url` with these headers.
 fn secrets_of(url: &str, headers: &[&str]) -> Secrets {
     let options = spec::Options {

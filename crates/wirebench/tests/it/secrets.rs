@@ -80,7 +80,7 @@ fn a_planted_secret_is_in_no_journal() {
     let sandbox = Sandbox::new();
     let server = Server::start(&Sandbox::new(), "ws");
     let line = format!(
-        "{}?token=hunter2 -H X:hunter2 --bots 10,20,30 --every 10ms --warm-up 0s -d 2s -v",
+        "{}?token=hunter2 -H X:hunter2 --bots 10,20,30,40,50,60,70 --every 10ms --warm-up 0s -d 2s -v",
         server.url
     );
     let mut run = Running::start(sandbox.command(&line));
