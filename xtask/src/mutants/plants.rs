@@ -40,7 +40,10 @@ pub(super) const PLANTS: &[Plant] = &[
         file: "crates/drive/src/recorder.rs",
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
-        changes: &[Change { place: "let response = received.since(flight.«due»);", bug: "sent" }],
+        changes: &[Change {
+            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
+            bug: "open_loop.response.record(received.since(flight.sent));",
+        }],
     },
     Plant {
         name: "double correction",
@@ -50,7 +53,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "let response = received.since(flight.«due»);",
+            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
             bug: "let late = flight.sent.since(flight.due);\nopen_loop.response.record(received.since(flight.due) + late);",
         }],
     },
@@ -62,7 +65,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "let response = received.since(flight.«due»);",
+            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
             bug: "let mut time = received.since(flight.due);\nopen_loop.response.record(time);\nwhile time > Nanos::from_millis(10) {\n    time = Nanos(time.0 - 10_000_000);\n    open_loop.response.record(time);\n}",
         }],
     },
@@ -86,8 +89,8 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least",
         changes: &[Change {
-            place: "let response = now.since(flight.due)«.max(self.reply_timeout)»;",
-            bug: "",
+            place: "&& is_of_interval\n        {\n            «open_loop.response.record(response);»",
+            bug: "open_loop.response.record(now.since(flight.due));",
         }],
     },
     Plant {
