@@ -62,9 +62,10 @@ fn a_stream_of_events_is_shown_part_by_part() {
         let fields = "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked";
         write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n\r\n")?;
         for count in 1..=3 {
-            write!(stream, "9\r\ndata: {count}\n\n\r\n")?;
+            // At once: a part is shown as it arrives.
+            stream.write_all(format!("9\r\ndata: {count}\n\n\r\n").as_bytes())?;
         }
-        write!(stream, "0\r\n\r\n")
+        stream.write_all(b"0\r\n\r\n")
     });
     let ended = talk(&sandbox, &peer.url("http"), "/events\n");
     ended.check(0, &[]);
