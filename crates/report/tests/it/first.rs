@@ -1,6 +1,7 @@
 //! First pages: the answer, one table, one line of verdict, on a screen of 80 columns and 24 lines.
 
-use crate::{records, sweeps};
+use crate::records::{self, RUNGS};
+use crate::sweeps;
 use expect_test::{Expect, expect};
 use record::{Level, Reason, RunRecord, Verdict};
 use report::{Depth, Style};
@@ -56,23 +57,7 @@ fn a_difference_that_is_not_shown_says_what_would_have_been() {
 
 #[test]
 fn all_rungs_are_there_where_the_terminal_has_room() {
-    let names = [
-        "tcp",
-        "tcp-framed",
-        "unix",
-        "ws",
-        "ws-text",
-        "http",
-        "http-new",
-        "tls",
-        "wss",
-        "ws-json",
-        "ws-deflate",
-        "https",
-        "https-new",
-        "https-resume",
-    ];
-    let record = records::ladder(&names);
+    let record = records::ladder(&RUNGS);
     check(
         &record,
         &expect![[r#"
@@ -98,7 +83,7 @@ fn all_rungs_are_there_where_the_terminal_has_room() {
     );
     let style = Style { lines: Some(40), ..Style::default() };
     let page = report::terminal(&record, Depth::First, &style);
-    assert!(names.iter().all(|name| page.contains(&format!("\n{name} "))), "{page}");
+    assert!(RUNGS.iter().all(|name| page.contains(&format!("\n{name} "))), "{page}");
     assert_eq!(report::terminal(&record, Depth::First, &Style::default()), page);
 }
 

@@ -1,9 +1,10 @@
 //! The page of a lab: what it answers, and what it says of what it cannot.
 
+use crate::pages::details;
 use crate::records;
 use expect_test::{expect, expect_file};
 use record::{Ended, Kind, Level, Reason, RunRecord, Summary, Verdict, View};
-use report::{Depth, Style};
+use report::Style;
 use stats::Histogram;
 use units::Nanos;
 
@@ -223,7 +224,7 @@ fn footprints_stand_for_themselves() {
 }
 
 fn page(record: &RunRecord) -> String {
-    report::terminal(record, Depth::Details, &Style::default())
+    details(record)
 }
 
 /// The first row of that name.

@@ -1,11 +1,11 @@
 //! The table of the ladder.
 
+use crate::pages::{check, details};
 use crate::records;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use record::{
     Certificate, Check, Ended, Estimate, Level, Little, Number, Reason, RunRecord, Verdict, Warning,
 };
-use report::{Depth, Style};
 
 #[test]
 fn every_rung_stands_beside_the_floor() {
@@ -259,7 +259,7 @@ fn slow_rungs_keep_their_columns() {
     pooled.messages_per_s = estimate(4.0);
     pooled.generator_cpu_us_per_message = estimate(12_345.0);
     pooled.wire_bytes_per_message = estimate(33_554_432.0);
-    let table = report::terminal(&record, Depth::Details, &Style::default());
+    let table = details(&record);
     let row = table.lines().find(|line| line.starts_with("ws ")).unwrap();
     expect!["ws   123000 1230000 90000000     4.00        10.1  12300   5.30 33554432"]
         .assert_eq(row);
@@ -304,7 +304,7 @@ fn the_conclusion_is_about_what_was_measured() {
     );
     record.results.truncate(1);
     assert_eq!(report::conclusion(&record), None);
-    assert!(report::terminal(&record, Depth::Details, &Style::default()).contains("No conclusion"));
+    assert!(details(&record).contains("No conclusion"));
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
     assert_eq!(conclusion(Some(0)), None);
     assert!(conclusion(Some(1)).unwrap().contains("WebSocket"));
     assert!(conclusion(Some(2)).unwrap().contains("Unix socket"));
-    let page = report::terminal(&about(Some(0)), Depth::Details, &Style::default());
+    let page = details(&about(Some(0)));
     assert!(page.contains("No conclusion: the measurement is invalid, see the verdict."), "{page}");
     expect![[r#"
         verdict.
@@ -517,7 +517,7 @@ fn a_reason_that_rungs_share_is_told_once() {
         reasons: vec![reason(0, "0.30 cores"), reason(2, "0.50 cores")],
         ..Verdict::default()
     });
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     expect![[r#"
         verdict.
 
@@ -557,15 +557,11 @@ fn the_verdict_is_the_last_block_and_a_certificate_stands_beside_it() {
         checks: vec![Check { passed: true, ..Check::default() }; 5],
         ..Certificate::default()
     });
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     expect![[r#"
         self-test      passed on this machine at 2026-01-01T00:00:00Z (5 of 5 checks,
                        version 0.1.0)
         verdict        trusted
     "#]]
     .assert_eq(&page[page.find("self-test").unwrap()..]);
-}
-
-fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
 }

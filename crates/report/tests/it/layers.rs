@@ -1,26 +1,9 @@
 //! The costs that layers add, and the split of bytes by layer.
 
-use crate::records;
+use crate::pages::details;
+use crate::records::{self, RUNGS};
 use expect_test::{Expect, expect};
 use record::{Estimate, Kind, Level, Phases, Reason, RunRecord, Verdict};
-use report::{Depth, Style};
-
-const RUNGS: [&str; 14] = [
-    "tcp",
-    "tcp-framed",
-    "unix",
-    "ws",
-    "ws-text",
-    "http",
-    "http-new",
-    "tls",
-    "wss",
-    "ws-json",
-    "ws-deflate",
-    "https",
-    "https-new",
-    "https-resume",
-];
 
 #[test]
 fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
@@ -122,7 +105,7 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
 
         verdict        trusted
     "#]]
-    .assert_eq(&report::terminal(&records::layered(&RUNGS), Depth::Details, &Style::default()));
+    .assert_eq(&details(&records::layered(&RUNGS)));
 }
 
 #[test]
@@ -222,8 +205,7 @@ fn what_an_invalid_rung_adds_is_not_said() {
 
 #[test]
 fn a_record_from_before_bytes_were_told_apart_has_no_tables() {
-    let page =
-        report::terminal(&records::ladder(&["tcp", "ws"]), Depth::Details, &Style::default());
+    let page = details(&records::ladder(&["tcp", "ws"]));
     assert!(!page.contains("bytes/message") && !page.contains("what a layer adds"), "{page}");
 }
 
@@ -256,17 +238,13 @@ fn a_single_run_shows_its_encryption_and_its_bytes_by_layer() {
         TLS resumed  133  420 3200    10
 
     "#]]
-    .assert_eq(&between(
-        &report::terminal(&record, Depth::Details, &Style::default()),
-        "connections ",
-        "verdict ",
-    ));
+    .assert_eq(&between(&details(&record), "connections ", "verdict "));
     record.plan.workloads[0].spec.tls.as_mut().unwrap().trust = spec::Trust::Anyone;
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.windows(2).any(|pair| pair == ["NOT", "verified;"]), "{page}");
     record.blocks[0].tls = None;
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     assert!(page.contains("TLS            no handshake was completed\n"), "{page}");
 }
 
@@ -276,7 +254,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     record.kind = Kind::Run;
     record.blocks.truncate(1);
     record.plan.workloads[0].size_bytes = 1024;
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     assert!(page.contains("1 KiB binary (JSON), 50 connections"), "{page}");
     expect![[r#"
         bytes/message  sent 50 B = payload 64 - encoding 20 + framing 6; TCP/IP about 52
@@ -287,7 +265,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     .assert_eq(&between(&page, "bytes/message", "Little's law   "));
     // On a Unix socket.
     record.blocks[0].wire = records::wire("unix");
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     expect![[r#"
         bytes/message  sent 64 B = payload 64
                        received 64 B = payload 64
@@ -297,7 +275,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     // Nothing was sent.
     record.blocks[0].wire = record::Wire::default();
     record.results.clear();
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     expect![[r#"
         bytes/message  - (no reply was measured)
         deflate        - (client_max_window_bits, level=6)
@@ -307,7 +285,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
 
 /// The tables below that of the ladder.
 fn check(record: &RunRecord, expected: &Expect) {
-    let page = report::terminal(record, Depth::Details, &Style::default());
+    let page = details(record);
     expected.assert_eq(&between(&page, "What a layer adds", "Numbers of all blocks"));
 }
 

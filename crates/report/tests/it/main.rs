@@ -13,6 +13,7 @@ mod layers;
 mod live;
 mod old;
 mod open_loop;
+mod pages;
 mod records;
 mod run;
 mod sweep;

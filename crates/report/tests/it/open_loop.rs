@@ -1,12 +1,12 @@
 //! Open loops, bots that rise, sessions: what a reader and a program get of them.
 
+use crate::pages::{check, details};
 use crate::records;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use record::{
     Counts, Fairness, Identity, Level, Number, Reason, RunRecord, Sessions, Spacing, Stall, Stalls,
     Verdict,
 };
-use report::{Depth, Style};
 use spec::Load;
 use units::Nanos;
 
@@ -79,7 +79,7 @@ fn a_percentile_that_is_no_result_is_marked_and_no_answer() {
         (Number::P99, Level::Invalid),
         (Number::Tail, Level::Degraded),
     ]);
-    let page = report::terminal(&p99, Depth::Details, &Style::default());
+    let page = details(&p99);
     for line in [
         "response  1250 ?1500 x1880 ?2500 ?10000\n",
         "invalid: the generator was the bottleneck (p99) [generator_bound]",
@@ -295,7 +295,7 @@ fn an_open_loop_in_which_nothing_ended_says_so() {
     block.messages_per_s = 0.0;
     block.identity = None;
     block.open_loop = Some(record::OpenLoop::default());
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     assert!(page.contains("response       no message came to its end\n"), "{page}");
     assert!(page.contains("replies        not told apart: messages carry no header\n"), "{page}");
     assert!(page.contains("verdict        invalid: the numbers are no result\n"), "{page}");
@@ -318,8 +318,4 @@ fn programs_get_the_response_of_an_open_loop() {
     assert!(report::hlog(&record).unwrap().contains(&histogram));
     let table = report::hgrm(&record, None).unwrap();
     assert!(table.contains("2.000"), "{table}");
-}
-
-fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
 }

@@ -12,6 +12,24 @@ use stats::Histogram;
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Bytes, Nanos};
 
+/// All rungs of the ladder.
+pub(crate) const RUNGS: [&str; 14] = [
+    "tcp",
+    "tcp-framed",
+    "unix",
+    "ws",
+    "ws-text",
+    "http",
+    "http-new",
+    "tls",
+    "wss",
+    "ws-json",
+    "ws-deflate",
+    "https",
+    "https-new",
+    "https-resume",
+];
+
 /// A ladder of these rungs, two blocks each, in which every rung costs a bit more than the one before.
 pub(crate) fn ladder(names: &[&str]) -> RunRecord {
     let workloads: Vec<Workload> = names.iter().map(|name| workload(name)).collect();

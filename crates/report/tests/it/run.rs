@@ -1,9 +1,9 @@
 //! A single run.
 
+use crate::pages::{check, details};
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{Counts, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole};
-use report::{Depth, Style};
 use spec::{Load, Stop};
 use std::num::NonZeroU64;
 use units::Nanos;
@@ -272,13 +272,9 @@ fn a_target_that_was_never_reached_says_so() {
     );
 }
 
-fn check(record: &RunRecord, expected: &Expect) {
-    expected.assert_eq(&report::terminal(record, Depth::Details, &Style::default()));
-}
-
 /// The lines that have one of `words` in them.
 fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
-    let page = report::terminal(record, Depth::Details, &Style::default());
+    let page = details(record);
     let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = page.lines().filter(is_wanted).collect();
     expected.assert_eq(&format!("{}\n", lines.join("\n")));

@@ -1,9 +1,9 @@
 //! The page of a sweep.
 
+use crate::pages::details;
 use crate::sweeps;
 use expect_test::{Expect, expect};
 use record::{Capacity, Ended, Knee, Level, RunRecord};
-use report::{Depth, Style};
 
 #[test]
 fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
@@ -229,20 +229,18 @@ fn a_sweep_that_says_nothing_has_a_page_too() {
     sweep.lines[0].knee =
         Knee::NotReached { offered_max_per_s: 0.0, reason: "nobody answers".to_owned() };
     sweep.lines[0].capacity = None;
-    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let page = details(&record);
     assert!(
         page.contains("no step was measured") && page.contains("was not carried at any load"),
         "{page}"
     );
     assert_eq!(report::conclusion(&record), None);
     record.sweep = None;
-    assert!(
-        report::terminal(&record, Depth::Details, &Style::default()).contains("has no sweep in it")
-    );
+    assert!(details(&record).contains("has no sweep in it"));
 }
 
 fn check(record: &RunRecord, expected: &Expect) {
-    let page = report::terminal(record, Depth::Details, &Style::default());
+    let page = details(record);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     expected.assert_eq(&page);
 }
