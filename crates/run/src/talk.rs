@@ -101,6 +101,9 @@ pub fn talk(
         let by_hand = ByHand::connect(address, stack.connection(SEED, 0), context.clock)?;
         let began = by_hand.now();
         let mut session = Session {
+            asked,
+            address,
+            speech: &speech,
             by_hand,
             began,
             last: began,
@@ -111,17 +114,7 @@ pub fn talk(
             tell: &mut *tell,
         };
         let timeouts = measurement.workload.timeouts;
-        let opening_max = timeouts.connect + timeouts.handshake;
-        let end = session.play(
-            address,
-            lines,
-            asked.wait,
-            opening_max,
-            &speech,
-            asked.workload,
-            context,
-        )?;
-        match end {
+        match session.play(lines, timeouts.connect + timeouts.handshake, context)? {
             End::Over => return Ok(session.total),
             End::Failed(reason) if session.is_there => {
                 return Err(RunError::WrongAnswer {
@@ -177,6 +170,9 @@ enum End {
 
 /// One connection, and what is told of it.
 struct Session<'t> {
+    asked: Talk<'t>,
+    address: &'t Address,
+    speech: &'t Speech,
     by_hand: ByHand,
     began: Instant,
     /// The last time that something was sent or came.
@@ -190,21 +186,17 @@ struct Session<'t> {
 }
 
 impl Session<'_> {
-    #[expect(clippy::too_many_arguments, reason = "all of them are the conversation")]
+    /// Sends what comes of `lines`, and tells what happens, until the end; within `opening_max` it has to be open.
     fn play(
         &mut self,
-        address: &Address,
         lines: &Receiver<Line>,
-        wait: Nanos,
         opening_max: Nanos,
-        speech: &Speech,
-        workload: &Workload,
         context: Context<'_>,
     ) -> Result<End, RunError> {
         let mut is_closing = false;
         let mut has_lines = true;
         loop {
-            while self.take(address) {}
+            while self.take() {}
             if let Some(end) = self.end.take() {
                 return Ok(end);
             }
@@ -217,13 +209,13 @@ impl Session<'_> {
             }
             while self.is_open && has_lines && !is_closing {
                 match lines.try_recv() {
-                    Ok(line) => self.say(&line, speech, workload)?,
+                    Ok(line) => self.say(&line)?,
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => has_lines = false,
                 }
             }
             let is_answered = self.total.sent > 0 && self.total.received >= self.total.sent;
-            let is_silent = now >= self.last + wait;
+            let is_silent = now >= self.last + self.asked.wait;
             if is_closing && is_silent {
                 return Ok(End::Over);
             }
@@ -237,10 +229,11 @@ impl Session<'_> {
         }
     }
 
-    fn say(&mut self, line: &Line, speech: &Speech, workload: &Workload) -> Result<(), RunError> {
+    fn say(&mut self, line: &Line) -> Result<(), RunError> {
+        let workload = self.asked.workload;
         let is_http = workload.scheme().protocol == Protocol::Http;
         let bytes = match is_http {
-            true => request_of(&String::from_utf8_lossy(&line.bytes), workload, speech)
+            true => request_of(&String::from_utf8_lossy(&line.bytes), workload, self.speech)
                 .map_err(RunError::InvalidRequest)?,
             false => line.bytes.clone(),
         };
@@ -252,9 +245,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn take(&mut self, address: &Address) -> bool {
-        let Self { by_hand, began, last, is_there, is_open, end, total, tell } = self;
-        let began = *began;
+    fn take(&mut self) -> bool {
+        let Self { by_hand, last, is_there, is_open, end, total, tell, .. } = self;
+        let (address, began) = (self.address, self.began);
         let now = by_hand.now();
         by_hand.take(&mut |news| {
             *last = now;
