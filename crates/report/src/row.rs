@@ -2,7 +2,7 @@
 
 use crate::number::{self, MISSING};
 use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
-use spec::{Expect, Lifetime, Load, Stop};
+use spec::{Content, Expect, Lifetime, Load, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -174,10 +174,13 @@ impl<'a> Row<'a> {
         Bytes(self.size_bytes()).to_string()
     }
 
-    /// `64 B binary`, `1.0 KiB text (JSON)`.
+    /// `64 B binary`, `1.0 KiB text (JSON)`, `GET`: requests without a body are their method.
     pub(crate) fn message(self) -> String {
         if let Some(conversation) = &self.spec().conversation {
             return format!("conversation {}", conversation.name);
+        }
+        if self.spec().message.content == Content::Nothing {
+            return self.spec().http.method.clone();
         }
         let kind = if self.spec().message.text { "text" } else { "binary" };
         let holds = self.payload().map_or_else(String::new, |payload| format!(" ({payload})"));

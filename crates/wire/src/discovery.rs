@@ -219,7 +219,8 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
         ),
         Heard::Nothing => other(
             "WebSocket that waits for the client to speak first".to_owned(),
-            "JSON-RPC, Phoenix, SignalR, Centrifugo and STOMP do; see what it answers with `wirebench talk`",
+            "see what it answers with `wirebench talk`, and name its conversation; JSON-RPC, Phoenix, SignalR, \
+             Centrifugo and STOMP wait so",
         ),
     })
 }

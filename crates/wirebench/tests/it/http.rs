@@ -22,6 +22,7 @@ fn a_page_is_asked_for_and_any_body_with_a_status_of_2xx_is_a_reply() {
     let spec = &records[0].spec.as_ref().unwrap().workloads[0];
     assert_eq!((spec.http.method.as_str(), &spec.expect), ("GET", &spec::Expect::Anything));
     assert_eq!(spec.message.content, spec::Content::Nothing);
+    assert!(ended.stdout.contains("\nGET, 3 connections"), "{}", ended.stdout);
 }
 
 #[test]
