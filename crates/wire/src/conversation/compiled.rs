@@ -5,11 +5,11 @@ use super::cut::Cut;
 use super::rules::Rules;
 use super::show;
 use super::stream::Stream;
+use super::taking::Taking;
 use super::template::{self, Filling};
 use spec::Conversation;
 use spec::conversation::{
-    AtEnd, Beat, Every, Fill, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take, TakeFrom,
-    Template,
+    AtEnd, Beat, Every, Fill, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take, Template,
 };
 use std::sync::Arc;
 use units::{Nanos, Random};
@@ -62,14 +62,6 @@ pub(super) struct Phase {
     pub(super) expected: Option<String>,
     pub(super) rules: Rules<What>,
     pub(super) takes: Vec<Taking>,
-}
-
-/// A value that is taken from a message.
-#[derive(Debug)]
-pub(super) struct Taking {
-    pub(super) var: usize,
-    pub(super) name: String,
-    pub(super) place: Place,
 }
 
 /// A kind of request.
@@ -140,7 +132,7 @@ impl Compiled {
             Send::Message(template) => compile(template),
             Send::Http(_) => Err(part("requests of HTTP")),
         };
-        let taking = |takes: &[Take]| takings(takes, &names).map_err(part);
+        let taking = |takes: &[Take]| takings(takes, &names);
         let mut exchanges = Vec::new();
         for request in &conversation.requests {
             exchanges.push(Exchange {
@@ -160,7 +152,7 @@ impl Compiled {
                 send: step.send.as_ref().map(compile).transpose()?,
                 expected: step.expect.as_ref().map(show::matcher),
                 rules,
-                takes: taking(&step.take)?,
+                takes: taking(&step.take),
             });
         }
         let mut close = None;
@@ -172,12 +164,12 @@ impl Compiled {
                 send: step.send.as_ref().map(compile).transpose()?,
                 expected: step.expect.as_ref().map(show::matcher),
                 rules,
-                takes: taking(&step.take)?,
+                takes: taking(&step.take),
             });
         }
         let mut answers = Vec::new();
         for rule in &conversation.answers {
-            let (takes, send) = (taking(&rule.take)?, compile(&rule.send)?);
+            let (takes, send) = (taking(&rule.take), compile(&rule.send)?);
             answers.push(Answer { name: format!("answer `{}`", rule.name), takes, send });
         }
         let beat = conversation.beat.as_ref().map(|beat| interval(beat, &names)).transpose()?;
@@ -370,18 +362,18 @@ fn number(name: &str, names: &[String]) -> Option<usize> {
     names.iter().position(|known| known == name)
 }
 
-fn compile(template: &Template, names: &[String]) -> Result<template::Compiled, CompileError> {
+pub(super) fn compile(
+    template: &Template,
+    names: &[String],
+) -> Result<template::Compiled, CompileError> {
     template::Compiled::new(template, |name| number(name, names))
         .map_err(|name| CompileError::UnknownVar { name })
 }
 
-fn takings(takes: &[Take], names: &[String]) -> Result<Vec<Taking>, &'static str> {
+fn takings(takes: &[Take], names: &[String]) -> Vec<Taking> {
     let taking = |take: &Take| {
-        let TakeFrom::Message(place) = &take.from else {
-            return Err("values of header fields");
-        };
         let var = number(&take.var, names).expect("every name that is taken is listed");
-        Ok(Taking { var, name: take.var.clone(), place: place.clone() })
+        Taking { var, name: take.var.clone(), from: take.from.clone() }
     };
     takes.iter().map(taking).collect()
 }

@@ -60,6 +60,16 @@ pub enum PeerError {
         /// The limit in bytes.
         max: usize,
     },
+    /// The server sends us elsewhere.
+    #[error("{step}: HTTP status {code} redirects to {location}, and redirects are not followed")]
+    Redirected {
+        /// The step.
+        step: String,
+        /// The status.
+        code: u16,
+        /// The beginning of the place that it points to.
+        location: Excerpt,
+    },
     /// The server refused a step.
     #[error("{step}: the server refuses: {said}")]
     Refused {

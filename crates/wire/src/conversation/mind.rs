@@ -1,11 +1,12 @@
 //! The state of a conversation, and the meaning of messages in it.
 
 use super::awaited::{Awaited, FIRST_ID, Ids};
-use super::compiled::{Compiled, Interval, Phase, Role, Taking, What};
+use super::compiled::{Compiled, Interval, Phase, Role, What};
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
+use super::taking::take;
 use super::template::Filling;
-use super::{PeerError, json, places, show, text};
+use super::{PeerError, json, places, text};
 use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured};
 use crate::excerpt::Excerpt;
 use spec::conversation::{Cue, Place};
@@ -287,7 +288,7 @@ impl Mind {
             .decide(heard, &mut Learnt::default(), hits, |what, given| of_step(what, given, id));
         match matched {
             Some(Matched::Expected) => {
-                take(&step.takes, &step.name, heard.bytes, &mut self.values)?;
+                take(&step.takes, &step.name, heard.bytes, None, &mut self.values)?;
                 self.state = State::Step(index + 1);
                 Ok(Understood::Alive)
             }
@@ -308,7 +309,7 @@ impl Mind {
     /// Takes the answer to a message as the next to be sent.
     fn answer(&mut self, index: usize, heard: &[u8]) -> Result<Understood, PeerError> {
         let answer = &self.compiled.answers[index];
-        take(&answer.takes, &answer.name, heard, &mut self.values)?;
+        take(&answer.takes, &answer.name, heard, None, &mut self.values)?;
         let id = self.ids.take();
         self.say(Template::Answer(index), id, Nanos(0));
         Ok(Understood::Alive)
@@ -411,41 +412,7 @@ fn of_step(what: &What, given: Option<u64>, id: u32) -> Option<Matched> {
     }
 }
 
-/// Takes values from a message.
-fn take(
-    takes: &[Taking],
-    step: &str,
-    heard: &[u8],
-    values: &mut [Box<[u8]>],
-) -> Result<(), PeerError> {
-    for Taking { var, name, place } in takes {
-        let value = match place {
-            Place::Json(path) => places::text(path, heard),
-            Place::Text { before, after } => {
-                text::between(heard, before.as_bytes(), after.as_bytes()).map(Into::into)
-            }
-        };
-        let Some(value) = value else {
-            return Err(PeerError::Take {
-                step: step.to_owned(),
-                var: name.clone(),
-                place: show::place(place),
-                said: Excerpt::new(heard),
-            });
-        };
-        if value.len() > VALUE_LEN_MAX {
-            let (step, var, len) = (step.to_owned(), name.clone(), value.len());
-            return Err(PeerError::TakenTooLong { step, var, len, max: VALUE_LEN_MAX });
-        }
-        values[*var] = value.into_owned().into();
-    }
-    Ok(())
-}
-
 /// The event of a message that is no business of the owner.
 pub(super) const ALIVE: Event<'static> = Event::Ping(b"");
-
-/// The longest value that is taken from a message, in bytes.
-const VALUE_LEN_MAX: usize = 16 << 10;
 
 const NANOS_IN_MILLI: u64 = 1_000_000;

@@ -16,6 +16,8 @@
 
 mod awaited;
 mod compiled;
+#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
+mod cookies;
 mod cut;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -24,11 +26,16 @@ mod json;
 mod learnt;
 mod mind;
 mod places;
+#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
+mod request;
+#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
+mod response;
 mod rules;
 #[cfg(any(test, feature = "fuzzing"))]
 mod sample;
 mod show;
 mod stream;
+mod taking;
 mod talk;
 mod template;
 mod text;

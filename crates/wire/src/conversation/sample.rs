@@ -1,9 +1,11 @@
 //! Conversations for tests and fuzz targets, in few words.
 
+#[cfg(test)]
+use crate::contract::Response;
 use spec::Conversation;
 use spec::conversation::{
-    AnswerRule, Condition, Frame, Matcher, Medium, Place, PushRule, Reply, Request, Scalar, Send,
-    Speaks, Step, Take, TakeFrom, Template, Var,
+    AnswerRule, Condition, Frame, HttpRequest, Matcher, Medium, Place, PushRule, Reply, Request,
+    Scalar, Send, Speaks, Step, Take, TakeFrom, Template, Var,
 };
 
 /// A conversation without parts.
@@ -111,6 +113,40 @@ pub(crate) fn answer(when: &[&str], send: &str) -> AnswerRule {
         when: matcher(when),
         take: Vec::new(),
         send: template(send),
+    }
+}
+
+/// A request of HTTP: `GET /path`, and a body.
+pub(crate) fn http(line: &str, body: Option<&str>) -> HttpRequest {
+    let (method, path) = line.split_once(' ').expect("it is a method and a path");
+    HttpRequest {
+        method: method.to_owned(),
+        path: Template::parse(path, Medium::Url).expect("it is a path"),
+        headers: Vec::new(),
+        body: body.map(template),
+    }
+}
+
+/// A response of HTTP.
+#[cfg(test)]
+pub(crate) struct Said {
+    status: u16,
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// The response with this status, these fields, each with its line end, and this body.
+#[cfg(test)]
+pub(crate) fn response(status: u16, fields: &str, body: &[u8]) -> Said {
+    let head = format!("HTTP/1.1 {status} Status\r\n{fields}\r\n").into_bytes();
+    Said { status, head, body: body.to_vec() }
+}
+
+#[cfg(test)]
+impl Said {
+    pub(crate) fn as_response(&self) -> Response<'_> {
+        let Self { status, head, body } = self;
+        Response { status: *status, head, body, is_first: true, is_last: true }
     }
 }
 

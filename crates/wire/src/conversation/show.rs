@@ -1,6 +1,6 @@
 //! Matchers and places in words, for errors.
 
-use spec::conversation::{Condition, Matcher, Place, Scalar};
+use spec::conversation::{Condition, Matcher, Place, Scalar, TakeFrom};
 
 /// The conditions of a matcher.
 pub(super) fn matcher(matcher: &Matcher) -> String {
@@ -26,5 +26,13 @@ pub(super) fn place(place: &Place) -> String {
         Place::Json(path) => format!("at {path}"),
         Place::Text { before, after } if after.is_empty() => format!("behind {before:?}"),
         Place::Text { before, after } => format!("between {before:?} and {after:?}"),
+    }
+}
+
+/// A place that a value is taken from, with the preposition before it.
+pub(super) fn source(from: &TakeFrom) -> String {
+    match from {
+        TakeFrom::Message(at) => place(at),
+        TakeFrom::Header(name) => format!("in the header field {name}"),
     }
 }

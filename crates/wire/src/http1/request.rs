@@ -104,7 +104,7 @@ impl Request {
 
 /// Appends `number` in digits.
 #[inline]
-pub(super) fn append_decimal(mut number: usize, tx: &mut Vec<u8>) {
+pub(crate) fn append_decimal(mut number: usize, tx: &mut Vec<u8>) {
     let mut digits = [b'0'; DECIMAL_LEN_MAX];
     let mut start = DECIMAL_LEN_MAX;
     loop {
@@ -190,7 +190,8 @@ pub enum InvalidRequest {
 }
 
 /// Fields that are written for each message, or that determine the end of the request.
-const RESERVED: [&str; 5] = ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
+pub(crate) const RESERVED: [&str; 5] =
+    ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
 
 /// The last text of the constant part of a head.
 const CONTENT_LENGTH: &str = "Content-Length: ";

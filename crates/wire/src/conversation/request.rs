@@ -1,0 +1,219 @@
+//! Requests of HTTP, made ready to be written: by the machine of a conversation over HTTP, and before a connection.
+
+use super::CompileError;
+use super::compiled::compile;
+use super::cookies::Cookies;
+use super::template::{self, Filling};
+use crate::http1::InvalidRequest;
+use crate::http1::request::{RESERVED, append_decimal, check_fields, check_host};
+use spec::conversation::{Field, HttpRequest};
+use units::Random;
+
+/// A request with holes.
+#[derive(Debug)]
+pub(super) struct Request {
+    method: Box<str>,
+    path: template::Compiled,
+    fields: Vec<Named>,
+    /// True if it has a field `Cookie` of its own: those that the server sets are not sent beside it.
+    has_cookie: bool,
+    body: Option<template::Compiled>,
+}
+
+#[derive(Debug)]
+struct Named {
+    name: Box<str>,
+    value: template::Compiled,
+}
+
+/// The server that requests go to: the fields that all of them have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Site {
+    /// `Host` and further fields, as they are written.
+    fields: Box<[u8]>,
+    /// The names of the further ones, which no request gives a second time.
+    names: Vec<String>,
+}
+
+impl Site {
+    /// The site at `host`, for requests that have `headers` whatever a conversation says.
+    ///
+    /// # Errors
+    ///
+    /// The host or a field cannot be written.
+    pub(crate) fn new(host: &str, headers: &[(String, String)]) -> Result<Self, InvalidRequest> {
+        check_host(host)?;
+        check_fields(headers, &RESERVED)?;
+        let mut fields = format!("Host: {host}\r\n");
+        for (name, value) in headers {
+            fields.extend([name, ": ", value, "\r\n"]);
+        }
+        let names = headers.iter().map(|(name, _)| name.clone()).collect();
+        Ok(Self { fields: fields.into_bytes().into(), names })
+    }
+}
+
+impl Request {
+    /// Makes `request` ready. It has the fields `common` too, unless it has one of that name itself; `names` are those
+    /// of the values.
+    ///
+    /// # Errors
+    ///
+    /// It names a value that nothing gives.
+    pub(super) fn new(
+        request: &HttpRequest,
+        common: &[Field],
+        names: &[String],
+    ) -> Result<Self, CompileError> {
+        let is_own =
+            |name: &str| request.headers.iter().any(|field| field.name.eq_ignore_ascii_case(name));
+        let common = common.iter().filter(|field| !is_own(&field.name));
+        let fields = common.chain(&request.headers).map(|field| {
+            let value = compile(&field.value, names)?;
+            Ok(Named { name: field.name.as_str().into(), value })
+        });
+        let fields: Vec<Named> = fields.collect::<Result<_, CompileError>>()?;
+        Ok(Self {
+            method: request.method.as_str().into(),
+            path: compile(&request.path, names)?,
+            has_cookie: fields.iter().any(|field| field.name.eq_ignore_ascii_case("cookie")),
+            fields,
+            body: request.body.as_ref().map(|body| compile(body, names)).transpose()?,
+        })
+    }
+
+    /// The same with this field, unless it has one of that name.
+    #[must_use]
+    pub(super) fn with_field(mut self, name: &str, value: template::Compiled) -> Self {
+        if !self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name)) {
+            self.fields.push(Named { name: name.into(), value });
+        }
+        self
+    }
+
+    /// Appends the whole request to `out`, with the exact length of its body. A `GET` or `HEAD` without a body has no
+    /// field about one.
+    pub(super) fn write(
+        &self,
+        site: &Site,
+        cookies: &Cookies,
+        filling: Filling<'_>,
+        random: &mut Random,
+        out: &mut Vec<u8>,
+    ) {
+        // The length of the body stands before it, so it is written first, and the head is then moved to the front.
+        let start = out.len();
+        if let Some(body) = &self.body {
+            body.write(filling, random, out);
+        }
+        let body_len = out.len() - start;
+        out.extend_from_slice(self.method.as_bytes());
+        out.push(b' ');
+        let target = out.len();
+        self.path.write(filling, random, out);
+        let target = target..out.len();
+        out.extend_from_slice(b" HTTP/1.1\r\n");
+        out.extend_from_slice(&site.fields);
+        for Named { name, value } in &self.fields {
+            if site.names.iter().any(|given| given.eq_ignore_ascii_case(name)) {
+                continue;
+            }
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            value.write(filling, random, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        if !self.has_cookie {
+            cookies.write(target, out);
+        }
+        if self.body.is_some() || !matches!(&*self.method, "GET" | "HEAD") {
+            out.extend_from_slice(b"Content-Length: ");
+            append_decimal(body_len, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+        out[start..].rotate_left(body_len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::sample::{http, response};
+    use spec::conversation::{Medium, Template};
+    use units::Nanos;
+
+    fn field(name: &str, value: &str) -> Field {
+        let value = Template::parse(value, Medium::Header).unwrap();
+        Field { name: name.to_owned(), value }
+    }
+
+    /// Message 10000007 of connection 5, where `v` is `value`, as it is written behind other bytes.
+    fn written(request: &HttpRequest, common: &[Field], cookies: &Cookies, value: &str) -> String {
+        let request = Request::new(request, common, &["v".to_owned()]).unwrap();
+        let site = Site::new("h:9", &[("User-Agent".to_owned(), "us".to_owned())]).unwrap();
+        let values = [value.as_bytes().into()];
+        let now = Nanos(1_500_000_000);
+        let filling = Filling { id: 10_000_007, now, client: 5, values: &values };
+        let mut out = b"before".to_vec();
+        request.write(&site, cookies, filling, &mut Random::new(1), &mut out);
+        String::from_utf8(out).unwrap().strip_prefix("before").unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_request_has_its_fields_its_values_where_they_belong_and_the_length_of_its_body() {
+        let none = Cookies::default();
+        let get = http("GET /a?q=${v}&id=${id}", None);
+        assert_eq!(
+            written(&get, &[], &none, "a b&c"),
+            "GET /a?q=a%20b%26c&id=10000007 HTTP/1.1\r\nHost: h:9\r\nUser-Agent: us\r\n\r\n"
+        );
+        let mut post = http("POST /", Some(r#"{"user":"${v}","n":${client}}"#));
+        post.headers = vec![field("X", "own"), field("user-agent", "other")];
+        let common = [field("x", "common"), field("Y", "y${v}")];
+        assert_eq!(
+            written(&post, &common, &none, "\"é\r\n"),
+            "POST / HTTP/1.1\r\nHost: h:9\r\nUser-Agent: us\r\nY: y\"é\r\nX: own\r\n\
+             Content-Length: 25\r\n\r\n{\"user\":\"\\\"é\\r\\n\",\"n\":5}"
+        );
+        let delete = written(&http("DELETE /", None), &[], &none, "");
+        assert!(delete.ends_with("\r\nContent-Length: 0\r\n\r\n"), "{delete}");
+    }
+
+    #[test]
+    fn cookies_are_sent_unless_the_request_has_its_own() {
+        let mut cookies = Cookies::default();
+        cookies.learn(&response(200, "Set-Cookie: a=1; Path=/x\r\n", b"").as_response());
+        let sent = |path: &str| written(&http(&format!("GET {path}"), None), &[], &cookies, "");
+        assert!(sent("/x/y").ends_with("\r\nCookie: a=1\r\n\r\n"));
+        assert!(!sent("/y").contains("Cookie"));
+        let own = [field("cookie", "b=2")];
+        let own = written(&http("GET /x", None), &own, &cookies, "");
+        assert!(own.ends_with("\r\ncookie: b=2\r\n\r\n"), "{own}");
+    }
+
+    #[test]
+    fn a_field_is_added_where_it_is_not_given() {
+        let accept = |request: HttpRequest| {
+            let request = Request::new(&request, &[], &[]).unwrap();
+            let value = compile(&Template::parse("a/b", Medium::Header).unwrap(), &[]).unwrap();
+            let mut out = Vec::new();
+            let filling = Filling { id: 0, now: Nanos(0), client: 0, values: &[] };
+            let site = Site::new("h", &[]).unwrap();
+            let request = request.with_field("Accept", value);
+            request.write(&site, &Cookies::default(), filling, &mut Random::new(1), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let get = http("GET /", None);
+        assert_eq!(accept(get.clone()), "GET / HTTP/1.1\r\nHost: h\r\nAccept: a/b\r\n\r\n");
+        let own = HttpRequest { headers: vec![field("accept", "c/d")], ..get };
+        assert_eq!(accept(own), "GET / HTTP/1.1\r\nHost: h\r\naccept: c/d\r\n\r\n");
+    }
+
+    #[test]
+    fn a_site_is_one_that_can_be_written() {
+        assert!(Site::new("a,b", &[]).is_err());
+        assert!(Site::new("h", &[("Host".to_owned(), "x".to_owned())]).is_err());
+        assert!(Site::new("h", &[("X".to_owned(), "a\r\nb".to_owned())]).is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! What a response of HTTP is to the request that asked for it.
+
+use super::rules::{Heard, Hits, Rules};
+use super::{CompileError, PeerError, learnt::Learnt, show};
+use crate::contract::Response;
+use crate::excerpt::Excerpt;
+use spec::conversation::{Condition, Matcher, Status};
+
+/// The responses that a request awaits, and those by which it is refused.
+#[derive(Debug)]
+pub(super) struct Awaits {
+    rules: Rules<Judged>,
+    /// The statuses of those that are awaited; a status is one of each.
+    statuses: Vec<Status>,
+    /// Those that are awaited, in words.
+    pub(super) expected: String,
+}
+
+/// What a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// One that is awaited.
+    Expected,
+    /// One by which the server refuses.
+    Refused,
+    /// One with another status.
+    Status,
+    /// One with the status that is awaited, and another body.
+    Body,
+}
+
+impl Awaits {
+    /// Makes ready what a request awaits; `None`: any response of the 2xx kind, as where `expect` has no status.
+    ///
+    /// # Errors
+    ///
+    /// There are too many conditions.
+    pub(super) fn new(
+        expect: Option<&Matcher>,
+        refused: Option<&Matcher>,
+    ) -> Result<Self, CompileError> {
+        let mut expect = expect.cloned().unwrap_or_default();
+        let status = |condition: &Condition| match condition {
+            Condition::Status(status) => Some(*status),
+            Condition::Contains(_)
+            | Condition::Equals { .. }
+            | Condition::Has(_)
+            | Condition::Is(_)
+            | Condition::Lacks(_)
+            | Condition::Starts(_) => None,
+        };
+        let mut statuses: Vec<Status> = expect.conditions.iter().filter_map(status).collect();
+        if statuses.is_empty() {
+            statuses.push(SUCCESS);
+            expect.conditions.insert(0, Condition::Status(SUCCESS));
+        }
+        let mut rules = Rules::default();
+        if let Some(refused) = refused {
+            rules.add(refused, Judged::Refused)?;
+        }
+        rules.add(&expect, Judged::Expected)?;
+        Ok(Self { rules, statuses, expected: show::matcher(&expect) })
+    }
+
+    /// Judges a response to the request with this id.
+    pub(super) fn judge(&self, response: &Response<'_>, id: u32) -> Judged {
+        let heard = Heard { bytes: response.body, status: Some(response.status) };
+        let accept = |judged: &Judged, found: Option<u64>| {
+            found.is_none_or(|found| found == u64::from(id)).then_some(*judged)
+        };
+        let (learnt, hits) = (&mut Learnt::default(), &mut Hits::default());
+        match self.rules.decide(heard, learnt, hits, accept) {
+            Some(judged) => judged,
+            None if self.has_status(response.status) => Judged::Body,
+            None => Judged::Status,
+        }
+    }
+
+    /// True for the status of a response that is awaited.
+    pub(super) fn has_status(&self, status: u16) -> bool {
+        self.statuses.iter().all(|awaited| awaited.includes(status))
+    }
+
+    /// The error that a response is to `step`, in which one that is awaited has to come.
+    pub(super) fn error(&self, step: &str, response: &Response<'_>, judged: Judged) -> PeerError {
+        let (step, expected) = (step.to_owned(), self.expected.clone());
+        let said = Excerpt::new(response.body);
+        match (judged, location(response)) {
+            (Judged::Refused, _) => PeerError::Refused { step, said },
+            (Judged::Status, Some(location)) => {
+                let location = Excerpt::new(location);
+                PeerError::Redirected { step, code: response.status, location }
+            }
+            (Judged::Status, None) => {
+                PeerError::Status { step, code: response.status, expected, said }
+            }
+            (Judged::Expected | Judged::Body, _) => PeerError::Unexpected { step, expected, said },
+        }
+    }
+}
+
+/// The place that a redirect points to.
+pub(super) fn location<'a>(response: &Response<'a>) -> Option<&'a [u8]> {
+    response.field("location").filter(|_| matches!(response.status, 300..=399))
+}
+
+/// The statuses of responses that say yes.
+const SUCCESS: Status = Status { first: 200, last: 299 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::sample::{matcher, response};
+
+    fn status(status: &str, words: &[&str]) -> Matcher {
+        let mut matcher = matcher(words);
+        matcher.conditions.push(Condition::Status(status.parse().unwrap()));
+        matcher
+    }
+
+    #[test]
+    fn a_response_is_judged_by_status_and_body() {
+        let any = || Awaits::new(None, None).unwrap();
+        let ok = || Awaits::new(Some(&matcher(&["$.ok=true"])), None).unwrap();
+        let missing = || Awaits::new(Some(&status("404", &[])), None).unwrap();
+        let asked =
+            || Awaits::new(Some(&matcher(&["id $.id"])), Some(&status("409", &[]))).unwrap();
+        let error = || Awaits::new(None, Some(&matcher(&["has $.error"]))).unwrap();
+        #[rustfmt::skip]
+        let table: [(&dyn Fn() -> Awaits, u16, &str, Judged); _] = [
+            (&any,     200, "",               Judged::Expected),
+            (&any,     299, "{",              Judged::Expected),
+            (&any,     300, "",               Judged::Status),
+            (&any,     500, "",               Judged::Status),
+            (&ok,      200, "{\"ok\":true}",  Judged::Expected),
+            (&ok,      200, "{\"ok\":false}", Judged::Body),
+            (&ok,      200, "",               Judged::Body),
+            (&ok,      500, "{\"ok\":true}",  Judged::Status),
+            (&missing, 404, "gone",           Judged::Expected),
+            (&missing, 200, "",               Judged::Status),
+            (&asked,   200, "{\"id\":7}",     Judged::Expected),
+            (&asked,   200, "{\"id\":8}",     Judged::Body),
+            (&asked,   409, "",               Judged::Refused),
+            (&error,   200, "{\"error\":1}",  Judged::Refused),
+            (&error,   503, "{\"error\":1}",  Judged::Refused),
+            (&error,   503, "",               Judged::Status),
+        ];
+        for (awaits, code, body, expected) in table {
+            let response = response(code, "", body.as_bytes());
+            assert_eq!(awaits().judge(&response.as_response(), 7), expected, "{code} {body}");
+        }
+    }
+
+    #[test]
+    fn a_response_that_is_not_awaited_is_told_with_what_it_says() {
+        let awaits = Awaits::new(Some(&matcher(&["$.ok=true"])), None).unwrap();
+        let error = |code, head: &str, body: &str| {
+            let response = response(code, head, body.as_bytes());
+            let judged = awaits.judge(&response.as_response(), 0);
+            awaits.error("login", &response.as_response(), judged).to_string()
+        };
+        #[rustfmt::skip]
+        let table = [
+            (error(302, "Location: /login\r\n", "x"),
+             "login: HTTP status 302 redirects to \"/login\", and redirects are not followed"),
+            (error(302, "", "x"),
+             "login: HTTP status 302, expected the status 2xx and $.ok = true: \"x\""),
+            (error(401, "Location: /\r\n", "no"),
+             "login: HTTP status 401, expected the status 2xx and $.ok = true: \"no\""),
+            (error(200, "", "{}"),
+             "login: got \"{}\", expected the status 2xx and $.ok = true"),
+        ];
+        for (found, expected) in table {
+            assert_eq!(found, expected);
+        }
+    }
+}

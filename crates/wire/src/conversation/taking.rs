@@ -1,0 +1,118 @@
+//! Values that are taken from what a server says, and kept for the connection.
+
+use super::text;
+use super::{PeerError, places, show};
+use crate::contract::Response;
+use crate::excerpt::Excerpt;
+use spec::conversation::{Place, TakeFrom};
+use std::borrow::Cow;
+
+/// A value that is taken from a message or a response.
+#[derive(Debug)]
+pub(super) struct Taking {
+    /// Its number among the values of the connection.
+    pub(super) var: usize,
+    pub(super) name: String,
+    pub(super) from: TakeFrom,
+}
+
+/// Takes values from `heard`, a message or the body of `response`.
+///
+/// # Errors
+///
+/// A value is not there, or is too long; `step` is what waited for it.
+pub(super) fn take(
+    takes: &[Taking],
+    step: &str,
+    heard: &[u8],
+    response: Option<&Response<'_>>,
+    values: &mut [Box<[u8]>],
+) -> Result<(), PeerError> {
+    for Taking { var, name, from } in takes {
+        let value = match from {
+            TakeFrom::Message(Place::Json(path)) => places::text(path, heard),
+            TakeFrom::Message(Place::Text { before, after }) => {
+                text::between(heard, before.as_bytes(), after.as_bytes()).map(Into::into)
+            }
+            TakeFrom::Header(field) => response.and_then(|response| field_of(response, field)),
+        };
+        let Some(value) = value else {
+            return Err(PeerError::Take {
+                step: step.to_owned(),
+                var: name.clone(),
+                place: show::source(from),
+                said: Excerpt::new(heard),
+            });
+        };
+        if value.len() > VALUE_LEN_MAX {
+            let (step, var, len) = (step.to_owned(), name.clone(), value.len());
+            return Err(PeerError::TakenTooLong { step, var, len, max: VALUE_LEN_MAX });
+        }
+        values[*var] = value.into_owned().into();
+    }
+    Ok(())
+}
+
+/// The value of the first field of this name. Of `Set-Cookie` it is `NAME=VALUE` of each, joined as `Cookie` wants them
+/// (RFC 6265 §4.2.1).
+fn field_of<'a>(response: &Response<'a>, name: &str) -> Option<Cow<'a, [u8]>> {
+    if !name.eq_ignore_ascii_case("set-cookie") {
+        return response.field(name).map(Cow::Borrowed);
+    }
+    let pairs = response
+        .fields(name)
+        .map(|field| field.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii());
+    let joined = pairs.collect::<Vec<_>>().join(&b"; "[..]);
+    (!joined.is_empty()).then_some(Cow::Owned(joined))
+}
+
+/// The longest value that is taken from a message, in bytes.
+const VALUE_LEN_MAX: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::sample::response;
+
+    fn taken(from: TakeFrom, response: &Response<'_>) -> Result<Box<[u8]>, String> {
+        let takes = [Taking { var: 0, name: "v".to_owned(), from }];
+        let mut values = [Box::default()];
+        take(&takes, "step", response.body, Some(response), &mut values)
+            .map_err(|error| error.to_string())?;
+        let [value] = values;
+        Ok(value)
+    }
+
+    #[test]
+    fn values_of_a_response_are_taken_from_its_body_and_its_fields() {
+        let head = "Location: /next\r\nSet-Cookie: sid=a1; Path=/; HttpOnly\r\n\
+                    set-cookie:  theme=dark;Secure\r\n";
+        let response = response(200, head, br#"{"token":"t","n":7}"#);
+        let json = |path: &str| TakeFrom::Message(Place::Json(path.parse().unwrap()));
+        let header = |name: &str| TakeFrom::Header(name.to_owned());
+        #[rustfmt::skip]
+        let table = [
+            (json("$.token"),      Ok("t")),
+            (json("$.n"),          Ok("7")),
+            (header("location"),   Ok("/next")),
+            (header("Set-Cookie"), Ok("sid=a1; theme=dark")),
+            (json("$.a"),          Err("no value for `v` at $.a in")),
+            (header("ETag"),       Err("no value for `v` in the header field ETag in")),
+        ];
+        for (from, expected) in table {
+            match (taken(from.clone(), &response.as_response()), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(&*found, expected.as_bytes(), "{from:?}"),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+                (found, _) => panic!("{from:?}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_has_a_limit() {
+        let long = "x".repeat(VALUE_LEN_MAX + 1);
+        let response = response(200, &format!("a: {long}\r\n"), b"");
+        let error = taken(TakeFrom::Header("A".to_owned()), &response.as_response()).unwrap_err();
+        assert!(error.contains("16385 bytes, limit is 16384"), "{error}");
+    }
+}
