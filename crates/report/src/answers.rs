@@ -5,7 +5,9 @@ use crate::measured::{Figure, Group, Measured, Ratio, cpu_us, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::row::{self, Row};
 use crate::{sweep, verdict};
-use record::{Comparison, Kind, Level, Number, RunRecord, Summary, Verdict, WorkloadResult};
+use record::{
+    Comparison, Estimate, Kind, Level, Number, RunRecord, Summary, Verdict, WorkloadResult,
+};
 
 /// The answer in one sentence. `None` if there is nothing to compare, or if no row that is compared is without doubt.
 /// It has the record's numbers and texts as they are, unescaped, for the record itself.
@@ -54,13 +56,19 @@ fn carried(groups: &[Group<'_>]) -> Option<String> {
 /// The throughput of a single run, and its percentiles that are without doubt.
 fn served(it: &Measured<'_>) -> Option<String> {
     let (result, times) = it.result.zip(it.times())?;
-    let percentile = |name: &str, number: Number, value: Option<u64>| {
+    let percentile = |name: &str, number: Number, value: Option<u64>, known: Option<Estimate>| {
         let is_sure = it.trust.of_number(number) == Level::Trusted;
-        Some(format!("{name} {}", number::nanos(value.filter(|_| is_sure)?)))
+        let value = number::float(value.filter(|_| is_sure)?);
+        let interval = known.and_then(|it| it.low.zip(it.high));
+        Some(format!("{name} {}", number::interval(Unit::Time, value, interval)))
+    };
+    let [p50, p99] = match it.row.is_closed() {
+        true => [result.pooled.round_trip_p50_ns, result.pooled.round_trip_p99_ns],
+        false => [result.pooled.response_p50_ns, result.pooled.response_p99_ns],
     };
     let percentiles = [
-        percentile("p50", Number::P50, times.p50_ns),
-        percentile("p99", Number::P99, times.p99_ns),
+        percentile("p50", Number::P50, times.p50_ns, p50),
+        percentile("p99", Number::P99, times.p99_ns, p99),
     ];
     let percentiles: Vec<String> = percentiles.into_iter().flatten().collect();
     let target = it.row.target();
@@ -68,7 +76,11 @@ fn served(it: &Measured<'_>) -> Option<String> {
         return None;
     }
     let answered = match it.row.is_closed() {
-        true => format!("answers {}", number::per_second(result.pooled.messages_per_s?.value)),
+        true => {
+            let rate = result.pooled.messages_per_s?;
+            let rate = number::interval(Unit::Rate, rate.value, rate.low.zip(rate.high));
+            format!("answers {rate}")
+        }
         false => {
             let replies = number::per_second(it.replies_per_s());
             format!("answers {replies} of the {} that were due", it.row.asked())

@@ -17,7 +17,9 @@ use std::collections::BTreeSet;
 /// for which the two may not be compared. The first page has the p50 of each row.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
-/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::between`]).
+/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::between`]). Where they
+/// have no such row the ratio is marked as doubtful and claims nothing: its interval has what the blocks of each run
+/// vary by, and not what the machine did between the runs.
 pub fn compare(base: &RunRecord, record: &RunRecord, depth: Depth, style: &Style) -> String {
     text::print(&document(base, record), depth, style)
 }
@@ -185,7 +187,13 @@ impl Compared<'_> {
         };
         let ratio = match (self.refused, &zeros, &self.both.figures(of)) {
             (Some(why), ..) => Cell::words(format!("{MISSING} {why}")),
-            (None, None, _) => Cell::words(format!("{MISSING} inconclusive")),
+            (None, None, [Some(before), Some(after)]) => match between(before, after, 1.0) {
+                Some(found) => {
+                    Cell::Number(found.value, Some((found.low, found.high))).judged(Level::Degraded)
+                }
+                None => Cell::words(no_interval(self.both.rounds)),
+            },
+            (None, None, _) => Cell::Missing,
             (None, Some(_), _) if is_zero => Cell::words("the machine"),
             (None, Some([Some(before_zero), Some(after_zero)]), [Some(before), Some(after)]) => {
                 let [one, other] = [before.over(before_zero), after.over(after_zero)];
@@ -225,6 +233,12 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
         found.iter().filter(|(_, _, (low, high))| *low > 1.0 || *high < 1.0).map(words).collect();
     let unshown = found.len() - shown.len();
     let Some(first) = found.first() else {
+        if let Some((name, ratio)) = all.iter().find_map(doubtful) {
+            return Some(format!(
+                "No difference between the two can be told: the p50 of {name} is {ratio} of the base's by the blocks of \
+                 both, and what the machine did between them is not known."
+            ));
+        }
         let why = all.iter().rev().find_map(|it| match it.ratio(message_ns).1 {
             Cell::Words(text) => text.strip_prefix(MISSING).map(|why| why.trim().to_owned()),
             Cell::Blank
@@ -254,6 +268,13 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
         others => format!("; for {others} other rows no difference is shown"),
     };
     Some(format!("The p50 of the record by that of the base: {}{more}{others}.", shown.join(", ")))
+}
+
+/// The name of a row and its ratio by the blocks of both, with what the machine did in it.
+fn doubtful<'a>(it: &'a Compared<'_>) -> Option<(&'a str, String)> {
+    let (_, Cell::Judged(_, cell)) = it.ratio(message_ns) else { return None };
+    let Cell::Number(value, interval) = *cell else { return None };
+    Some((it.name(), number::ratio(value, interval)))
 }
 
 /// A row for each pair: its p50 in both, and their ratio.
@@ -307,7 +328,7 @@ const SHOWN_MAX: usize = 3;
 
 fn no_interval(rounds: [usize; 2]) -> String {
     match rounds {
-        [1, 1] => format!("{MISSING} one block each: no interval"),
+        [1, 1] => format!("{MISSING} one block each, no interval"),
         [base, record] if base.min(record) < Pooled::ROUNDS_MIN => {
             format!("{MISSING} {base} and {record} rounds, {} needed", Pooled::ROUNDS_MIN)
         }

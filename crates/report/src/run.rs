@@ -10,7 +10,7 @@ use record::{
     Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
     PerMetric, Phases, Sessions, Stalls, Summary,
 };
-use stats::{Histogram, Merge};
+use stats::{Histogram, Merge, Pooled};
 
 /// Times, rates, errors and cost; and as details counts, connections and their phases, bytes and checks. `heading`
 /// names the row where there are several.
@@ -20,8 +20,12 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
         count => format!("{count} threads"),
     };
     let (message, load) = (it.row.message(), it.row.load());
-    let about =
-        format!("{message}, {load}, {threads}, {} measured", number::nanos(it.measured_ns()));
+    let blocks = match it.all.len() {
+        0 | 1 => String::new(),
+        count => format!(" in {count} blocks"),
+    };
+    let measured = number::nanos(it.measured_ns());
+    let about = format!("{message}, {load}, {threads}, {measured} measured{blocks}");
     let mut parts = vec![Part::Text(Tone::Plain, about)];
     parts.extend(
         it.failed.iter().map(|why| Part::Remark(Remark::new(Tone::Failed, "failed:", *why))),
@@ -37,6 +41,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
         rate(&mut facts, it);
     }
     cost(&mut facts, it);
+    intervals(&mut facts, it);
     errors(&mut facts, it);
     parts.push(Part::Facts(facts.0));
 
@@ -452,6 +457,30 @@ fn bytes(facts: &mut Facts, it: &Measured<'_>) {
         let ratio = ratio.map_or_else(|_| MISSING.to_owned(), row::compression);
         let offered = if offered.is_empty() { "default parameters" } else { offered };
         facts.add("deflate", format!("{ratio} ({offered})"));
+    }
+}
+
+/// The percentiles of several blocks with their intervals, or the reason why one has none.
+fn intervals(facts: &mut Facts, it: &Measured<'_>) {
+    if it.all.len() < 2 {
+        return;
+    }
+    let numbers = it.numbers();
+    let known = match it.row.is_closed() {
+        true => [&numbers.round_trip_p50_ns, &numbers.round_trip_p99_ns],
+        false => [&numbers.response_p50_ns, &numbers.response_p99_ns],
+    };
+    for (name, number) in ["p50", "p99"].into_iter().zip(known) {
+        let Some(number) = number else { continue };
+        let text = number::interval(Unit::Time, number.value(), number.interval());
+        let why = match number.rounds() {
+            _ if number.interval().is_some() => String::new(),
+            rounds if rounds < Pooled::ROUNDS_MIN => {
+                format!(" (no interval: {rounds} blocks, {} needed)", Pooled::ROUNDS_MIN)
+            }
+            _ => " (no interval: it hangs on few of the blocks)".to_owned(),
+        };
+        facts.add(name, format!("{text}{why}"));
     }
 }
 

@@ -59,23 +59,25 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
         &with_blocks(8, 275_000),
         false,
         &expect![[r#"
-            No difference between the two can be told: inconclusive.
+            No difference between the two can be told: the p50 of ws is 1.10x [1.07, 1.13]
+            of the base's by the blocks of both, and what the machine did between them is
+            not known.
 
                            base record
             p50 round trip   us     us ratio [95 %]
-            ws              254    279 - inconclusive
+            ws              254    279 ▇▇▇▇▍    ?1.10x [1.07, 1.13]
 
             inconclusive: the two were measured at different times, and no row of both shows
               what the machine did between them
               next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
 
             ws
-            round trip    base    record    ratio [95 %]
-            p50           254 us  279 us  - inconclusive
-            p99           379 us  416 us  - inconclusive
-            messages      190 k/s 190 k/s - inconclusive
-            generator CPU 5.10 us 5.10 us - inconclusive
-            server CPU    5.00 us 5.00 us - inconclusive
+            round trip    base    record  ratio [95 %]
+            p50           254 us  279 us  ?1.10x [1.07, 1.13]
+            p99           379 us  416 us  ?1.10x [1.06, 1.14]
+            messages      190 k/s 190 k/s ?1.00x [1.00, 1.00]
+            generator CPU 5.10 us 5.10 us ?1.00x [1.00, 1.00]
+            server CPU    5.00 us 5.00 us ?1.00x [1.00, 1.00]
 
             base           2026-01-01T00:00:00Z: trusted
             record         2026-01-01T00:00:00Z: trusted
@@ -85,7 +87,7 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
     let mut other = with_rounds([200_000, 250_000]);
     other.plan.baseline = None;
     let page = page(&with_rounds([200_000, 250_000]), &other);
-    assert!(page.contains("- inconclusive\n"), "{page}");
+    assert!(page.contains("inconclusive:") && page.contains("?1.00x [0.99, 1.01]\n"), "{page}");
 }
 
 #[test]
@@ -103,23 +105,23 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         &records::open(),
         false,
         &expect![[r#"
-            No difference between the two can be told: inconclusive.
+            No difference between the two can be told: one block each, no interval.
 
                               base record
             p50 response time   ms     ms ratio [95 %]
-            ws                1.25   1.25 - inconclusive
+            ws                1.25   1.25 - one block each, no interval
 
             inconclusive: the two were measured at different times, and no row of both shows
               what the machine did between them
               next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
 
             ws
-            response time base     record     ratio [95 %]
-            p50           1.25 ms  1.25 ms  - inconclusive
-            p99           1.88 ms  1.88 ms  - inconclusive
-            messages      2.00 k/s 2.00 k/s - inconclusive
-            generator CPU 5.10 us  5.10 us  - inconclusive
-            server CPU    5.00 us  5.00 us  - inconclusive
+            response time base     record                    ratio [95 %]
+            p50           1.25 ms  1.25 ms  - one block each, no interval
+            p99           1.88 ms  1.88 ms  - one block each, no interval
+            messages      2.00 k/s 2.00 k/s - one block each, no interval
+            generator CPU 5.10 us  5.10 us  - one block each, no interval
+            server CPU    5.00 us  5.00 us  - one block each, no interval
 
             base           2026-01-01T00:00:00Z: trusted
             record         2026-01-01T00:00:00Z: trusted

@@ -92,7 +92,8 @@ fn a_run_says_what_it_reached_and_how_long_replies_took() {
     check(
         &records::run(),
         &expect![[r#"
-            ws://127.0.0.1:8080/ answers 191 k/s: round trip p50 254 us, p99 381 us.
+            ws://127.0.0.1:8080/ answers 191 k/s [189, 193]: round trip p50 254 us [252,
+            257], p99 381 us [408, 416].
 
             64 B binary, 50 connections, one message in flight on each, 1 thread, 500 ms
             measured

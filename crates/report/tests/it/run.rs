@@ -15,7 +15,8 @@ fn all_that_was_measured_of_one_target_is_shown() {
         &expect![[r#"
             ws://127.0.0.1:8080/
 
-            ws://127.0.0.1:8080/ answers 191 k/s: round trip p50 254 us, p99 381 us.
+            ws://127.0.0.1:8080/ answers 191 k/s [189, 193]: round trip p50 254 us [252,
+            257], p99 381 us [408, 416].
 
             64 B binary, 50 connections, one message in flight on each, 1 thread, 500 ms
             measured
@@ -100,7 +101,8 @@ fn clients_that_live_shortly_have_their_phases_apart() {
         &expect![[r#"
             ws://127.0.0.1:8080/
 
-            ws://127.0.0.1:8080/ answers 191 k/s: life p50 254 us, p99 381 us.
+            ws://127.0.0.1:8080/ answers 191 k/s [189, 193]: life p50 254 us [252, 257], p99
+            381 us [408, 416].
 
             64 B binary, 10 clients at a time, 5 round trips each, 1 thread, 1.26 s measured
 

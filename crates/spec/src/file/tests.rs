@@ -3,7 +3,7 @@
 use super::*;
 use crate::{AxisOf, Content, Context, Experiment, Load, Stop};
 use std::collections::BTreeMap;
-use units::{Bytes, Nanos};
+use units::{Bytes, Count, Nanos};
 
 /// Subjects with what their manifests say besides the usual.
 struct Those(BTreeMap<&'static str, Result<Facts, String>>);
@@ -257,6 +257,16 @@ fn a_url_is_an_experiment_of_one_row() {
     let one = of("connections = 3").unwrap();
     assert_eq!((names(&one), one.rounds, one.baseline), (vec!["ws://h"], 1, None));
     assert_eq!(one.workloads[0].phases.stop, Stop::After(Nanos::from_secs(10)));
+    let repeated = |rounds, is_sweep| {
+        let options = toml::from_str("bots = [3, 5]").unwrap();
+        let asked = Asked { options, rounds: Some(Count(rounds)), ..Asked::default() };
+        File::of_url("ws://h").experiment(&Asked { is_sweep, ..asked }, &those(), &context)
+    };
+    let rounds = repeated(7, false).unwrap();
+    assert_eq!((rounds.rounds, rounds.order), (7, crate::Order::Shuffled));
+    assert_eq!(repeated(0, false).unwrap_err(), "--rounds: 0: between 1 and 10000 are possible");
+    let of_sweep = repeated(7, true).unwrap_err();
+    assert!(of_sweep.starts_with("--rounds: 7 rounds mean nothing to a sweep"), "{of_sweep}");
     assert_eq!(names(&of("bots = [3, 5]").unwrap()), ["3 bots", "5 bots"]);
     assert!(of("every = '1s'").unwrap_err().starts_with("--every: belongs to --bots"));
 }

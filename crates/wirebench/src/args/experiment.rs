@@ -38,8 +38,10 @@ pub(crate) struct Execution {
     /// Only these rows of a file, by name or by a participant
     #[arg(long, value_name = "ROW,…", value_delimiter = ',', hide_short_help = true)]
     pub(crate) only: Vec<String>,
-    /// Turns of each row of a file [default: the file's, or 10]
-    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    /// Blocks of each row [default: 1 of a URL; the file's, or 10]
+    ///
+    /// In every round each row has one block. From 6 rounds on every number has its 95 % interval.
+    #[arg(long, visible_alias = "repeat", value_name = "COUNT", hide_short_help = true)]
     pub(crate) rounds: Option<Count>,
     /// Origin of order, payload and keys [default: from the clock]
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]

@@ -282,7 +282,9 @@ fn options_with_value(program: &Command) -> BTreeSet<String> {
     let names = |option: &Arg| {
         let long = option.get_long().map(|long| format!("--{long}"));
         let short = option.get_short().map(|short| format!("-{short}"));
-        [long, short].into_iter().flatten()
+        let aliases = option.get_all_aliases().unwrap_or_default();
+        let aliases = aliases.into_iter().map(|alias| format!("--{alias}"));
+        aliases.chain(long).chain(short).collect::<Vec<_>>()
     };
     with_value.flat_map(names).collect()
 }
@@ -324,6 +326,7 @@ mod tests {
             ("wirebench -c 10 ws://h",        "wirebench run -c 10 ws://h"),
             ("wirebench -c10 ws://h",         "wirebench run -c10 ws://h"),
             ("wirebench -qc10 ws://h",        "wirebench run -qc10 ws://h"),
+            ("wirebench --repeat 7 ws://h",   "wirebench run --repeat 7 ws://h"),
             ("wirebench --size=10B ws://h -q", "wirebench run --size=10B ws://h -q"),
             ("wirebench --deflate ws://h",    "wirebench run --deflate ws://h"),
             ("wirebench -- ws://h",           "wirebench run -- ws://h"),
