@@ -7,8 +7,17 @@ macro_rules! ready_made {
 }
 
 /// The name and the file of each conversation that comes with the program.
-pub const READY_MADE: &[(&str, &str)] =
-    &ready_made!["graphql-subscription", "graphql-ws", "json-rpc", "ndjson", "resp", "socketio"];
+pub const READY_MADE: &[(&str, &str)] = &ready_made![
+    "centrifugo",
+    "graphql-subscription",
+    "graphql-ws",
+    "json-rpc",
+    "ndjson",
+    "phoenix",
+    "resp",
+    "signalr",
+    "socketio"
+];
 
 #[cfg(test)]
 mod tests {

@@ -275,4 +275,6 @@ fn growth(cue_len: usize, len: usize) -> i64 {
 }
 
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod tests;
