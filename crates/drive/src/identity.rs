@@ -9,7 +9,7 @@ use crate::text::excerpt;
 use load::{Expect, Header, Mismatch, TrueDelay, Workload};
 use record::ErrorClass;
 use units::Instant;
-use wire::{Kind, Message};
+use wire::{Kind, Message, Verdict};
 
 /// Holds a reply against its message, and writes down what became of it.
 pub(crate) struct Check<'a> {
@@ -43,10 +43,16 @@ pub(crate) fn numbered(
     if is_reordered {
         recorder.identity(flight.due, |identity| &mut identity.reordered);
     }
-    if answer.refused {
-        recorder.refused(flight, received, || format!("refused: \"{}\"", excerpt(answer.payload)));
-    } else {
-        recorder.reply(flight, received);
+    let said = || excerpt(answer.payload);
+    match answer.verdict {
+        Verdict::Good => recorder.reply(flight, received),
+        Verdict::Refused => {
+            recorder.refused(flight, received, || format!("refused: \"{}\"", said()));
+        }
+        Verdict::Wrong(why) => {
+            recorder.failed(flight, Failure::Error, received);
+            recorder.tally(ErrorClass::WrongReply, || format!("{why}: \"{}\"", said()));
+        }
     }
     Some(flight)
 }

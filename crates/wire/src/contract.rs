@@ -84,10 +84,21 @@ pub struct Answer<'a> {
     pub sequence: u32,
     /// The exchange that the message belongs to, as an index into the conversation's list.
     pub exchange: u16,
-    /// True if it says no.
-    pub refused: bool,
+    /// The end that the message has by it.
+    pub verdict: Verdict,
     /// The reply, without framing.
     pub payload: &'a [u8],
+}
+
+/// The ends that a message of a conversation can have by its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the reply that was asked for.
+    Good,
+    /// The server says no.
+    Refused,
+    /// It is none that the conversation expects; the reason.
+    Wrong(&'static str),
 }
 
 /// An event of a stream that answers one of our messages.

@@ -36,7 +36,7 @@ pub mod websocket;
 pub use connection::Connection;
 pub use contract::{
     Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
-    PeerError, Protocol, Push, Pushed, Response, Secured, Side, TwoSockets,
+    PeerError, Protocol, Push, Pushed, Response, Secured, Side, TwoSockets, Verdict,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -1,6 +1,6 @@
 //! Transcripts of machines, and checks that they are the same however the input is split.
 
-use crate::contract::{Event, Input, Kind, Message, Protocol};
+use crate::contract::{Event, Input, Kind, Message, Protocol, Verdict};
 use crate::http1::{self, Http1};
 use std::sync::Arc;
 use units::Random;
@@ -137,7 +137,11 @@ pub(crate) fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
 fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Answer(answer) => {
-            let verb = if answer.refused { "refused" } else { "answered" };
+            let verb = match answer.verdict {
+                Verdict::Good => "answered",
+                Verdict::Refused => "refused",
+                Verdict::Wrong(why) => why,
+            };
             let (exchange, sequence) = (answer.exchange, answer.sequence);
             format!("{verb} {exchange}#{sequence} \"{}\"", answer.payload.escape_ascii())
         }

@@ -7,7 +7,7 @@ use super::rules::{Heard, Hits};
 use super::taking::take;
 use super::template::Filling;
 use super::{PeerError, json, places, text};
-use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured};
+use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured, Verdict};
 use crate::excerpt::Excerpt;
 use spec::conversation::{Cue, Place};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(super) enum Understood {
     Answer {
         sequence: u32,
         exchange: u16,
-        refused: bool,
+        verdict: Verdict,
     },
     Part {
         sequence: u32,
@@ -255,11 +255,11 @@ impl Mind {
         Ok(match matched {
             Some(Matched::Reply { sequence, exchange, role: Role::Last }) => {
                 awaited.end(sequence);
-                Understood::Answer { sequence, exchange, refused: false }
+                Understood::Answer { sequence, exchange, verdict: Verdict::Good }
             }
             Some(Matched::Reply { sequence, exchange, role: Role::Refused }) => {
                 awaited.end(sequence);
-                Understood::Answer { sequence, exchange, refused: true }
+                Understood::Answer { sequence, exchange, verdict: Verdict::Refused }
             }
             Some(Matched::Reply { sequence, exchange, role: Role::First }) => {
                 Understood::Part { sequence, exchange, first: awaited.begin(sequence) }
@@ -349,8 +349,8 @@ impl Understood {
     pub(super) const fn event(self, payload: &[u8]) -> Event<'_> {
         match self {
             Self::Alive => ALIVE,
-            Self::Answer { sequence, exchange, refused } => {
-                Event::Answer(Answer { sequence, exchange, refused, payload })
+            Self::Answer { sequence, exchange, verdict } => {
+                Event::Answer(Answer { sequence, exchange, verdict, payload })
             }
             Self::Part { sequence, exchange, first } => {
                 Event::Part(Part { sequence, exchange, first, payload })

@@ -30,8 +30,8 @@ enum What {
 impl Kept {
     pub(super) fn of(event: Event<'_>) -> Self {
         let (what, bytes) = match event {
-            Event::Answer(Answer { sequence, exchange, refused, payload }) => {
-                (What::Answer(Answer { sequence, exchange, refused, payload: b"" }), payload)
+            Event::Answer(Answer { sequence, exchange, verdict, payload }) => {
+                (What::Answer(Answer { sequence, exchange, verdict, payload: b"" }), payload)
             }
             Event::Closed(Closed { code, reason }) => {
                 (What::Closed(Closed { code, reason: reason.into_owned().into() }), &[][..])
