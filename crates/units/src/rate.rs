@@ -76,9 +76,13 @@ impl FromStr for Rate {
         if number.whole == 0 && number.fraction == 0 {
             return Err(reader.error("is a rate of zero; the slowest rates are like `1/h`"));
         }
-        let scale = 10_u128.pow(number.decimals);
+        let mut scale = 10_u128.pow(number.decimals);
         let count = u128::from(number.whole) * scale + u128::from(number.fraction);
-        let count = count.checked_mul(u128::from(multiple)).ok_or_else(|| reader.too_large())?;
+        let mut count = count.checked_mul(u128::from(multiple)).ok_or_else(|| reader.too_large())?;
+        // `21.1k/s` is 21100/s, as it is when that is shown.
+        while scale > 1 && count.is_multiple_of(10) {
+            (count, scale) = (count / 10, scale / 10);
+        }
         fraction(count, u128::from(per.0) * scale).ok_or_else(|| {
             reader.error("does not fit; the largest rates are 4 G/ns, the finest have 9 digits")
         })
