@@ -1,4 +1,4 @@
-//! What a response of HTTP is to the request that asked for it.
+//! The judgement of a response of HTTP, by the request that asked for it.
 
 use super::rules::{Heard, Hits, Rules};
 use super::{CompileError, PeerError, learnt::Learnt, show};
@@ -16,7 +16,7 @@ pub(super) struct Awaits {
     pub(super) expected: String,
 }
 
-/// What a response is.
+/// The kinds of responses, as a request has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
     /// One that is awaited.

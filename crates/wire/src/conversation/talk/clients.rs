@@ -3,7 +3,7 @@
 
 use super::Talk;
 use crate::connection::Connection;
-use crate::contract::{Event, Input, Kind, Message, Protocol, Side};
+use crate::contract::{Event, Input, Kind, Message, Protocol, Side, Verdict};
 use crate::conversation::Compiled;
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
@@ -50,7 +50,7 @@ struct Replay {
     tx: Vec<u8>,
     /// The ids and texts of the official client, and ours in their place.
     ours: BTreeMap<String, String>,
-    /// What came of messages, in the words of the transcript.
+    /// The ends of messages, in the words of the transcript.
     outcomes: Vec<&'static str>,
     requests: u32,
 }
@@ -172,7 +172,11 @@ impl Replay {
             match event {
                 Event::Open => self.outcomes.push("ok"),
                 Event::Answer(answer) => {
-                    self.outcomes.push(if answer.refused { "error" } else { "ok" });
+                    self.outcomes.push(if answer.verdict == Verdict::Good {
+                        "ok"
+                    } else {
+                        "error"
+                    });
                 }
                 Event::Pushed(pushed) => {
                     let rule = pushed.rule.unwrap_or_else(|| panic!("nothing matches {text}"));
