@@ -78,7 +78,8 @@ impl FromStr for Rate {
         }
         let mut scale = 10_u128.pow(number.decimals);
         let count = u128::from(number.whole) * scale + u128::from(number.fraction);
-        let mut count = count.checked_mul(u128::from(multiple)).ok_or_else(|| reader.too_large())?;
+        let mut count =
+            count.checked_mul(u128::from(multiple)).ok_or_else(|| reader.too_large())?;
         // `21.1k/s` is 21100/s, as it is when that is shown.
         while scale > 1 && count.is_multiple_of(10) {
             (count, scale) = (count / 10, scale / 10);
