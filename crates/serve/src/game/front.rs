@@ -108,6 +108,14 @@ impl Front {
         }
     }
 
+    /// Ends connections with much that has not come whole, or that their players do not read, while all of this front
+    /// together hold more than so many bytes.
+    #[must_use]
+    pub fn with_memory_max(mut self, bytes: usize) -> Self {
+        self.peers.set_memory_max(bytes);
+        self
+    }
+
     /// The totals of this front, without the world's counters.
     pub fn totals(&self) -> Totals {
         Totals { handshakes: self.peers.handshakes(), ..self.totals }
@@ -199,12 +207,15 @@ impl Front {
     fn received<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
+        if let Some(peer) = self.peers.find(id) {
+            peer.held = peer.held.saturating_add(len);
+        }
         let mut left = len;
         while let Some((still, then)) = self.read(id, len - left, len, now) {
             left = still;
             self.send_own(engine, id);
             match then {
-                Then::Nothing => return,
+                Then::Nothing => break,
                 Then::Begin => self.begin(id, Packing::Json),
                 Then::Secured { is_resumed } => {
                     self.peers.secured(id, is_resumed);
@@ -222,6 +233,11 @@ impl Front {
                 }
             }
         }
+        if self.peers.holds_too_much(engine, id, 0) {
+            self.totals.broken += 1;
+            self.let_go(id);
+            self.peers.close(engine, id);
+        }
     }
 
     /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
@@ -236,7 +252,11 @@ impl Front {
         let peer = self.peers.find(id).filter(|peer| !peer.over)?;
         let mut input = Input::new(&mut self.rx[taken..len]);
         let then = loop {
-            match peer.machine.receive(&mut input, &mut self.tx) {
+            let received = peer.machine.receive(&mut input, &mut self.tx);
+            if !matches!(received, Ok(None)) {
+                peer.held = input.len();
+            }
+            match received {
                 Ok(None) => break Then::Nothing,
                 Ok(Some(Event::Message(Message { kind, payload }))) => match &mut peer.state.is {
                     Is::Session(Packing::Binary) => Up::Packet(id, payload).write(&mut self.up),
@@ -376,7 +396,9 @@ impl Front {
             if ends {
                 peer.over = true;
                 self.peers.linger(engine, id);
-            } else if engine.unsent(id) as u64 > self.options.queue_max.0 {
+            } else if engine.unsent(id) as u64 > self.options.queue_max.0
+                || self.peers.holds_too_much(engine, id, 0)
+            {
                 match is {
                     Is::Session(_) => {
                         self.totals.slow += 1;

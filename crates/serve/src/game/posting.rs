@@ -76,7 +76,10 @@ impl GameServer {
         self.send_own(engine, id);
         if chain.ends {
             self.peers.linger(engine, id);
-        } else if chain.is_cut || engine.unsent(id) as u64 > self.options.queue_max.0 {
+        } else if chain.is_cut
+            || engine.unsent(id) as u64 > self.options.queue_max.0
+            || self.peers.holds_too_much(engine, id, 0)
+        {
             self.totals.slow += 1;
             self.peers.close(engine, id);
             self.lost.push(receiver);

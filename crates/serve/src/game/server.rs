@@ -74,6 +74,14 @@ impl GameServer {
         }
     }
 
+    /// Ends connections with much that has not come whole, or that their players do not read, while all together hold
+    /// more than so many bytes.
+    #[must_use]
+    pub fn with_memory_max(mut self, bytes: usize) -> Self {
+        self.peers.set_memory_max(bytes);
+        self
+    }
+
     /// Makes the node pause at an instant; run it again to go on.
     pub fn pause_at(&mut self, at: Instant) {
         self.pause_at = at;
@@ -273,6 +281,9 @@ impl GameServer {
     fn received<E: Accepting>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
+        if let Some(peer) = self.peers.find(id) {
+            peer.held = peer.held.saturating_add(len);
+        }
         let mut taken = 0;
         // Another turn after each request of HTTP, whose answer needs all of this server.
         while let Some(read) = self.read(id, taken, len, now) {
@@ -290,11 +301,13 @@ impl GameServer {
                     }
                 }
                 Then::Request => self.request(engine, Place::Here(id), now),
-                Then::End => {
-                    self.finish(engine, id, now);
-                    break;
-                }
+                Then::End => return self.finish(engine, id, now),
             }
+        }
+        if self.peers.holds_too_much(engine, id, 0) {
+            self.totals.broken += 1;
+            self.let_go(id, now);
+            self.peers.close(engine, id);
         }
     }
 
@@ -310,7 +323,11 @@ impl GameServer {
             if out.mail.len() > MAIL_LEN_MAX {
                 break Then::Post;
             }
-            match peer.machine.receive(&mut input, &mut self.tx) {
+            let received = peer.machine.receive(&mut input, &mut self.tx);
+            if !matches!(received, Ok(None)) {
+                peer.held = input.len();
+            }
+            match received {
                 Ok(None) => break Then::Nothing,
                 Ok(Some(Event::Message(Message { kind, payload }))) => match peer.state {
                     Link::Session(session, Packing::Binary) => {

@@ -171,8 +171,8 @@ impl Serve {
             self.tls.publish(secure, terminal)?;
         }
         let engine = Epoll::new(Clock::start()).map_err(anyhow::Error::from)?;
-        let (message_max, cpus) = (self.message_max, self.cpu);
-        let listening = game::Listening { binary, message_max, secure, cpus };
+        let (message_max, memory_max) = (self.message_max, self.memory_max());
+        let listening = game::Listening { binary, message_max, memory_max, secure, cpus: self.cpu };
         let totals = self.game.run(listening, engine, &wish.asked, terminal)?;
         terminal.result(&game::report(&totals, scheme.tls, self.json))?;
         Ok(Exit::DONE)
@@ -185,8 +185,7 @@ impl Serve {
         stack: Stack,
         stop: Arc<AtomicBool>,
     ) -> Result<Totals, MisfitError> {
-        let memory = run::memory_budget(self.memory_max, &probe::machine());
-        let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
+        let memory = self.memory_max();
         if self.kind == Kind::Oracle {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
             let oracle = serve::Oracle::new(stack, self.behaviour(), stop)?;
@@ -201,6 +200,12 @@ impl Serve {
         }
         engine::run(engine, &mut server);
         Ok(server.totals())
+    }
+
+    /// The bytes that its connections may hold.
+    fn memory_max(&self) -> usize {
+        let budget = run::memory_budget(self.memory_max, &probe::machine());
+        usize::try_from(budget.0).unwrap_or(usize::MAX)
     }
 
     /// Stays on the CPUs that were named.

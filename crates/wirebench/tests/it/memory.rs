@@ -57,18 +57,22 @@ fn a_reply_much_longer_than_what_is_due_is_given_up_early() {
 
 #[test]
 fn messages_that_come_in_part_do_not_fill_a_server() {
-    let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, "tcp-framed --memory-max 64MiB");
-    let address = server.url.strip_prefix("tcp-framed://").unwrap().to_owned();
-    let mut clients: Vec<Stream> = Vec::new();
-    for _ in 0..20 {
-        let mut client = Stream::connect(&address).unwrap();
-        let message = [(16_u32 << 20).to_be_bytes().as_slice(), &vec![7; (16 << 20) - 1]].concat();
-        client.write_all(&message).ok(); // It may be ended in the middle.
-        clients.push(client);
+    let game = "game --listen 127.0.0.1:0 --web 127.0.0.1:0 --message-max 17MiB";
+    for (server, scheme) in [("tcp-framed", "tcp-framed"), (game, "game")] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, &format!("{server} --memory-max 64MiB"));
+        let address = server.url.strip_prefix(&format!("{scheme}://")).unwrap().to_owned();
+        let mut clients: Vec<Stream> = Vec::new();
+        for _ in 0..20 {
+            let mut client = Stream::connect(&address).unwrap();
+            let len = (16_u32 << 20).to_be_bytes();
+            let part = [len.as_slice(), &vec![7; (16 << 20) - 1]].concat();
+            client.write_all(&part).ok(); // It may be ended in the middle.
+            clients.push(client);
+        }
+        let peak = server.process.peak_memory_so_far().unwrap();
+        assert!(peak <= MOST, "{scheme}: {peak}");
     }
-    let peak = server.process.peak_memory_so_far().unwrap();
-    assert!(peak <= MOST, "{peak}");
 }
 
 /// Does not read; the process of the test ends it.

@@ -83,7 +83,7 @@ impl Game {
         stop: &Arc<AtomicBool>,
         terminal: &Terminal,
     ) -> Result<Totals, Failure> {
-        let Listening { binary, message_max, secure, cpus } = listening;
+        let Listening { binary, message_max, memory_max, secure, cpus } = listening;
         let web = self.web_address().map_err(Failure::usage)?;
         let fronts = self.threads.map_or(0, |threads| threads.get() - 1);
         let sharing = if fronts == 0 { Sharing::Alone } else { Sharing::First };
@@ -101,8 +101,9 @@ impl Game {
             .collect();
         let tls = secure.map(|secure| secure.server);
         let options = self.options(message_max, tls);
-        let mut server = GameServer::new(options.clone(), Arc::clone(stop));
-        let plan = threads::Plan { doors: [binary, web], options, cpus, stop };
+        let share = memory_max / (fronts as usize + 1);
+        let mut server = GameServer::new(options.clone(), Arc::clone(stop)).with_memory_max(share);
+        let plan = threads::Plan { doors: [binary, web], options, memory_max: share, cpus, stop };
         let fronts = threads::start(fronts, &plan, &mut engine)?;
         terminal.result(&ready)?;
         self.serve(&mut engine, &mut server, stop, terminal);
@@ -189,6 +190,8 @@ impl Game {
 pub(super) struct Listening {
     pub(super) binary: Address,
     pub(super) message_max: Option<Bytes>,
+    /// The bytes that all threads together may hold.
+    pub(super) memory_max: usize,
     pub(super) secure: Option<Secure>,
     /// The CPU of each thread, in order.
     pub(super) cpus: Vec<usize>,

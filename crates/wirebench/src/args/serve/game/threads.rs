@@ -19,6 +19,8 @@ pub(super) struct Plan<'a> {
     /// The addresses on which they listen, together with the first thread.
     pub(super) doors: [Address; 2],
     pub(super) options: Options,
+    /// The bytes that each of them may hold.
+    pub(super) memory_max: usize,
     /// The CPU of each thread of the server, the first included; reused from the start if there are more threads.
     pub(super) cpus: Vec<usize>,
     pub(super) stop: &'a Arc<AtomicBool>,
@@ -41,6 +43,7 @@ pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<F
         let cpu = plan.cpus.iter().cycle().nth(number as usize).copied();
         let stop = Arc::clone(plan.stop);
         let front = Front::new(plan.options.clone(), world.clone(), stop);
+        let front = front.with_memory_max(plan.memory_max);
         let (doors, ready) = (plan.doors.clone(), ready.clone());
         let work = move || run(front, &doors, cpu, &ready);
         let thread = engine::thread::start(&format!("front-{number}"), work);
