@@ -1,6 +1,8 @@
 //! The folder of all subjects.
 
+use crate::conversations::Held;
 use crate::{Manifest, ManifestError};
+use spec::Scheme;
 use spec::near::did_you_mean;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,12 +95,34 @@ impl Subject {
             unreadable(if is_missing { missing() } else { format!("cannot be read: {error}") })
         })?;
         let manifest = Manifest::parse(&name, &file, &text)?;
-        Ok(Self { name, folder, manifest })
+        let subject = Self { name: name.clone(), folder, manifest };
+        subject.conversations().map_err(unreadable)?;
+        Ok(subject)
     }
 
     /// True if it speaks `scheme`.
     pub fn speaks(&self, scheme: &str) -> bool {
         self.manifest.speaks.iter().any(|speaks| speaks == scheme)
+    }
+
+    /// Reads the conversations that its manifest names.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or is wrong, or a conversation that nothing carries that the subject speaks.
+    pub fn conversations(&self) -> Result<Vec<Held>, String> {
+        self.manifest.held_in(&self.folder)
+    }
+
+    /// Those of them that are held over `scheme`. None, if it echoes there.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn conversations_over(&self, scheme: Scheme) -> Result<Vec<Held>, String> {
+        let mut all = self.conversations()?;
+        all.retain(|held| held.conversation.speaks.carriers().contains(&scheme.protocol));
+        Ok(all)
     }
 
     /// As a record has it, before it was asked for its version and warmed up.

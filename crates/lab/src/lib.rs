@@ -12,6 +12,7 @@ mod catalogue;
 mod claim;
 mod client;
 mod client_report;
+mod conversations;
 mod descendants;
 mod error;
 mod files;
@@ -35,6 +36,7 @@ pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, 
 pub use claim::{claim, remove_unclaimed};
 pub use client::{Client, ClientError, ClientSettings, Method, Run, Until};
 pub use client_report::{GarbageError, Moment, Report, ResultLimits};
+pub use conversations::Held;
 pub use error::InstallError;
 pub use footprint::{footprint, not_weighed};
 pub use home::{Home, State, VERSION_TIMEOUT, VersionError, version};

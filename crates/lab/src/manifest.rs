@@ -28,6 +28,9 @@ pub struct Manifest {
     pub options: Vec<String>,
     /// The schemes that it speaks, of wirebench's URLs.
     pub speaks: Vec<String>,
+    /// Server: the conversations that it holds in place of echoes: ready-made ones, or files of its folder.
+    #[serde(default, deserialize_with = "spec::lists::one_or_more")]
+    pub conversation: Vec<String>,
     /// True if it compiles while it runs, so that it has to be warmed up by rule.
     #[serde(default)]
     pub jit: bool,
@@ -75,6 +78,7 @@ impl Manifest {
             class: Class::Default,
             options: Vec::new(),
             speaks: speaks.iter().map(|scheme| (*scheme).to_owned()).collect(),
+            conversation: Vec::new(),
             jit: false,
             replies: true,
             rates: false,

@@ -4,7 +4,8 @@
 
 use crate::{Manifest, Role};
 use spec::Scheme;
-use spec::near::did_you_mean;
+use spec::conversation::READY_MADE;
+use spec::near::{did_you_mean, expected};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
@@ -84,6 +85,7 @@ fn faults_of(name: &str, manifest: &Manifest, text: &str) -> Vec<Fault> {
         let expected = "expected is a path below its own folder, e.g. `client`";
         faults.add(&["built"], format!("`built` has {built:?}; {expected}"));
     }
+    faults.check_conversations(&manifest.conversation);
     faults.check_limits(manifest);
     faults.faults
 }
@@ -109,6 +111,25 @@ impl Faults<'_> {
             let meant = did_you_mean(scheme, known());
             let what = format!("unknown scheme {scheme:?}; known are {}{meant}", known_schemes());
             self.add(&["speaks"], what);
+        }
+    }
+
+    fn check_conversations(&mut self, conversations: &[String]) {
+        let known = || READY_MADE.iter().map(|(name, _)| *name);
+        for name in conversations {
+            if is_file(name) {
+                if !is_inside(name) {
+                    let what = "expected is a file of its own folder, e.g. `chat.toml`";
+                    self.add(&["conversation"], format!("`conversation` has {name:?}; {what}"));
+                }
+            } else if !known().any(|known| known == name) {
+                let meant = expected(name, known());
+                let what = format!(
+                    "no conversation that comes with wirebench is called {name:?}{meant} (a file of its folder ends \
+                     in .toml)"
+                );
+                self.add(&["conversation"], what);
+            }
         }
     }
 
@@ -139,6 +160,9 @@ impl Faults<'_> {
             }
             Role::Server if manifest.rates => {
                 self.add(&["rates"], "`rates` is for clients".to_owned());
+            }
+            Role::Client if !manifest.conversation.is_empty() => {
+                self.add(&["conversation"], "`conversation` is for servers".to_owned());
             }
             Role::Client | Role::Server => {}
         }
@@ -189,6 +213,11 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// True for the name of a file, which no ready-made conversation is called like.
+fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
 }
 
 fn known_schemes() -> String {
@@ -252,6 +281,10 @@ limits.why = \"its own\"
             ("limits.why", "rates = true\nlimits.why", "12:1: `rates` is for clients"),
             ("limits.why", "shared = [\"../x\"]\nlimits.why", "12:1: `shared` has \"../x\"; expected are"),
             ("limits.why", "built = [\"/bin\"]\nlimits.why", "12:1: `built` has \"/bin\"; expected is a path below"),
+            ("limits.why", "conversation = \"json-rcp\"\nlimits.why",
+             "12:1: no conversation that comes with wirebench is called \"json-rcp\"; did you mean `json-rpc`? (a file"),
+            ("limits.why", "conversation = [\"../x.toml\"]\nlimits.why",
+             "12:1: `conversation` has \"../x.toml\"; expected is a file of its own folder"),
             ("limits.why", "limits.files-only = true\nlimits.why", "12:8: `files-only` is for HTTP"),
         ];
         for (right, replaced, expected) in table {
@@ -260,6 +293,13 @@ limits.why = \"its own\"
             let said = said.strip_prefix("ws/subject.toml:").unwrap_or(&said);
             assert!(said.starts_with(expected), "{replaced}: {said}");
         }
+    }
+
+    #[test]
+    fn conversations_are_for_servers() {
+        let client = GOOD.replacen("\"server\"", "\"client\"", 1);
+        let said = wrong("ws", &format!("conversation = \"json-rpc\"\n{client}"));
+        assert!(said.contains(":1:1: `conversation` is for servers"), "{said}");
     }
 
     #[test]

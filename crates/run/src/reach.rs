@@ -9,7 +9,7 @@ use drive::{Control, Target, Worker};
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
-use load::{Arrival, Expect, Lifetime, Phases, Stop, Timeouts, Workload};
+use load::{Arrival, Expect, Lifetime, Phases, Requests, Stop, Timeouts, Workload};
 use record::{ErrorClass, Outcome, Tally};
 use spec::{Carries, Endpoint, Protocol};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -203,7 +203,7 @@ pub(crate) struct Ready {
 }
 
 /// The error of a single message: the reply that was wrong, rather than the bytes that came behind it.
-fn first_error(outcome: &Outcome) -> FirstError<'_> {
+pub(crate) fn first_error(outcome: &Outcome) -> FirstError<'_> {
     let of_reply = outcome.errors.get_key_value(&ErrorClass::WrongReply);
     of_reply.or_else(|| outcome.errors.first_key_value())
 }
@@ -273,8 +273,7 @@ fn first_fault(
         return Ok((!is_well(&outcome)).then_some((None, outcome)));
     };
     for (index, kind) in requests.conversation().requests.iter().enumerate() {
-        let workload = Workload { requests: Some(requests.only(index)), ..workload.clone() };
-        let outcome = one_message(&workload, target.clone(), context)?;
+        let outcome = one_message(&of_kind(workload, requests, index), target.clone(), context)?;
         if !is_well(&outcome) {
             let was_sent = outcome.measured.sent > 0;
             let what =
@@ -283,6 +282,11 @@ fn first_fault(
         }
     }
     Ok(None)
+}
+
+/// The workload with requests of the kind at `index` alone.
+pub(crate) fn of_kind(workload: &Workload, requests: &Requests, index: usize) -> Workload {
+    Workload { requests: Some(requests.only(index)), ..workload.clone() }
 }
 
 /// The message of a request, with its holes.
@@ -383,7 +387,7 @@ fn asks_for_less(reason: &str) -> bool {
 }
 
 /// The error of the earliest step of a connection.
-type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
+pub(crate) type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
 
 /// Advice about a wrong answer of a server that was spoken to in TLS.
 fn next_inside_tls(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> String {
@@ -546,6 +550,16 @@ fn one_message(
     target: Target,
     context: Context<'_>,
 ) -> Result<Outcome, RunError> {
+    messages(workload, NonZeroU64::MIN, target, context)
+}
+
+/// Sends so many messages on one connection, the next when the one before has its reply.
+pub(crate) fn messages(
+    workload: &Workload,
+    count: NonZeroU64,
+    target: Target,
+    context: Context<'_>,
+) -> Result<Outcome, RunError> {
     let once = Workload {
         connections: NonZeroU32::MIN,
         connect_rate: None,
@@ -553,7 +567,7 @@ fn one_message(
         arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
         phases: Phases {
             warm_up: Nanos::ZERO,
-            stop: Stop::Messages(NonZeroU64::MIN),
+            stop: Stop::Messages(count),
             // What comes unasked is heard out.
             drain: if workload.requests.is_some() { LISTENING } else { Nanos::ZERO },
         },

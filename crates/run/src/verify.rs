@@ -4,14 +4,16 @@
 //! report of a client is compared with servers that know better. Nothing here measures: a subject that passes may be
 //! timed, one that fails is shown as failed.
 //!
-//! `server` and `client` have the questions for each, `content` the messages, `conversation` one connection to a
-//! server, `known` the servers that know better. Start reading at [`verify_subject`].
+//! `server` and `client` have the questions for each, `held` those to a server that holds conversations, `content` the
+//! messages, `conversation` one connection to a server, `known` the servers that know better. Start reading at
+//! [`verify_subject`].
 //!
 //! Left out: starting servers (crate `lab`, and [`crate::execute`]), and every reply while it is timed (crate `drive`).
 
 mod client;
 mod content;
 mod conversation;
+mod held;
 mod known;
 mod server;
 mod subject;

@@ -6,9 +6,11 @@
 
 mod cells;
 mod description;
+mod held;
 
 pub use cells::{Facts, Role, Subjects};
 pub use description::{Asked, AxisKeys, File};
+pub use held::Held;
 
 #[cfg(test)]
 mod tests;

@@ -140,6 +140,7 @@ impl Subjects for Two {
             name: name.to_owned(),
             role,
             speaks: ["tcp", "ws", "http"].map(str::to_owned).to_vec(),
+            conversations: Vec::new(),
             replies: true,
             text_only: false,
             connections_max: Some(100),

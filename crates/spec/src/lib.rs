@@ -10,7 +10,7 @@ mod experiment;
 pub mod file;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
-mod lists;
+pub mod lists;
 mod load;
 mod message;
 pub mod near;

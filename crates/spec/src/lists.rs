@@ -5,7 +5,11 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// One value, or a list of values.
-pub(crate) fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+///
+/// # Errors
+///
+/// It is neither, or a value is not of the type.
+pub fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     struct OneOrMore<T>(PhantomData<T>);

@@ -38,6 +38,45 @@ fn a_manifest_that_is_wrong_does_not_hide_the_others() {
 }
 
 #[test]
+fn conversations_of_a_subject_are_read_with_it_and_what_is_wrong_with_them_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |conversation: &str| {
+        MANIFEST.replacen("start", &format!("conversation = {conversation}\nstart"), 1)
+    };
+    let asking = "speaks = \"ws\"\n[request.ask]\nsend = 'a'\nreply = \"order\"\n";
+    write(
+        folder.path(),
+        &[
+            (
+                "both/subject.toml",
+                &with("[\"ndjson\", \"own.toml\"]").replace("\"ws\"", "\"ws\", \"tcp\""),
+            ),
+            ("both/own.toml", asking),
+            ("elsewhere/subject.toml", &with("\"ndjson\"")),
+            ("missing/subject.toml", &with("\"own.toml\"")),
+            ("wrong/subject.toml", &with("\"own.toml\"")),
+            ("wrong/own.toml", &asking.replace("reply", "replay")),
+        ],
+    );
+    let catalogue = Catalogue::read(folder.path()).unwrap();
+    let both = catalogue.find("both").unwrap();
+    let over = |scheme: &str| {
+        let held = both.conversations_over(spec::Scheme::named(scheme).unwrap()).unwrap();
+        held.into_iter().map(|held| held.conversation.name).collect::<Vec<_>>()
+    };
+    assert_eq!((over("tcp"), over("ws")), (vec!["ndjson".to_owned()], vec!["own".to_owned()]));
+    let said: Vec<String> = catalogue.broken.iter().map(ToString::to_string).collect();
+    let [elsewhere, missing, wrong] = &said[..] else { panic!("{said:?}") };
+    let alone = "the conversation `ndjson` is held over tcp or unix, and `speaks` has ws alone";
+    assert!(elsewhere.ends_with(alone), "{elsewhere}");
+    assert!(
+        missing.contains("cannot read") && missing.contains("missing/own.toml: No such"),
+        "{missing}"
+    );
+    assert!(wrong.contains("own.toml:4:1: ") && wrong.contains("`reply`"), "{wrong}");
+}
+
+#[test]
 fn a_manifest_without_end_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     for (name, device) in [("a", "/dev/zero"), ("b", "/dev/null")] {

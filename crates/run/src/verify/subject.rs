@@ -1,6 +1,7 @@
 //! The check of a subject: it is started as a lab starts it, asked in all that it speaks, and ended.
 
 use super::client::{ClientQuestions, verify_client};
+use super::held::verify_held;
 use super::server::verify_server;
 use super::{Check, Extent, Outcome, ServerQuestions};
 use crate::children::certificates::Certificates;
@@ -113,9 +114,20 @@ impl Asking<'_> {
             Err(error) => return vec![Check::new(scheme, Err(format!("{url}: {error}")))],
         };
         let certificates = certificates.filter(|_| url.tls);
+        let authority_pem = certificates.map(|certificates| &certificates.authority_pem[..]);
+        match self.questions.subject.conversations_over(url.scheme()) {
+            Err(reason) => return vec![Check::new(scheme, Err(reason))],
+            Ok(held) if !held.is_empty() => {
+                let asked = held
+                    .iter()
+                    .flat_map(|held| verify_held(&url, authority_pem, held, self.interrupt));
+                return with_scheme(scheme, asked.collect());
+            }
+            Ok(_) => {}
+        }
         let questions = ServerQuestions {
             url: &url,
-            authority_pem: certificates.map(|certificates| &certificates.authority_pem[..]),
+            authority_pem,
             limits: &self.questions.subject.manifest.limits,
             reply: reply.map(str::as_bytes),
             extent: Extent::Full,

@@ -1,6 +1,7 @@
 //! The parts of a conversation.
 
 use super::{Matcher, Place, Template, Var};
+use crate::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
@@ -65,6 +66,17 @@ pub enum Speaks {
     Sse,
     /// TCP, cut into messages by [`Conversation::frame`].
     Tcp,
+}
+
+impl Speaks {
+    /// The protocols of URLs over which such a conversation is held.
+    pub const fn carriers(self) -> &'static [Protocol] {
+        match self {
+            Self::Ws => &[Protocol::WebSocket],
+            Self::Http | Self::Sse => &[Protocol::Http],
+            Self::Tcp => &[Protocol::Tcp, Protocol::Unix],
+        }
+    }
 }
 
 /// The extent of a message in what the transport delivers.

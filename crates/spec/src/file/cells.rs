@@ -1,6 +1,7 @@
 //! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
 
 use super::description::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
+use super::held::{Held, measured};
 use crate::secrets::url_without_secrets;
 use crate::{
     AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
@@ -19,6 +20,8 @@ pub struct Facts {
     pub role: Role,
     /// The schemes that it speaks.
     pub speaks: Vec<String>,
+    /// The conversations that it holds in place of echoes.
+    pub conversations: Vec<Held>,
     /// True if it answers with another text than the message where that is asked for.
     pub replies: bool,
     /// True if it takes messages of text alone.
@@ -147,7 +150,7 @@ impl<'a> Cells<'a> {
             reply: self.file.reply.clone(),
             ..Protocol::Tcp.plain().into()
         });
-        self.add(None, load, ROW_ZERO, &server, None)
+        self.add(None, load, ROW_ZERO, &server, None, None)
     }
 
     /// The product of all that a row names, as far as manifests allow it. A subject that is in no cell of it is left
@@ -174,7 +177,7 @@ impl<'a> Cells<'a> {
             return self
                 .of_loads(row)
                 .into_iter()
-                .try_for_each(|load| self.add(Some(row), load, name, &server, None));
+                .try_for_each(|load| self.add(Some(row), load, name, &server, None, None));
         }
         let (Some(servers), Some(transports)) = (&row.keys.server, &row.keys.transport) else {
             unreachable!("the row was checked when it was read");
@@ -195,12 +198,25 @@ impl<'a> Cells<'a> {
                     if !self.is_asked_for(&name, server.name, client.name) {
                         continue;
                     }
-                    match self.possible(row, [server, client], *scheme) {
-                        Err(left) => missed.push(left),
-                        Ok(both) => {
-                            seen.extend([server.name.to_owned(), client.name.to_owned()]);
-                            self.cells_of(row, &name, &both, *scheme)?;
+                    let held = self.possible(row, [server, client], *scheme).and_then(|both| {
+                        let held = self.held(row, &both, *scheme)?;
+                        Ok((both, held))
+                    });
+                    let (both, held) = match held {
+                        Ok(possible) => possible,
+                        Err(left) => {
+                            missed.push(left);
+                            continue;
                         }
+                    };
+                    seen.extend([server.name.to_owned(), client.name.to_owned()]);
+                    let is_named = row.keys.name.is_some() && held.len() == 1;
+                    for conversation in held {
+                        let name = match &conversation {
+                            Some(held) if !is_named => format!("{name} {}", held.name),
+                            Some(_) | None => name.clone(),
+                        };
+                        self.cells_of(row, &name, &both, *scheme, conversation.as_ref())?;
                     }
                 }
             }
@@ -212,6 +228,27 @@ impl<'a> Cells<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The conversations with which the two are measured; `None` in place of one where options say it all.
+    fn held(
+        &self,
+        row: &Row,
+        both: &[Option<Facts>; 2],
+        scheme: Scheme,
+    ) -> Result<Vec<Option<Held>>, LeftOut> {
+        let [Some(server), client] = both else { return Ok(vec![None]) };
+        let left = |facts: &Facts, reason| LeftOut { name: facts.name.clone(), reason };
+        let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
+        let held = measured(&server.conversations, scheme, asked.map(String::as_str));
+        let held = held.map_err(|reason| left(server, reason))?;
+        if let (Some(client), Some(Some(held))) = (client, held.first()) {
+            let (name, held) = (&server.name, &held.name);
+            let reason =
+                format!("it sends echoes, and {name} holds the conversation {held} over {scheme}");
+            return Err(left(client, reason));
+        }
+        Ok(held.into_iter().map(|held| held.cloned()).collect())
     }
 
     /// The loads of a row.
@@ -231,6 +268,7 @@ impl<'a> Cells<'a> {
         name: &str,
         both: &[Option<Facts>; 2],
         scheme: Scheme,
+        conversation: Option<&Held>,
     ) -> Result<(), String> {
         let reply = self.reply(row).map(str::to_owned);
         let server = match &both[0] {
@@ -251,7 +289,7 @@ impl<'a> Cells<'a> {
             .map(|facts| ClientSubject { name: facts.name.clone(), host: row.keys.host.clone() });
         for load in self.of_loads(row) {
             let before = self.made.len();
-            self.add(Some(row), load, name, &server, client.as_ref())?;
+            self.add(Some(row), load, name, &server, client.as_ref(), conversation)?;
             let connections = self.made[before..]
                 .iter()
                 .map(|cell| u64::from(cell.workload.load.connections().get()))
@@ -282,8 +320,13 @@ impl<'a> Cells<'a> {
         name: &str,
         server: &Server,
         client: Option<&ClientSubject>,
+        conversation: Option<&Held>,
     ) -> Result<(), String> {
-        let options = self.options(row, load, server);
+        let of_subject = Options {
+            conversation: conversation.map(|held| held.asked.clone()),
+            ..Options::default()
+        };
+        let options = of_subject.over(self.options(row, load, server));
         let full_name = self.full_name(name, load);
         let workloads = options.workloads(&full_name, server, self.context);
         let workloads = workloads.map_err(|problem| {

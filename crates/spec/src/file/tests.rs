@@ -1,6 +1,7 @@
 //! Files and the experiments that they become.
 
 use super::*;
+use crate::conversation::Speaks;
 use crate::{AxisOf, Content, Context, Experiment, Load, Stop};
 use std::collections::BTreeMap;
 use units::{Bytes, Count, Nanos};
@@ -28,6 +29,7 @@ fn those() -> Those {
         name: name.to_owned(),
         role,
         speaks: speaks.iter().map(|it| (*it).to_owned()).collect(),
+        conversations: Vec::new(),
         replies: false,
         text_only: false,
         connections_max: None,
@@ -40,10 +42,17 @@ fn those() -> Those {
         ("small", Ok(Facts { connections_max: Some(100), ..usual("small", server, &["ws"]) })),
         ("texts", Ok(Facts { text_only: true, ..usual("texts", server, &["ws"]) })),
         ("files", Ok(usual("files", server, &["http"]))),
+        ("talker", Ok(Facts { conversations: held(), ..usual("talker", server, &["ws", "tcp"]) })),
         ("library", Ok(usual("library", Role::Client, &["ws"]))),
         ("absent", Err("not installed".to_owned())),
     ];
     Those(all.into())
+}
+
+fn held() -> Vec<Held> {
+    let ready_made =
+        |name: &str, speaks| Held { name: name.to_owned(), asked: name.to_owned(), speaks };
+    vec![ready_made("json-rpc", Speaks::Ws), ready_made("graphql-ws", Speaks::Ws)]
 }
 
 fn asked(quick: bool, only: &[&str]) -> Asked {
@@ -117,6 +126,44 @@ fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
         "{LOAD}[[row]]\nserver = 'files'\ntransport = 'http'\nmethod = 'GET'\npath = '/64'\n"
     );
     assert!(made(&text, false, &[]).unwrap().left_out.is_empty());
+}
+
+#[test]
+fn a_server_that_holds_conversations_is_measured_with_each_of_them() {
+    let both = ["talker ws json-rpc", "talker ws graphql-ws"];
+    #[rustfmt::skip]
+    let table: [(&str, &[&str]); 5] = [
+        ("transport = 'ws'",                                             &both),
+        // What it holds is no text of a size; over TCP it echoes.
+        ("transport = ['ws', 'tcp']\nsize = '64B'",                      &[both[0], both[1], "talker tcp"]),
+        ("transport = 'ws'\nconversation = 'json-rpc'",                  &[both[0]]),
+        ("name = 'n'\ntransport = 'ws'\nconversation = 'json-rpc'",      &["n"]),
+        ("name = 'n'\ntransport = 'ws'",                                 &["n json-rpc", "n graphql-ws"]),
+    ];
+    for (row, expected) in table {
+        let made = made(&format!("{LOAD}[[row]]\nserver = 'talker'\n{row}\n"), false, &[]).unwrap();
+        assert_eq!(names(&made)[1..], *expected, "{row}");
+        for workload in &made.workloads {
+            let of_name = workload.conversation.as_ref().is_some_and(|it| {
+                workload.name.ends_with(&it.name) || row.contains(&format!("'{}'", it.name))
+            });
+            let echoes = workload.name.ends_with("tcp");
+            assert_eq!(of_name, !echoes, "{}", workload.name);
+        }
+    }
+    let left_out = |row: &str| {
+        let text = format!("{LOAD}[[row]]\nserver = 'talker'\ntransport = 'ws'\n{row}\n");
+        made(&text, false, &[]).unwrap().left_out
+    };
+    #[rustfmt::skip]
+    let table = [
+        ("conversation = 'socketio'", "talker",  "over ws it holds json-rpc, graphql-ws, not the conversation socketio"),
+        ("client = 'library'",        "library", "it sends echoes, and talker holds the conversation json-rpc over ws"),
+    ];
+    for (row, name, reason) in table {
+        let left = left_out(row);
+        assert_eq!((left.len(), left[0].name.as_str(), left[0].reason.as_str()), (1, name, reason));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Context, Options};
 use crate::conversation::{Conversation, READY_MADE, Speaks};
-use crate::{Problem, Protocol, Scheme, Server};
+use crate::{Problem, Scheme, Server};
 
 impl Options {
     /// The conversation that connections hold, with the content of all files that it names.
@@ -36,12 +36,12 @@ impl Options {
 
     /// Refuses a protocol that does not carry the conversation, and options that say what it says.
     fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
-        let (carriers, place): (&[Protocol], _) = match conversation.speaks {
-            Speaks::Ws => (&[Protocol::WebSocket], "WebSocket: use ws:// or wss://"),
-            Speaks::Http | Speaks::Sse => (&[Protocol::Http], "HTTP: use http:// or https://"),
-            Speaks::Tcp => (&[Protocol::Tcp, Protocol::Unix], "TCP: use tcp://, tls:// or unix:"),
-        };
-        if !carriers.contains(&scheme.protocol) {
+        if !conversation.speaks.carriers().contains(&scheme.protocol) {
+            let place = match conversation.speaks {
+                Speaks::Ws => "WebSocket: use ws:// or wss://",
+                Speaks::Http | Speaks::Sse => "HTTP: use http:// or https://",
+                Speaks::Tcp => "TCP: use tcp://, tls:// or unix:",
+            };
             let name = &conversation.name;
             let message = format!("`{name}` cannot be held over {scheme}://; it speaks {place}");
             return Err(Problem::new("conversation", message));

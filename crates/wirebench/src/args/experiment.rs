@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
 use record::{Footprint, Kind};
 use run::{Host, JournalFile};
-use spec::file::{Asked, Facts, File, Role, Subjects};
+use spec::file::{Asked, Facts, File, Held, Role, Subjects};
 use spec::{Context, Experiment, LeftOut, Server, View};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -458,11 +458,22 @@ fn facts(subject: &Subject) -> Facts {
             lab::Role::Server => Role::Server,
         },
         speaks: manifest.speaks.clone(),
+        conversations: subject.conversations().map(held).unwrap_or_default(),
         replies: manifest.replies,
         text_only: manifest.limits.text_only,
         connections_max: manifest.limits.connections_max,
         why: manifest.limits.why.clone(),
     }
+}
+
+/// Conversations as an experiment has them.
+fn held(all: Vec<lab::Held>) -> Vec<Held> {
+    let held = |lab::Held { asked, conversation }| Held {
+        name: conversation.name,
+        asked,
+        speaks: conversation.speaks,
+    };
+    all.into_iter().map(held).collect()
 }
 
 /// The first line of a journal is much shorter.

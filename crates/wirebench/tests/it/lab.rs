@@ -2,7 +2,7 @@
 
 use crate::harness::{Ended as How, Running, Sandbox, record_of, say_skipped};
 use crate::third_party::installed_subjects;
-use record::{Ended, Kind, RunRecord};
+use record::{Counts, Ended, Kind, RunRecord};
 use rustix::process::Signal;
 use std::fs;
 use std::net::TcpListener;
@@ -51,12 +51,64 @@ fn every_subject_that_is_installed_is_measured() {
     let lab = record.lab.as_ref().unwrap();
     let left_out: Vec<&str> = lab.left_out.iter().map(|left| left.name.as_str()).collect();
     assert!(left_out.is_empty() || left_out == ["ratchet"], "{:?}", lab.left_out);
-    for name in all_subjects().iter().filter(|name| !left_out.contains(&name.as_str())) {
+    // Those that hold conversations have an experiment of their own.
+    let echo = |name: &&String| !left_out.contains(&name.as_str()) && !talks(name);
+    for name in all_subjects().iter().filter(echo) {
         let is_it =
             |subject: &Option<record::Subject>| subject.as_ref().is_some_and(|it| it.name == *name);
         let took_part =
             record.plan.workloads.iter().any(|it| is_it(&it.server) || is_it(&it.client));
         assert!(took_part, "experiments/smoke/lab.toml has no row of {name}");
+    }
+    assert_nothing_runs_in(&installed);
+}
+
+#[test]
+fn every_subject_that_holds_conversations_is_measured_with_each() {
+    let Some(installed) = installed_subjects() else { return };
+    let sandbox = Sandbox::new();
+    let file = repository().join("experiments/conversations.toml");
+    let line = format!(
+        "lab {} --quick --json --subjects {} --installed {}",
+        file.display(),
+        subjects().display(),
+        installed.display()
+    );
+    let ended = Running::start_with_patience(command(&sandbox, &line), SMOKE_PATIENCE).wait();
+    ended.check_measured(&[]);
+    let record = record_of(&ended.stdout);
+    assert!(record.lab.as_ref().unwrap().left_out.is_empty(), "{:?}", record.lab);
+    for block in &record.blocks {
+        let name = &names_of(&record)[block.workload];
+        assert_eq!(block.failed, None, "{name}");
+        block.counts.check().unwrap();
+        let Counts { ok, refused, error, timed_out, .. } = block.counts;
+        assert_eq!((error, timed_out), (0, 0), "{name}: {:?}", block.errors);
+        assert!(ok > 0, "{name}: {:?}", block.counts);
+        let by_kind = |count: fn(&Counts) -> u64| -> u64 {
+            block.exchanges.iter().map(|kind| count(&kind.counts)).sum()
+        };
+        if !block.exchanges.is_empty() {
+            assert_eq!(by_kind(|kind| kind.ok), ok, "{name}");
+            assert_eq!(by_kind(|kind| kind.refused), refused, "{name}");
+            assert_eq!(by_kind(|kind| kind.sent), block.counts.sent, "{name}");
+        }
+    }
+    for name in all_subjects().iter().filter(|name| talks(name)) {
+        let workloads = &record.plan.workloads;
+        let is_it = |it: &&record::Workload| it.server.as_ref().is_some_and(|it| it.name == *name);
+        let held: Vec<_> = workloads
+            .iter()
+            .filter(is_it)
+            .filter_map(|it| it.spec.conversation.as_ref().map(|held| held.name.clone()))
+            .collect();
+        for expected in conversations_of(name) {
+            assert!(
+                held.contains(&expected),
+                "{} has no row of {name} with {expected}",
+                file.display()
+            );
+        }
     }
     assert_nothing_runs_in(&installed);
 }
@@ -432,6 +484,18 @@ fn all_subjects() -> Vec<String> {
     let catalogue = lab::Catalogue::read(&subjects()).unwrap();
     assert_eq!(catalogue.broken, []);
     catalogue.subjects.into_iter().map(|subject| subject.name).collect()
+}
+
+/// True if it holds a conversation over something.
+fn talks(name: &str) -> bool {
+    !conversations_of(name).is_empty()
+}
+
+/// The names of the conversations that it holds.
+fn conversations_of(name: &str) -> Vec<String> {
+    let catalogue = lab::Catalogue::read(&subjects()).unwrap();
+    let held = catalogue.find(name).unwrap().conversations().unwrap();
+    held.into_iter().map(|held| held.conversation.name).collect()
 }
 
 /// True if it is the subject whose registry need not be reached, and was not; says so.

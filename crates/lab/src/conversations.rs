@@ -1,0 +1,63 @@
+//! The conversations that a server subject holds in place of echoes.
+
+use crate::Manifest;
+use spec::conversation::READY_MADE;
+use spec::{Conversation, Scheme};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// A conversation that a subject holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// As options name it: ready-made, or the path of its file.
+    pub asked: String,
+    /// The conversation.
+    pub conversation: Conversation,
+}
+
+impl Manifest {
+    /// Reads the conversations that it names; files are those of `folder`.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or is wrong, or a conversation that nothing carries that the subject speaks.
+    pub(crate) fn held_in(&self, folder: &Path) -> Result<Vec<Held>, String> {
+        self.conversation.iter().map(|name| self.held(name, folder)).collect()
+    }
+
+    fn held(&self, name: &str, folder: &Path) -> Result<Held, String> {
+        let ready_made = READY_MADE.iter().find(|(known, _)| *known == name);
+        let (asked, text) = match ready_made {
+            Some((name, text)) => ((*name).to_owned(), (*text).to_owned()),
+            None => {
+                let file = folder.join(name);
+                let asked = file.display().to_string();
+                let text =
+                    text_of(&file).map_err(|error| format!("cannot read {asked}: {error}"))?;
+                (asked, text)
+            }
+        };
+        let conversation = Conversation::read(&asked, &text)?;
+        let carriers = conversation.speaks.carriers();
+        let schemes = self.speaks.iter().filter_map(|name| Scheme::named(name));
+        if !schemes.into_iter().any(|scheme| carriers.contains(&scheme.protocol)) {
+            let speaks = self.speaks.join(", ");
+            let carriers: Vec<&str> =
+                carriers.iter().map(|carrier| carrier.plain().name()).collect();
+            return Err(format!(
+                "the conversation `{}` is held over {}, and `speaks` has {speaks} alone",
+                conversation.name,
+                carriers.join(" or ")
+            ));
+        }
+        Ok(Held { asked, conversation })
+    }
+}
+
+/// The text of a file, of which no more is read than a conversation may have.
+fn text_of(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(file)?.take(Conversation::FILE_MAX.0 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
