@@ -68,6 +68,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         results: Vec::new(),
         blocks,
         added: Vec::new(),
+        precision: Vec::new(),
         sweep: None,
         lab: Some(Lab { question: origin(file), views: vec![View::Benchmark], ..Lab::default() }),
         verdict: None,

@@ -28,6 +28,7 @@ mod live;
 mod outcome;
 mod plan;
 mod pooling;
+mod precision;
 mod results;
 mod run_record;
 mod signatures;
@@ -58,6 +59,7 @@ pub use outcome::{
 };
 pub use plan::{Pinning, Plan, Workload};
 pub use pooling::{added, cpu_of_both, pooled, results};
+pub use precision::{Precision, precisions};
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use signatures::signatures;

@@ -9,7 +9,7 @@
 use crate::{
     Added, Block, Comparison, Estimate, PerMetric, Plan, Summary, Workload, WorkloadResult,
 };
-use spec::{Layer, Load, Stop};
+use spec::{Layer, Load, Metric, Stop};
 use stats::{Histogram, Part, Pooled};
 use std::collections::BTreeMap;
 use units::Nanos;
@@ -95,6 +95,21 @@ fn one_added(plan: &Plan, blocks: &[Block], layer: &Layer) -> Option<Added> {
         || added.sent_bytes_per_message.is_some()
         || added.received_bytes_per_message.is_some();
     is_known.then_some(added)
+}
+
+/// The number that a goal names, among those of one workload; `None` if the workload does not have it.
+///
+/// Percentiles are those of response times where the workload has a schedule.
+pub(crate) fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
+    match metric {
+        Metric::P50 => numbers.response_p50_ns.as_ref().or(numbers.round_trip_p50_ns.as_ref()),
+        Metric::P90 => numbers.response_p90_ns.as_ref().or(numbers.round_trip_p90_ns.as_ref()),
+        Metric::P99 => numbers.response_p99_ns.as_ref().or(numbers.round_trip_p99_ns.as_ref()),
+        Metric::MessagesPerS => numbers.messages_per_s.as_ref(),
+        Metric::CpuPerMessage => numbers.server_cpu_us_per_message.as_ref(),
+        Metric::GeneratorCpuPerMessage => numbers.generator_cpu_us_per_message.as_ref(),
+        Metric::BytesPerMessage => numbers.wire_bytes_per_message.as_ref(),
+    }
 }
 
 /// CPU time of generator and server together for each reply.

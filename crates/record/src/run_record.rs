@@ -1,6 +1,6 @@
 //! The whole record.
 
-use crate::{Added, Block, Environment, Lab, Plan, Sweep, Verdict, WorkloadResult};
+use crate::{Added, Block, Environment, Lab, Plan, Precision, Sweep, Verdict, WorkloadResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub struct RunRecord {
     /// The cost of layers: of each of [`Plan::layers`] whose two workloads share a round.
     #[serde(default)]
     pub added: Vec<Added>,
+    /// Goals of precision and how far they were reached; empty where there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub precision: Vec<Precision>,
     /// Steps of load and where they bend; `null` unless it is a sweep.
     #[serde(default)]
     pub sweep: Option<Sweep>,

@@ -6,7 +6,8 @@
 use crate::results::Kept;
 use crate::setup::SetUp;
 use crate::{Event, Feed, Host, Plan, plan_record};
-use record::{Block, Ended, Environment, RunRecord, SCHEMA_VERSION};
+use record::{Block, Ended, Environment, Precision, RunRecord, SCHEMA_VERSION};
+use spec::{Experiment, Goal};
 use std::collections::BTreeSet;
 use units::Nanos;
 
@@ -26,6 +27,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         blocks: Vec::new(),
         results: Vec::new(),
         added: Vec::new(),
+        precision: Vec::new(),
         sweep: None,
         lab: host.lab.clone(),
         verdict: None,
@@ -39,7 +41,10 @@ pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
     let results = record::results(&frame.plan, &blocks);
     let added = record::added(&frame.plan, &blocks);
-    RunRecord { blocks, results, added, ..frame }
+    let goals = frame.spec.iter().filter_map(|spec| spec.until.as_ref());
+    let goals: Vec<Goal> = goals.flat_map(|until| until.goals.clone()).collect();
+    let precision = record::precisions(&frame.plan, &blocks, &goals);
+    RunRecord { blocks, results, added, precision, ..frame }
 }
 
 /// The record of a run that ended after `took`, by itself or by signal number `signal`; 0 is none.
@@ -66,6 +71,34 @@ pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
     record
 }
 
+/// A goal that was not reached, and about how long it would take; `None` for one that was.
+fn unreached(record: &RunRecord, found: &Precision, each: Option<Nanos>) -> Option<String> {
+    let Precision { goal, workload, rounds, .. } = found;
+    if found.is_reached {
+        return None;
+    }
+    let name = record.plan.workloads.get(*workload).map_or("", |workload| workload.name());
+    let of = if record.plan.workloads.len() > 1 { format!(" of {name}") } else { String::new() };
+    let metric = goal.metric;
+    let Some(half) = found.half_width_fraction else {
+        return Some(format!(
+            "{metric}{of} has no interval after {rounds} rounds, so that it is not known to be within {}",
+            goal.within
+        ));
+    };
+    let needed = found.rounds_needed.unwrap_or(usize::MAX);
+    let time = each.map_or_else(String::new, |each| {
+        let all = Nanos(each.0.saturating_mul(needed as u64));
+        format!(", which take {all}")
+    });
+    let percent = half * 100.0;
+    Some(format!(
+        "{metric}{of} is known within {percent:.1}% after {rounds} rounds, not within {}: about {needed} rounds are \
+         needed{time}",
+        goal.within
+    ))
+}
+
 /// The end of a run: an interruption or a loss makes the record a partial one.
 fn how(record: &RunRecord, signal: usize) -> Ended {
     if signal != 0 {
@@ -90,6 +123,8 @@ fn how(record: &RunRecord, signal: usize) -> Ended {
             reasons.push(format!("{count} {what}"));
         }
     }
+    let each = record.spec.as_ref().map(Experiment::round_time);
+    reasons.extend(record.precision.iter().filter_map(|goal| unreached(record, goal, each)));
     let cut_short = blocks.iter().find_map(|block| block.cut_short.clone());
     reasons.extend(cut_short.map(|reason| format!("the load ended early: {reason}")));
     if let (Some(lab), true) = (&record.lab, reasons.is_empty()) {

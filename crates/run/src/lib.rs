@@ -14,6 +14,7 @@ mod children;
 mod client_block;
 mod client_checks;
 mod ending;
+mod enough;
 mod error;
 mod feed;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -56,6 +57,7 @@ pub use setup::measure_timer_floor;
 
 use block::Stage;
 use engine::clock::Clock;
+use enough::Enough;
 use one_block::one_block;
 use plan::Place;
 use reach::Context;
@@ -98,6 +100,7 @@ pub fn execute(
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();
+    let enough = Enough { plan, order: &order };
     for place in left {
         if interrupt.load(Ordering::Relaxed) != 0 {
             break;
@@ -115,13 +118,21 @@ pub fn execute(
         }
         stage.tell_block(&plan.measurements[place.workload], &one.block, (kept.len(), total));
         kept.push(one);
+        if enough.is_reached(&kept, &set_up, clock.now()) {
+            break;
+        }
     }
+    let ran = kept.iter().map(|kept| kept.block.round + 1).max().unwrap_or(0);
+    let order = match plan.experiment.until {
+        Some(_) => &order[..ran],
+        None => &order[..],
+    };
     let signal = interrupt.load(Ordering::Relaxed);
     if kept.is_empty() {
         return Err(RunError::interrupted(signal));
     }
     let took = clock.now().since(Instant::START);
-    let frame = ending::frame(plan, host, &order, &set_up);
+    let frame = ending::frame(plan, host, order, &set_up);
     Ok(ending::judge(ending::ended(ending::with_blocks(frame, kept), signal, took), feed))
 }
 

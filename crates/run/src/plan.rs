@@ -51,7 +51,10 @@ impl Plan {
             self.measurements.iter().map(starting).fold(Nanos::ZERO, |sum, one| sum + one);
         match &self.experiment.axis {
             Some(axis) => axis.budget,
-            None => started + self.expected_of(&blocks),
+            None => {
+                let all = started + self.expected_of(&blocks);
+                self.experiment.until.as_ref().map_or(all, |until| all.min(until.budget))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
-use crate::{Axis, Published, Server, Workload};
+use crate::{Axis, Published, Server, Until, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Random};
@@ -19,8 +19,11 @@ pub struct Experiment {
     /// The workloads. Other parts, and the record, point here by index, from 0. Of a sweep: its lines, each at the
     /// first load.
     pub workloads: Vec<Workload>,
-    /// Blocks of each workload. In every round each workload runs one block.
+    /// Blocks of each workload, at most where there are goals. In every round each workload runs one block.
     pub rounds: u32,
+    /// The goals that end it earlier; `null`: all rounds are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The order of the blocks of a round.
     pub order: Order,
     /// The workload (its index) that all others are compared with, unless they name another.
@@ -161,8 +164,12 @@ impl Experiment {
         if let Some(axis) = &self.axis {
             return axis.budget;
         }
-        let round = self.workloads.iter().fold(Nanos::ZERO, |sum, one| sum + one.block_time());
-        Nanos(round.0.saturating_mul(self.rounds.into()))
+        Nanos(self.round_time().0.saturating_mul(self.rounds.into()))
+    }
+
+    /// The time that one round takes, about.
+    pub fn round_time(&self) -> Nanos {
+        self.workloads.iter().fold(Nanos::ZERO, |sum, one| sum + one.block_time())
     }
 }
 

@@ -13,6 +13,7 @@ pub mod fuzz;
 pub mod lists;
 mod load;
 mod message;
+mod metric;
 pub mod near;
 mod options;
 mod problem;
@@ -21,6 +22,7 @@ mod rate;
 pub mod secrets;
 mod table;
 mod text;
+mod until;
 mod workload;
 
 pub use axis::{Axis, AxisOf, Objective};
@@ -31,10 +33,12 @@ pub use endpoint::{
 pub use experiment::{Experiment, Layer, LeftOut, Order, View};
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
+pub use metric::Metric;
 pub use options::{Context, Environment, Options, Pack, Read, Resumption};
 pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
+pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,
     Tls, Trust, Workload,

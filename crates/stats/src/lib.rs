@@ -27,6 +27,7 @@ mod merge;
 pub mod noise;
 mod normal;
 mod pooled;
+pub mod precision;
 mod sample;
 mod stall;
 mod student;

@@ -49,6 +49,7 @@ pub(crate) fn record() -> RunRecord {
             sent_bytes_per_message: Some(6.0),
             received_bytes_per_message: Some(-2.0),
         }],
+        precision: Vec::new(),
         sweep: Some(sweep()),
         lab: Some(lab()),
         verdict: Some(Verdict {

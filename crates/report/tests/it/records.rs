@@ -148,6 +148,7 @@ fn record(
         blocks,
         results,
         added: Vec::new(),
+        precision: Vec::new(),
         sweep: None,
         lab: None,
         verdict: None,

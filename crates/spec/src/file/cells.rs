@@ -1,6 +1,8 @@
 //! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
 
-use super::description::{Asked, BLOCK, File, Quick, ROUNDS, Row, RowKeys, Words};
+mod rounds;
+
+use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Words};
 use super::held::{Held, measured};
 use crate::secrets::url_without_secrets;
 use crate::{
@@ -469,7 +471,11 @@ impl<'a> Cells<'a> {
                 self.file.source.name
             ));
         }
-        let rounds = self.rounds(compares)?;
+        let until = self.until();
+        let rounds = match &until {
+            None => self.rounds(compares)?,
+            Some(until) => self.rounds_until(until)?,
+        };
         let mut axis = self.axis;
         if let Some(axis) = &mut axis {
             let asked = self.asked.options.in_flight_max.or(self.file.options.in_flight_max);
@@ -482,6 +488,7 @@ impl<'a> Cells<'a> {
             question: self.file.question.clone(),
             workloads: self.made.into_iter().map(|cell| cell.workload).collect(),
             rounds,
+            until,
             order: match compares || axis.is_some() || rounds > 1 {
                 true => Order::Shuffled,
                 false => Order::AsListed,
@@ -500,29 +507,6 @@ impl<'a> Cells<'a> {
             left_out: self.left_out,
             unknown: Vec::new(),
         })
-    }
-
-    /// The blocks of each workload: of one URL a single one, unless more are asked for.
-    fn rounds(&self, compares: bool) -> Result<u32, String> {
-        let problem = |text: String| Err(self.file.named(&format!("rounds: {text}")));
-        let asked = self.asked.rounds;
-        if let (Some(_), Some(Count(rounds))) = (&self.axis, asked) {
-            return problem(format!(
-                "{rounds} rounds mean nothing to a sweep; --repeats is the number of blocks at each load"
-            ));
-        }
-        let rounds = match compares {
-            true => {
-                let quick = self.quick.as_ref().and_then(|quick| quick.rounds);
-                asked.or(quick).or(self.file.rounds).unwrap_or(ROUNDS)
-            }
-            false => asked.unwrap_or(Count(1)),
-        };
-        let known = u32::try_from(rounds.0).ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
-        match known {
-            Some(rounds) => Ok(rounds),
-            None => problem(format!("{}: between 1 and {ROUNDS_MAX} are possible", rounds.0)),
-        }
     }
 
     /// Sets the workload that each is compared with: of the same load the row that is named, else the baseline.

@@ -4,7 +4,7 @@
 
 use crate::secrets::url_without_secrets;
 use crate::table::{Error, Source, Table};
-use crate::{Axis, AxisOf, Objective, Options, Published, View};
+use crate::{Axis, AxisOf, Goal, Objective, Options, Published, View};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -17,6 +17,9 @@ pub struct File {
     pub(super) question: String,
     pub(super) show: Vec<View>,
     pub(super) rounds: Option<Count>,
+    /// The goals that end it, and the time that they may take.
+    pub(super) until: Goals,
+    pub(super) budget: Option<Nanos>,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
@@ -166,6 +169,13 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
+/// One goal or several.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Goals(
+    #[serde(deserialize_with = "crate::lists::one_or_more")] pub(super) Vec<Goal>,
+);
+
 /// Everything that is asked besides the content of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -177,6 +187,10 @@ pub struct Asked {
     pub only: Vec<String>,
     /// Blocks of each workload, in place of the file's.
     pub rounds: Option<Count>,
+    /// Goals that end the experiment, in place of the file's.
+    pub until: Vec<Goal>,
+    /// The time for them, in place of the file's.
+    pub budget: Option<Nanos>,
     /// Options over those of the file.
     pub options: Options,
     /// Keys over those of the file's axis.
@@ -212,6 +226,8 @@ impl File {
             question: String::new(),
             show: Vec::new(),
             rounds: None,
+            until: Goals::default(),
+            budget: None,
             baseline: None,
             reply: None,
             usual: None,
@@ -236,6 +252,8 @@ impl File {
             question: table.take("question")?.unwrap_or_default(),
             show: table.take("show")?.unwrap_or_default(),
             rounds: table.take("rounds")?,
+            until: table.take("until")?.unwrap_or_default(),
+            budget: table.take("budget")?,
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
             usual: table.take("rows")?,

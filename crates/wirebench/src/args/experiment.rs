@@ -130,6 +130,7 @@ impl Execution {
     ) -> Result<Exit, Failure> {
         let experiment = Experiment {
             seed: self.seed.unwrap_or(experiment.seed),
+            rounds: self.rounds_of(&experiment)?,
             public_allowed: self.i_may_load_this_target,
             ..experiment
         };
@@ -148,6 +149,21 @@ impl Execution {
             subjects.ready(&name).map_err(|reason| Failure::usage(format!("{name}: {reason}")))?;
         }
         self.carry_out(experiment, &subjects, kind, terminal)
+    }
+
+    /// The rounds of an experiment that was resolved before, in place of its own where others are asked for.
+    fn rounds_of(&self, experiment: &Experiment) -> Result<u32, Failure> {
+        let Some(Count(rounds)) = self.rounds else { return Ok(experiment.rounds) };
+        let most = experiment.rounds.max(ROUNDS_MAX);
+        match u32::try_from(rounds).ok().filter(|rounds| (1..=most).contains(rounds)) {
+            Some(rounds) if experiment.axis.is_none() && experiment.until.is_none() => Ok(rounds),
+            Some(_) => {
+                Err(Failure::usage("--rounds: the experiment has a rule of its own for its end"))
+            }
+            None => Err(Failure::usage(format!(
+                "--rounds: {rounds}: between 1 and {most} are possible"
+            ))),
+        }
     }
 
     fn subjects<'a>(&'a self, terminal: &'a Terminal) -> Result<Known<'a>, Failure> {
@@ -296,6 +312,7 @@ fn told(experiment: &Experiment, done: usize) -> String {
     let (rows, rounds) = (experiment.workloads.len(), experiment.rounds as usize);
     let blocks = rows * rounds;
     let question = &experiment.question;
+    let at_most = if experiment.until.is_some() { "at most " } else { "" };
     let went_on = match done {
         0 => String::new(),
         done => format!(
@@ -303,7 +320,9 @@ fn told(experiment: &Experiment, done: usize) -> String {
             blocks.saturating_sub(done)
         ),
     };
-    format!("{question}\n{rows} rows under their loads, {rounds} rounds: {blocks} blocks{went_on}")
+    format!(
+        "{question}\n{rows} rows under their loads, {at_most}{rounds} rounds: {blocks} blocks{went_on}"
+    )
 }
 
 /// The journal of a run that begins now.
@@ -476,5 +495,7 @@ fn held(all: Vec<lab::Held>) -> Vec<Held> {
     all.into_iter().map(held).collect()
 }
 
+/// The most rounds, as in files.
+const ROUNDS_MAX: u32 = 10_000;
 /// The first line of a journal is much shorter.
 const FIRST_LINE_MAX: u64 = 1024;

@@ -7,6 +7,7 @@ mod certs;
 mod compare;
 mod completions;
 mod config;
+mod deciding;
 mod doctor;
 mod experiment;
 mod export;

@@ -1,5 +1,6 @@
 //! `wirebench run URL|FILE`: carries out any experiment.
 
+use super::deciding::Deciding;
 use super::experiment::Execution;
 use super::values;
 use crate::exit::{Exit, Failure};
@@ -34,6 +35,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
+    deciding: Deciding,
+    #[command(flatten)]
     execution: Execution,
 }
 
@@ -55,13 +58,17 @@ fn target_help() -> String {
 impl Run {
     /// Carries out the experiment, keeps its record, shows it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let Self { target, options, execution } = self;
-        let asked = Asked { options, ..execution.asked() };
+        let Self { target, options, deciding, execution } = self;
+        let first = deciding.first();
+        let asked = deciding.over(Asked { options, ..execution.asked() });
         if is_url(&target) {
             return execution.of_file(File::of_url(&target), &asked, Some(Kind::Run), terminal);
         }
         let text = values::text_of(&target).map_err(Failure::usage)?;
         if text.trim_start().starts_with('{') {
+            if let Some(first) = first {
+                return Err(Failure::usage(in_json(&target, first)));
+            }
             let (experiment, kind) = resolved(&target, &text, asked.options)?;
             return execution.of_experiment(experiment, kind, terminal);
         }
@@ -77,6 +84,13 @@ pub(super) fn is_url(target: &str) -> bool {
     target.contains("://")
         || target.starts_with("unix:")
         || !(path.exists() || is_named_like_a_file || target == "-")
+}
+
+/// The problem of an option beside an experiment in JSON.
+fn in_json(name: &str, option: &str) -> String {
+    format!(
+        "{name}: --{option}: an experiment in JSON has its options already; leave it out, or edit a copy of the file"
+    )
 }
 
 /// The experiment in JSON, or of a record. Of secrets it holds the names alone: the options give their values again.
@@ -105,9 +119,7 @@ fn resolved(
     let secrets = options.header.clone();
     let others = Options { header: Vec::new(), client_key: None, ..options };
     if let [first, ..] = others.set()[..] {
-        return Err(problem(format!(
-            "--{first}: an experiment in JSON has its options already; leave it out, or edit a copy of the file"
-        )));
+        return Err(Failure::usage(in_json(name, first)));
     }
     experiment
         .give_secrets(&secrets, &values::content)

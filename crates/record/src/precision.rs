@@ -1,0 +1,68 @@
+//! Goals of precision, held against the blocks that were measured.
+
+use crate::pooling::{figure, pooled};
+use crate::{Block, Plan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use spec::Goal;
+use stats::precision;
+
+/// A goal of precision, and how far it was reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// The goal, e.g. `p99 within 3%`.
+    pub goal: Goal,
+    /// The index of the workload.
+    pub workload: usize,
+    /// The index of the workload that it is compared with: the number is the ratio of the two; `null`: its own number.
+    pub base: Option<usize>,
+    /// The rounds that were measured.
+    pub rounds: usize,
+    /// The half of the 95 % interval, as a share of the number; `null` if there is no interval.
+    pub half_width_fraction: Option<f64>,
+    /// True if that is at most what the goal names.
+    pub is_reached: bool,
+    /// The rounds that it takes in all, about; `null` if that is not known. It falls with the square root of rounds.
+    pub rounds_needed: Option<usize>,
+}
+
+/// Each goal for each workload of `plan`; without those that others are compared with.
+pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precision> {
+    let rounds = blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
+    let base_of = |index: usize| {
+        let base = plan.workloads[index].spec.baseline.or(plan.baseline);
+        base.filter(|base| *base != index && *base < plan.workloads.len())
+    };
+    let is_base =
+        |index: usize| (0..plan.workloads.len()).any(|other| base_of(other) == Some(index));
+    let mut all = Vec::new();
+    for workload in
+        (0..plan.workloads.len()).filter(|index| base_of(*index).is_some() || !is_base(*index))
+    {
+        let numbers = pooled(plan, blocks, workload);
+        let base = base_of(workload);
+        let of_base = base.map(|base| pooled(plan, blocks, base));
+        for goal in goals {
+            let number = figure(&numbers, goal.metric);
+            let number = match &of_base {
+                None => number.cloned(),
+                Some(base) => {
+                    number.zip(figure(base, goal.metric)).map(|(one, base)| one.over(base))
+                }
+            };
+            let half_width_fraction = number.and_then(|number| number.half_width());
+            let wanted = goal.within.fraction();
+            all.push(Precision {
+                goal: *goal,
+                workload,
+                base,
+                rounds,
+                half_width_fraction,
+                is_reached: half_width_fraction.is_some_and(|half| half <= wanted),
+                rounds_needed: half_width_fraction
+                    .map(|half| precision::rounds_needed(rounds, half, wanted)),
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,70 @@
+//! The number of rounds of an experiment: as asked for, or as many as there is time for until its goals are reached.
+
+use super::{Cells, ROUNDS_MAX};
+use crate::Until;
+use crate::file::description::ROUNDS;
+use units::{Count, Nanos};
+
+impl Cells<'_> {
+    /// The blocks of each workload: of one URL a single one, unless more are asked for.
+    pub(super) fn rounds(&self, compares: bool) -> Result<u32, String> {
+        let problem = |text: String| Err(self.file.named(&format!("rounds: {text}")));
+        let asked = self.asked.rounds;
+        if let (Some(_), Some(Count(rounds))) = (&self.axis, asked) {
+            return problem(format!(
+                "{rounds} rounds mean nothing to a sweep; --repeats is the number of blocks at each load"
+            ));
+        }
+        let rounds = match compares {
+            true => {
+                let quick = self.quick.as_ref().and_then(|quick| quick.rounds);
+                asked.or(quick).or(self.file.rounds).unwrap_or(ROUNDS)
+            }
+            false => asked.unwrap_or(Count(1)),
+        };
+        let known = u32::try_from(rounds.0).ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+        match known {
+            Some(rounds) => Ok(rounds),
+            None => problem(format!("{}: between 1 and {ROUNDS_MAX} are possible", rounds.0)),
+        }
+    }
+
+    /// The goals that are asked for, or those of the file.
+    pub(super) fn until(&self) -> Option<Until> {
+        let goals = match &self.asked.until[..] {
+            [] => &self.file.until.0,
+            asked => asked,
+        };
+        let budget = self.asked.budget.or(self.file.budget).unwrap_or(Until::BUDGET);
+        (!goals.is_empty()).then(|| Until { goals: goals.to_vec(), budget })
+    }
+
+    /// The rounds that there is time for.
+    pub(super) fn rounds_until(&self, until: &Until) -> Result<u32, String> {
+        let problem = |text: String| Err(self.file.named(&text));
+        if self.axis.is_some() {
+            return problem(
+                "until: means nothing to a sweep, which ends by its own rule".to_owned(),
+            );
+        }
+        let each = self.made.iter().fold(Nanos::ZERO, |sum, it| sum + it.workload.block_time());
+        let budget = until.budget;
+        let rounds = u32::try_from(budget.0 / each.0.max(1)).unwrap_or(u32::MAX).min(ROUNDS_MAX);
+        if rounds < Until::ROUNDS_MIN {
+            let (least, all) = (Until::ROUNDS_MIN, Nanos(each.0 * u64::from(Until::ROUNDS_MIN)));
+            return problem(format!(
+                "budget: {budget} is too short: {least} rounds, which a goal needs at least, take {all}; name a longer \
+                 one, or a shorter duration of blocks"
+            ));
+        }
+        let asked = self.asked.rounds.map(|Count(rounds)| rounds);
+        let Some(asked) = asked else { return Ok(rounds) };
+        let least = u64::from(Until::ROUNDS_MIN);
+        match u32::try_from(asked).ok().filter(|_| asked >= least) {
+            Some(asked) => Ok(rounds.min(asked)),
+            None => {
+                problem(format!("rounds: {asked} is not enough for a goal, which needs {least}"))
+            }
+        }
+    }
+}
