@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub(crate) number: u32,
     pub(crate) machine: wire::Connection,
     pub(crate) state: State,
+    /// The source address that it takes, by its place in the target's list.
+    pub(crate) source: u16,
     /// True once a reply has come.
     pub(crate) replied: bool,
     /// The begin of the current state.
@@ -63,6 +65,8 @@ pub(crate) struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     AwaitConnect,
+    /// The exchanges before a conversation are under way.
+    AwaitBefore,
     AwaitTls,
     AwaitHandshake,
     /// Messages flow.
@@ -265,7 +269,9 @@ impl Connection {
     /// True until it is open for messages.
     pub(crate) fn is_opening(&self) -> bool {
         match self.state {
-            State::AwaitConnect | State::AwaitTls | State::AwaitHandshake => true,
+            State::AwaitConnect | State::AwaitBefore | State::AwaitTls | State::AwaitHandshake => {
+                true
+            }
             State::Open | State::AwaitClose | State::Unfit => false,
         }
     }
@@ -274,7 +280,9 @@ impl Connection {
     fn deadline(&self, timeouts: &Timeouts) -> Instant {
         match self.state {
             State::AwaitConnect => self.since + timeouts.connect,
-            State::AwaitTls | State::AwaitHandshake => self.since + timeouts.handshake,
+            State::AwaitBefore | State::AwaitTls | State::AwaitHandshake => {
+                self.since + timeouts.handshake
+            }
             State::Open => self
                 .in_flight
                 .oldest()

@@ -304,7 +304,11 @@ impl<O: Observer> Worker<O> {
                 Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed, engine.now()),
                 Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
-                    break Some(End::announced(&closed, connection.state == State::AwaitClose));
+                    let end = End::announced(&closed, connection.state == State::AwaitClose);
+                    if connection.machine.go_on(&mut self.tx) {
+                        return self.go_on_anew(engine, id);
+                    }
+                    break Some(end);
                 }
                 Err(error) => break Some(End::broken(&error)),
             }

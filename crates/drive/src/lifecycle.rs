@@ -38,7 +38,8 @@ impl<O: Observer> Worker<O> {
         let nth = self.recorder.connections.started;
         self.recorder.connections.started += 1;
         let turn = usize::try_from(nth).unwrap_or(0) % self.target.sources.len().max(1);
-        let source = self.target.sources.get(turn).copied();
+        let turn = u16::try_from(turn).unwrap_or(0);
+        let source = self.target.source(turn);
         let now = engine.now(); // Others may have been started since the caller looked.
         let id = engine.connect(&self.target.address, source);
         if self.target.uses_two() {
@@ -53,6 +54,7 @@ impl<O: Observer> Worker<O> {
             number: self.pace.number(place),
             machine: self.target.stack.connection(self.workload.seed.wrapping_add(nth), among_all),
             state: State::AwaitConnect,
+            source: turn,
             replied: false,
             since: now,
             began: now,
@@ -75,7 +77,10 @@ impl<O: Observer> Worker<O> {
     pub(crate) fn established<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
-        if let Some(times) = self.recorder.times(connection.began) {
+        let is_before = connection.machine.is_before();
+        if let Some(times) = self.recorder.times(connection.began)
+            && !is_before
+        {
             times.connect.record(now.since(connection.since));
         }
         connection.since = now;
@@ -86,10 +91,35 @@ impl<O: Observer> Worker<O> {
             }
             Opening::Awaited => {
                 let has_tls = self.target.stack.is_secured();
-                connection.state = if has_tls { State::AwaitTls } else { State::AwaitHandshake };
+                connection.state = match has_tls {
+                    _ if is_before => State::AwaitBefore,
+                    true => State::AwaitTls,
+                    false => State::AwaitHandshake,
+                };
                 self.flush(engine, id);
             }
         }
+    }
+
+    /// The machine goes on over another connection, which takes the place of this one: the next exchange before a
+    /// conversation, or that itself.
+    #[cold]
+    pub(crate) fn go_on_anew<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.flush(engine, id);
+        let Some(mut connection) = self.connections.remove(id) else { return };
+        self.leave_stream(engine, &connection, None);
+        engine.close(id);
+        let now = engine.now();
+        if !connection.machine.is_before()
+            && let Some(times) = self.recorder.times(connection.began)
+        {
+            times.before.record(now.since(connection.began));
+        }
+        let source = self.target.source(connection.source);
+        connection.id = engine.connect(&self.target.address, source);
+        connection.sampled = self.join_stream();
+        (connection.state, connection.since) = (State::AwaitConnect, now);
+        self.connections.insert(connection);
     }
 
     /// The connection is open for messages.
@@ -195,6 +225,9 @@ impl<O: Observer> Worker<O> {
             Ok(_) => End::Closed(CLOSED.to_owned()),
             Err(error) => End::broken(&error),
         };
+        if connection.machine.go_on(&mut self.tx) {
+            return self.go_on_anew(engine, id);
+        }
         connection.replies += u64::from(replies);
         self.pace.ended(connection.place, replies);
         self.peer_ended(engine, id, end);
@@ -213,7 +246,7 @@ impl<O: Observer> Worker<O> {
             State::AwaitConnect => {
                 self.lose(engine, id, ErrorClass::ConnectFailed, || error.to_string())
             }
-            State::AwaitTls | State::AwaitHandshake | State::Open => {
+            State::AwaitBefore | State::AwaitTls | State::AwaitHandshake | State::Open => {
                 self.lose(engine, id, ErrorClass::Cut, || error.to_string())
             }
         }
@@ -323,6 +356,11 @@ impl<O: Observer> Worker<O> {
         let Some(connection) = self.connections.find(id) else { return };
         let (class, waited, what) = match connection.state {
             State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "connection"),
+            State::AwaitBefore => (
+                ErrorClass::HandshakeTimedOut,
+                timeouts.handshake,
+                "answer to all exchanges before the connection",
+            ),
             State::AwaitTls => {
                 (ErrorClass::TlsTimedOut, timeouts.handshake, "answer in the TLS handshake")
             }

@@ -250,6 +250,7 @@ impl<O: Observer> Worker<O> {
                 State::Open if connection.in_flight.is_empty() => self.begin_end(engine, id, now),
                 State::AwaitClose => {}
                 State::AwaitConnect
+                | State::AwaitBefore
                 | State::AwaitTls
                 | State::AwaitHandshake
                 | State::Open

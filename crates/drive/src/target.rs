@@ -16,6 +16,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// The source address at this place of the list; `None`: the system chooses.
+    pub(crate) fn source(&self, turn: u16) -> Option<IpAddr> {
+        self.sources.get(usize::from(turn)).copied()
+    }
+
     /// True if it takes two connections to the same server.
     pub(crate) fn uses_two(&self) -> bool {
         self.stack.facts().sockets == 2

@@ -312,7 +312,11 @@ pub struct Connections {
 pub struct Phases {
     /// From the name to its addresses.
     pub resolve: Option<Summary>,
-    /// From starting to connect until the connection was established.
+    /// From starting to connect for the exchanges before a conversation, such as a login, until the last of them was
+    /// answered.
+    #[serde(default)]
+    pub before: Option<Summary>,
+    /// From starting to connect until the connection was established; that for the exchanges before it is not counted.
     pub connect: Option<Summary>,
     /// From established until the client's TLS handshake was complete, where a new session was begun.
     #[serde(default)]

@@ -119,7 +119,10 @@ pub struct OpenLoopTimes {
 /// that began in the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
-    /// From just before the connect to the established connection.
+    /// From just before the connect for the exchanges before a conversation, such as a login, until the last of them
+    /// was answered.
+    pub before: Histogram,
+    /// From just before the connect to the established connection; that for the exchanges before it is not counted.
     pub connect: Histogram,
     /// From there to the completed TLS handshake, where nothing of an earlier one could be used.
     pub tls_full: Histogram,
@@ -304,9 +307,11 @@ impl Outcome {
 impl PhaseTimes {
     /// The summaries of all phases; how long names took to be resolved is known elsewhere.
     pub fn summaries(&self) -> Phases {
-        let Self { connect, tls_full, tls_resumed, handshake, first_reply, life, close } = self;
+        let Self { before, connect, tls_full, tls_resumed, handshake, first_reply, life, close } =
+            self;
         Phases {
             resolve: None,
+            before: Summary::of(before),
             connect: Summary::of(connect),
             tls_full: Summary::of(tls_full),
             tls_resumed: Summary::of(tls_resumed),
@@ -413,7 +418,7 @@ merge_fields! {
     Identity { lost, duplicate, reordered, corrupted }
     IdsFound { learnt, scanned, parsed }
     OpenLoopTimes { response, lag, own_share, true_delay }
-    PhaseTimes { connect, tls_full, tls_resumed, handshake, first_reply, life, close }
+    PhaseTimes { before, connect, tls_full, tls_resumed, handshake, first_reply, life, close }
     Pushed { deliveries, notices, unexpected, payload_bytes, whole }
     Segments { sent, received, connections_sampled, connections }
     Sessions { planned, started, completed }

@@ -403,8 +403,9 @@ fn phases(it: &Measured<'_>) -> Table {
 pub(crate) type Phase = fn(&Phases) -> Option<&Summary>;
 
 /// The phases of a connection in their order, and last its whole life.
-pub(crate) const PHASES: [(&str, Phase); 8] = [
+pub(crate) const PHASES: [(&str, Phase); 9] = [
     ("resolve", |phases| phases.resolve.as_ref()),
+    ("before", |phases| phases.before.as_ref()),
     ("connect", |phases| phases.connect.as_ref()),
     ("TLS full", |phases| phases.tls_full.as_ref()),
     ("TLS resumed", |phases| phases.tls_resumed.as_ref()),

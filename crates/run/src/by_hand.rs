@@ -9,6 +9,7 @@ use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
 
 /// A connection and what it is led by. Closed when dropped.
 pub(crate) struct ByHand {
+    address: Address,
     engine: Epoll,
     id: ConnectionId,
     machine: Connection,
@@ -44,7 +45,14 @@ impl ByHand {
     ) -> Result<Self, RunError> {
         let mut engine = Epoll::new(clock).map_err(RunError::Engine)?;
         let id = engine.connect(address, None);
-        Ok(Self { engine, id, machine, rx: vec![0; RX_LEN], tx: Vec::new() })
+        Ok(Self {
+            address: address.clone(),
+            engine,
+            id,
+            machine,
+            rx: vec![0; RX_LEN],
+            tx: Vec::new(),
+        })
     }
 
     /// The instant now.
@@ -89,12 +97,15 @@ impl ByHand {
     /// Tells what the next completion of the engine comes to; false if there is none.
     pub(crate) fn take(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
         let Some(completion) = self.engine.complete(&mut self.rx) else { return false };
+        let mut goes_on = false;
         match completion {
             Completion::Connected(_) => tell(News::Connected(self.machine.open(&mut self.tx))),
             Completion::Received { len, .. } => {
                 let mut input = Input::new(&mut self.rx[..len]);
-                loop {
+                let is_before = self.machine.is_before();
+                while !goes_on {
                     match self.machine.receive(&mut input, &mut self.tx) {
+                        Ok(Some(Event::Closed(_))) if is_before => goes_on = true,
                         Ok(Some(event)) => tell(News::Event(event)),
                         Ok(None) => break,
                         Err(error) => {
@@ -104,14 +115,23 @@ impl ByHand {
                     }
                 }
             }
-            Completion::Ended(_) => match self.machine.end() {
-                Ok(event) => tell(News::Ended(event)),
-                Err(error) => tell(News::Broken(error.to_string())),
-            },
+            Completion::Ended(_) => {
+                let is_before = self.machine.is_before();
+                match self.machine.end() {
+                    Ok(_) if is_before => goes_on = true,
+                    Ok(event) => tell(News::Ended(event)),
+                    Err(error) => tell(News::Broken(error.to_string())),
+                }
+            }
             Completion::Failed(_, error) => tell(News::Cut(error.to_string())),
             Completion::Accepted(_) => {}
         }
+        goes_on = goes_on && self.machine.go_on(&mut self.tx);
         self.flush();
+        if goes_on {
+            self.engine.close(self.id);
+            self.id = self.engine.connect(&self.address, None);
+        }
         true
     }
 

@@ -5,7 +5,7 @@ use crate::contract::{
     Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
     TwoSockets,
 };
-use crate::conversation::{Stream, Talk};
+use crate::conversation::{Before, Next, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
@@ -20,6 +20,8 @@ use crate::websocket::WebSocket;
 /// One end of a connection of any protocol, for owners who learn its kind at run time.
 #[derive(Debug)]
 pub enum Connection {
+    /// The exchanges of HTTP before a conversation.
+    Before(Box<Before<Self>>),
     /// Bayeux over two connections of HTTP.
     Comet(Box<Comet>),
     /// Messages behind their lengths; Styx, too.
@@ -52,6 +54,7 @@ pub enum Connection {
 macro_rules! each {
     ($connection:expr, $protocol:ident => $call:expr) => {
         match $connection {
+            Connection::Before($protocol) => $call,
             Connection::Comet($protocol) => $call,
             Connection::Framed($protocol) => $call,
             Connection::Game($protocol) => $call,
@@ -119,12 +122,31 @@ impl Connection {
         if let Self::Talk(talk) = self { Some(talk) } else { None }
     }
 
+    /// True until the exchanges before a conversation are answered.
+    pub fn is_before(&self) -> bool {
+        matches!(self, Self::Before(_))
+    }
+
+    /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one means that:
+    /// after the exchanges before a conversation. If `true`, its owner sends what is in `tx`, closes the connection,
+    /// connects anew, and calls [`Protocol::open`] again.
+    pub fn go_on(&mut self, tx: &mut Vec<u8>) -> bool {
+        let Self::Before(before) = self else { return false };
+        match before.go_on(tx) {
+            Next::Nothing => return false,
+            Next::Same => {}
+            Next::Conversation(conversation) => *self = conversation,
+        }
+        true
+    }
+
     /// The protocol as one of two sockets, if it is one.
     fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
         match self {
             Self::Comet(comet) => Some(&mut **comet),
             Self::Game(bot) => Some(&mut **bot),
-            Self::Framed(_)
+            Self::Before(_)
+            | Self::Framed(_)
             | Self::Http1(_)
             | Self::Lines(_)
             | Self::Raw(_)
@@ -154,7 +176,8 @@ impl InPlace for Connection {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
             }
             Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
-            Self::Comet(_)
+            Self::Before(_)
+            | Self::Comet(_)
             | Self::Framed(_)
             | Self::Game(_)
             | Self::Http1(_)
@@ -189,6 +212,12 @@ impl TwoSockets for Connection {
                 Ok(None)
             }
         }
+    }
+}
+
+impl From<Before<Self>> for Connection {
+    fn from(protocol: Before<Self>) -> Self {
+        Self::Before(Box::new(protocol))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::Connection;
 use crate::bayeux::{self, Comet};
-use crate::conversation::{Compiled, Talk};
+use crate::conversation::{Before, Compiled, Plan, Site, Start, Talk};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
@@ -203,19 +203,46 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
     })
 }
 
-/// Makes clients that hold a conversation.
+/// Makes clients that hold a conversation, after the exchanges before it if it has any.
 fn conversation(
     endpoint: &Endpoint,
     options: &ClientOptions,
     compiled: &Arc<Compiled>,
     tls: Sessions,
 ) -> Result<Make, StackError> {
-    let (compiled, max) = (Arc::clone(compiled), options.message_max);
+    let tls = Arc::new(tls);
     let number = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+    let talk = talk(endpoint, options, compiled, Arc::clone(&tls))?;
+    let compiled = Arc::clone(compiled);
+    if !compiled.has_before() {
+        return Ok(Arc::new(move |seed, client| talk(compiled.start(number(client), seed))));
+    }
+    let limits = http1::Limits { body_len_max: options.message_max, ..http1::Limits::default() };
+    let plan = Arc::new(Plan {
+        compiled: Arc::clone(&compiled),
+        site: Site::new(&endpoint.authority(), &options.headers)?,
+        http: Box::new(move || tls.around(Http1::exchanges(http1::Delivery::Whole, limits))),
+        conversation: talk,
+    });
+    Ok(Arc::new(move |seed, client| {
+        Before::new(Arc::clone(&plan), compiled.start(number(client), seed)).into()
+    }))
+}
+
+/// Makes one end of a connection that holds a conversation, of what that has been given when it began.
+type MakeTalk = Box<dyn Fn(Start) -> Connection + Send + Sync>;
+
+fn talk(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    compiled: &Arc<Compiled>,
+    tls: Arc<Sessions>,
+) -> Result<MakeTalk, StackError> {
+    let (compiled, max) = (Arc::clone(compiled), options.message_max);
     match (endpoint.protocol, compiled.speaks()) {
-        (Protocol::Tcp | Protocol::Unix, Speaks::Tcp) => Ok(Arc::new(move |seed, client| {
+        (Protocol::Tcp | Protocol::Unix, Speaks::Tcp) => Ok(Box::new(move |start| {
             let inner = tls.around(compiled.stream(max));
-            Talk::new(inner, &compiled, number(client), seed, max).into()
+            Talk::started(inner, &compiled, start, max).into()
         })),
         (Protocol::WebSocket, Speaks::Ws) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
@@ -226,23 +253,30 @@ fn conversation(
             let plain = upgrade(endpoint, &plain, &endpoint.path)?;
             let request = {
                 let compiled = Arc::clone(&compiled);
-                move |seed, client| {
-                    let (target, headers) = compiled.request(client, seed);
+                move |start: &mut Start| {
+                    let (target, headers) = compiled.request(start);
                     let target = target.filter(|_| !has_path);
                     let target = target.unwrap_or_else(|| plain.target.clone());
-                    let headers = plain.headers.iter().cloned().chain(headers).collect();
+                    let mut headers: Vec<_> =
+                        plain.headers.iter().cloned().chain(headers).collect();
+                    let is_cookie =
+                        |(name, _): &(String, String)| name.eq_ignore_ascii_case("cookie");
+                    if !headers.iter().any(is_cookie) {
+                        let cookies = start.cookies.for_path(&target);
+                        headers.extend(cookies.map(|cookies| ("Cookie".to_owned(), cookies)));
+                    }
                     handshake::Request { target, headers, ..plain.clone() }
                 }
             };
-            let first = request(0, 0);
+            let first = request(&mut compiled.start(0, 0));
             first.check()?;
-            let constant = compiled.has_constant_request().then(|| Arc::new(first));
+            let is_constant = compiled.has_constant_request() && !compiled.has_before();
+            let constant = is_constant.then(|| Arc::new(first));
             let limits = websocket_limits(max);
-            Ok(Arc::new(move |seed, client| {
-                let client = number(client);
-                let request = constant.clone().unwrap_or_else(|| Arc::new(request(seed, client)));
-                let inner = tls.around(WebSocket::client(request, limits, seed));
-                Talk::new(inner, &compiled, client, seed, max).into()
+            Ok(Box::new(move |mut start| {
+                let request = constant.clone().unwrap_or_else(|| Arc::new(request(&mut start)));
+                let inner = tls.around(WebSocket::client(request, limits, start.seed));
+                Talk::started(inner, &compiled, start, max).into()
             }))
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),

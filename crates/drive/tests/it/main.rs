@@ -11,6 +11,7 @@ mod faults;
 mod game;
 mod identity;
 mod layers;
+mod logins;
 mod memory;
 mod open_loop;
 mod peers;

@@ -180,6 +180,7 @@ fn in_named_times(block: &Block, find: fn(&Summary) -> Option<String>) -> Option
         ("send lag", open.and_then(|times| times.send_lag.as_ref())),
         ("own share", open.and_then(|times| times.own_share.as_ref())),
         ("life", block.phases.life.as_ref()),
+        ("before", block.phases.before.as_ref()),
         ("connect", block.phases.connect.as_ref()),
         ("full TLS handshake", block.phases.tls_full.as_ref()),
         ("resumed TLS handshake", block.phases.tls_resumed.as_ref()),

@@ -277,6 +277,7 @@ fn block(workload: usize) -> Block {
         }],
         phases: Phases {
             resolve: times.clone(),
+            before: times.clone(),
             connect: times.clone(),
             tls_full: times.clone(),
             tls_resumed: times.clone(),

@@ -88,6 +88,7 @@ fn outcome(random: &mut Random) -> Outcome {
         },
         clients_served: count(random),
         times: PhaseTimes {
+            before: times(random),
             connect: times(random),
             tls_full: times(random),
             tls_resumed: times(random),

@@ -1,12 +1,14 @@
 //! A conversation, made ready: once for a workload, and shared by all its connections.
 
 use super::CompileError;
+use super::asking::Asking;
+use super::cookies::Cookies;
 use super::cut::Cut;
 use super::rules::Rules;
 use super::show;
 use super::stream::Stream;
-use super::taking::Taking;
-use super::template::{self, Filling};
+use super::taking::{Taking, takings};
+use super::template::{self, Filling, compile, number};
 use spec::Conversation;
 use spec::conversation::{
     AtEnd, Beat, Every, Fill, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take, Template,
@@ -25,6 +27,8 @@ pub struct Compiled {
     /// The values in their order: first those that are given when a connection begins.
     fills: Vec<Given>,
     names: Vec<String>,
+    /// The exchanges before the connection.
+    pub(super) before: Vec<Asking>,
     pub(super) steps: Vec<Phase>,
     pub(super) exchanges: Vec<Exchange>,
     /// The messages that may come once the connection is open.
@@ -33,6 +37,17 @@ pub struct Compiled {
     pub(super) pushes: Vec<Option<Place>>,
     pub(super) beat: Option<(Interval, template::Compiled)>,
     pub(super) close: Option<Phase>,
+}
+
+/// A connection that begins: its number, the values that it was given, and where what it draws comes from.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(super) client: u32,
+    pub(crate) seed: u64,
+    pub(super) random: Random,
+    pub(super) values: Box<[Box<[u8]>]>,
+    /// The cookies that its server has set.
+    pub(crate) cookies: Cookies,
 }
 
 /// The way in which a connection is given a value.
@@ -123,9 +138,6 @@ impl Compiled {
         if !matches!(conversation.speaks, Speaks::Ws | Speaks::Tcp) {
             return Err(part("requests"));
         }
-        if !conversation.before.is_empty() {
-            return Err(part("exchanges of HTTP before a connection"));
-        }
         let names = names(conversation);
         let compile = |template: &Template| compile(template, &names);
         let message = |send: &Send| match send {
@@ -182,6 +194,7 @@ impl Compiled {
             subprotocols: conversation.subprotocols.clone(),
             headers: fields.collect::<Result<_, CompileError>>()?,
             fills: fills(conversation, &names)?,
+            before: Asking::all(&conversation.before, &names)?,
             steps,
             exchanges,
             rules: rules(conversation)?,
@@ -198,6 +211,11 @@ impl Compiled {
         self.speaks
     }
 
+    /// True if exchanges come before the connection.
+    pub(crate) fn has_before(&self) -> bool {
+        !self.before.is_empty()
+    }
+
     /// True if a byte stream carries it.
     pub(super) fn is_on_stream(&self) -> bool {
         self.speaks == Speaks::Tcp
@@ -208,8 +226,15 @@ impl Compiled {
         Stream::new(Cut::new(self.frame, message_max))
     }
 
+    /// Begins connection number `client`; what is drawn comes from `seed`.
+    pub(crate) fn start(&self, client: u32, seed: u64) -> Start {
+        let mut random = Random::new(seed);
+        let values = self.values(client, &mut random);
+        Start { client, seed, random, values, cookies: Cookies::default() }
+    }
+
     /// The values of connection number `client` as it begins; those that are taken later are empty.
-    pub(super) fn values(&self, client: u32, random: &mut Random) -> Box<[Box<[u8]>]> {
+    fn values(&self, client: u32, random: &mut Random) -> Box<[Box<[u8]>]> {
         let mut values = vec![Box::<[u8]>::default(); self.names.len()];
         for (number, fill) in self.fills.iter().enumerate() {
             values[number] = match fill {
@@ -240,19 +265,13 @@ impl Compiled {
         &self.subprotocols
     }
 
-    /// The path, where the conversation has one, and the header fields of the opening request of connection number
-    /// `client`.
-    pub(crate) fn request(
-        &self,
-        client: u32,
-        seed: u64,
-    ) -> (Option<String>, Vec<(String, String)>) {
-        let mut random = Random::new(seed);
-        let values = self.values(client, &mut random);
+    /// The path, where the conversation has one, and the header fields of the opening request of a connection.
+    pub(crate) fn request(&self, start: &mut Start) -> (Option<String>, Vec<(String, String)>) {
+        let Start { client, random, values, .. } = start;
         let mut text = |template: &template::Compiled| {
             let mut text = Vec::new();
-            let filling = Filling { id: 0, now: Nanos(0), client, values: &values };
-            template.write(filling, &mut random, &mut text);
+            let filling = Filling { id: 0, now: Nanos(0), client: *client, values };
+            template.write(filling, random, &mut text);
             String::from_utf8_lossy(&text).into_owned()
         };
         let path = self.path.as_ref().map(&mut text);
@@ -348,34 +367,15 @@ fn is_in_order(reply: &Reply) -> bool {
 /// The names of all values: those that are given, then those that are taken.
 fn names(conversation: &Conversation) -> Vec<String> {
     let mut names: Vec<String> = conversation.vars.iter().map(|var| var.name.clone()).collect();
+    let before = conversation.before.iter().map(|before| &before.take);
     let steps = conversation.open.iter().chain(&conversation.close).map(|step| &step.take);
-    let takes = steps.chain(conversation.answers.iter().map(|answer| &answer.take));
+    let takes = before.chain(steps).chain(conversation.answers.iter().map(|answer| &answer.take));
     for take in takes.flatten() {
         if !names.contains(&take.var) {
             names.push(take.var.clone());
         }
     }
     names
-}
-
-fn number(name: &str, names: &[String]) -> Option<usize> {
-    names.iter().position(|known| known == name)
-}
-
-pub(super) fn compile(
-    template: &Template,
-    names: &[String],
-) -> Result<template::Compiled, CompileError> {
-    template::Compiled::new(template, |name| number(name, names))
-        .map_err(|name| CompileError::UnknownVar { name })
-}
-
-fn takings(takes: &[Take], names: &[String]) -> Vec<Taking> {
-    let taking = |take: &Take| {
-        let var = number(&take.var, names).expect("every name that is taken is listed");
-        Taking { var, name: take.var.clone(), from: take.from.clone() }
-    };
-    takes.iter().map(taking).collect()
 }
 
 fn fills(conversation: &Conversation, names: &[String]) -> Result<Vec<Given>, CompileError> {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The cookies that a server has set.
 #[derive(Debug, Default)]
-pub(super) struct Cookies(Vec<Cookie>);
+pub(crate) struct Cookies(Vec<Cookie>);
 
 #[derive(Debug)]
 struct Cookie {
@@ -40,6 +40,14 @@ impl Cookies {
         if separator == b"; " {
             out.extend_from_slice(b"\r\n");
         }
+    }
+
+    /// The value of the field `Cookie` for the path `target`, if there are any.
+    pub(crate) fn for_path(&self, target: &str) -> Option<String> {
+        let pairs = self.0.iter().filter(|cookie| cookie.is_for(target.as_bytes()));
+        let pairs: Vec<&[u8]> = pairs.map(|cookie| &*cookie.pair).collect();
+        let value = String::from_utf8_lossy(&pairs.join(&b"; "[..])).into_owned();
+        (!value.is_empty()).then_some(value)
     }
 
     fn set(&mut self, field: &[u8]) {
@@ -119,7 +127,10 @@ mod tests {
     fn sent(cookies: &Cookies, target: &str) -> String {
         let mut out = target.as_bytes().to_vec();
         cookies.write(0..target.len(), &mut out);
-        String::from_utf8(out.split_off(target.len())).unwrap()
+        let sent = String::from_utf8(out.split_off(target.len())).unwrap();
+        let value = sent.strip_prefix("Cookie: ").and_then(|line| line.strip_suffix("\r\n"));
+        assert_eq!(cookies.for_path(target).as_deref(), value);
+        sent
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The ways in which a server can leave its conversation, and the reasons why one cannot be made ready.
 
 use crate::excerpt::Excerpt;
+use crate::http1;
 use crate::misuse::MisuseError;
 
 /// A server that says or does something else than the conversation expects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The connection inside delivers what cannot be part of a conversation.
+    /// A response has another status, or another body, than is expected.
     #[error("{step}: HTTP status {code}, expected {expected}: {said}")]
     Status {
         /// The step.
@@ -38,6 +39,14 @@ pub enum PeerError {
         step: String,
         /// The message that was awaited.
         expected: String,
+    },
+    /// The answer to an exchange is no response of HTTP.
+    #[error("{step}: {error}")]
+    Http {
+        /// The exchange before the connection that was under way.
+        step: String,
+        /// The violation of HTTP.
+        error: http1::PeerError,
     },
     /// The connection ended within a message.
     #[error("the connection ended {len} bytes into a message")]

@@ -1,7 +1,7 @@
 //! The state of a conversation, and the meaning of messages in it.
 
 use super::awaited::{Awaited, FIRST_ID, Ids};
-use super::compiled::{Compiled, Interval, Phase, Role, What};
+use super::compiled::{Compiled, Interval, Phase, Role, Start, What};
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
 use super::taking::take;
@@ -97,9 +97,8 @@ enum Matched {
 }
 
 impl Mind {
-    pub(super) fn new(compiled: &Arc<Compiled>, client: u32, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let values = compiled.values(client, &mut random);
+    pub(super) fn new(compiled: &Arc<Compiled>, start: Start) -> Self {
+        let Start { client, random, values, .. } = start;
         Self {
             awaited: Awaited::default(),
             client,

@@ -1,7 +1,8 @@
 //! Conversations: application protocols that a description ([`spec::Conversation`]) makes into a machine.
 //!
 //! [`Compiled`] is a conversation made ready, once for all connections of a workload; [`Talk`] is one connection that
-//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages.
+//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages; [`Before`] is what it was while
+//! it logged in.
 //!
 //! ```text
 //! a cue -> template: bytes with slots     -> cut: framing -> the connection inside
@@ -14,9 +15,10 @@
 //! Left out: the file that describes a conversation (crate `spec`), and time: steps and heartbeats are timed by the
 //! owner of the machine.
 
+mod asking;
 mod awaited;
+mod before;
 mod compiled;
-#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
 mod cookies;
 mod cut;
 mod error;
@@ -26,9 +28,7 @@ mod json;
 mod learnt;
 mod mind;
 mod places;
-#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
 mod request;
-#[cfg_attr(not(test), expect(dead_code, reason = "the machines that speak HTTP follow"))]
 mod response;
 mod rules;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -40,10 +40,14 @@ mod talk;
 mod template;
 mod text;
 
+pub use before::Before;
+pub(crate) use before::{Next, Plan};
 pub use compiled::Compiled;
+pub(crate) use compiled::Start;
 pub use error::{CompileError, PeerError};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_conversation, fuzz_conversation_matcher};
+pub(crate) use request::Site;
 pub use rules::Hits;
 pub use stream::Stream;
 pub use talk::Talk;

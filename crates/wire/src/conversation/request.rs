@@ -1,9 +1,8 @@
 //! Requests of HTTP, made ready to be written: by the machine of a conversation over HTTP, and before a connection.
 
 use super::CompileError;
-use super::compiled::compile;
 use super::cookies::Cookies;
-use super::template::{self, Filling};
+use super::template::{self, Filling, compile};
 use crate::http1::InvalidRequest;
 use crate::http1::request::{RESERVED, append_decimal, check_fields, check_host};
 use spec::conversation::{Field, HttpRequest};
@@ -83,6 +82,10 @@ impl Request {
     }
 
     /// The same with this field, unless it has one of that name.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the machine of conversations over HTTP follows")
+    )]
     #[must_use]
     pub(super) fn with_field(mut self, name: &str, value: template::Compiled) -> Self {
         if !self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name)) {

@@ -1,10 +1,11 @@
 //! Values that are taken from what a server says, and kept for the connection.
 
+use super::template::number;
 use super::text;
 use super::{PeerError, places, show};
 use crate::contract::Response;
 use crate::excerpt::Excerpt;
-use spec::conversation::{Place, TakeFrom};
+use spec::conversation::{Place, Take, TakeFrom};
 use std::borrow::Cow;
 
 /// A value that is taken from a message or a response.
@@ -14,6 +15,15 @@ pub(super) struct Taking {
     pub(super) var: usize,
     pub(super) name: String,
     pub(super) from: TakeFrom,
+}
+
+/// The values of `takes`; `names` are those of all values.
+pub(super) fn takings(takes: &[Take], names: &[String]) -> Vec<Taking> {
+    let taking = |take: &Take| {
+        let var = number(&take.var, names).expect("every name that is taken is listed");
+        Taking { var, name: take.var.clone(), from: take.from.clone() }
+    };
+    takes.iter().map(taking).collect()
 }
 
 /// Takes values from `heard`, a message or the body of `response`.

@@ -1,7 +1,7 @@
 //! The machine that holds a conversation.
 
 use super::PeerError;
-use super::compiled::Compiled;
+use super::compiled::{Compiled, Start};
 use super::cut::{Cut, Held};
 use super::mind::{ALIVE, Mind, State};
 use super::rules::{Heard, Hits};
@@ -49,6 +49,16 @@ impl<C: InPlace> Talk<C> {
         seed: u64,
         message_max: usize,
     ) -> Self {
+        Self::started(inner, compiled, compiled.start(client, seed), message_max)
+    }
+
+    /// A connection that has begun, over `inner`.
+    pub(crate) fn started(
+        inner: C,
+        compiled: &Arc<Compiled>,
+        start: Start,
+        message_max: usize,
+    ) -> Self {
         let frame = if compiled.is_on_stream() { Frame::Message } else { compiled.frame };
         Self {
             cut: Cut::new(frame, message_max),
@@ -56,7 +66,7 @@ impl<C: InPlace> Talk<C> {
             held: Held::default(),
             inner,
             last_len: 0,
-            mind: Mind::new(compiled, client, seed),
+            mind: Mind::new(compiled, start),
         }
     }
 

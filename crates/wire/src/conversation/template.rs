@@ -1,5 +1,6 @@
 //! Texts with holes, made ready to be written: what never changes is bytes, and the rest is written in its place.
 
+use super::CompileError;
 use spec::conversation::{Escape, Piece, Template};
 use units::{Nanos, Random};
 
@@ -95,6 +96,21 @@ impl Compiled {
             }
         }
     }
+}
+
+/// Makes `template` ready; `names` are those of the values.
+///
+/// # Errors
+///
+/// It names a value that nothing gives.
+pub(super) fn compile(template: &Template, names: &[String]) -> Result<Compiled, CompileError> {
+    Compiled::new(template, |name| number(name, names))
+        .map_err(|name| CompileError::UnknownVar { name })
+}
+
+/// The number of the value that is called `name`.
+pub(super) fn number(name: &str, names: &[String]) -> Option<usize> {
+    names.iter().position(|known| known == name)
 }
 
 /// Appends `number` in decimal digits.

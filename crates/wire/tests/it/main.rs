@@ -1,6 +1,7 @@
 //! The integration tests of `wire`: protocols seen from outside, a module for each.
 
 mod bayeux;
+mod before;
 mod conversations;
 mod game;
 mod pair;

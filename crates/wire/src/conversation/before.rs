@@ -1,0 +1,223 @@
+//! The exchanges of HTTP before a connection, such as a login.
+//!
+//! They have a connection of their own, to the same server and inside the same TLS, which is closed when the last is
+//! answered; only then is that of the conversation made ([`Before::go_on`]), so that no server waits on it for a
+//! handshake that comes late, and path and header fields of that handshake may use what was taken. A server that ends
+//! the connection after a response is asked the next on another.
+//!
+//! What they set as cookies goes with all that follows on the connection. Left out: redirects.
+
+use super::PeerError;
+use super::asking::Asking;
+use super::compiled::{Compiled, Start};
+use super::mind::ALIVE;
+use super::request::Site;
+use super::template::Filling;
+use crate::contract::{
+    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Response,
+};
+use std::fmt;
+use std::sync::Arc;
+use units::Nanos;
+
+/// The connections that a conversation with exchanges before it is made of.
+pub(crate) struct Plan<C> {
+    pub(crate) compiled: Arc<Compiled>,
+    /// The server that is asked.
+    pub(crate) site: Site,
+    /// Makes a connection for exchanges.
+    pub(crate) http: Box<dyn Fn() -> C + Send + Sync>,
+    /// Makes the connection that holds the conversation.
+    pub(crate) conversation: Box<dyn Fn(Start) -> C + Send + Sync>,
+}
+
+/// A client that has exchanges of HTTP before it holds a conversation.
+///
+/// After the last exchange, and after each that ends the connection, comes [`Event::Closed`]: its owner calls
+/// [`crate::Connection::go_on`].
+#[derive(Debug)]
+pub struct Before<C> {
+    inner: C,
+    plan: Arc<Plan<C>>,
+    /// `None` once the conversation has taken it over.
+    start: Option<Start>,
+    /// The exchange that is under way, or comes next.
+    next: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The connection inside is not there yet.
+    AwaitConnection,
+    AwaitResponse,
+    /// The connection has served: the next exchange, or the conversation, has another.
+    Served,
+}
+
+/// The machine that follows where a connection has served.
+#[derive(Debug)]
+pub(crate) enum Next<C> {
+    /// Nothing: it has not.
+    Nothing,
+    /// The same machine, opened anew.
+    Same,
+    /// This machine.
+    Conversation(C),
+}
+
+impl<C: Protocol> Before<C> {
+    pub(crate) fn new(plan: Arc<Plan<C>>, start: Start) -> Self {
+        let inner = (plan.http)();
+        Self { inner, plan, start: Some(start), next: 0, state: State::AwaitConnection }
+    }
+
+    /// Ends the connection if it has served; its last bytes are appended to `tx`.
+    pub(crate) fn go_on(&mut self, tx: &mut Vec<u8>) -> Next<C> {
+        if self.state != State::Served {
+            return Next::Nothing;
+        }
+        self.inner.close(tx);
+        if self.next < self.plan.compiled.before.len() {
+            (self.inner, self.state) = ((self.plan.http)(), State::AwaitConnection);
+            return Next::Same;
+        }
+        let start = self.start.take();
+        start.map_or(Next::Nothing, |start| Next::Conversation((self.plan.conversation)(start)))
+    }
+
+    /// Sends the request of the next exchange.
+    fn ask(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let plan = Arc::clone(&self.plan);
+        let (Some(asking), Some(start)) = (plan.compiled.before.get(self.next), &mut self.start)
+        else {
+            return Ok(());
+        };
+        let Start { client, random, values, cookies, .. } = start;
+        let filling = Filling { id: 0, now: Nanos(0), client: *client, values };
+        let request = asking.request(&plan.site, cookies, filling, random);
+        self.inner.send(Message { kind: Kind::Binary, payload: &request }, tx)?;
+        self.state = State::AwaitResponse;
+        Ok(())
+    }
+
+    /// The exchange that is under way, or came last.
+    fn asking(&self) -> Option<&Asking> {
+        self.plan.compiled.before.get(self.next)
+    }
+
+    /// An error of the connection inside, with the exchange that it ended.
+    fn blame(&self, error: contract::PeerError) -> contract::PeerError {
+        match (error, self.asking()) {
+            (contract::PeerError::Http1(error), Some(asking)) => {
+                PeerError::Http { step: asking.name.clone(), error }.into()
+            }
+            (error, _) => error,
+        }
+    }
+
+    fn cut(&self) -> PeerError {
+        let (step, expected) = match self.asking() {
+            Some(asking) => (asking.name.clone(), asking.expected().to_owned()),
+            None => Default::default(),
+        };
+        PeerError::Cut { step, expected }
+    }
+}
+
+impl<C: Protocol> Protocol for Before<C> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        if self.inner.open(tx) == Opening::Done && self.ask(tx).is_err() {
+            self.state = State::Served; // No connection refuses its first request.
+        }
+        Opening::Awaited
+    }
+
+    fn send(&mut self, _message: Message<'_>, _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        Err(MisuseError::NotOpen)
+    }
+
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        if self.state == State::Served {
+            input.take_all();
+            return Ok(None);
+        }
+        let is_ended = match self.inner.receive(input, tx) {
+            Ok(None) => return Ok(None),
+            Ok(Some(Event::Response(response))) => {
+                answered(&self.plan, &mut self.next, &mut self.start, &response)?;
+                false
+            }
+            Ok(Some(Event::Closed(_))) => true,
+            Ok(Some(_)) if self.state == State::AwaitConnection => false,
+            Ok(Some(_)) => return Ok(Some(ALIVE)),
+            Err(error) => return Err(self.blame(error)),
+        };
+        if is_ended && self.state == State::AwaitResponse {
+            return Err(self.cut().into());
+        }
+        // A connection that was ended by the server takes no other request.
+        let is_over = self.next == self.plan.compiled.before.len();
+        if is_over || is_ended || self.ask(tx).is_err() {
+            self.state = State::Served;
+            return Ok(Some(Event::Closed(Closed::default())));
+        }
+        Ok(Some(ALIVE))
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.inner.close(tx);
+        false
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// An exchange was not answered, or not as it should be.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        match self.inner.end() {
+            Ok(Event::Response(response)) => {
+                answered(&self.plan, &mut self.next, &mut self.start, &response)?;
+            }
+            Ok(_) if self.state == State::AwaitResponse => return Err(self.cut().into()),
+            Ok(_) => {}
+            Err(error) => return Err(self.blame(error)),
+        }
+        self.state = State::Served;
+        Ok(Event::Closed(Closed::default()))
+    }
+
+    fn layers(&self) -> Layers {
+        self.inner.layers()
+    }
+}
+
+/// Takes the response to exchange `next`, which is then the one after it.
+///
+/// # Errors
+///
+/// It is not what is expected, or lacks a value that is taken from it.
+fn answered<C>(
+    plan: &Plan<C>,
+    next: &mut usize,
+    start: &mut Option<Start>,
+    response: &Response<'_>,
+) -> Result<(), PeerError> {
+    if let (Some(asking), Some(start)) = (plan.compiled.before.get(*next), start) {
+        asking.answered(response, &mut start.values)?;
+        start.cookies.learn(response);
+    }
+    *next += 1;
+    Ok(())
+}
+
+impl<C> fmt::Debug for Plan<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({:?})", self.site)
+    }
+}
