@@ -1,4 +1,5 @@
-// An echo by Socket.IO: every event `message` is answered by one.
+// An echo by Socket.IO: every event `message` is answered by one. `echo` acknowledges with what was sent, `tenth` refuses
+// every tenth id of a connection, and `say` tells all who are connected.
 "use strict";
 
 const http = require("http");
@@ -6,7 +7,17 @@ const { Server } = require("socket.io");
 const { host, port, reply, backlog, messageMax, ready } = require("./node/server.js");
 
 const server = http.createServer();
-new Server(server, { maxHttpBufferSize: messageMax }).on("connection", (socket) => {
+const io = new Server(server, { maxHttpBufferSize: messageMax });
+io.on("connection", (socket) => {
   socket.on("message", (message) => socket.emit("message", reply ?? message));
+  socket.on("echo", (text, acknowledge) => acknowledge(text));
+  socket.on("tenth", (id, acknowledge) => acknowledge(id % 10 === 9 ? { error: "every tenth is refused" } : { id }));
+  socket.on("say", (said, acknowledge) => {
+    io.emit("said", said);
+    acknowledge("said");
+  });
 });
-server.listen({ host, port, backlog }, () => ready("socketio", server.address().port));
+server.listen({ host, port, backlog }, () => {
+  ready("socketio", server.address().port);
+  ready("ws", server.address().port, "/socket.io/?EIO=4&transport=websocket");
+});

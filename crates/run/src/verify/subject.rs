@@ -117,6 +117,8 @@ impl Asking<'_> {
         let authority_pem = certificates.map(|certificates| &certificates.authority_pem[..]);
         match self.questions.subject.conversations_over(url.scheme()) {
             Err(reason) => return vec![Check::new(scheme, Err(reason))],
+            // It was asked before; a reply is for echoes.
+            Ok(held) if !held.is_empty() && reply.is_some() => return Vec::new(),
             Ok(held) if !held.is_empty() => {
                 let asked = held
                     .iter()
