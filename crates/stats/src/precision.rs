@@ -2,8 +2,8 @@
 //!
 //! Whoever stops as soon as an interval is narrow enough stops at rounds that vary less than usual by chance, and the
 //! interval promises too much: looked at after every round from the sixth on, an interval of 95 % misses the truth in
-//! up to 8 %. So there are [`ROUNDS_MIN`] rounds at least, and looks are rare ([`is_look`]): then up to 7 % miss it, and
-//! the number is off by more than was asked for in 5 %. The test below repeats that.
+//! up to 8 %. So there are [`ROUNDS_MIN`] rounds at least, and looks are rare ([`is_look`]): then up to 7 % miss it,
+//! and the number is off by more than was asked for in 5 %. The test below repeats that.
 
 use crate::Pooled;
 use crate::sample::float;

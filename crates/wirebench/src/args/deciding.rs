@@ -4,7 +4,7 @@ use spec::Goal;
 use spec::file::Asked;
 use units::Nanos;
 
-/// When to end, and what has to hold then.
+/// The goals that end a run, and the time for them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deciding {
     /// Measure rounds until an interval is that narrow: 'p99 within 3%'; repeatable
