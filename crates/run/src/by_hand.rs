@@ -5,6 +5,7 @@ use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionId, Engine};
 use units::Instant;
+use wire::conversation::Talk;
 use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
 
 /// A connection and what it is led by. Closed when dropped.
@@ -83,6 +84,23 @@ impl ByHand {
     /// The protocol does not let it be sent.
     pub(crate) fn ping(&mut self, payload: &[u8]) -> Result<(), MisuseError> {
         let sent = self.machine.ping(payload, &mut self.tx);
+        self.flush();
+        sent
+    }
+
+    /// The conversation that the connection holds, if it is one that does.
+    pub(crate) fn talk(&mut self) -> Option<&mut Talk<Connection>> {
+        self.machine.talk()
+    }
+
+    /// Sends a heartbeat, if the conversation has any.
+    ///
+    /// # Errors
+    ///
+    /// The protocol does not let it be sent.
+    pub(crate) fn beat(&mut self) -> Result<(), MisuseError> {
+        let Self { machine, tx, .. } = self;
+        let sent = machine.talk().map_or(Ok(()), |talk| talk.beat(tx));
         self.flush();
         sent
     }

@@ -29,6 +29,7 @@ mod neighbours;
 mod one_block;
 mod plan;
 mod plan_record;
+pub mod play;
 mod pursuit;
 mod reach;
 mod results;

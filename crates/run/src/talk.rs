@@ -8,12 +8,13 @@ use crate::plan::{Measurement, Speech};
 use crate::reach::{self, Context};
 use engine::Address;
 use engine::clock::Clock;
-use spec::{Carries, Protocol, Server, Workload};
+use spec::{Carries, Endpoint, Protocol, Server, Workload};
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use units::{Instant, Nanos};
+use wire::conversation::Note;
 use wire::http1::{self, Delivery};
-use wire::{Event, Kind, Message, Opening, Response};
+use wire::{Event, Kind, Message, Opening, Response, Stack};
 
 /// Everything that is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ pub enum Said<'a> {
     Closed(Option<u16>, &'a str),
     /// The connection to this address is there.
     Connected(&'a Address),
+    /// A message of a conversation, and the part that it plays.
+    Noted(&'a Note),
     /// The opening handshake is complete.
     Open,
     /// The server sent a ping, and was answered.
@@ -78,32 +81,15 @@ pub fn talk(
     interrupt: &AtomicUsize,
     tell: &mut dyn FnMut(Nanos, Said<'_>),
 ) -> Result<Total, RunError> {
-    let Server::Given(url) = &asked.workload.server else {
-        return Err(RunError::InvalidRequest("name the URL of a server that listens".to_owned()));
-    };
-    if url.facts().carries == Carries::Events || url.protocol == Protocol::GameComet {
-        return Err(RunError::InvalidRequest(format!(
-            "the bots of {}:// talk by themselves; use `wirebench run {url}`",
-            url.scheme()
-        )));
-    }
     let context = Context { clock: Clock::start(), interrupt };
-    let measurement = Measurement::new(asked.workload, false, &|_| unreachable!("no subjects"))
-        .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
-    let resolved = reach::resolve(url, measurement.workload.timeouts.resolve, context.clock)?;
-    reach::check_public(&resolved.addresses, asked.public_allowed)?;
-    let mut speech = measurement.speech.clone();
-    speech.options.exchanges = Some(Delivery::AsItArrives);
-    let tls = reach::tls(url, &speech, None)?;
-    let stack = reach::stack(url, &speech, 0, tls)?;
-    let mut attempts = Vec::new();
-    for address in &resolved.addresses {
-        let by_hand = ByHand::connect(address, stack.connection(SEED, 0), context.clock)?;
+    let way = Way::to(asked, Some(Delivery::AsItArrives), context.clock)?;
+    let timeouts = way.measurement.workload.timeouts;
+    way.of_first_address(context, |address, by_hand| {
         let began = by_hand.now();
         let mut session = Session {
             asked,
             address,
-            speech: &speech,
+            speech: &way.measurement.speech,
             by_hand,
             began,
             last: began,
@@ -113,20 +99,99 @@ pub fn talk(
             total: Total::default(),
             tell: &mut *tell,
         };
-        let timeouts = measurement.workload.timeouts;
-        match session.play(lines, timeouts.connect + timeouts.handshake, context)? {
-            End::Over => return Ok(session.total),
+        Ok(match session.play(lines, timeouts.connect + timeouts.handshake, context)? {
+            End::Over => Attempt::Done(session.total),
             End::Failed(reason) if session.is_there => {
-                return Err(RunError::WrongAnswer {
-                    target: url.to_string(),
-                    reason,
-                    next: "Its log may say why".to_owned(),
-                });
+                Attempt::Wrong { reason, next: "Its log may say why".to_owned() }
             }
-            End::Failed(reason) => attempts.push((address.clone(), reason)),
+            End::Failed(reason) => Attempt::NotThere(reason),
+        })
+    })
+}
+
+/// The way to a server that is talked to: its addresses, and the machine for each connection.
+pub(crate) struct Way<'a> {
+    url: &'a Endpoint,
+    pub(crate) measurement: Measurement,
+    addresses: Vec<Address>,
+    stack: Stack,
+}
+
+/// The result of talking to one address.
+pub(crate) enum Attempt<T> {
+    /// All was said.
+    Done(T),
+    /// It takes no connection, for this reason.
+    NotThere(String),
+    /// Something else came than was expected.
+    Wrong {
+        /// The fault.
+        reason: String,
+        /// The next thing to try.
+        next: String,
+    },
+}
+
+impl<'a> Way<'a> {
+    /// Resolves the name, and makes the machine ready. `exchanges` is the way in which HTTP hands out what is asked for
+    /// by whole requests, if it is.
+    ///
+    /// # Errors
+    ///
+    /// The server is none that can be talked to; its name has no address; it is public.
+    pub(crate) fn to(
+        asked: Talk<'a>,
+        exchanges: Option<Delivery>,
+        clock: Clock,
+    ) -> Result<Self, RunError> {
+        let Server::Given(url) = &asked.workload.server else {
+            return Err(RunError::InvalidRequest(
+                "name the URL of a server that listens".to_owned(),
+            ));
+        };
+        if url.facts().carries == Carries::Events || url.protocol == Protocol::GameComet {
+            return Err(RunError::InvalidRequest(format!(
+                "the bots of {}:// talk by themselves; use `wirebench run {url}`",
+                url.scheme()
+            )));
         }
+        let mut measurement =
+            Measurement::new(asked.workload, false, &|_| unreachable!("no subjects"))
+                .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+        let resolved = reach::resolve(url, measurement.workload.timeouts.resolve, clock)?;
+        reach::check_public(&resolved.addresses, asked.public_allowed)?;
+        measurement.speech.options.exchanges = exchanges;
+        let tls = reach::tls(url, &measurement.speech, None)?;
+        let stack = reach::stack(url, &measurement.speech, 0, tls)?;
+        Ok(Self { url, measurement, addresses: resolved.addresses, stack })
     }
-    Err(RunError::Unreachable { target: url.to_string(), attempts })
+
+    /// Talks to each address in turn until one takes the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something else came than was expected, and
+    /// those of `talk`.
+    pub(crate) fn of_first_address<T>(
+        &self,
+        context: Context<'_>,
+        mut talk: impl FnMut(&Address, ByHand) -> Result<Attempt<T>, RunError>,
+    ) -> Result<T, RunError> {
+        let target = self.url.to_string();
+        let mut attempts = Vec::new();
+        for address in &self.addresses {
+            let machine = self.stack.connection(SEED, 0);
+            let by_hand = ByHand::connect(address, machine, context.clock)?;
+            match talk(address, by_hand)? {
+                Attempt::Done(result) => return Ok(result),
+                Attempt::Wrong { reason, next } => {
+                    return Err(RunError::WrongAnswer { target, reason, next });
+                }
+                Attempt::NotThere(reason) => attempts.push((address.clone(), reason)),
+            }
+        }
+        Err(RunError::Unreachable { target, attempts })
+    }
 }
 
 /// The bytes of a request that a line stands for: `METHOD PATH BODY`, where a line that begins with a slash is asked
@@ -326,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        let endpoint: spec::Endpoint = "http://h:8/own?x".parse().unwrap();
+        let endpoint: Endpoint = "http://h:8/own?x".parse().unwrap();
         let load = spec::Load::Closed {
             connections: std::num::NonZeroU32::MIN,
             in_flight: std::num::NonZeroU32::MIN,

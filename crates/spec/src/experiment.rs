@@ -132,16 +132,7 @@ impl Experiment {
 
     /// The secrets that servers are given.
     pub fn secrets(&self) -> Secrets {
-        let headers = self.workloads.iter().flat_map(|workload| &workload.http.headers);
-        let values = headers.filter_map(|header| header.value.as_deref());
-        let conversations = self.workloads.iter().filter_map(|one| one.conversation.as_ref());
-        let values = values.chain(conversations.flat_map(Conversation::secrets));
-        let of_urls = self.workloads.iter().flat_map(|workload| match &workload.server {
-            Server::Given(endpoint) => secrets_of_path(&endpoint.path),
-            Server::Embedded(_) | Server::Subject(_) => Vec::new(),
-        });
-        let of_urls: Vec<String> = of_urls.collect();
-        Secrets::of(values, of_urls.iter().map(String::as_str))
+        secrets_of(&self.workloads)
     }
 
     /// The workload that each block of each round runs: every round has each once.
@@ -171,6 +162,20 @@ impl Experiment {
     pub fn round_time(&self) -> Nanos {
         self.workloads.iter().fold(Nanos::ZERO, |sum, one| sum + one.block_time())
     }
+}
+
+/// The secrets that the servers of these workloads are given.
+pub fn secrets_of(workloads: &[Workload]) -> Secrets {
+    let headers = workloads.iter().flat_map(|workload| &workload.http.headers);
+    let values = headers.filter_map(|header| header.value.as_deref());
+    let conversations = workloads.iter().filter_map(|one| one.conversation.as_ref());
+    let values = values.chain(conversations.flat_map(Conversation::secrets));
+    let of_urls = workloads.iter().flat_map(|workload| match &workload.server {
+        Server::Given(endpoint) => secrets_of_path(&endpoint.path),
+        Server::Embedded(_) | Server::Subject(_) => Vec::new(),
+    });
+    let of_urls: Vec<String> = of_urls.collect();
+    Secrets::of(values, of_urls.iter().map(String::as_str))
 }
 
 /// The order in which the blocks of a round run.

@@ -30,7 +30,7 @@ pub use conversation::Conversation;
 pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, PROTOCOLS, Protocol, Scheme, SchemeError,
 };
-pub use experiment::{Experiment, Layer, LeftOut, Order, View};
+pub use experiment::{Experiment, Layer, LeftOut, Order, View, secrets_of};
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
 pub use metric::Metric;

@@ -55,6 +55,11 @@ impl Learnt {
         self.shapes.iter().find_map(|shape| Some((shape.rule, shape.id(bytes)?)))
     }
 
+    /// The rules of the shapes that are known, and the bytes that such messages begin with.
+    pub(super) fn shapes(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.shapes.iter().map(|shape| (shape.rule, &*shape.before))
+    }
+
     /// Learns from a message that was decided without it.
     pub(super) fn learn(&mut self, proof: Option<Proof>, bytes: &[u8]) {
         if self.shapes.len() == SHAPES_MAX || self.failures == FAILURES_MAX {

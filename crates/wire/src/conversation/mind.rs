@@ -5,6 +5,7 @@ use super::compiled::{Compiled, Interval, Phase, Role, Start, What};
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
 use super::taking::take;
+use super::tape::{Note, Sense, Tape};
 use super::template::Filling;
 use super::{PeerError, json, places, text};
 use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured, Verdict};
@@ -26,6 +27,8 @@ pub(super) struct Mind {
     pub(super) pending: Option<Pending>,
     random: Random,
     pub(super) state: State,
+    /// `Some` if the messages are noted.
+    tape: Option<Box<Tape>>,
     values: Box<[Box<[u8]>]>,
 }
 
@@ -108,6 +111,7 @@ impl Mind {
             pending: None,
             random,
             state: State::AwaitConnection,
+            tape: None,
             values,
             compiled: Arc::clone(compiled),
         }
@@ -214,6 +218,24 @@ impl Mind {
         }
     }
 
+    /// Notes all messages from here on.
+    pub(super) fn note(&mut self) {
+        self.tape = Some(Box::default());
+    }
+
+    /// The messages that were noted since the last call.
+    pub(super) fn notes(&mut self) -> Vec<Note> {
+        self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
+    }
+
+    /// The requests whose replies are known by the bytes before their ids by now, and those bytes.
+    pub(super) fn learnt(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.learnt.shapes().filter_map(|(rule, before)| match self.compiled.rules.what(rule) {
+            What::Reply(roles) => Some((roles.first()?.0, before)),
+            What::Answer(_) | What::Expected | What::Push(_) | What::Refused => None,
+        })
+    }
+
     /// Makes of a message what it is.
     ///
     /// # Errors
@@ -221,6 +243,24 @@ impl Mind {
     /// It is not what a step expects, or lacks a value that is taken from it.
     #[inline]
     pub(super) fn understand(&mut self, heard: Heard<'_>) -> Result<Understood, PeerError> {
+        if self.tape.is_none() {
+            return self.decide(heard);
+        }
+        let before = self.state;
+        let understood = self.decide(heard);
+        let answer = self.pending.and_then(|pending| match pending.template {
+            Template::Answer(index) => Some(index),
+            Template::Beat | Template::Close | Template::Request(_) | Template::Step(_) => None,
+        });
+        let sense = sense(&understood, (before, self.state), answer);
+        if let Some(tape) = &mut self.tape {
+            tape.heard(sense, heard.bytes);
+        }
+        understood
+    }
+
+    #[inline]
+    fn decide(&mut self, heard: Heard<'_>) -> Result<Understood, PeerError> {
         match self.state {
             State::Open => self.hear(heard),
             State::AwaitStep(index, id) => self.hear_step(index, id, heard),
@@ -327,7 +367,8 @@ impl Mind {
     /// Writes a message to `out`.
     #[inline]
     pub(super) fn write(&mut self, pending: Pending, out: &mut Vec<u8>) {
-        let Self { compiled, client, random, values, .. } = self;
+        let start = out.len();
+        let Self { compiled, client, random, tape, values, .. } = self;
         let template = match pending.template {
             Template::Answer(index) => Some(&compiled.answers[index].send),
             Template::Beat => compiled.beat.as_ref().map(|(_, send)| send),
@@ -339,6 +380,52 @@ impl Mind {
         if let Some(template) = template {
             template.write(filling, random, out);
         }
+        if let Some(tape) = tape {
+            tape.sent(pending.template.sense(), &out[start..]);
+        }
+    }
+}
+
+impl Template {
+    fn sense(self) -> Sense {
+        match self {
+            Self::Answer(index) => Sense::Answer(index),
+            Self::Beat => Sense::Beat,
+            Self::Close => Sense::Farewell,
+            // Compiled conversations have at most MAX requests.
+            Self::Request(index) => Sense::Request(u16::try_from(index).unwrap_or(u16::MAX)),
+            Self::Step(index) => Sense::Step(index),
+        }
+    }
+}
+
+/// The part of a message that was taken for `understood`, and by which the conversation went from state `before` to
+/// `after`. `answer` is the answer that it gets.
+fn sense(
+    understood: &Result<Understood, PeerError>,
+    (before, after): (State, State),
+    answer: Option<usize>,
+) -> Sense {
+    let understood = match (understood, before) {
+        (Ok(understood), _) => *understood,
+        (Err(PeerError::Refused { .. }), State::AwaitStep(index, _)) => {
+            return Sense::StepRefused(index);
+        }
+        (Err(_), _) => return Sense::Unexpected,
+    };
+    match understood {
+        Understood::Answer { exchange, verdict: Verdict::Good, .. } => Sense::Reply(exchange),
+        Understood::Answer { exchange, verdict: Verdict::Refused, .. } => Sense::Refused(exchange),
+        Understood::Answer { exchange, verdict: Verdict::Wrong(_), .. } => Sense::Wrong(exchange),
+        Understood::Part { exchange, .. } => Sense::Part(exchange),
+        Understood::Pushed { rule: Some(rule), .. } => Sense::Push(rule),
+        Understood::Pushed { rule: None, .. } => Sense::Unexpected,
+        Understood::Alive => match (before, answer) {
+            (State::AwaitStep(index, _), _) if before != after => Sense::Step(index),
+            (State::AwaitFarewell(_), _) if before != after => Sense::Farewell,
+            (_, Some(answer)) => Sense::Answer(answer),
+            (_, None) => Sense::Late,
+        },
     }
 }
 

@@ -37,6 +37,7 @@ mod show;
 mod stream;
 mod taking;
 mod talk;
+mod tape;
 mod template;
 mod text;
 
@@ -49,5 +50,7 @@ pub use error::{CompileError, PeerError};
 pub(crate) use fuzz::{fuzz_conversation, fuzz_conversation_matcher};
 pub(crate) use request::Site;
 pub use rules::Hits;
+pub use show::{matcher as matcher_text, place as place_text};
 pub use stream::Stream;
 pub use talk::Talk;
+pub use tape::{Note, Sense};

@@ -141,6 +141,11 @@ impl<W> Rules<W> {
         self.decide_anew(message, learnt, hits, &mut accept)
     }
 
+    /// The kind of messages that a rule is about.
+    pub(super) fn what(&self, rule: usize) -> &W {
+        &self.rules[rule].what
+    }
+
     fn decide_anew<T>(
         &self,
         message: Heard<'_>,

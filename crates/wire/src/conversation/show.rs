@@ -1,9 +1,9 @@
-//! Matchers and places in words, for errors.
+//! Matchers and places in words, for errors and transcripts.
 
 use spec::conversation::{Condition, Matcher, Place, Scalar, TakeFrom};
 
-/// The conditions of a matcher.
-pub(super) fn matcher(matcher: &Matcher) -> String {
+/// The conditions of a matcher, in words.
+pub fn matcher(matcher: &Matcher) -> String {
     let conditions = matcher.conditions.iter().map(|condition| match condition {
         Condition::Contains(text) => format!("a message with {text:?} in it"),
         Condition::Equals { path, value: Scalar::Bool(value) } => format!("{path} = {value}"),
@@ -21,7 +21,7 @@ pub(super) fn matcher(matcher: &Matcher) -> String {
 }
 
 /// A place, with the preposition before it.
-pub(super) fn place(place: &Place) -> String {
+pub fn place(place: &Place) -> String {
     match place {
         Place::Json(path) => format!("at {path}"),
         Place::Text { before, after } if after.is_empty() => format!("behind {before:?}"),

@@ -5,6 +5,7 @@ use super::compiled::{Compiled, Start};
 use super::cut::{Cut, Held};
 use super::mind::{ALIVE, Mind, State};
 use super::rules::{Heard, Hits};
+use super::tape::Note;
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
 };
@@ -73,6 +74,27 @@ impl<C: InPlace> Talk<C> {
     /// The ways in which the ids of replies were found.
     pub fn hits(&self) -> Hits {
         self.mind.hits
+    }
+
+    /// Notes every message from here on, for [`Self::notes`].
+    pub fn note(&mut self) {
+        self.mind.note();
+    }
+
+    /// The messages that went and came since the last call, oldest first, if they are noted. There are at most as many
+    /// as one call of [`Protocol::receive`] with all of its input makes, where it is asked for after each.
+    pub fn notes(&mut self) -> Vec<Note> {
+        self.mind.notes()
+    }
+
+    /// The step of opening that is under way, and the message that it expects, in words; `None` once all are done.
+    pub fn step(&self) -> Option<(String, String)> {
+        self.mind.step()
+    }
+
+    /// The kinds of requests whose replies are known by their first bytes by now, and those bytes.
+    pub fn learnt(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.mind.learnt()
     }
 
     /// The time between heartbeats, if the conversation has any and it is known by now.

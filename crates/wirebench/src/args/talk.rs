@@ -1,4 +1,6 @@
-//! `wirebench talk`: a conversation with a server by hand.
+//! `wirebench talk`: a conversation with a server, by hand or played from its file.
+
+mod played;
 
 use super::values;
 use crate::exit::{Exit, Failure};
@@ -6,11 +8,11 @@ use crate::signals;
 use crate::terminal::{Label, Terminal};
 use engine::thread;
 use run::talk::{Line, Said, Talk as Asked, Total};
-use spec::{Carries, Context, Endpoint, Options, Protocol, Server};
+use spec::{Carries, Context, Endpoint, Options, Protocol, Server, Workload};
 use std::io::{BufRead, IsTerminal, stdin};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use units::{Bytes, Nanos};
-use wire::{Kind, Response};
+use wire::{Kind, Response, Verdict};
 
 /// Talk to a server by hand, and see every message with its time
 ///
@@ -21,6 +23,10 @@ use wire::{Kind, Response};
 ///
 /// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is asked for with GET, and
 /// any other is posted to the path of the URL; without any line that path is asked for.
+///
+/// With --conversation nothing is typed: the conversation is played once. It opens, each kind of request is sent and its
+/// reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time and the part
+/// that it plays, and at the end what was found. Nothing is measured.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -31,12 +37,15 @@ pub(crate) struct Talk {
     /// The server, as in wss://127.0.0.1:8443/echo
     #[arg(value_name = "URL")]
     url: String,
+    /// Play this conversation once: a name, or a file of TOML, as in ./chat.toml
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "hex")]
+    conversation: Option<String>,
     /// Lines are bytes in hexadecimal digits, sent as binary messages
     #[arg(long)]
     hex: bool,
-    /// Time to wait for more once stdin has ended
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = values::some_time)]
-    wait: Nanos,
+    /// Time to wait for more after the end of stdin (default 2s), or after the last reply of a conversation (200ms)
+    #[arg(long, value_name = "TIME", value_parser = values::some_time)]
+    wait: Option<Nanos>,
     /// Time that a name, a connection and a handshake may take, each
     #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "5s", value_parser = values::some_time)]
     timeout: Nanos,
@@ -61,6 +70,7 @@ pub(crate) struct Talk {
 const EXAMPLES: &str = "\
 Examples:
   wirebench talk ws://127.0.0.1:8080                 type lines, Ctrl-D ends
+  wirebench talk ws://127.0.0.1:8080 --conversation ./chat.toml
   echo 'GET /health' | wirebench talk http://127.0.0.1:8080
   echo c000 | wirebench talk --hex tcp://127.0.0.1:1883";
 
@@ -70,6 +80,7 @@ impl Talk {
         let endpoint: Endpoint =
             self.url.parse().map_err(|error| Failure::usage(format!("{}: {error}", self.url)))?;
         let options = Options {
+            conversation: self.conversation.clone(),
             header: self.header,
             subprotocol: self.subprotocol,
             ca: self.ca,
@@ -82,28 +93,43 @@ impl Talk {
         let workloads = options.workloads("talk", &Server::Given(endpoint.clone()), &context);
         let workload = workloads.map_err(Failure::usage)?.remove(0);
         let wish = signals::listen()?;
+        let secrets = spec::secrets_of(std::slice::from_ref(&workload));
+        let wait = match self.conversation {
+            Some(_) => LISTENING,
+            None => WAIT,
+        };
+        let wait = self.wait.unwrap_or(wait);
+        let asked =
+            Asked { workload: &workload, public_allowed: self.i_may_load_this_target, wait };
+        let mut shown = Ok(());
+        let mut tell = |at: Nanos, said: Said<'_>| {
+            let text = lines_of(at, &said, &workload);
+            if shown.is_ok() {
+                shown = terminal.result(&secrets.cut(&text));
+            }
+        };
+        if let Some(conversation) = &workload.conversation {
+            let played = run::play::play(asked, &wish.signal, &mut tell);
+            shown?;
+            let played = played.map_err(|error| Failure::from(error).without(&secrets))?;
+            terminal.result(&secrets.cut(&played::summary(conversation, &played)))?;
+            let is_good = played.requests.iter().all(|asked| asked.verdict == Verdict::Good);
+            return Ok(match is_good && played.unexpected == 0 {
+                true => Exit::DONE,
+                false => Exit::UNREACHABLE,
+            });
+        }
         let (sender, lines) = sync_channel(LINES_MAX);
         let typed = Typed { hex: self.hex, protocol: endpoint.protocol };
         thread::start("lines", move || typed.read(&sender)).map_err(anyhow::Error::from)?;
         if stdin().is_terminal() {
             terminal.say("type a line to send it; Ctrl-D ends");
         }
-        let asked = Asked {
-            workload: &workload,
-            public_allowed: self.i_may_load_this_target,
-            wait: self.wait,
-        };
-        let mut shown = Ok(());
-        let total = run::talk::talk(asked, &lines, &wish.signal, &mut |at, said| {
-            let text = lines_of(at, &said, endpoint.protocol);
-            if shown.is_ok() {
-                shown = terminal.result(&text);
-            }
-        })?;
+        let total = run::talk::talk(asked, &lines, &wish.signal, &mut tell);
         shown?;
+        let total = total.map_err(|error| Failure::from(error).without(&secrets))?;
         let Total { sent, received } = total;
         if sent > 0 && received == 0 {
-            let wait = self.wait;
             let text = format!("{endpoint} said nothing within {wait}; --wait makes that longer");
             terminal.say_labelled(Label::Error, &text);
             return Ok(Exit::UNREACHABLE);
@@ -165,7 +191,8 @@ fn unhex(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The lines that show something that happened, each with its end.
-fn lines_of(at: Nanos, said: &Said<'_>, protocol: Protocol) -> String {
+fn lines_of(at: Nanos, said: &Said<'_>, workload: &Workload) -> String {
+    let protocol = workload.scheme().protocol;
     let is_http = protocol == Protocol::Http;
     // Where a protocol does not tell text from bytes, what reads as text is shown as text.
     let tells = protocol.facts().carries == Carries::BinaryOrText;
@@ -174,6 +201,13 @@ fn lines_of(at: Nanos, said: &Said<'_>, protocol: Protocol) -> String {
         Said::Closed(Some(code), reason) => ('=', format!("closed with code {code} \"{reason}\"")),
         Said::Closed(None, _) => ('=', "closed".to_owned()),
         Said::Connected(address) => ('=', format!("connected to {address}")),
+        Said::Noted(note) => {
+            let mark = if note.is_heard { '<' } else { '>' };
+            let part = workload.conversation.as_ref().map_or_else(String::new, |conversation| {
+                played::part(conversation, note.sense, note.is_heard)
+            });
+            (mark, format!("{part}: {}", shown(Kind::Text, &note.bytes)))
+        }
         Said::Open => ('=', "open".to_owned()),
         Said::Ping(payload) => ('<', format!("ping {}", shown(Kind::Text, payload))),
         Said::Received(kind, payload) => ('<', shown(of(kind), payload)),
@@ -223,6 +257,12 @@ fn shown(kind: Kind, payload: &[u8]) -> String {
     }
 }
 
+/// The time that is waited for more after the end of stdin.
+const WAIT: Nanos = Nanos::from_secs(2);
+
+/// The time after the last reply of a conversation in which is listened for what comes unasked.
+const LISTENING: Nanos = Nanos::from_millis(200);
+
 /// Lines that wait to be sent.
 const LINES_MAX: usize = 64;
 
@@ -259,10 +299,10 @@ mod tests {
             (Said::Sent(Kind::Text, b"hello"),            "      1.234 ms > hello\n"),
         ];
         for (said, expected) in table {
-            assert_eq!(lines_of(at, &said, Protocol::WebSocket), expected);
+            assert_eq!(lines_of(at, &said, &to("ws://h")), expected);
         }
         let long = vec![b'x'; SHOWN_MAX + 1];
-        let text = lines_of(at, &Said::Received(Kind::Text, &long), Protocol::WebSocket);
+        let text = lines_of(at, &Said::Received(Kind::Text, &long), &to("ws://h"));
         assert!(text.ends_with("x… (4 KiB in all)\n"), "{text}");
     }
 
@@ -276,12 +316,19 @@ mod tests {
             is_first,
             is_last: false,
         };
-        let text = |is_first| lines_of(Nanos(0), &Said::Response(part(is_first)), Protocol::Http);
+        let text = |is_first| lines_of(Nanos(0), &Said::Response(part(is_first)), &to("http://h"));
         let body = "      0.000 ms < data: 1\\n\\n\n";
         assert_eq!(text(false), body);
         assert_eq!(
             text(true),
             format!("      0.000 ms < HTTP/1.1 200 OK\n      0.000 ms < A: b\n{body}")
         );
+    }
+
+    /// A workload for the server at `url`.
+    fn to(url: &str) -> Workload {
+        let one = std::num::NonZeroU32::MIN;
+        let load = spec::Load::Closed { connections: one, in_flight: one, in_flight_max: None };
+        Workload::new("talk", Server::Given(url.parse().unwrap()), load)
     }
 }

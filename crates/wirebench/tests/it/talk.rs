@@ -55,6 +55,154 @@ fn what_a_server_says_is_shown_as_it_arrives_and_escaped() {
 }
 
 #[test]
+fn a_conversation_is_played_as_its_page_shows() {
+    let page = include_str!("../../../../docs/CONVERSATIONS.md");
+    let shown = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --speak json-rpc");
+    let ended = talk(&sandbox, &format!("{} --conversation json-rpc", server.url), "");
+    ended.check(0, &[]);
+    let shape = |text: &str| -> Vec<String> {
+        let line = |line: &str| match (line.split_once(" ms "), line.split_once("answered after "))
+        {
+            (Some((_, rest)), _) if rest.starts_with("= connected") => "connected".to_owned(),
+            (Some((_, rest)), _) => rest.to_owned(),
+            (None, Some((before, rest))) => format!("{before}{}", rest.split_once(';').unwrap().1),
+            (None, None) => line.to_owned(),
+        };
+        text.lines().map(line).collect()
+    };
+    assert_eq!(shape(&ended.stdout), shape(shown));
+}
+
+/// A conversation in lines: a greeting, two kinds of requests, pushes, answers, a farewell, and a secret.
+const LINES: &str = r#"
+speaks = "tcp"
+frame = "lines"
+[vars]
+key = { env = "CHAT_KEY" }
+[[open]]
+expect = { starts = "hello" }
+[[open]]
+send = "login ${key}"
+expect = { starts = "welcome" }
+refused = { is = "denied" }
+[request.ask]
+send = "ask ${id}"
+reply = { id = 're ${id}.' }
+refused = { id = 'no ${id}.' }
+[request.tell]
+send = "tell"
+reply = "none"
+[push.news]
+when = { starts = "news" }
+[answer.ping]
+when = { is = "ping" }
+send = "pong"
+[close]
+send = "bye"
+expect = { is = "bye" }
+"#;
+
+/// What a server says, each once as many lines came as are given beside it.
+type Replies = &'static [(usize, &'static str)];
+
+/// Plays it with a server that says `replies`, each once as many lines came as are given beside it.
+fn played(replies: Replies, options: &str) -> Ended {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("chat.toml"), LINES).unwrap();
+    let peer = Peer::start(move |stream, _| {
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stream.try_clone()?));
+        let mut count = 0;
+        for (at, said) in replies {
+            while count < *at {
+                let Some(line) = lines.next() else { return Ok(()) };
+                line?;
+                count += 1;
+            }
+            stream.write_all(said.as_bytes())?;
+        }
+        for line in lines {
+            line?;
+        }
+        Ok(())
+    });
+    let url = peer.url("tcp");
+    let line = format!("talk {url} --conversation ./chat.toml --wait 300ms {options}");
+    let mut command = sandbox.command(&line);
+    command.env("CHAT_KEY", "open sesame");
+    Running::start(command).wait()
+}
+
+#[test]
+fn every_message_of_a_conversation_is_shown_with_its_part() {
+    let ended = played(
+        &[
+            (0, "hello\n"),
+            (1, "news 1\nwelcome open sesame\n"),
+            (2, "re 10000000.\n"),
+            (3, "ping\nnews 2\n"),
+            (5, "bye\n"),
+        ],
+        "",
+    );
+    ended.check(0, &[]);
+    let messages = texts(&ended);
+    assert!(messages[0].starts_with("= connected to 127.0.0.1:"), "{ended:?}");
+    assert_eq!(
+        messages[1..],
+        [
+            "< step 1 of 2: hello",
+            "> step 2 of 2: login ***",
+            "< push `news`: news 1",
+            "< step 2 of 2: welcome ***",
+            "= open",
+            "> request `ask`: ask 10000000",
+            "< reply to `ask`: re 10000000.",
+            "> request `tell`: tell",
+            "< wants `ping`: ping",
+            "> answer `ping`: pong",
+            "< push `news`: news 2",
+            "> farewell: bye",
+            "< farewell: bye",
+            "= closed",
+        ]
+    );
+    let found = ended.stdout.lines().filter(|line| line.starts_with(['r', 'p']));
+    let found: Vec<&str> = found.map(|line| line.split(" after ").next().unwrap()).collect();
+    assert_eq!(
+        found,
+        ["request `ask`: answered", "request `tell`: sent; it has no reply", "push `news`: 2 came"]
+    );
+}
+
+#[test]
+fn a_mistake_in_a_conversation_is_told_with_its_place_and_what_came() {
+    #[rustfmt::skip]
+    let table: [(Replies, &str, &[&str]); _] = [
+        (&[(0, "hi \x1b\n")], "",
+         &["step 1 of 2 of opening: got \"hi \\x1b\", expected a message that starts with \"hello\""]),
+        (&[(0, "hello\n"), (1, "denied\n")], "", &["step 2 of 2 of opening: the server refuses: \"denied\""]),
+        (&[(0, "hello\n"), (1, "you said open sesame\n")], "", &["step 2 of 2 of opening: got \"you said ***\""]),
+        (&[], "--timeout 200ms", &["step 1 of 2 of opening: nothing came within 400 ms, expected a message that starts"]),
+        (&[(0, "hello\n"), (1, "welcome\n"), (2, "re 10000001.\n")], "--timeout 300ms",
+         &["request `ask` (1 of 2): no reply came within 300 ms, expected its id between \"re \" and \".\"",
+           "the last message that nothing matches was \"re 10000001.\"", "silence"]),
+    ];
+    for (replies, options, expected) in table {
+        let ended = played(replies, options);
+        ended.check(15, expected);
+        assert!(!format!("{ended:?}").contains("sesame"), "{ended:?}");
+    }
+    let refused =
+        played(&[(0, "hello\n"), (1, "welcome\n"), (2, "no 10000000.\nwhat\n"), (4, "bye\n")], "");
+    refused.check(15, &[]);
+    assert!(refused.stdout.contains("< refusal of `ask`: no 10000000."), "{refused:?}");
+    assert!(refused.stdout.contains("< unexpected: what"), "{refused:?}");
+    assert!(refused.stdout.contains("unexpected: 1 came; a [push.NAME]"), "{refused:?}");
+}
+
+#[test]
 fn a_stream_of_events_is_shown_part_by_part() {
     let sandbox = Sandbox::new();
     let peer = Peer::start(|stream, _| {

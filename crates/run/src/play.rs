@@ -1,0 +1,381 @@
+//! A conversation played once: it opens, each kind of request is sent once and its reply awaited, what comes unasked is
+//! listened for, and it ends. For people who write the file of a conversation.
+//!
+//! Left out: the way in which that is shown (the binary), and anything timed (`verify` and the blocks do that).
+//!
+//! Start reading at [`play`].
+
+use crate::RunError;
+use crate::by_hand::{ByHand, News};
+use crate::reach::Context;
+use crate::talk::{Attempt, Said, Talk, Way};
+use engine::Address;
+use engine::clock::Clock;
+use load::Timeouts;
+use spec::Conversation;
+use spec::conversation::{Cue, Reply, Request};
+use std::sync::atomic::AtomicUsize;
+use units::{Instant, Nanos};
+use wire::conversation::{Hits, Sense, matcher_text};
+use wire::{Event, Excerpt, Kind, Message, Opening, Verdict};
+
+/// A conversation that was played to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// The end of each kind of request, in the order of the file.
+    pub requests: Vec<Asked>,
+    /// The ways in which the ids of replies were found.
+    pub hits: Hits,
+    /// The kinds of requests whose replies are known by the bytes before their ids from now on, and those bytes.
+    pub learnt: Vec<(u16, Vec<u8>)>,
+    /// The messages that came of each `[push.NAME]`, in the order of the file.
+    pub pushes: Vec<u64>,
+    /// The messages that nothing matches.
+    pub unexpected: u64,
+}
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// From the request to its reply or the end of its stream; `None` for one that has no reply.
+    pub took: Option<Nanos>,
+    /// The events of its stream before that.
+    pub parts: u64,
+    /// The verdict on the reply.
+    pub verdict: Verdict,
+}
+
+/// Connects, plays the conversation of `asked` once, and tells every message with the time since the connect began.
+///
+/// # Errors
+///
+/// The name has no address, nobody answers there, it is public, or the server says something else than the
+/// conversation expects: the error says where.
+pub fn play(
+    asked: Talk<'_>,
+    interrupt: &AtomicUsize,
+    tell: &mut dyn FnMut(Nanos, Said<'_>),
+) -> Result<Played, RunError> {
+    let Some(conversation) = &asked.workload.conversation else {
+        return Err(RunError::InvalidRequest("name a conversation with --conversation".to_owned()));
+    };
+    let context = Context { clock: Clock::start(), interrupt };
+    let way = Way::to(asked, None, context.clock)?;
+    way.of_first_address(context, |address, mut by_hand| {
+        if let Some(talk) = by_hand.talk() {
+            talk.note();
+        }
+        let began = by_hand.now();
+        let player = Player {
+            wait: asked.wait,
+            timeouts: way.measurement.workload.timeouts,
+            conversation,
+            address,
+            by_hand,
+            began,
+            stage: Stage::Opening,
+            beat_due: None,
+            heard: Heard::default(),
+            played: Played { pushes: vec![0; conversation.pushes.len()], ..Played::default() },
+            tell: &mut *tell,
+        };
+        player.play(context)
+    })
+}
+
+/// One connection that a conversation is played on.
+struct Player<'t> {
+    wait: Nanos,
+    timeouts: Timeouts,
+    conversation: &'t Conversation,
+    address: &'t Address,
+    by_hand: ByHand,
+    began: Instant,
+    stage: Stage,
+    /// The instant of the next heartbeat, where there are any.
+    beat_due: Option<Instant>,
+    heard: Heard,
+    played: Played,
+    tell: &'t mut dyn FnMut(Nanos, Said<'_>),
+}
+
+/// The part of the conversation that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Opening,
+    /// The request with this index is sent next.
+    Ask(usize),
+    /// Its reply is awaited since then.
+    Await(usize, Instant),
+    /// No request is left, and everything that comes unasked is heard out, until then.
+    Listening(Instant),
+    /// The end is awaited, until then.
+    Leaving(Instant),
+}
+
+/// The news of a connection.
+#[derive(Debug, Default)]
+struct Heard {
+    is_there: bool,
+    is_open: bool,
+    /// The verdict on the reply that came.
+    reply: Option<Verdict>,
+    parts: u64,
+    /// The last message that nothing matches.
+    unexpected: Option<Vec<u8>>,
+    /// The end of the connection, in words.
+    ended: Option<String>,
+    fault: Option<String>,
+}
+
+impl Player<'_> {
+    fn play(mut self, context: Context<'_>) -> Result<Attempt<Played>, RunError> {
+        loop {
+            while self.take() {}
+            if let Some(reason) = self.heard.fault.take() {
+                return Ok(self.failed(reason));
+            }
+            context.check()?;
+            match self.advance() {
+                Ok(true) => return Ok(Attempt::Done(self.done())),
+                Ok(false) => {}
+                Err(reason) => return Ok(self.failed(reason)),
+            }
+            let now = self.by_hand.now();
+            self.by_hand.wait(now + POLL);
+        }
+    }
+
+    /// Does what is due; `true` at the end.
+    fn advance(&mut self) -> Result<bool, String> {
+        let now = self.by_hand.now();
+        self.beat(now)?;
+        let ended = self.heard.ended.clone();
+        match (self.stage, ended) {
+            (Stage::Leaving(_), Some(_)) => return Ok(true),
+            (Stage::Leaving(until), None) => return Ok(now >= until),
+            (Stage::Opening, _) => {
+                let opening_max = self.timeouts.connect + self.timeouts.handshake;
+                if self.heard.is_open {
+                    self.stage = Stage::Ask(0);
+                    return Ok(false);
+                }
+                if now >= self.began + opening_max {
+                    let step = self.by_hand.talk().and_then(|talk| talk.step());
+                    return Err(match step {
+                        Some((step, expected)) => {
+                            format!(
+                                "{step}: nothing came within {opening_max}, expected {expected}"
+                            )
+                        }
+                        None => format!("the connection did not open within {opening_max}"),
+                    });
+                }
+            }
+            (Stage::Ask(index), None) if index == self.conversation.requests.len() => {
+                self.stage = Stage::Listening(now + self.wait);
+            }
+            (Stage::Ask(index), None) => {
+                self.ask(index, now)?;
+                return Ok(false);
+            }
+            (Stage::Await(index, sent), ended) => {
+                if let Some(reply) = self.heard.reply.take() {
+                    self.answered(index, sent, reply, now);
+                    return Ok(false);
+                }
+                let patience = self.timeouts.reply;
+                let reason = ended.or_else(|| {
+                    (now >= sent + patience).then(|| format!("no reply came within {patience}"))
+                });
+                return reason.map_or(Ok(false), |reason| Err(self.unanswered(index, &reason)));
+            }
+            (Stage::Ask(index), Some(ended)) if index < self.conversation.requests.len() => {
+                return Err(self.unanswered(index, &ended));
+            }
+            (Stage::Ask(_) | Stage::Listening(_), Some(_)) => return Ok(true),
+            (Stage::Listening(until), None) if now >= until => {
+                self.by_hand.close();
+                self.note();
+                self.stage = Stage::Leaving(now + self.timeouts.close.min(LEAVING_MAX));
+            }
+            (Stage::Listening(_), None) => {}
+        }
+        Ok(false)
+    }
+
+    fn ask(&mut self, index: usize, now: Instant) -> Result<(), String> {
+        let number = |index: usize| u32::try_from(index).map_err(|error| error.to_string());
+        let exchange = u16::try_from(index).map_err(|error| error.to_string())?;
+        let mut cue = [0; Cue::LEN];
+        let due = now.since(self.began);
+        Cue { sequence: number(index)?, exchange, due }.write(&mut cue);
+        let message = Message { kind: Kind::Text, payload: &cue };
+        self.by_hand.send(message).map_err(|error| error.to_string())?;
+        self.note();
+        self.heard.parts = 0;
+        self.heard.reply = None;
+        self.stage = if self.conversation.requests[index].reply == Reply::Nothing {
+            self.played.requests.push(Asked { took: None, parts: 0, verdict: Verdict::Good });
+            Stage::Ask(index + 1)
+        } else {
+            Stage::Await(index, now)
+        };
+        Ok(())
+    }
+
+    fn answered(&mut self, index: usize, sent: Instant, verdict: Verdict, now: Instant) {
+        let parts = self.heard.parts;
+        self.played.requests.push(Asked { took: Some(now.since(sent)), parts, verdict });
+        self.stage = Stage::Ask(index + 1);
+    }
+
+    /// Sends the heartbeat that is due.
+    fn beat(&mut self, now: Instant) -> Result<(), String> {
+        let has_end = matches!(self.stage, Stage::Opening | Stage::Leaving(_));
+        let every = self.by_hand.talk().and_then(|talk| talk.beat_every());
+        let (Some(every), false, None) = (every, has_end, &self.heard.ended) else { return Ok(()) };
+        if *self.beat_due.get_or_insert(now + every) <= now {
+            self.by_hand.beat().map_err(|error| error.to_string())?;
+            self.beat_due = Some(now + every);
+            self.note();
+        }
+        Ok(())
+    }
+
+    /// Takes in what happened next; false if nothing did.
+    fn take(&mut self) -> bool {
+        let Self { by_hand, heard, tell, .. } = self;
+        let (address, at) = (self.address, by_hand.now().since(self.began));
+        let (was_open, mut closed) = (heard.is_open, None);
+        let has_happened = by_hand.take(&mut |news| match news {
+            News::Broken(error) => heard.fault = Some(error),
+            News::Cut(error) if heard.is_open => heard.ended = Some(error),
+            News::Cut(error) => heard.fault = Some(error),
+            News::Connected(opening) => {
+                heard.is_there = true;
+                heard.is_open = opening == Opening::Done;
+                tell(at, Said::Connected(address));
+            }
+            News::Event(event) | News::Ended(event) => match event {
+                Event::Open => heard.is_open = true,
+                Event::Secured(secured) => {
+                    heard.is_open |= secured.opening == Opening::Done;
+                    let facts = &secured.facts;
+                    tell(at, Said::Secured(format!("{} with {}", facts.version, facts.suite)));
+                }
+                Event::Answer(answer) => heard.reply = Some(answer.verdict),
+                Event::Part(_) => heard.parts += 1,
+                Event::Closed(end) => {
+                    closed = Some((end.code, end.reason.into_owned()));
+                    heard.ended = Some("the server closed the connection".to_owned());
+                }
+                Event::Message(_)
+                | Event::Ping(_)
+                | Event::Pong(_)
+                | Event::Pushed(_)
+                | Event::Refused { .. }
+                | Event::Response(_) => {}
+            },
+        });
+        self.note();
+        if self.heard.is_open && !was_open {
+            (self.tell)(at, Said::Open);
+        }
+        if let Some((code, reason)) = closed {
+            (self.tell)(at, Said::Closed(code, &reason));
+        }
+        has_happened
+    }
+
+    /// Tells the messages that went and came, and counts those that no request asked for.
+    fn note(&mut self) {
+        let at = self.by_hand.now().since(self.began);
+        let notes = self.by_hand.talk().map(|talk| talk.notes()).unwrap_or_default();
+        for note in &notes {
+            (self.tell)(at, Said::Noted(note));
+            match note.sense {
+                Sense::Push(rule) => self.played.pushes[usize::from(rule)] += 1,
+                Sense::Unexpected if self.heard.is_open => {
+                    self.played.unexpected += 1;
+                    self.heard.unexpected = Some(note.bytes.clone());
+                }
+                Sense::Answer(_)
+                | Sense::Beat
+                | Sense::Farewell
+                | Sense::Late
+                | Sense::Part(_)
+                | Sense::Refused(_)
+                | Sense::Reply(_)
+                | Sense::Request(_)
+                | Sense::Step(_)
+                | Sense::StepRefused(_)
+                | Sense::Unexpected
+                | Sense::Wrong(_) => {}
+            }
+        }
+    }
+
+    fn done(mut self) -> Played {
+        if let Some(talk) = self.by_hand.talk() {
+            self.played.hits = talk.hits();
+            self.played.learnt =
+                talk.learnt().map(|(exchange, before)| (exchange, before.to_vec())).collect();
+        }
+        self.played
+    }
+
+    /// The reason for which the request with this index has no reply.
+    fn unanswered(&self, index: usize, reason: &str) -> String {
+        let request = &self.conversation.requests[index];
+        let count = self.conversation.requests.len();
+        let came = match &self.heard.unexpected {
+            Some(bytes) => {
+                format!("; the last message that nothing matches was {}", Excerpt::new(bytes))
+            }
+            None => String::new(),
+        };
+        let expected = expected(request);
+        format!(
+            "request `{}` ({} of {count}): {reason}, expected {expected}{came}",
+            request.name,
+            index + 1
+        )
+    }
+
+    fn failed(&self, reason: String) -> Attempt<Played> {
+        if !self.heard.is_there {
+            return Attempt::NotThere(reason);
+        }
+        let name = &self.conversation.name;
+        let next = match self.stage {
+            Stage::Await(..) => format!(
+                "Most servers answer a mistake with silence: hold the message of `{name}` against their documentation, \
+                 and look at the server's log"
+            ),
+            Stage::Opening | Stage::Ask(_) | Stage::Listening(_) | Stage::Leaving(_) => {
+                format!("Hold `{name}` against what the server says; its log may say more")
+            }
+        };
+        Attempt::Wrong { reason, next }
+    }
+}
+
+/// The reply that a request awaits, in words.
+fn expected(request: &Request) -> String {
+    match &request.reply {
+        Reply::Match(matcher) => matcher_text(matcher),
+        Reply::Order => "any message".to_owned(),
+        Reply::Nothing => "none".to_owned(),
+        Reply::Stream { last: Some(last), .. } => {
+            format!("the end of its stream, {}", matcher_text(last))
+        }
+        Reply::Stream { last: None, .. } => "the end of the response".to_owned(),
+    }
+}
+
+/// The time between two looks for signals.
+const POLL: Nanos = Nanos::from_millis(10);
+
+/// The longest wait for a server to end what it was asked to end.
+const LEAVING_MAX: Nanos = Nanos::from_secs(1);
