@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
-use wire::discovery::Finding;
+use wire::discovery::{self, Finding};
 use wire::tls::{Client, ClientOptions, Trust};
 use wire::{Role, Stack};
 
@@ -239,6 +239,10 @@ pub(crate) fn verify(
         if !outcome.times.connect.is_empty() {
             let next = match url.tls {
                 _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
+                _ if wants_login(&reason) => WANTS_LOGIN.to_owned(),
+                _ if may_be_other(url, measurement, error) && is_json_rpc(&reason) => {
+                    next_of_finding(url, &discovery::json_rpc(url))
+                }
                 _ if may_be_other(url, measurement, error) => {
                     let bytes = without_framing(url, &measurement.speech)?;
                     let found = look(url, address, &bytes, context.clock, &|| context.check())?;
@@ -334,18 +338,27 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
     );
     let has = |words: &str| example.contains(words);
-    // Codes from 3000 on are those of applications (RFC 6455 §7.4.2).
-    let is_application =
-        *class == ErrorClass::ClosedByPeer && (has("with code 3") || has("with code 4"));
+    // Codes from 3000 on are those of applications (RFC 6455 §7.4.2); 1002 is what older servers of GraphQL say.
+    let codes = ["with code 3", "with code 4", "with code 1002"];
+    let is_application = *class == ErrorClass::ClosedByPeer && codes.iter().any(|code| has(code));
+    // Servers of Socket.IO leave an upgrade elsewhere without an answer.
+    let is_silent = url.protocol == Protocol::WebSocket && *class == ErrorClass::HandshakeTimedOut;
     let is_other = matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut)
         || is_application
+        || is_silent
         || has("instead of an upgrade")
+        || has("without a Close frame")
         || has("that no message asked for");
     // An alert, the answer of a server that speaks TLS.
     let is_of_tls = has(r#""\x15\x03"#);
     let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
     let is_given = matches!(measurement.peer, Peer::Given(_));
     is_given && !is_of_tls && (is_endless || is_echo && is_plain && is_other)
+}
+
+/// True if the reply that was wrong is one of JSON-RPC 2.0, in the way in which errors quote.
+fn is_json_rpc(reason: &str) -> bool {
+    reason.contains(r#"{\"jsonrpc\":\"2.0\""#)
 }
 
 /// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
@@ -358,9 +371,15 @@ fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
 
 /// Advice about a server that was looked at.
 fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
-    let Finding { words, conversation, advice } = found;
+    let Finding { words, conversation, advice, .. } = found;
     let next = match conversation {
-        Some(name) => format!("start from the ready-made conversation: --conversation {name}"),
+        Some(name) => {
+            let url = quoted(&found.place(url));
+            format!(
+                "start from the ready-made conversation: `wirebench talk {url} --conversation {name}` plays it once, and \
+                 `wirebench run {url} --conversation {name}` measures"
+            )
+        }
         None => advice.clone(),
     };
     let scheme = url.scheme();
@@ -376,6 +395,16 @@ fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
     format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
 }
 
+/// A URL as a shell takes it.
+fn quoted(url: &Endpoint) -> String {
+    let url = url.to_string();
+    if url.contains(['&', '?', '*', '\'']) {
+        format!("'{}'", url.replace('\'', "%27"))
+    } else {
+        url
+    }
+}
+
 /// Advice for a server that is loaded too much already.
 const ASKS_FOR_LESS: &str =
     "The server asks for less load: wait, and load it only with the consent of whoever runs it";
@@ -384,6 +413,17 @@ const ASKS_FOR_LESS: &str =
 /// Unavailable, RFC 9110), or any refusal with a time at which it wants to be asked again.
 fn asks_for_less(reason: &str) -> bool {
     ["status 429", "status 503", ", Retry-After "].iter().any(|words| reason.contains(words))
+}
+
+/// Advice for a server that refuses the upgrade for want of a login.
+const WANTS_LOGIN: &str =
+    "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
+
+/// True if an upgrade was refused for want of a login: no second one is tried.
+fn wants_login(reason: &str) -> bool {
+    ["status 401 instead of an upgrade", "status 403 instead of an upgrade"]
+        .iter()
+        .any(|words| reason.contains(words))
 }
 
 /// The error of the earliest step of a connection.

@@ -56,6 +56,18 @@ pub struct Finding {
     pub conversation: Option<&'static str>,
     /// The advice where there is none, in words; empty if there is nothing to say.
     pub advice: String,
+    /// True if it is at the path of the conversation, and not at that of the URL.
+    pub is_elsewhere: bool,
+}
+
+impl Finding {
+    /// The URL at which the conversation is to be held, where `url` was looked at: without a path of its own, if the
+    /// server is not there.
+    pub fn place(&self, url: &Endpoint) -> Endpoint {
+        let own = url.facts().path.filter(|_| self.is_elsewhere);
+        let path = own.map_or_else(|| url.path.clone(), str::to_owned);
+        Endpoint { path, ..url.clone() }
+    }
 }
 
 /// The most attempts that are made.
@@ -276,7 +288,8 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
         return Some(other(format!("server-sent events at {path}"), UNWRITTEN));
     }
     if path == "/socket.io/" && body.contains("Transport unknown") {
-        return Some(named("Socket.IO 4 at /socket.io/: its path answers there", "socketio"));
+        let found = named("Socket.IO 4 at /socket.io/: its path answers there", "socketio");
+        return Some(Finding { is_elsewhere: true, ..found });
     }
     if body.contains("\"websocket\"") && body.contains("\"entropy\"") {
         let words = format!("SockJS: {path} describes it");
@@ -326,6 +339,12 @@ fn head_alone(received: &[u8]) -> Option<(u16, String, Option<String>)> {
     Some((head.status, field("content-type").unwrap_or_default(), field("content-length")))
 }
 
+/// The finding of a reply of JSON-RPC 2.0 to something that is none of its messages.
+pub fn json_rpc(url: &Endpoint) -> Finding {
+    let words = "JSON-RPC 2.0: it answers with an error of that";
+    named(words, if url.facts().over_websocket { "json-rpc" } else { "ndjson" })
+}
+
 /// A status after which nothing more is tried.
 fn refused(status: u16) -> Option<Finding> {
     match status {
@@ -342,11 +361,12 @@ fn refused(status: u16) -> Option<Finding> {
 }
 
 fn named(words: &str, conversation: &'static str) -> Finding {
-    Finding { words: words.to_owned(), conversation: Some(conversation), advice: String::new() }
+    let (words, advice) = (words.to_owned(), String::new());
+    Finding { words, conversation: Some(conversation), advice, is_elsewhere: false }
 }
 
 fn other(words: String, advice: &str) -> Finding {
-    Finding { words, conversation: None, advice: advice.to_owned() }
+    Finding { words, conversation: None, advice: advice.to_owned(), is_elsewhere: false }
 }
 
 /// The finding where nothing was understood.

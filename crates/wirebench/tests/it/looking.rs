@@ -3,6 +3,8 @@
 use crate::harness::Sandbox;
 use crate::peers::{Peer, Stream, head, silence};
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn a_server_that_greets_is_known_by_its_greeting() {
@@ -26,15 +28,74 @@ fn a_websocket_that_answers_something_else_is_named_and_not_asked_again() {
         let asked = socket.read().map_err(io::Error::other)?;
         // Only the first connection, which is to be echoed, sends anything.
         assert!(number == 0 || asked.is_close(), "{number}: {asked:?}");
-        let error =
-            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#;
-        socket.send(error.into()).map_err(io::Error::other)?;
+        socket.send(r#"{"error":"what is that?"}"#.into()).map_err(io::Error::other)?;
         silence(stream)
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1 --text", peer.url("ws")));
     let found = "Is it WebSocket that waits for the client to speak first?";
     ended.check(15, &["bytes came back, expected 64", found, "wirebench talk"]);
     ended.check_no_result();
+}
+
+#[test]
+fn json_rpc_is_known_by_its_reply_and_not_looked_at_again() {
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#;
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let websocket = Peer::start(move |stream, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        socket.read().map_err(io::Error::other)?;
+        socket.send(error.into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1 --text", websocket.url("ws")));
+    ended.check(15, &["Is it JSON-RPC 2.0", "/ --conversation json-rpc` plays it once"]);
+    assert_eq!(count.load(Ordering::SeqCst), 1, "one connection says enough");
+    let lines = Peer::start(move |stream, _| {
+        writeln!(stream, "{error}")?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", lines.url("tcp")));
+    ended.check(15, &["Is it JSON-RPC 2.0", " --conversation ndjson` plays it once"]);
+}
+
+#[test]
+fn a_server_that_wants_a_login_is_asked_once() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let peer = Peer::start(move |stream, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        head(stream)?;
+        stream.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
+    ended.check(
+        15,
+        &["status 401 instead of an upgrade", "It wants a login: give it with -H @FILE"],
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 1, "no second attempt after a refusal");
+}
+
+#[test]
+fn an_upgrade_without_an_answer_is_looked_at() {
+    let peer =
+        Peer::start(|stream, _| match request_line(stream)?.starts_with("GET /socket.io/ ") {
+            true => {
+                let body = r#"{"code":0,"message":"Transport unknown"}"#;
+                let len = body.len();
+                write!(stream, "HTTP/1.1 400 Bad Request\r\nContent-Length: {len}\r\n\r\n{body}")?;
+                silence(stream)
+            }
+            false => silence(stream),
+        });
+    let ended = Sandbox::new().run(&format!("{}/chat -n 10 -c 1 --timeout 300ms", peer.url("ws")));
+    ended.check(15, &["no answer to the opening handshake", "Is it Socket.IO 4 at /socket.io/"]);
+    assert!(
+        !ended.stderr.contains("/chat --conversation"),
+        "the path is that of Socket.IO: {ended:?}"
+    );
 }
 
 #[test]
@@ -58,7 +119,8 @@ fn a_server_of_another_path_is_found_by_what_it_may_be_asked() {
         &[
             "instead of an upgrade",
             found,
-            "start from the ready-made conversation: --conversation socketio",
+            "start from the ready-made conversation: `wirebench talk ws://127.0.0.1:",
+            "/ --conversation socketio` plays it once, and `wirebench run ws://127.0.0.1:",
         ],
     );
 }
