@@ -400,7 +400,7 @@ const SPOKEN: [(&str, &str, Option<&str>); 7] = [
     ("mqtt", "MQTT over WebSocket", None),
     ("v12.stomp", "STOMP over WebSocket", None),
     ("actioncable-v1-json", "ActionCable", None),
-    ("centrifuge-json", "Centrifugo", None),
+    ("centrifuge-json", "Centrifugo", Some("centrifugo")),
 ];
 
 /// The advice about a protocol without a ready-made conversation.
@@ -434,7 +434,7 @@ mod tests {
             ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", None, 1),
             ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", None, 1),
             ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable", None, 1),
-            ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", None, 1),
+            ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", Some("centrifugo"), 1),
             // Whoever takes the first name has chosen nothing: rpc-websockets does.
             ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),
             ("ws://h/socket.io/?EIO=4&transport=websocket", |_| (open("wb-probe", &text("0{\"sid\":\"x\"}")), false), "Engine.IO 4", Some("socketio"), 1),

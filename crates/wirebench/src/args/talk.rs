@@ -24,9 +24,9 @@ use wire::{Kind, Response, Verdict};
 /// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is asked for with GET, and
 /// any other is posted to the path of the URL; without any line that path is asked for.
 ///
-/// With --conversation nothing is typed: the conversation is played once. It opens, each kind of request is sent and its
-/// reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time and the part
-/// that it plays, and at the end what was found. Nothing is measured.
+/// With --conversation nothing is typed: the conversation is played once. It opens, each kind of request is sent and
+/// its reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time and the
+/// part that it plays, and at the end what was found. Nothing is measured.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -104,7 +104,7 @@ send = "bye"
 expect = { is = "bye" }
 "#;
 
-/// What a server says, each once as many lines came as are given beside it.
+/// The words of a server, each said once as many lines came as are given beside it.
 type Replies = &'static [(usize, &'static str)];
 
 /// Plays it with a server that says `replies`, each once as many lines came as are given beside it.
