@@ -59,6 +59,11 @@ pub fn play(
     let Some(conversation) = &asked.workload.conversation else {
         return Err(RunError::InvalidRequest("name a conversation with --conversation".to_owned()));
     };
+    if !conversation.before.is_empty() {
+        let name = &conversation.name;
+        let reason = "`talk` has one connection, and its [[before]] needs another: `wirebench run` verifies it";
+        return Err(RunError::InvalidRequest(format!("`{name}` cannot be played: {reason}")));
+    }
     let context = Context { clock: Clock::start(), interrupt };
     let way = Way::to(asked, None, context.clock)?;
     way.of_first_address(context, |address, mut by_hand| {

@@ -104,6 +104,20 @@ send = "bye"
 expect = { is = "bye" }
 "#;
 
+#[test]
+fn a_conversation_that_logs_in_before_it_connects_is_not_played() {
+    let sandbox = Sandbox::new();
+    let login = "[[before]]\nhttp = 'GET /'\n";
+    let text = LINES.replace("[[open]]\nexpect", &format!("{login}[[open]]\nexpect"));
+    let text = text.replace("\"tcp\"\nframe = \"lines\"", "\"ws\"");
+    std::fs::write(sandbox.path().join("chat.toml"), text).unwrap();
+    let mut command = sandbox.command("talk ws://127.0.0.1:1 --conversation ./chat.toml");
+    command.env("CHAT_KEY", "open sesame");
+    Running::start(command)
+        .wait()
+        .check(2, &["`chat` cannot be played", "`wirebench run` verifies it"]);
+}
+
 /// The words of a server, each said once as many lines came as are given beside it.
 type Replies = &'static [(usize, &'static str)];
 
