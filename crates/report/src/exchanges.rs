@@ -6,9 +6,14 @@ use crate::number::{self, Unit};
 use record::{Counts, Exchange, Parts, PushCount, Summary};
 use stats::Merge;
 
+/// All of these tables; those that have nothing to say are empty.
+pub(crate) fn all(it: &Measured<'_>) -> [Table; 3] {
+    [exchanges(it), streams(it), pushes(it)]
+}
+
 /// Under the times of all messages together, those of each kind: of an open loop response times, of a closed one round
 /// trips. Empty without a conversation.
-pub(crate) fn exchanges(it: &Measured<'_>) -> Table {
+fn exchanges(it: &Measured<'_>) -> Table {
     let time = if it.row.is_closed() { "round trip" } else { "response" };
     let mut columns = vec![Column::new("exchange", Unit::Words)];
     for head in ["sent", "ok", "refused", "error", "timed out"] {
@@ -45,7 +50,7 @@ pub(crate) fn exchanges(it: &Measured<'_>) -> Table {
 }
 
 /// The replies that come in parts. Empty where none do.
-pub(crate) fn streams(it: &Measured<'_>) -> Table {
+fn streams(it: &Measured<'_>) -> Table {
     let columns = vec![
         Column::new("stream", Unit::Words),
         Column::new("parts", Unit::Count),
@@ -76,7 +81,7 @@ pub(crate) fn streams(it: &Measured<'_>) -> Table {
 }
 
 /// Messages that came unasked, by rule. Empty without rules.
-pub(crate) fn pushes(it: &Measured<'_>) -> Table {
+fn pushes(it: &Measured<'_>) -> Table {
     let columns = vec![
         Column::new("push", Unit::Words),
         Column::new("count", Unit::Count),

@@ -3,6 +3,7 @@
 //! Start reading at [`document`].
 
 use crate::document::{Depth, Document, Part, Section, Tone};
+use crate::exchanges;
 use crate::figures;
 use crate::measured::Group;
 use crate::row;
@@ -103,8 +104,17 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     // What was imported has no other result.
     let depth = if is_ours { Depth::Details } else { Depth::First };
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
+    sections.extend(groups.iter().flat_map(conversations));
     sections.extend(published::section(record, groups));
     sections
+}
+
+/// Of each row that holds a conversation its requests by kind, its streams, and what came unasked.
+fn conversations(group: &Group<'_>) -> impl Iterator<Item = Section> {
+    group.rows.iter().filter_map(|it| {
+        let heading = format!("{}{}", it.name, group.suffix());
+        Section::of_tables(&heading, exchanges::all(it)).map(|section| section.at(Depth::Details))
+    })
 }
 
 /// The results and what is missing from them: on the first page the reasons that concern most.

@@ -31,7 +31,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
         it.failed.iter().map(|why| Part::Remark(Remark::new(Tone::Failed, "failed:", *why))),
     );
     parts.push(Part::Table(times(it)));
-    for table in [exchanges::exchanges(it), exchanges::streams(it), exchanges::pushes(it)] {
+    for table in exchanges::all(it) {
         parts.extend((!table.rows.is_empty()).then_some(Part::Table(table)));
     }
     let mut facts = Facts(Vec::new());
