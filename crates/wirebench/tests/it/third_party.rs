@@ -19,6 +19,62 @@ fn python_websockets_answers_every_message() {
 }
 
 #[test]
+fn the_chat_of_the_readme_logs_in_and_hears_what_others_say() {
+    let Some(subjects) = installed_subjects() else { return };
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, file) = readme.split_once("```toml\nspeaks").unwrap();
+    let file = format!("speaks{}", file.split_once("```").unwrap().0);
+    assert!(file.lines().count() <= 30 && file.contains("client % 1000"), "{file}");
+    let sandbox = Sandbox::new();
+    let chat = sandbox.path().join("chat.toml");
+    std::fs::write(&chat, file.replace("client % 1000", "client % 4")).unwrap();
+    let start = || {
+        let mut command = Command::new("node");
+        command.arg("chat.js").current_dir(subjects.join("node-ws"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Running::start(command);
+        let port = server.line();
+        (server, format!("ws://127.0.0.1:{}", port.trim()))
+    };
+    let totals = |server: Running| -> serde_json::Value {
+        server.send(rustix::process::Signal::TERM);
+        let said = server.wait().stdout;
+        serde_json::from_str(said.lines().last().unwrap()).unwrap()
+    };
+
+    let load = "--bots 20 --every 100ms -d 2s --warm-up 0s";
+    for threads in [1, 2] {
+        let (server, url) = start();
+        let before = sandbox.records().len();
+        let ended = sandbox.run(&format!(
+            "run {url} --conversation {} {load} --threads {threads}",
+            chat.display()
+        ));
+        let done = totals(server);
+        let records = sandbox.records();
+        assert_eq!(records.len(), before + 1, "{ended:?}");
+        let block = &records.last().unwrap().blocks[0];
+        let all = Counts { planned: 400, sent: 400, ok: 400, ..Counts::default() };
+        assert_eq!(block.counts, all, "{ended:?}");
+        // The message of the verification has a room of its own.
+        assert_eq!(
+            (&done["logins"], &done["said"], &done["refused"]),
+            (&21.into(), &401.into(), &0.into())
+        );
+        assert_eq!((block.pushes[0].count, &done["heard"]), (1600, &1600.into()), "{done}");
+        assert_eq!(block.phases.before.as_ref().map(|times| times.count), Some(20));
+        assert!(block.errors.is_empty(), "{:?}", block.errors);
+    }
+
+    let (server, url) = start();
+    std::fs::write(&chat, file.replace("secret of", "guess of")).unwrap();
+    let ended = sandbox.run(&format!("run {url} --conversation {} {load}", chat.display()));
+    ended.check(15, &["exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx"]);
+    assert_eq!(totals(server)["joined"], 0);
+}
+
+#[test]
 fn nginx_answers_every_request_and_counted_as_many() {
     let Some(server) = Server::start("nginx") else { return };
     let file = server.url("http", "/64");
