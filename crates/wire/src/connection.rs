@@ -10,6 +10,7 @@ use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
 use crate::lines::Lines;
+use crate::mqtt::Mqtt;
 use crate::raw::Raw;
 use crate::socketio::SocketIo;
 use crate::sockjs::SockJs;
@@ -32,6 +33,8 @@ pub enum Connection {
     Http1(Http1),
     /// Lines of text.
     Lines(Lines),
+    /// A client of MQTT, on any connection that carries its packets.
+    Mqtt(Box<Mqtt<Self>>),
     /// No framing.
     Raw(Raw),
     /// Socket.IO over WebSocket.
@@ -60,6 +63,7 @@ macro_rules! each {
             Connection::Game($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Lines($protocol) => $call,
+            Connection::Mqtt($protocol) => $call,
             Connection::Raw($protocol) => $call,
             Connection::SocketIo($protocol) => $call,
             Connection::SockJs($protocol) => $call,
@@ -149,6 +153,7 @@ impl Connection {
             | Self::Framed(_)
             | Self::Http1(_)
             | Self::Lines(_)
+            | Self::Mqtt(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
@@ -171,6 +176,7 @@ impl InPlace for Connection {
         append: &mut dyn FnMut(&mut Vec<u8>),
     ) -> Result<(), MisuseError> {
         match self {
+            Self::Mqtt(mqtt) => mqtt.send_in_place(tx, append),
             Self::Stream(stream) => stream.send_in_place(tx, append),
             Self::Tls(tls) => {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
@@ -248,6 +254,12 @@ impl From<Http1> for Connection {
 impl From<Lines> for Connection {
     fn from(protocol: Lines) -> Self {
         Self::Lines(protocol)
+    }
+}
+
+impl From<Mqtt<Self>> for Connection {
+    fn from(protocol: Mqtt<Self>) -> Self {
+        Self::Mqtt(Box::new(protocol))
     }
 }
 

@@ -381,6 +381,9 @@ pub enum PeerError {
     /// A violation of lines of text.
     #[error(transparent)]
     Lines(#[from] crate::lines::PeerError),
+    /// A violation of MQTT.
+    #[error(transparent)]
+    Mqtt(#[from] crate::mqtt::PeerError),
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),

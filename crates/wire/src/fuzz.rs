@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     ("http1_request", http1_request),
     ("http1_response", http1_response),
     ("lines", lines),
+    ("mqtt", mqtt),
     ("socketio", socketio),
     ("sockjs", sockjs),
     ("sse", sse),
@@ -92,6 +93,11 @@ fn http1_response(bytes: &[u8]) {
 /// Lines of text.
 fn lines(bytes: &[u8]) {
     check_splits(bytes, &|| Lines::new(lines::Limits { line_len_max: 1 << 10 }));
+}
+
+/// A client of MQTT.
+fn mqtt(bytes: &[u8]) {
+    crate::mqtt::fuzz_mqtt(bytes);
 }
 
 /// A client of Socket.IO.

@@ -20,6 +20,7 @@ pub mod game;
 pub mod http1;
 pub mod lines;
 mod misuse;
+pub mod mqtt;
 mod pieces;
 pub mod raw;
 pub mod socketio;

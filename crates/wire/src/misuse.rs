@@ -10,6 +10,9 @@ pub enum MisuseError {
         /// The form.
         expected: &'static str,
     },
+    /// The text stands for no packet of MQTT.
+    #[error(transparent)]
+    Mqtt(#[from] spec::conversation::MqttError),
     /// The protocol has no ping for a client to send.
     #[error("the protocol has no ping")]
     NoPing,

@@ -11,6 +11,7 @@ use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
 use crate::lines::{self, Lines};
+use crate::mqtt::Mqtt;
 use crate::raw::Raw;
 use crate::socketio::{self, SocketIo};
 use crate::sockjs::{self, SockJs};
@@ -241,7 +242,7 @@ fn talk(
     let (compiled, max) = (Arc::clone(compiled), options.message_max);
     match (endpoint.protocol, compiled.speaks()) {
         (Protocol::Tcp | Protocol::Unix, Speaks::Tcp) => Ok(Box::new(move |start| {
-            let inner = tls.around(compiled.stream(max));
+            let inner = packets(&compiled, tls.around(compiled.stream(max)), max);
             Talk::started(inner, &compiled, start, max).into()
         })),
         (Protocol::WebSocket, Speaks::Ws) => {
@@ -275,12 +276,21 @@ fn talk(
             let limits = websocket_limits(max);
             Ok(Box::new(move |mut start| {
                 let request = constant.clone().unwrap_or_else(|| Arc::new(request(&mut start)));
-                let inner = tls.around(WebSocket::client(request, limits, start.seed));
+                let inner = packets(
+                    &compiled,
+                    tls.around(WebSocket::client(request, limits, start.seed)),
+                    max,
+                );
                 Talk::started(inner, &compiled, start, max).into()
             }))
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
     }
+}
+
+/// `inner`, with the packets of MQTT around it if the conversation is made of them.
+fn packets(compiled: &Compiled, inner: Connection, max: usize) -> Connection {
+    if compiled.is_mqtt() { Mqtt::new(inner, max).into() } else { inner }
 }
 
 /// The request of a client of HTTP/1.1.

@@ -8,7 +8,8 @@
 use super::template::RESERVED;
 use super::{
     AnswerRule, Before, Condition, Conversation, Every, Fill, Frame, HttpRequest, Matcher, Mix,
-    Piece, Place, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom, Template, overlap,
+    Piece, Place, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom, Template, mqtt,
+    overlap,
 };
 use crate::near::expected;
 use std::fmt;
@@ -226,10 +227,23 @@ impl<'c> Checker<'c> {
         nowhere(is_http && !all.answers.is_empty(), "answer", requests)?;
         nowhere(is_http && all.beat.is_some(), "beat", requests)?;
         nowhere(is_http && all.close.is_some(), "close", requests)?;
+        if is_ws && all.frame == Frame::Mqtt && all.subprotocols.is_empty() {
+            return Err(self.fault(
+                "subprotocols",
+                "are missing: MQTT over WebSocket needs [\"mqtt\"] (MQTT 3.1.1, §6)",
+            ));
+        }
+        if all.frame == Frame::Mqtt && all.open.first().is_none_or(|step| step.send.is_none()) {
+            return Err(self.fault(
+                "open",
+                "is missing or sends nothing first: MQTT begins with a step whose `send` is \"CONNECT\\nclient-id=…\" \
+                 (MQTT 3.1.1, §3.1)",
+            ));
+        }
         if is_tcp && all.frame == Frame::Message {
             return Err(self.fault(
                 "frame",
-                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", or a length",
+                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"mqtt\", or a length",
             ));
         }
         Ok(())
@@ -545,6 +559,10 @@ impl<'c> Checker<'c> {
         let (len, max) = (template.len_min(), Template::LEN_MAX);
         if len > u64::from(max) {
             return Err(self.fault(key, format!("is {len} bytes long; at most {max} are possible")));
+        }
+        if self.conversation.frame == Frame::Mqtt && key == "send" {
+            let packet = mqtt::check(template, self.part == Part::Open(0));
+            return packet.map_err(|error| self.fault(key, error.to_string()));
         }
         Ok(())
     }

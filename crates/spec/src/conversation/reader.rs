@@ -139,6 +139,7 @@ impl Reader<'_> {
                 ("lines", Frame::Lines),
                 ("nul", Frame::Nul),
                 ("rs", Frame::Rs),
+                ("mqtt", Frame::Mqtt),
             ];
             return one_of("frame", value, &known);
         }

@@ -93,6 +93,8 @@ pub enum Frame {
     Nul,
     /// Everything up to a record separator (0x1E), which does not belong to it, and is appended to what is sent.
     Rs,
+    /// A packet of MQTT 3.1.1, for which a text stands ([`MqttCommand`](super::MqttCommand)).
+    Mqtt,
     /// A length, and as many bytes behind it.
     Length {
         /// The kind of number that the length is.

@@ -11,7 +11,8 @@ use super::taking::{Taking, takings};
 use super::template::{self, Filling, compile, number};
 use spec::Conversation;
 use spec::conversation::{
-    AtEnd, Beat, Every, Fill, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take, Template,
+    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take,
+    Template,
 };
 use std::sync::Arc;
 use units::{Nanos, Random};
@@ -20,7 +21,7 @@ use units::{Nanos, Random};
 #[derive(Debug)]
 pub struct Compiled {
     pub(super) speaks: Speaks,
-    pub(super) frame: spec::conversation::Frame,
+    pub(super) frame: Frame,
     path: Option<template::Compiled>,
     subprotocols: Vec<String>,
     headers: Vec<(String, template::Compiled)>,
@@ -219,6 +220,11 @@ impl Compiled {
     /// True if a byte stream carries it.
     pub(super) fn is_on_stream(&self) -> bool {
         self.speaks == Speaks::Tcp
+    }
+
+    /// True if its messages are packets of MQTT.
+    pub(crate) fn is_mqtt(&self) -> bool {
+        self.frame == Frame::Mqtt
     }
 
     /// The connection below it where a byte stream carries it.

@@ -2,56 +2,62 @@
 
 use super::PeerError;
 use crate::excerpt::Excerpt;
+use crate::mqtt;
 use spec::conversation::{ByteOrder, Frame, LengthWidth};
 use std::ops::Range;
 
 /// Cuts bytes into messages, and puts messages into bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(crate) struct Cut {
     frame: Frame,
     len_max: usize,
 }
 
 /// A message within bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) message: Range<usize>,
+pub(crate) struct Found {
+    pub(crate) message: Range<usize>,
     /// The index of the first byte behind it.
-    pub(super) next: usize,
+    pub(crate) next: usize,
 }
 
 impl Cut {
     /// Cuts as `frame` says; a message has at most `len_max` bytes, or fewer if `frame` says so.
-    pub(super) fn new(frame: Frame, len_max: usize) -> Self {
+    pub(crate) fn new(frame: Frame, len_max: usize) -> Self {
         let len_max = match frame {
             Frame::Length { max, .. } => {
                 usize::try_from(max.0).map_or(len_max, |max| max.min(len_max))
             }
-            Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs => len_max,
+            Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs | Frame::Mqtt => len_max,
         };
         Self { frame, len_max }
     }
 
     /// True if whatever the transport delivers is a message.
-    pub(super) fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         self.frame == Frame::Message
     }
 
+    /// True if messages are lines.
+    pub(crate) fn is_lines(self) -> bool {
+        self.frame == Frame::Lines
+    }
+
     /// The longest message, in bytes.
-    pub(super) const fn len_max(self) -> usize {
+    pub(crate) const fn len_max(self) -> usize {
         self.len_max
     }
 
     /// True if messages are any bytes.
-    pub(super) fn is_binary(self) -> bool {
-        matches!(self.frame, Frame::Length { .. })
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self.frame, Frame::Mqtt | Frame::Length { .. })
     }
 
     /// The number of bytes at the start that belong to no message.
-    pub(super) fn idle_len(self, bytes: &[u8]) -> usize {
+    pub(crate) fn idle_len(self, bytes: &[u8]) -> usize {
         match self.frame {
             Frame::Nul => bytes.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count(),
-            Frame::Message | Frame::Lines | Frame::Rs | Frame::Length { .. } => 0,
+            Frame::Message | Frame::Lines | Frame::Rs | Frame::Mqtt | Frame::Length { .. } => 0,
         }
     }
 
@@ -62,7 +68,7 @@ impl Cut {
     ///
     /// It is longer than the limit, or its length is none.
     #[inline]
-    pub(super) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
+    pub(crate) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
         let Some(separator) = self.separator() else { return self.first_by_len(bytes) };
         let end = bytes[seen..].iter().position(|byte| *byte == separator).map(|end| seen + end);
         let len = end.unwrap_or(bytes.len());
@@ -76,7 +82,7 @@ impl Cut {
     }
 
     /// The number of bytes of `more` that the message needs which begins in `held`; 0 if it is whole.
-    pub(super) fn missing(self, held: &[u8], more: &[u8]) -> usize {
+    pub(crate) fn missing(self, held: &[u8], more: &[u8]) -> usize {
         if let Some(separator) = self.separator() {
             let end = more.iter().position(|byte| *byte == separator);
             return end.map_or(more.len(), |end| end + 1);
@@ -93,7 +99,7 @@ impl Cut {
     /// # Errors
     ///
     /// The length of a message that is too long; `out` is without it.
-    pub(super) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
+    pub(crate) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
         let len = out.len() - start;
         if let Some(separator) = self.separator() {
             out.push(separator);
@@ -136,7 +142,7 @@ impl Cut {
             Frame::Lines => Some(b'\n'),
             Frame::Nul => Some(0),
             Frame::Rs => Some(0x1e),
-            Frame::Message | Frame::Length { .. } => None,
+            Frame::Message | Frame::Mqtt | Frame::Length { .. } => None,
         }
     }
 
@@ -153,7 +159,7 @@ impl Cut {
     /// The ends of the length and of the message that begin `bytes`; `None` if the length is not whole.
     fn length(self, bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
         let Frame::Length { width, order, includes_itself, .. } = self.frame else {
-            return Ok(Some((0, bytes.len())));
+            return self.packet(bytes);
         };
         let fold = |len: u64, byte: &u8| len << 8 | u64::from(*byte);
         let (field_len, len) = match width_of(width) {
@@ -182,6 +188,15 @@ impl Cut {
         }
         Ok(Some((field_len, field_len + len)))
     }
+
+    /// The same for a packet of MQTT, which is handed out with its head.
+    fn packet(self, bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
+        match mqtt::head(bytes)? {
+            Some((_, len)) if len > self.len_max => Err(PeerError::OverLimit { max: self.len_max }),
+            Some((start, len)) => Ok(Some((0, start + len))),
+            None => Ok(None),
+        }
+    }
 }
 
 #[cold]
@@ -205,7 +220,7 @@ const FIELD_LEN_MAX: usize = 5;
 /// Bytes that hold messages which were not handed out, or a part of one. Holds no memory when there are none, but for a
 /// few.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(crate) struct Held {
     bytes: Vec<u8>,
     /// The start of what was not handed out.
     start: usize,
@@ -219,7 +234,7 @@ impl Held {
     /// # Errors
     ///
     /// As [`Cut::first`].
-    pub(super) fn next(&mut self, cut: Cut) -> Result<Option<Range<usize>>, PeerError> {
+    pub(crate) fn next(&mut self, cut: Cut) -> Result<Option<Range<usize>>, PeerError> {
         self.start += cut.idle_len(&self.bytes[self.start..]);
         if self.is_empty() {
             return Ok(None);
@@ -235,13 +250,13 @@ impl Held {
         Ok(Some(start + message.start..start + message.end))
     }
 
-    pub(super) fn extend(&mut self, more: &[u8]) {
+    pub(crate) fn extend(&mut self, more: &[u8]) {
         self.bytes.extend_from_slice(more);
     }
 
     /// Forgets what was handed out. Called first, on every input.
     #[inline]
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.start == 0 {
             return;
         }
@@ -257,16 +272,16 @@ impl Held {
     }
 
     /// True if everything was handed out.
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.start == self.bytes.len()
     }
 
     /// The bytes that were not handed out.
-    pub(super) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 
-    pub(super) fn get(&self, message: Range<usize>) -> &[u8] {
+    pub(crate) fn get(&self, message: Range<usize>) -> &[u8] {
         &self.bytes[message]
     }
 }

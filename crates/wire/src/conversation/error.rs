@@ -60,6 +60,9 @@ pub enum PeerError {
         /// The bytes from the length on.
         said: Excerpt,
     },
+    /// A violation of MQTT.
+    #[error(transparent)]
+    Mqtt(#[from] crate::mqtt::PeerError),
     /// A message is not taken from the connection inside.
     #[error("cannot send to the server: {0}")]
     Mute(MisuseError),

@@ -45,6 +45,7 @@ pub use before::Before;
 pub(crate) use before::{Next, Plan};
 pub use compiled::Compiled;
 pub(crate) use compiled::Start;
+pub(crate) use cut::{Cut, Held};
 pub use error::{CompileError, PeerError};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_conversation, fuzz_conversation_matcher};
@@ -52,5 +53,7 @@ pub(crate) use request::Site;
 pub use rules::Hits;
 pub use show::{matcher as matcher_text, place as place_text};
 pub use stream::Stream;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use stream::packets;
 pub use talk::Talk;
 pub use tape::{Note, Sense};

@@ -44,6 +44,12 @@ impl Stream {
     }
 }
 
+/// A byte stream that is cut into packets of MQTT of at most `packet_max` bytes behind their heads.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn packets(packet_max: usize) -> Stream {
+    Stream::new(Cut::new(spec::conversation::Frame::Mqtt, packet_max))
+}
+
 impl Protocol for Stream {
     fn open(&mut self, _tx: &mut Vec<u8>) -> Opening {
         Opening::Done

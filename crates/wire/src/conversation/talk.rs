@@ -60,7 +60,11 @@ impl<C: InPlace> Talk<C> {
         start: Start,
         message_max: usize,
     ) -> Self {
-        let frame = if compiled.is_on_stream() { Frame::Message } else { compiled.frame };
+        let frame = if compiled.is_on_stream() || compiled.is_mqtt() {
+            Frame::Message
+        } else {
+            compiled.frame
+        };
         Self {
             cut: Cut::new(frame, message_max),
             encoding_sent: 0,
@@ -247,9 +251,20 @@ impl<C: InPlace> Protocol for Talk<C> {
         let mut message = 0..payload.len();
         if !self.cut.is_whole() {
             let first = if self.held.is_empty() { self.cut.first(payload, 0)? } else { None };
-            match first.filter(|first| first.next == payload.len()) {
-                Some(whole) => message = whole.message,
-                None => {
+            match first {
+                Some(first) if first.next == payload.len() => message = first.message,
+                // The end of a message of WebSocket is that of a line, too.
+                None if self.cut.is_lines() && !payload.is_empty() => {
+                    message.end -= usize::from(payload.ends_with(b"\r"));
+                }
+                Some(_) if self.cut.is_lines() => {
+                    self.held.extend(payload);
+                    if !payload.ends_with(b"\n") {
+                        self.held.extend(b"\n");
+                    }
+                    return Ok(Some(ALIVE));
+                }
+                Some(_) | None => {
                     self.held.extend(payload);
                     return Ok(Some(ALIVE));
                 }

@@ -369,12 +369,19 @@ fn centrifugo_has_a_push_before_the_reply_in_one_message_and_empty_beats() {
     };
     let greeting = &["{\"id\":99999999,\"connect\":{}}\n"];
     let spoken = Spoken { conversation, greeting, asked: &[0] };
-    let happened = spoken.hears(&["{}\n", "{\"push\":{\"at\":7}}\n{\"id\":10000000,\"rpc\":{}}\n"]);
     let events = [
         r#"Delivery 0 sent 7 "{\"push\":{\"at\":7}}""#,
         r#"answered 0#0 "{\"id\":10000000,\"rpc\":{}}""#,
     ];
-    assert_eq!(happened.events, events);
+    // A message of WebSocket ends its last line, whether a line feed does or not.
+    let push_and_reply = "{\"push\":{\"at\":7}}\n{\"id\":10000000,\"rpc\":{}}";
+    let ended = format!("{push_and_reply}\n");
+    let apart = ["{\"push\":{\"at\":7}}", "{\"id\":10000000,\"rpc\":{}}\r"];
+    let cut = [&["{}\n", &ended][..], &["{}", push_and_reply], &["{}", apart[0], apart[1]]];
+    for messages in cut {
+        assert_eq!(spoken.hears(messages).events, events, "{messages:?}");
+    }
+    let happened = spoken.hears(&["{}\n"]);
     assert_eq!(happened.said[1..], ["{\"id\":10000000,\"rpc\":{}}\n", "{}\n"]);
 }
 
