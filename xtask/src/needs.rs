@@ -23,49 +23,55 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
         for entry in fs::read_dir(shell::root().join("subjects"))? {
             let manifest = entry?.path().join("subject.toml");
             if let Ok(text) = fs::read_to_string(&manifest) {
-                let table = text.parse().with_context(|| manifest.display().to_string())?;
-                needs.extend(of_subject(&table));
+                let named = || manifest.display().to_string();
+                needs.extend(of_subject(&text.parse().with_context(named)?).with_context(named)?);
             }
         }
     }
     packages::ensure(&needs.into_iter().collect::<Vec<_>>())
 }
 
-/// The needs of a subject: its programs and files, and those of its packages that none of both tells of.
-fn of_subject(manifest: &toml::Table) -> Vec<Need> {
-    let Some(table) = manifest.get("needs").and_then(toml::Value::as_table) else {
-        return Vec::new();
-    };
-    let list = |key: &str| -> Vec<&str> {
-        let values = table.get(key).and_then(toml::Value::as_array).into_iter().flatten();
-        values.filter_map(toml::Value::as_str).collect()
-    };
-    let packages = list("packages");
-    let mut probes = list("programs");
-    probes.extend(list("files"));
-    let mut needs = Vec::new();
-    for probe in &probes {
-        match BROUGHT.iter().find(|(known, _)| known == probe) {
-            Some((_, package)) => needs.push(Need::debian(probe, package)),
-            None if *probe == "go" => needs.push(Need {
-                probe: Probe::Program((*probe).to_owned()),
-                from: From::Elsewhere(GO),
-            }),
-            // Cargo runs this; what no table knows is probed by the packages below.
-            None => {}
+/// The needs of a subject: its programs and files, each with the packages that bring it, and packages beside them.
+///
+/// # Errors
+///
+/// `[needs]` is not of the shape that manifests have; the key is named.
+fn of_subject(manifest: &toml::Table) -> Result<BTreeSet<Need>> {
+    let mut needs = BTreeSet::new();
+    let Some(table) = manifest.get("needs") else { return Ok(needs) };
+    for key in ["programs", "files"] {
+        let Some(probes) = table.get(key) else { continue };
+        let probes = probes.as_table().with_context(|| {
+            format!("needs.{key} is no table: write {key} = {{ NAME = [\"PACKAGE\"] }}")
+        })?;
+        for (probe, packages) in probes {
+            for package in list(packages, &format!("needs.{key}.{probe}"))? {
+                needs.insert(Need::debian(probe, package));
+                // Debian's python3 makes no environments without this.
+                if package == "python3-venv" {
+                    let probe = Probe::PythonModule("ensurepip");
+                    needs.insert(Need { probe, from: From::Debian(package.to_owned()) });
+                }
+            }
+            if probe == "go" {
+                let probe = Probe::Program(probe.clone());
+                needs.insert(Need { probe, from: From::Elsewhere(GO) });
+            }
         }
     }
-    for package in packages {
-        let is_told = |(probe, known): &&(&str, &str)| *known == package && probes.contains(probe);
-        if package == "python3-venv" {
-            let probe = Probe::PythonModule("ensurepip");
-            needs.push(Need { probe, from: From::Debian(package.to_owned()) });
-        } else if package != "cargo" && BROUGHT.iter().find(is_told).is_none() {
+    if let Some(packages) = table.get("packages") {
+        for package in list(packages, "needs.packages")? {
             let probe = Probe::Package(package.to_owned());
-            needs.push(Need { probe, from: From::Debian(package.to_owned()) });
+            needs.insert(Need { probe, from: From::Debian(package.to_owned()) });
         }
     }
-    needs
+    Ok(needs)
+}
+
+/// The texts of a list.
+fn list<'a>(value: &'a toml::Value, key: &str) -> Result<Vec<&'a str>> {
+    let texts = value.as_array().map(|values| values.iter().map(toml::Value::as_str).collect());
+    texts.flatten().with_context(|| format!("{key} is no list of packages: write [\"PACKAGE\"]"))
 }
 
 /// Programs that the tests need beside the subjects, each with its Debian package. libFuzzer is C++.
@@ -78,33 +84,6 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("strace", "strace"),
 ];
 
-/// The Debian packages of what subjects name: who has a program from elsewhere does not need the package.
-const BROUGHT: &[(&str, &str)] = &[
-    ("/usr/bin/chromium", "chromium"),
-    ("/usr/include/benchmark/benchmark.h", "libbenchmark-dev"),
-    ("/usr/include/boost/asio.hpp", "libboost-dev"),
-    ("/usr/include/boost/beast.hpp", "libboost-dev"),
-    ("/usr/include/cpprest/http_client.h", "libcpprest-dev"),
-    ("/usr/include/libwebsockets.h", "libwebsockets-dev"),
-    ("/usr/include/openssl/ssl.h", "libssl-dev"),
-    ("/usr/include/stdio.h", "libc6-dev"),
-    ("/usr/include/websocketpp/version.hpp", "libwebsocketpp-dev"),
-    ("/usr/include/zlib.h", "zlib1g-dev"),
-    ("cc", "gcc"),
-    ("composer", "composer"),
-    ("curl-config", "libcurl4-openssl-dev"),
-    ("g++", "g++"),
-    ("gcc", "gcc"),
-    ("java", "openjdk-17-jdk-headless"),
-    ("javac", "openjdk-17-jdk-headless"),
-    ("mvn", "maven"),
-    ("node", "nodejs"),
-    ("npm", "npm"),
-    ("php", "php8.2-cli"),
-    ("pkg-config", "pkg-config"),
-    ("python3", "python3"),
-];
-
 const RUSTFMT: &str = "rustfmt: rustup component add rustfmt";
 const CLIPPY: &str = "clippy: rustup component add clippy";
 const GO: &str = "go: from go.dev, 1.24 or later; Debian's is older";
@@ -114,48 +93,81 @@ mod tests {
     use super::*;
 
     fn needs(manifest: &str) -> Vec<Need> {
-        of_subject(&manifest.parse().unwrap())
+        of_subject(&manifest.parse().unwrap()).unwrap().into_iter().collect()
+    }
+
+    fn package(probe: Probe, name: &str) -> Need {
+        Need { probe, from: From::Debian(name.to_owned()) }
     }
 
     #[test]
-    fn a_program_from_elsewhere_needs_no_package() {
-        let manifest = "[needs]\nprograms = ['node']\nfiles = ['/usr/bin/chromium']\n\
-            packages = ['nodejs', 'npm', 'chromium']";
+    fn a_program_or_a_file_is_looked_for_and_brought_by_its_packages() {
+        let manifest = "[needs]\nprograms = { node = ['nodejs'], composer = ['composer', 'unzip'] }\n\
+            files.\"/usr/bin/chromium\" = ['chromium']\npackages = ['liblzf1']";
         assert_eq!(
             needs(manifest),
             [
-                Need::debian("node", "nodejs"),
                 Need::debian("/usr/bin/chromium", "chromium"),
-                Need {
-                    probe: Probe::Package("npm".to_owned()),
-                    from: From::Debian("npm".to_owned())
-                },
+                package(Probe::Package("liblzf1".to_owned()), "liblzf1"),
+                Need::debian("composer", "composer"),
+                Need::debian("composer", "unzip"),
+                Need::debian("node", "nodejs"),
             ]
         );
     }
 
     #[test]
     fn python_alone_is_not_enough_for_its_environments() {
-        let found = needs("needs.programs = ['python3']\nneeds.packages = ['python3-venv']");
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[1].probe, Probe::PythonModule("ensurepip"));
+        assert_eq!(
+            needs("needs.programs = { python3 = ['python3-venv'] }"),
+            [
+                Need::debian("python3", "python3-venv"),
+                package(Probe::PythonModule("ensurepip"), "python3-venv"),
+            ]
+        );
     }
 
     #[test]
-    fn whatever_a_subject_names_is_known_to_the_gate() {
+    fn go_comes_from_elsewhere_and_cargo_is_there() {
+        let go = Need { probe: Probe::Program("go".to_owned()), from: From::Elsewhere(GO) };
+        assert_eq!(needs("needs.programs = { cargo = [], go = [] }"), [go]);
+    }
+
+    #[test]
+    fn another_shape_is_refused_by_its_key() {
+        for (manifest, key) in [
+            ("needs.programs = ['node']", "needs.programs "),
+            ("needs.files = ['/usr/bin/chromium']", "needs.files "),
+            ("needs.programs = { node = 'nodejs' }", "needs.programs.node "),
+            ("needs.packages = [1]", "needs.packages "),
+        ] {
+            let error = of_subject(&manifest.parse().unwrap()).unwrap_err().to_string();
+            assert!(error.starts_with(key), "{manifest}: {error}");
+        }
+    }
+
+    #[test]
+    fn whatever_a_subject_names_is_looked_for() {
+        let mut programs = 0;
         for entry in fs::read_dir(shell::root().join("subjects")).unwrap() {
             let manifest = entry.unwrap().path().join("subject.toml");
             let Ok(text) = fs::read_to_string(&manifest) else { continue };
             let table: toml::Table = text.parse().unwrap();
-            let needed = table.get("needs").and_then(toml::Value::as_table);
-            for key in ["programs", "files"] {
-                let names = needed.and_then(|needs| needs.get(key)?.as_array());
-                for name in names.into_iter().flatten().filter_map(toml::Value::as_str) {
-                    let is_known = ["cargo", "go"].contains(&name)
-                        || BROUGHT.iter().any(|(known, _)| *known == name);
-                    assert!(is_known, "{}: {name} is not in BROUGHT", manifest.display());
-                }
+            let needs = of_subject(&table).unwrap();
+            let named = |key: &str| table.get("needs").and_then(|needs| needs.get(key)?.as_table());
+            for name in [named("programs"), named("files")]
+                .into_iter()
+                .flatten()
+                .flat_map(toml::Table::keys)
+            {
+                let is_looked_for = needs.iter().any(|need| match &need.probe {
+                    Probe::File(known) | Probe::Program(known) => known == name,
+                    Probe::Cargo(_) | Probe::Package(_) | Probe::PythonModule(_) => false,
+                });
+                assert!(is_looked_for || name == "cargo", "{}: {name}", manifest.display());
+                programs += 1;
             }
         }
+        assert!(programs > 0, "no subject names a program");
     }
 }
