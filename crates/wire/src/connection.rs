@@ -5,7 +5,7 @@ use crate::contract::{
     Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
     TwoSockets,
 };
-use crate::conversation::{Before, Next, Stream, Talk};
+use crate::conversation::{Before, Calls, Next, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
@@ -23,6 +23,8 @@ use crate::websocket::WebSocket;
 pub enum Connection {
     /// The exchanges of HTTP before a conversation.
     Before(Box<Before<Self>>),
+    /// A client that holds a conversation over HTTP, inside TLS or not.
+    Calls(Box<Calls<Self>>),
     /// Bayeux over two connections of HTTP.
     Comet(Box<Comet>),
     /// Messages behind their lengths; Styx, too.
@@ -58,6 +60,7 @@ macro_rules! each {
     ($connection:expr, $protocol:ident => $call:expr) => {
         match $connection {
             Connection::Before($protocol) => $call,
+            Connection::Calls($protocol) => $call,
             Connection::Comet($protocol) => $call,
             Connection::Framed($protocol) => $call,
             Connection::Game($protocol) => $call,
@@ -150,6 +153,7 @@ impl Connection {
             Self::Comet(comet) => Some(&mut **comet),
             Self::Game(bot) => Some(&mut **bot),
             Self::Before(_)
+            | Self::Calls(_)
             | Self::Framed(_)
             | Self::Http1(_)
             | Self::Lines(_)
@@ -182,11 +186,12 @@ impl InPlace for Connection {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
             }
             Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
+            Self::Http1(http) => http.send_in_place(kind, tx, append),
             Self::Before(_)
+            | Self::Calls(_)
             | Self::Comet(_)
             | Self::Framed(_)
             | Self::Game(_)
-            | Self::Http1(_)
             | Self::Lines(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
@@ -224,6 +229,12 @@ impl TwoSockets for Connection {
 impl From<Before<Self>> for Connection {
     fn from(protocol: Before<Self>) -> Self {
         Self::Before(Box::new(protocol))
+    }
+}
+
+impl From<Calls<Self>> for Connection {
+    fn from(protocol: Calls<Self>) -> Self {
+        Self::Calls(Box::new(protocol))
     }
 }
 

@@ -108,6 +108,11 @@ impl Parser {
         Ok(None)
     }
 
+    /// The event that [`Self::next`] has handed out last, until it is called again.
+    pub fn event(&self) -> Event<'_> {
+        Event { name: &self.name, data: &self.data, id: &self.id }
+    }
+
     /// The id of the last event that had one; empty if there was none. The one to resume the stream with.
     pub fn last_id(&self) -> &[u8] {
         &self.id

@@ -6,7 +6,7 @@
 
 use crate::Connection;
 use crate::bayeux::{self, Comet};
-use crate::conversation::{Before, Compiled, Plan, Site, Start, Talk};
+use crate::conversation::{Before, Calls, Compiled, Plan, Site, Start, Talk};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
@@ -282,6 +282,15 @@ fn talk(
                     max,
                 );
                 Talk::started(inner, &compiled, start, max).into()
+            }))
+        }
+        (Protocol::Http, Speaks::Http | Speaks::Sse) => {
+            let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
+            let site = Arc::new(site);
+            let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
+            Ok(Box::new(move |start| {
+                let inner = tls.around(Http1::exchanges(compiled.delivery(), limits));
+                Calls::new(inner, &compiled, &site, start, max).into()
             }))
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),

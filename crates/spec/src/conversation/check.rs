@@ -7,9 +7,9 @@
 
 use super::template::RESERVED;
 use super::{
-    AnswerRule, Before, Condition, Conversation, Every, Fill, Frame, HttpRequest, Matcher, Mix,
-    Piece, Place, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom, Template, mqtt,
-    overlap,
+    AnswerRule, Before, Condition, Conversation, Every, Field, Fill, Frame, HttpRequest, Matcher,
+    Mix, Piece, Place, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom, Template,
+    mqtt, overlap,
 };
 use crate::near::expected;
 use std::fmt;
@@ -221,6 +221,14 @@ impl<'c> Checker<'c> {
         nowhere(is_tcp && !all.before.is_empty(), "before", with_http)?;
         let requests =
             "connections with messages of their own; HTTP has requests and responses only";
+        nowhere(
+            is_http && all.path.is_some(),
+            "path",
+            "WebSocket; over HTTP each request has its own",
+        )?;
+        if is_http {
+            all.headers.iter().try_for_each(|field| self.check_field("headers", field))?;
+        }
         nowhere(is_http && all.frame != Frame::Message, "frame", requests)?;
         nowhere(is_http && !all.open.is_empty(), "open", requests)?;
         nowhere(is_http && !all.pushes.is_empty(), "push", requests)?;
@@ -514,7 +522,18 @@ impl<'c> Checker<'c> {
 
     fn check_http(&self, request: &HttpRequest, holes: Holes) -> Result<(), Fault> {
         self.check_template("http", &request.path, holes)?;
+        let is_odd = |letter: char| !letter.is_ascii_graphic() || letter == '#';
+        for piece in &request.path.0 {
+            if let Piece::Text(text) = piece
+                && let Some(odd) = text.chars().find(|letter| is_odd(*letter))
+            {
+                return Err(
+                    self.fault("http", format!("has {odd:?} in its path; percent-encode it"))
+                );
+            }
+        }
         for field in &request.headers {
+            self.check_field("headers", field)?;
             self.check_template("headers", &field.value, holes)?;
         }
         match &request.body {
@@ -523,6 +542,19 @@ impl<'c> Checker<'c> {
             }
             Some(body) => self.check_template("body", body, holes),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses a field that is written by the protocol itself.
+    fn check_field(&self, key: &'static str, field: &Field) -> Result<(), Fault> {
+        let is_own = WRITTEN.iter().any(|own| field.name.eq_ignore_ascii_case(own));
+        match is_own {
+            true => {
+                let name = &field.name;
+                Err(self
+                    .fault(key, format!("has `{name}`, which is written by itself; leave it out")))
+            }
+            false => Ok(()),
         }
     }
 
@@ -627,3 +659,6 @@ impl<'c> Checker<'c> {
         Ok(())
     }
 }
+
+/// Fields of a request of HTTP that are written by the protocol itself.
+const WRITTEN: [&str; 5] = ["content-length", "expect", "host", "transfer-encoding", "upgrade"];

@@ -387,9 +387,12 @@ impl Reader<'_> {
         let is_method = |method: &&str| {
             !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
         };
+        let alone = (&*written, "");
         let (method, path) = written
             .split_once(' ')
-            .filter(|(method, path)| is_method(method) && path.starts_with('/'))
+            .filter(|(_, path)| path.starts_with('/'))
+            .or_else(|| matches!(part, Part::Request(_)).then_some(alone))
+            .filter(|(method, _)| is_method(method))
             .ok_or_else(|| {
                 Error::new(
                     at,

@@ -16,10 +16,12 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "mqtt-ws",
     "nats",
     "ndjson",
+    "openai-stream",
     "phoenix",
     "resp",
     "signalr",
-    "socketio"
+    "socketio",
+    "sse"
 ];
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ pub struct Field {
 pub struct HttpRequest {
     /// The method, e.g. `POST`.
     pub method: String,
-    /// The path and query.
+    /// The path and query; empty: those of the URL.
     pub path: Template,
     /// Header fields besides the protocol's own and those of the conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

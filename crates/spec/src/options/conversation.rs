@@ -1,7 +1,7 @@
 //! Conversations from options.
 
 use super::{Context, Options};
-use crate::conversation::{Conversation, READY_MADE, Speaks};
+use crate::conversation::{Conversation, READY_MADE, Request, Send, Speaks};
 use crate::{Problem, Scheme, Server};
 
 impl Options {
@@ -31,6 +31,7 @@ impl Options {
             }
         };
         self.check_beside(&conversation, server.scheme())?;
+        check_path(&conversation, server)?;
         conversation.filled(context.read, context.environment).map(Some)
     }
 
@@ -54,6 +55,25 @@ impl Options {
             Err(Problem::new(field, message))
         })
     }
+}
+
+/// Refuses a path of the URL that no request goes to.
+fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Problem> {
+    let Server::Given(url) = server else { return Ok(()) };
+    let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
+    let goes_there = |request: &Request| match &request.send {
+        Send::Http(http) => http.path.0.is_empty(),
+        Send::Message(_) => true,
+    };
+    if !is_http || url.path == "/" || conversation.requests.iter().any(goes_there) {
+        return Ok(());
+    }
+    let (name, path) = (&conversation.name, &url.path);
+    let message = format!(
+        "the requests of `{name}` have paths of their own, and none goes to {path}; leave it out of the URL, or name a \
+         method alone in a request, as in http = \"GET\", which goes to the path of the URL"
+    );
+    Err(Problem::new("conversation", message))
 }
 
 /// True for the path of a file, which no ready-made conversation is called like.

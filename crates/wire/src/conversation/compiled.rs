@@ -2,6 +2,7 @@
 
 use super::CompileError;
 use super::asking::Asking;
+use super::call::{Call, Role};
 use super::cookies::Cookies;
 use super::cut::Cut;
 use super::rules::Rules;
@@ -11,8 +12,8 @@ use super::taking::{Taking, takings};
 use super::template::{self, Filling, compile, number};
 use spec::Conversation;
 use spec::conversation::{
-    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take,
-    Template,
+    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Request, Send, Speaks, Step,
+    Take, Template,
 };
 use std::sync::Arc;
 use units::{Nanos, Random};
@@ -32,6 +33,8 @@ pub struct Compiled {
     pub(super) before: Vec<Asking>,
     pub(super) steps: Vec<Phase>,
     pub(super) exchanges: Vec<Exchange>,
+    /// The kinds of requests of HTTP, where that carries the conversation.
+    pub(super) calls: Vec<Call>,
     /// The messages that may come once the connection is open.
     pub(super) rules: Rules<What>,
     pub(super) answers: Vec<Answer>,
@@ -112,18 +115,6 @@ pub(super) enum What {
     Reply(Box<[(u16, Role)]>),
 }
 
-/// The part that a message plays in the reply to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The first event of a stream, from which on it has begun.
-    First,
-    /// An event of a stream.
-    Each,
-    /// The end of a stream, or the only message of a reply.
-    Last,
-    Refused,
-}
-
 impl Compiled {
     /// Makes `conversation` ready.
     ///
@@ -136,9 +127,6 @@ impl Compiled {
             part,
             carrier: carrier(conversation.speaks),
         };
-        if !matches!(conversation.speaks, Speaks::Ws | Speaks::Tcp) {
-            return Err(part("requests"));
-        }
         let names = names(conversation);
         let compile = |template: &Template| compile(template, &names);
         let message = |send: &Send| match send {
@@ -147,7 +135,18 @@ impl Compiled {
         };
         let taking = |takes: &[Take]| takings(takes, &names);
         let mut exchanges = Vec::new();
-        for request in &conversation.requests {
+        let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
+        let calls: Vec<Call> = match is_http {
+            true => {
+                let call = |request: &Request| match &request.send {
+                    Send::Http(http) => Call::new(http, request, &conversation.headers, &names),
+                    Send::Message(_) => Err(part("messages")),
+                };
+                conversation.requests.iter().map(call).collect::<Result<_, _>>()?
+            }
+            false => Vec::new(),
+        };
+        for request in conversation.requests.iter().filter(|_| !is_http) {
             exchanges.push(Exchange {
                 send: message(&request.send)?,
                 has_reply: request.reply != Reply::Nothing,
@@ -198,7 +197,8 @@ impl Compiled {
             before: Asking::all(&conversation.before, &names)?,
             steps,
             exchanges,
-            rules: rules(conversation)?,
+            calls,
+            rules: if is_http { Rules::default() } else { rules(conversation)? },
             answers,
             pushes: conversation.pushes.iter().map(|PushRule { sent, .. }| sent.clone()).collect(),
             beat,

@@ -20,6 +20,12 @@ pub enum PeerError {
         /// The beginning of the body.
         said: Excerpt,
     },
+    /// The connection ended within a stream of events.
+    #[error("the stream of events broke off after {events} events")]
+    BrokenOff {
+        /// The number of events that had come, from the first that counts on.
+        events: u64,
+    },
     /// The server ended the connection before it was open.
     #[error("{step}: the server closed the connection{}, expected {expected}", closing(*code, reason))]
     Closed {

@@ -1,7 +1,8 @@
 //! The state of a conversation, and the meaning of messages in it.
 
 use super::awaited::{Awaited, FIRST_ID, Ids};
-use super::compiled::{Compiled, Interval, Phase, Role, Start, What};
+use super::call::Role;
+use super::compiled::{Compiled, Interval, Phase, Start, What};
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
 use super::taking::take;

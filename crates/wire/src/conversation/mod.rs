@@ -1,8 +1,8 @@
 //! Conversations: application protocols that a description ([`spec::Conversation`]) makes into a machine.
 //!
 //! [`Compiled`] is a conversation made ready, once for all connections of a workload; [`Talk`] is one connection that
-//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages; [`Before`] is what it was while
-//! it logged in.
+//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages, and [`Calls`] one that holds it
+//! over HTTP, with responses or streams of events; [`Before`] is what it was while it logged in.
 //!
 //! ```text
 //! a cue -> template: bytes with slots     -> cut: framing -> the connection inside
@@ -18,6 +18,8 @@
 mod asking;
 mod awaited;
 mod before;
+mod call;
+mod calls;
 mod compiled;
 mod cookies;
 mod cut;
@@ -28,6 +30,7 @@ mod json;
 mod learnt;
 mod mind;
 mod places;
+mod reading;
 mod request;
 mod response;
 mod rules;
@@ -43,6 +46,7 @@ mod text;
 
 pub use before::Before;
 pub(crate) use before::{Next, Plan};
+pub use calls::Calls;
 pub use compiled::Compiled;
 pub(crate) use compiled::Start;
 pub(crate) use cut::{Cut, Held};

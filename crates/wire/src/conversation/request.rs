@@ -2,9 +2,9 @@
 
 use super::CompileError;
 use super::cookies::Cookies;
-use super::template::{self, Filling, compile};
+use super::template::{self, Filling};
 use crate::http1::InvalidRequest;
-use crate::http1::request::{RESERVED, append_decimal, check_fields, check_host};
+use crate::http1::request::{RESERVED, append_decimal, check_fields, check_host, check_target};
 use spec::conversation::{Field, HttpRequest};
 use units::Random;
 
@@ -12,7 +12,8 @@ use units::Random;
 #[derive(Debug)]
 pub(super) struct Request {
     method: Box<str>,
-    path: template::Compiled,
+    /// `None`: that of the site.
+    path: Option<template::Compiled>,
     fields: Vec<Named>,
     /// True if it has a field `Cookie` of its own: those that the server sets are not sent beside it.
     has_cookie: bool,
@@ -32,6 +33,8 @@ pub(crate) struct Site {
     fields: Box<[u8]>,
     /// The names of the further ones, which no request gives a second time.
     names: Vec<String>,
+    /// The path and query of requests that name none.
+    path: String,
 }
 
 impl Site {
@@ -48,7 +51,17 @@ impl Site {
             fields.extend([name, ": ", value, "\r\n"]);
         }
         let names = headers.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Self { fields: fields.into_bytes().into(), names })
+        Ok(Self { fields: fields.into_bytes().into(), names, path: "/".to_owned() })
+    }
+
+    /// The same for requests that go to this path where they name none.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub(crate) fn at(self, path: &str) -> Result<Self, InvalidRequest> {
+        check_target(path)?;
+        Ok(Self { path: path.to_owned(), ..self })
     }
 }
 
@@ -68,24 +81,22 @@ impl Request {
             |name: &str| request.headers.iter().any(|field| field.name.eq_ignore_ascii_case(name));
         let common = common.iter().filter(|field| !is_own(&field.name));
         let fields = common.chain(&request.headers).map(|field| {
-            let value = compile(&field.value, names)?;
+            let value = template::compile(&field.value, names)?;
             Ok(Named { name: field.name.as_str().into(), value })
         });
         let fields: Vec<Named> = fields.collect::<Result<_, CompileError>>()?;
+        let has_path = !request.path.0.is_empty();
+        let path = has_path.then(|| template::compile(&request.path, names)).transpose()?;
         Ok(Self {
             method: request.method.as_str().into(),
-            path: compile(&request.path, names)?,
+            path,
             has_cookie: fields.iter().any(|field| field.name.eq_ignore_ascii_case("cookie")),
             fields,
-            body: request.body.as_ref().map(|body| compile(body, names)).transpose()?,
+            body: request.body.as_ref().map(|body| template::compile(body, names)).transpose()?,
         })
     }
 
     /// The same with this field, unless it has one of that name.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the machine of conversations over HTTP follows")
-    )]
     #[must_use]
     pub(super) fn with_field(mut self, name: &str, value: template::Compiled) -> Self {
         if !self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name)) {
@@ -94,8 +105,8 @@ impl Request {
         self
     }
 
-    /// Appends the whole request to `out`, with the exact length of its body. A `GET` or `HEAD` without a body has no
-    /// field about one.
+    /// Appends the whole request to `out`, with the exact length of its body, which is returned. A `GET` or `HEAD`
+    /// without a body has no field about one.
     pub(super) fn write(
         &self,
         site: &Site,
@@ -103,7 +114,7 @@ impl Request {
         filling: Filling<'_>,
         random: &mut Random,
         out: &mut Vec<u8>,
-    ) {
+    ) -> usize {
         // The length of the body stands before it, so it is written first, and the head is then moved to the front.
         let start = out.len();
         if let Some(body) = &self.body {
@@ -113,7 +124,10 @@ impl Request {
         out.extend_from_slice(self.method.as_bytes());
         out.push(b' ');
         let target = out.len();
-        self.path.write(filling, random, out);
+        match &self.path {
+            Some(path) => path.write(filling, random, out),
+            None => out.extend_from_slice(site.path.as_bytes()),
+        }
         let target = target..out.len();
         out.extend_from_slice(b" HTTP/1.1\r\n");
         out.extend_from_slice(&site.fields);
@@ -136,6 +150,7 @@ impl Request {
         }
         out.extend_from_slice(b"\r\n");
         out[start..].rotate_left(body_len);
+        body_len
     }
 }
 
@@ -199,7 +214,7 @@ mod tests {
     fn a_field_is_added_where_it_is_not_given() {
         let accept = |request: HttpRequest| {
             let request = Request::new(&request, &[], &[]).unwrap();
-            let value = compile(&Template::parse("a/b", Medium::Header).unwrap(), &[]).unwrap();
+            let value = template::Compiled::text("a/b");
             let mut out = Vec::new();
             let filling = Filling { id: 0, now: Nanos(0), client: 0, values: &[] };
             let site = Site::new("h", &[]).unwrap();

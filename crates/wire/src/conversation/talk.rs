@@ -316,7 +316,7 @@ impl<C: InPlace> Protocol for Talk<C> {
 }
 
 /// Bytes that a cue of `cue_len` bytes grew by when it became a message of `len` bytes.
-fn growth(cue_len: usize, len: usize) -> i64 {
+pub(super) fn growth(cue_len: usize, len: usize) -> i64 {
     let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
     signed(len) - signed(cue_len)
 }

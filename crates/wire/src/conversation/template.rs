@@ -73,6 +73,11 @@ impl Compiled {
         Ok(Self(slots))
     }
 
+    /// The text without holes.
+    pub(super) fn text(text: &str) -> Self {
+        Self(vec![Slot::Text(text.as_bytes().into())])
+    }
+
     /// True if it is the same on every connection.
     pub(super) fn is_constant(&self) -> bool {
         self.0.iter().all(|slot| matches!(slot, Slot::Text(_)))

@@ -20,15 +20,30 @@ impl Exchanges {
         message: Message<'_>,
         tx: &mut Vec<u8>,
     ) -> Result<(), MisuseError> {
-        if !message.payload.ends_with(b"\r\n\r\n")
-            && !message.payload.windows(4).any(|end| end == b"\r\n\r\n")
-        {
+        self.send_in_place(tx, &mut |tx| tx.extend_from_slice(message.payload))
+    }
+
+    /// Sends the request that `append` appends.
+    pub(super) fn send_in_place(
+        &mut self,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        let start = tx.len();
+        append(tx);
+        let sent = self.asked(&tx[start..]);
+        if sent.is_err() {
+            tx.truncate(start);
+        }
+        sent
+    }
+
+    fn asked(&mut self, request: &[u8]) -> Result<(), MisuseError> {
+        if !request.windows(4).any(|end| end == b"\r\n\r\n") {
             return Err(MisuseError::Malformed { expected: "a request with a whole head" });
         }
-        let is_head = message.payload.starts_with(b"HEAD ");
-        self.0.asked(Asked { closes: false, is_head, keeps_heads: true })?;
-        tx.extend_from_slice(message.payload);
-        Ok(())
+        let is_head = request.starts_with(b"HEAD ");
+        self.0.asked(Asked { closes: false, is_head, keeps_heads: true })
     }
 
     pub(super) fn receive<'a, 'b: 'a>(

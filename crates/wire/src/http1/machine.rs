@@ -7,7 +7,7 @@ use super::request::Request;
 use super::responses::Delivery;
 use super::server::Server;
 use super::site::Site;
-use crate::contract::{Event, Input, Message, MisuseError, Opening, PeerError, Protocol};
+use crate::contract::{Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol};
 use std::sync::Arc;
 
 /// One end of a connection that speaks HTTP/1.1.
@@ -56,6 +56,27 @@ impl Http1 {
     /// not while a request that came before is unanswered: that is [`super::PeerError::Pipelined`].
     pub fn server_at(site: Arc<Site>, limits: Limits) -> Self {
         Self(Role::Server(Server::at(site, limits)))
+    }
+}
+
+impl Http1 {
+    /// Sends the message that `append` appends; where it is a whole request, without a copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protocol::send`].
+    pub(crate) fn send_in_place(
+        &mut self,
+        kind: Kind,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        if let Role::Exchanges(exchanges) = &mut self.0 {
+            return exchanges.send_in_place(tx, append);
+        }
+        let mut payload = Vec::new();
+        append(&mut payload);
+        self.send(Message { kind, payload: &payload }, tx)
     }
 }
 

@@ -36,5 +36,6 @@ pub use limits::Limits;
 pub use machine::Http1;
 pub use request::{InvalidRequest, Request, RequestParts};
 pub use responses::Delivery;
+pub(crate) use responses::persists;
 pub use retry_after::RetryAfter;
 pub use site::Site;

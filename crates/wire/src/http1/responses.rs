@@ -206,6 +206,12 @@ impl Responses {
     }
 }
 
+/// True if the connection stays open after the response with this head, as it came.
+pub(crate) fn persists(head: &[u8]) -> bool {
+    let read = Facts::read(head, Asked::default(), &Limits::default());
+    read.is_ok_and(|head| head.is_some_and(|head| head.says.persists))
+}
+
 impl Facts {
     /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
     /// RFC 9112 §6.3, the rules for responses.

@@ -1,6 +1,7 @@
 //! `Retry-After`: the time at which a server that refuses wants to be asked again (RFC 9110 §10.2.3).
 
 use super::head;
+use crate::contract::Response;
 use std::fmt;
 
 /// The time at which a server wants to be asked again.
@@ -31,6 +32,12 @@ impl RetryAfter {
         let mut named =
             headers.iter().filter(|header| header.name.eq_ignore_ascii_case("retry-after"));
         named.find_map(|header| Self::read(head::trim(header.value)))
+    }
+
+    /// The time that a response names which refuses; `None` for one that does not refuse.
+    pub(crate) fn of_response(response: &Response<'_>) -> Option<Self> {
+        let is_refusal = !(200..300).contains(&response.status);
+        response.field(NAME).filter(|_| is_refusal).and_then(Self::read)
     }
 
     /// A number of seconds, or a date as everybody writes it today (IMF-fixdate); `None` for anything else.

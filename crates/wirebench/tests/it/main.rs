@@ -5,6 +5,7 @@ mod bad_input;
 mod bots;
 mod certs;
 mod conversations;
+mod conversations_http;
 mod decisions;
 mod doctor;
 mod ending;

@@ -627,7 +627,7 @@ fn what_cannot_be_held_is_refused_when_it_is_made_ready() {
     );
     assert_eq!(
         error(&|conversation| conversation.speaks = Speaks::Sse),
-        "the conversation `sample` cannot be held: requests are not supported over server-sent events"
+        "the conversation `sample` cannot be held: messages are not supported over server-sent events"
     );
 }
 

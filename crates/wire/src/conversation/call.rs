@@ -1,0 +1,77 @@
+//! Kinds of requests of HTTP, made ready: what is written, and what is awaited.
+
+use super::request::Request;
+use super::response::Awaits;
+use super::rules::{Heard, Hits, Rules};
+use super::{CompileError, learnt::Learnt, template};
+use spec::conversation::{Field, HttpRequest, Reply};
+
+/// A kind of request of HTTP.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) request: Request,
+    pub(super) awaits: Awaits,
+    /// The events of its response, where that is a stream.
+    pub(super) events: Option<Events>,
+}
+
+/// The rules for the events of a stream.
+#[derive(Debug)]
+pub(super) struct Events {
+    rules: Rules<Role>,
+    pub(super) has_last: bool,
+}
+
+/// The part that a message plays in the reply to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The first event of a stream, from which on it has begun.
+    First,
+    /// An event of a stream.
+    Each,
+    /// The end of a stream, or the only message of a reply.
+    Last,
+    Refused,
+}
+
+impl Call {
+    /// Makes `http`, which is that of `request`, ready; all requests have the fields `common`, and `names` are those of
+    /// the values.
+    ///
+    /// # Errors
+    ///
+    /// It names a value that nothing gives, or there are too many conditions.
+    pub(super) fn new(
+        http: &HttpRequest,
+        request: &spec::conversation::Request,
+        common: &[Field],
+        names: &[String],
+    ) -> Result<Self, CompileError> {
+        let mut made = Request::new(http, common, names)?;
+        let refused = request.refused.as_ref();
+        let (reply, events) = match &request.reply {
+            Reply::Match(reply) => (Some(reply), None),
+            Reply::Order | Reply::Nothing => (None, None),
+            Reply::Stream { first, each, last } => {
+                made = made.with_field("Accept", template::Compiled::text("text/event-stream"));
+                let mut rules = Rules::default();
+                let ends = [(last.as_ref(), Role::Last), (refused, Role::Refused)];
+                let events = [(Some(first), Role::First), (Some(each), Role::Each)];
+                for (matcher, role) in ends.into_iter().chain(events) {
+                    matcher.map_or(Ok(()), |matcher| rules.add(matcher, role))?;
+                }
+                (None, Some(Events { rules, has_last: last.is_some() }))
+            }
+        };
+        Ok(Self { request: made, awaits: Awaits::new(reply, refused)?, events })
+    }
+}
+
+impl Events {
+    /// The part that an event plays in the stream that answers the request with this id.
+    pub(super) fn role(&self, heard: Heard<'_>, id: u32) -> Option<Role> {
+        self.rules.decide(heard, &mut Learnt::default(), &mut Hits::default(), |role, found| {
+            found.is_none_or(|found| found == u64::from(id)).then_some(*role)
+        })
+    }
+}

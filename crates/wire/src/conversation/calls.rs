@@ -1,0 +1,311 @@
+//! The machine that holds a conversation over HTTP.
+
+use super::awaited::FIRST_ID;
+use super::compiled::{Compiled, Start};
+use super::cookies::Cookies;
+use super::reading::{Found, Reading};
+use super::request::Site;
+use super::response::{Judged, location};
+use super::template::Filling;
+use super::{PeerError, mind::ALIVE};
+use crate::contract::{
+    self, Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
+    Protocol, Response, Verdict,
+};
+use crate::http1::{Delivery, RetryAfter};
+use spec::conversation::{Cue, Speaks};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Random;
+
+/// A client that makes the requests of a conversation over HTTP: the connection inside is one of
+/// [`Http1::exchanges`](crate::http1::Http1::exchanges).
+///
+/// **Messages.** The payload of a message is a [`Cue`]: the request is rendered here, with the cookies that the server
+/// has set. Responses come in the order of requests. One that is awaited or refuses is an [`Event::Answer`]; one with
+/// another status is an [`Event::Refused`], as it is where no conversation is held.
+///
+/// **Streams.** Of a response that is a stream of events each event is an [`Event::Part`], from the first that
+/// [`first`](spec::conversation::Reply::Stream) matches on; those that nothing matches are passed over. The event that
+/// ends the stream is the [`Event::Answer`], without one the end of the response is. Where the connection ends with the
+/// response, the answer waits for that, so that no request is lost on it.
+///
+/// **Encoding** ([`Layers`]) is by how much cues grew to bodies.
+#[derive(Debug)]
+pub struct Calls<C> {
+    asked: VecDeque<Asked>,
+    client: u32,
+    compiled: Arc<Compiled>,
+    cookies: Cookies,
+    encoding_sent: i64,
+    inner: C,
+    /// The length of the last request.
+    last_len: usize,
+    message_max: usize,
+    random: Random,
+    /// The response that has begun, where responses are streams.
+    reading: Option<Box<Reading>>,
+    /// The number of the next message.
+    sequence: u32,
+    site: Arc<Site>,
+    values: Box<[Box<[u8]>]>,
+}
+
+/// A request whose response has not come whole.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    sequence: u32,
+    exchange: u16,
+}
+
+impl<C: InPlace> Calls<C> {
+    /// A connection to `site` over `inner`, with what it was given when it began. Events have at most `message_max`
+    /// bytes.
+    pub(crate) fn new(
+        inner: C,
+        compiled: &Arc<Compiled>,
+        site: &Arc<Site>,
+        start: Start,
+        message_max: usize,
+    ) -> Self {
+        let Start { client, random, values, cookies, .. } = start;
+        Self {
+            asked: VecDeque::new(),
+            client,
+            cookies,
+            encoding_sent: 0,
+            inner,
+            last_len: 0,
+            message_max,
+            values,
+            random,
+            reading: None,
+            sequence: 0,
+            site: Arc::clone(site),
+            compiled: Arc::clone(compiled),
+        }
+    }
+
+    /// Goes on with the stream that has begun; `None` if that needs more bytes, or there is none.
+    fn read_on(&mut self) -> Result<Option<Found>, contract::PeerError> {
+        let Some(reading) = &mut self.reading else { return Ok(None) };
+        let Some(asked) = self.asked.front().copied() else { return Ok(None) };
+        let call = &self.compiled.calls[usize::from(asked.exchange)];
+        let found = reading.next(call, id(asked.sequence))?;
+        if found.is_none() && reading.is_whole() {
+            self.asked.pop_front();
+            self.reading = None;
+        }
+        Ok(found)
+    }
+
+    /// The next event of a connection whose responses are streams.
+    fn receive_of_streams(
+        &mut self,
+        input: &mut Input<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'_>>, contract::PeerError> {
+        loop {
+            if let Some(found) = self.read_on()? {
+                return Ok(Some(self.event(found)));
+            }
+            let Self { cookies, inner, message_max, reading, .. } = self;
+            match inner.receive(input, tx)? {
+                None => return Ok(None),
+                Some(Event::Response(response)) => {
+                    Self::begin_or_go_on(reading, cookies, &response, *message_max);
+                }
+                Some(Event::Secured(secured)) => return Ok(Some(Event::Secured(secured))),
+                Some(Event::Closed(_)) => return Ok(Some(Event::Closed(Closed::default()))),
+                Some(
+                    Event::Open
+                    | Event::Message(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. },
+                ) => return Ok(Some(ALIVE)),
+            }
+        }
+    }
+
+    /// The end of a connection whose responses are streams. All events came before; what is left is the end of one.
+    fn end_of_streams(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let Self { cookies, inner, message_max, reading, .. } = self;
+        match inner.end() {
+            Ok(Event::Response(response)) => {
+                Self::begin_or_go_on(reading, cookies, &response, *message_max);
+            }
+            Ok(_) => return Ok(Event::Closed(Closed::default())),
+            Err(error) => {
+                let broken = reading.as_ref().and_then(|reading| reading.broken_off());
+                return Err(broken.map_or(error, |events| PeerError::BrokenOff { events }.into()));
+            }
+        }
+        let found = self.read_on()?;
+        Ok(found.map_or_else(|| Event::Closed(Closed::default()), |found| self.event(found)))
+    }
+
+    /// The event of what was found in the stream.
+    fn event(&self, found: Found) -> Event<'_> {
+        let (Some(reading), Some(asked)) = (&self.reading, self.asked.front()) else {
+            return ALIVE;
+        };
+        let Asked { sequence, exchange } = *asked;
+        let payload = reading.payload(found);
+        match found {
+            Found::Part { first } => Event::Part(Part { sequence, exchange, first, payload }),
+            Found::Answer(verdict) | Found::End(verdict) => {
+                Event::Answer(Answer { sequence, exchange, verdict, payload })
+            }
+            Found::Status => {
+                let (code, retry_after) = reading.refusal();
+                Event::Refused { code, body: payload, retry_after }
+            }
+        }
+    }
+
+    /// Takes in a part of a response whose requests are streams.
+    fn begin_or_go_on(
+        reading: &mut Option<Box<Reading>>,
+        cookies: &mut Cookies,
+        response: &Response<'_>,
+        event_len_max: usize,
+    ) {
+        if response.is_first {
+            cookies.learn(response);
+        }
+        let reading =
+            reading.get_or_insert_with(|| Box::new(Reading::new(response, event_len_max)));
+        reading.extend(response);
+    }
+
+    /// The event that one of the connection inside is, where responses come whole.
+    fn understand<'a>(
+        compiled: &Compiled,
+        asked: &mut VecDeque<Asked>,
+        cookies: &mut Cookies,
+        event: Event<'a>,
+    ) -> Event<'a> {
+        match event {
+            Event::Response(response) => Self::answer(compiled, asked, cookies, response),
+            event @ (Event::Answer(_)
+            | Event::Closed(_)
+            | Event::Message(_)
+            | Event::Open
+            | Event::Part(_)
+            | Event::Ping(_)
+            | Event::Pong(_)
+            | Event::Pushed(_)
+            | Event::Refused { .. }
+            | Event::Secured(_)) => event,
+        }
+    }
+
+    /// The event of a whole response to the oldest request.
+    fn answer<'a>(
+        compiled: &Compiled,
+        asked: &mut VecDeque<Asked>,
+        cookies: &mut Cookies,
+        response: Response<'a>,
+    ) -> Event<'a> {
+        cookies.learn(&response);
+        let Some(Asked { sequence, exchange }) = asked.pop_front() else { return ALIVE };
+        let call = &compiled.calls[usize::from(exchange)];
+        let verdict = match call.awaits.judge(&response, id(sequence)) {
+            Judged::Expected => Verdict::Good,
+            Judged::Refused => Verdict::Refused,
+            Judged::Body => Verdict::Wrong(OTHER_BODY),
+            Judged::Status => {
+                let retry_after = RetryAfter::of_response(&response);
+                let body = location(&response).unwrap_or(response.body);
+                return Event::Refused { code: response.status, body, retry_after };
+            }
+        };
+        Event::Answer(Answer { sequence, exchange, verdict, payload: response.body })
+    }
+}
+
+impl Compiled {
+    /// The way in which responses are handed out, where HTTP carries it.
+    pub(crate) fn delivery(&self) -> Delivery {
+        if self.speaks == Speaks::Sse { Delivery::AsItArrives } else { Delivery::Whole }
+    }
+}
+
+impl<C: InPlace> Protocol for Calls<C> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        self.inner.open(tx)
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let malformed = |expected| MisuseError::Malformed { expected };
+        let Cue { sequence, exchange, due } =
+            Cue::read(message.payload).ok_or_else(|| malformed("a cue of a conversation"))?;
+        if sequence != self.sequence {
+            return Err(malformed("the cue of the next message"));
+        }
+        let Self { client, compiled, cookies, inner, last_len, random, site, values, .. } = self;
+        let call = compiled.calls.get(usize::from(exchange));
+        let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
+        let filling = Filling { id: id(sequence), now: due, client: *client, values };
+        let (len, mut body_len) = (*last_len, 0);
+        inner.send_in_place(Kind::Binary, len, tx, &mut |out| {
+            let start = out.len();
+            body_len = call.request.write(site, cookies, filling, random, out);
+            *last_len = out.len() - start;
+        })?;
+        self.asked.push_back(Asked { sequence, exchange });
+        self.sequence = sequence.wrapping_add(1);
+        self.encoding_sent += super::talk::growth(message.payload.len(), body_len);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        if self.compiled.speaks == Speaks::Sse {
+            return self.receive_of_streams(input, tx);
+        }
+        let Self { asked, compiled, cookies, inner, .. } = self;
+        let event = inner.receive(input, tx)?;
+        Ok(event.map(|event| Self::understand(compiled, asked, cookies, event)))
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.inner.close(tx)
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        if self.compiled.speaks == Speaks::Sse {
+            return self.end_of_streams();
+        }
+        let Self { asked, compiled, cookies, inner, .. } = self;
+        Ok(Self::understand(compiled, asked, cookies, inner.end()?))
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
+    }
+}
+
+/// The id of a message. Over HTTP it has eight digits, too, and begins again after 90 million messages.
+const fn id(sequence: u32) -> u32 {
+    FIRST_ID + sequence % IDS
+}
+
+/// The numbers of eight digits.
+const IDS: u32 = 90_000_000;
+
+/// The reason why a response is wrong whose status is right.
+const OTHER_BODY: &str = "the body is not the one that `reply` describes";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Conversations over HTTP: responses, cut at every place, and what the client makes of them.
+
+use super::*;
+use crate::connection::Connection;
+use crate::conversation::sample::{conversation, http, matcher};
+use crate::http1::{Http1, Limits};
+use crate::transcript::{Transcript, check_splits_of_replies};
+use spec::Conversation;
+use spec::conversation::{Frame, Reply, Request, Send};
+use units::Nanos;
+
+type Calls = super::Calls<Connection>;
+
+fn request(line: &str, reply: Reply, refused: &[&str]) -> Request {
+    Request {
+        name: "get".to_owned(),
+        weight: 1,
+        send: Send::Http(http(line, None)),
+        reply,
+        refused: (!refused.is_empty()).then(|| matcher(refused)),
+    }
+}
+
+fn over_http() -> Conversation {
+    let reply = |words: &[&str]| Reply::Match(matcher(words));
+    Conversation {
+        requests: vec![
+            request("GET /a", reply(&[]), &[]),
+            request("GET /b?id=${id}", reply(&["id $.id"]), &["has $.error"]),
+        ],
+        ..conversation(Speaks::Http, Frame::Message)
+    }
+}
+
+fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Conversation {
+    let (first, each, last) = (matcher(first), matcher(each), last.map(matcher));
+    let reply = Reply::Stream { first, each, last };
+    Conversation {
+        requests: vec![request("GET /", reply, &["has $.error"])],
+        ..conversation(Speaks::Sse, Frame::Message)
+    }
+}
+
+/// A client that has made the requests for these exchanges, and their bytes.
+fn asking(conversation: &Conversation, exchanges: &[u16]) -> (Calls, Vec<u8>) {
+    let compiled = Compiled::new(conversation).unwrap();
+    let site = Arc::new(Site::new("h", &[]).unwrap().at("/base").unwrap());
+    let limits = Limits { body_len_max: 64, ..Limits::default() };
+    let inner: Connection = Http1::exchanges(compiled.delivery(), limits).into();
+    let (mut calls, mut tx) =
+        (Calls::new(inner, &compiled, &site, compiled.start(5, 7), 64), Vec::new());
+    assert_eq!(calls.open(&mut tx), Opening::Done);
+    for (sequence, exchange) in (0..).zip(exchanges) {
+        let mut cue = [0; Cue::LEN];
+        Cue { sequence, exchange: *exchange, due: Nanos(0) }.write(&mut cue);
+        calls.send(Message { kind: Kind::Binary, payload: &cue }, &mut tx).unwrap();
+    }
+    (calls, tx)
+}
+
+#[track_caller]
+fn check(conversation: &Conversation, exchanges: &[u16], table: &[(&str, &[&str])]) {
+    for (responses, expected) in table {
+        let machine = || asking(conversation, exchanges).0;
+        let Transcript { mut events, .. } = check_splits_of_replies(responses.as_bytes(), &machine);
+        events.retain(|event| event != "ping \"\"");
+        assert_eq!(events, *expected, "{responses:?}");
+    }
+}
+
+const CLOSED: &str = "end: closed None \"\"";
+
+#[test]
+fn responses_answer_requests_in_their_order() {
+    let ok =
+        |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let both = ok("one") + &ok("{\"id\":10000001}");
+    let other = ok("one") + &ok("{\"id\":10000000}");
+    let refused = ok("one") + &ok("{\"error\":1}");
+    let moved = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 1\r\n\r\n-".to_owned()
+        + &ok("{\"id\":10000001}");
+    let busy =
+        "HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno".to_owned() + &refused;
+    check(
+        &over_http(),
+        &[0, 1],
+        &[
+            (&both, &["answered 0#0 \"one\"", "answered 1#1 \"{\\\"id\\\":10000001}\"", CLOSED]),
+            (&refused, &["answered 0#0 \"one\"", "refused 1#1 \"{\\\"error\\\":1}\"", CLOSED]),
+            (
+                &other,
+                &[
+                    "answered 0#0 \"one\"",
+                    "the body is not the one that `reply` describes 1#1 \"{\\\"id\\\":10000000}\"",
+                    CLOSED,
+                ],
+            ),
+            (&moved, &["refused 302 \"/x\"", "answered 1#1 \"{\\\"id\\\":10000001}\"", CLOSED]),
+            (
+                &busy.replace("one", "{\"error\":1}").replace("Length: 3", "Length: 11"),
+                &[
+                    "refused 429 \"no\"",
+                    "refused 1#1 \"{\\\"error\\\":1}\"",
+                    "error: bytes that answer no request",
+                ],
+            ),
+            (
+                &ok("one"),
+                &[
+                    "answered 0#0 \"one\"",
+                    "end: error: the connection ended with 1 requests unanswered",
+                ],
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\none",
+                &["end: error: the connection ended 3 bytes into a body"],
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 65\r\n\r\n",
+                &["error: body of 65 bytes, limit is 64"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_server_may_end_the_connection_with_a_response() {
+    check(
+        &over_http(),
+        &[0],
+        &[
+            (
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
+                &["answered 0#0 \"a\"", "closed None \"\"", CLOSED],
+            ),
+            ("HTTP/1.0 200 OK\r\n\r\nall", &["end: answered 0#0 \"all\""]),
+            ("HTTP/1.0 500 No\r\n\r\nall", &["end: refused 500 \"all\""]),
+        ],
+    );
+}
+
+#[test]
+fn requests_are_written_whole_with_the_cookies_of_their_connection() {
+    let (mut calls, mut tx) = asking(&over_http(), &[0]);
+    assert_eq!(tx, b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    let mut bytes = b"HTTP/1.1 204 No\r\nSet-Cookie: s=1; Path=/\r\n\r\n".to_vec();
+    calls.receive(&mut Input::new(&mut bytes), &mut tx).unwrap();
+    tx.clear();
+    let mut cue = [0; Cue::LEN];
+    Cue { sequence: 1, exchange: 1, due: Nanos(0) }.write(&mut cue);
+    calls.send(Message { kind: Kind::Binary, payload: &cue }, &mut tx).unwrap();
+    assert_eq!(tx, b"GET /b?id=10000001 HTTP/1.1\r\nHost: h\r\nCookie: s=1\r\n\r\n");
+    let again = calls.send(Message { kind: Kind::Binary, payload: &cue }, &mut tx);
+    assert_eq!(again, Err(MisuseError::Malformed { expected: "the cue of the next message" }));
+    let mut conversation = over_http();
+    conversation.requests[0].send = Send::Http(spec::conversation::HttpRequest {
+        path: spec::conversation::Template::default(),
+        ..http("POST /", Some("x"))
+    });
+    assert_eq!(
+        asking(&conversation, &[0]).1,
+        b"POST /base HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+    );
+}
+
+/// A response that is a stream of `events`, in chunks.
+fn sse(events: &str) -> String {
+    let chunks: String = events
+        .split_inclusive("\n\n")
+        .map(|event| format!("{:x}\r\n{event}\r\n", event.len()))
+        .collect();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n"
+    )
+}
+
+#[test]
+fn a_stream_is_parts_and_the_event_that_ends_it() {
+    let tokens = stream(&["has $.t"], &[], Some(&["is [DONE]"]));
+    let whole =
+        sse("data: {\"role\":1}\n\n: beat\n\ndata: {\"t\":1}\n\ndata: {}\n\ndata: [DONE]\n\n");
+    let parts = ["first part 0#0 \"{\\\"t\\\":1}\"", "part 0#0 \"{}\"", "answered 0#0 \"[DONE]\""];
+    let two = whole.clone() + &whole;
+    let second =
+        ["first part 0#1 \"{\\\"t\\\":1}\"", "part 0#1 \"{}\"", "answered 0#1 \"[DONE]\"", CLOSED];
+    check(&tokens, &[0, 0], &[(&two, &[&parts[..], &second].concat())]);
+    let closing = whole
+        .replace("Transfer-Encoding: chunked", "Connection: close\r\nTransfer-Encoding: chunked");
+    let early = sse("data: {\"t\":1}\n\n");
+    let none = sse("data: {}\n\ndata: [DONE]\n\n");
+    let error = sse("data: {\"error\":1}\n\n");
+    let cut = whole.split_once("data: [").unwrap().0.to_owned();
+    let first = parts[0];
+    check(
+        &tokens,
+        &[0],
+        &[
+            (
+                &early,
+                &[
+                    first,
+                    "the stream ended without the event that `last` describes 0#0 \"\"",
+                    CLOSED,
+                ],
+            ),
+            (
+                &none,
+                &[
+                    "the stream ended without an event that `first` describes 0#0 \"[DONE]\"",
+                    CLOSED,
+                ],
+            ),
+            (&error, &["refused 0#0 \"{\\\"error\\\":1}\"", CLOSED]),
+            (&cut, &[first, parts[1], "end: error: the stream of events broke off after 2 events"]),
+            (
+                "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nwait",
+                &["refused 503 \"wait\"", CLOSED],
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>",
+                &["the response is no stream of events (text/event-stream) 0#0 \"<p/>\"", CLOSED],
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+                &["error: byte 0x78 in a size of a chunked body"],
+            ),
+            (
+                &sse(&format!("data: {}\n\n", "x".repeat(64))),
+                &["error: event of more than 64 bytes"],
+            ),
+        ],
+    );
+    // The answer waits where the connection ends with the response; the same comes of it however it is cut.
+    let (mut calls, mut tx) = asking(&tokens, &[0]);
+    let (head, tail) = closing.split_at(closing.len() - "0\r\n\r\n".len());
+    let mut happened = Vec::new();
+    for piece in [head, tail] {
+        let mut bytes = piece.as_bytes().to_vec();
+        let mut input = Input::new(&mut bytes);
+        while let Some(event) = calls.receive(&mut input, &mut tx).unwrap() {
+            match event {
+                Event::Part(_) => happened.push("part"),
+                Event::Answer(answer) => {
+                    assert_eq!(answer.verdict, Verdict::Good);
+                    happened.push("answer");
+                }
+                Event::Closed(_) => happened.push("closed"),
+                Event::Message(_)
+                | Event::Open
+                | Event::Ping(_)
+                | Event::Pong(_)
+                | Event::Pushed(_)
+                | Event::Refused { .. }
+                | Event::Response(_)
+                | Event::Secured(_) => happened.push("other"),
+            }
+        }
+        happened.push("|");
+    }
+    assert_eq!(happened, ["part", "part", "|", "answer", "closed", "|"]);
+}
+
+#[test]
+fn a_stream_without_a_last_event_ends_with_its_response() {
+    let all = stream(&[], &[], None);
+    let whole = sse("data: a\n\ndata: b\n\n");
+    let parts = ["first part 0#0 \"a\"", "part 0#0 \"b\""];
+    check(&all, &[0], &[(&whole, &[parts[0], parts[1], "answered 0#0 \"\"", CLOSED])]);
+    let amid = sse("data: a\n\ndata: b\n");
+    let cut = "the stream ended within an event 0#0 \"\"";
+    check(&all, &[0], &[(&amid, &[parts[0], cut, CLOSED])]);
+    let until_end =
+        "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\ndata: b\n\n";
+    check(&all, &[0], &[(until_end, &[parts[0], parts[1], "end: answered 0#0 \"\""])]);
+}

@@ -1,0 +1,198 @@
+//! The response that is read, where responses are streams of events.
+
+use super::call::{Call, Role};
+use super::response::{Judged, location};
+use super::rules::Heard;
+use crate::contract::{Input, Response, Verdict};
+use crate::http1::{self, RetryAfter};
+use crate::sse::{self, Parser};
+
+/// A response that has begun.
+#[derive(Debug)]
+pub(super) struct Reading {
+    status: u16,
+    /// The bytes of the body that came and were not looked at; of a refusal the beginning of the body.
+    held: Vec<u8>,
+    /// The number of those that were looked at.
+    at: usize,
+    /// The whole response has come.
+    is_ended: bool,
+    /// The events of the stream; `None` where the response is none.
+    parser: Option<Parser>,
+    /// The server refuses with this status: the time at which it wants to be asked again.
+    retry_after: Option<RetryAfter>,
+    /// The place that a redirect points to.
+    location: Option<Box<[u8]>>,
+    /// True if the connection ends with the response.
+    is_last: bool,
+    /// The answer, where it waits for the end of the response.
+    waiting: Option<Verdict>,
+    has_begun: bool,
+    is_answered: bool,
+    /// The number of events so far, from the first that counts on.
+    events: u64,
+}
+
+/// A find in a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The event of the stream that ends it, or refuses.
+    Answer(Verdict),
+    /// The end of the response.
+    End(Verdict),
+    /// An event of the stream.
+    Part { first: bool },
+    /// The end of a response with another status.
+    Status,
+}
+
+impl Reading {
+    /// The response that begins with `response`.
+    pub(super) fn new(response: &Response<'_>, event_len_max: usize) -> Self {
+        let is_stream = (200..300).contains(&response.status)
+            && response.field("content-type").is_none_or(|kind| {
+                kind.get(..TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(TYPE))
+            });
+        Self {
+            status: response.status,
+            held: Vec::new(),
+            at: 0,
+            is_ended: false,
+            parser: is_stream.then(|| Parser::new(sse::Limits { event_len_max })),
+            retry_after: RetryAfter::of_response(response),
+            location: location(response).map(Into::into),
+            is_last: !http1::persists(response.head),
+            waiting: None,
+            has_begun: false,
+            is_answered: false,
+            events: 0,
+        }
+    }
+
+    /// Takes in what has come of the body.
+    pub(super) fn extend(&mut self, response: &Response<'_>) {
+        if self.parser.is_some() {
+            self.held.drain(..self.at);
+            self.at = 0;
+            self.held.extend_from_slice(response.body);
+        } else {
+            let room = KEPT_LEN_MAX.saturating_sub(self.held.len());
+            self.held.extend_from_slice(&response.body[..response.body.len().min(room)]);
+        }
+        self.is_ended |= response.is_last;
+    }
+
+    /// The next find for a request with this id; `None` if more bytes are needed, or nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// An event is longer than the limit.
+    pub(super) fn next(&mut self, call: &Call, id: u32) -> Result<Option<Found>, sse::PeerError> {
+        if let Some(parser) = &mut self.parser {
+            loop {
+                let mut input = Input::new(&mut self.held[self.at..]);
+                let Some(event) = parser.next(&mut input)? else { break };
+                let left = input.len();
+                let heard = Heard { bytes: event.data, status: Some(self.status) };
+                let role = call.events.as_ref().and_then(|events| events.role(heard, id));
+                self.at = self.held.len() - left;
+                let found = match role {
+                    _ if self.is_answered || self.waiting.is_some() => continue,
+                    Some(Role::First) => Found::Part { first: !self.has_begun },
+                    Some(Role::Each) if self.has_begun => Found::Part { first: false },
+                    Some(Role::Last) => Found::Answer(verdict(self.events)),
+                    Some(Role::Refused) => Found::Answer(Verdict::Refused),
+                    Some(Role::Each) | None => continue,
+                };
+                match found {
+                    Found::Part { .. } => {
+                        self.has_begun = true;
+                        self.events += 1;
+                    }
+                    Found::Answer(verdict) if self.is_last && !self.is_ended => {
+                        self.waiting = Some(verdict);
+                        continue;
+                    }
+                    Found::Answer(_) | Found::End(_) | Found::Status => self.is_answered = true,
+                }
+                return Ok(Some(found));
+            }
+            self.held.clear();
+            self.at = 0;
+        }
+        if !self.is_ended || std::mem::replace(&mut self.is_answered, true) {
+            return Ok(None);
+        }
+        Ok(Some(self.end(call, id)))
+    }
+
+    /// The find that the end of a response is which nothing has answered before.
+    fn end(&self, call: &Call, id: u32) -> Found {
+        if let Some(verdict) = self.waiting {
+            return Found::End(verdict);
+        }
+        if let Some(parser) = &self.parser {
+            let has_last = call.events.as_ref().is_some_and(|events| events.has_last);
+            return Found::End(match has_last {
+                true => Verdict::Wrong("the stream ended without the event that `last` describes"),
+                false if parser.is_amid() => Verdict::Wrong("the stream ended within an event"),
+                false => verdict(self.events),
+            });
+        }
+        let response = Response {
+            status: self.status,
+            head: b"",
+            body: &self.held,
+            is_first: true,
+            is_last: true,
+        };
+        match call.awaits.judge(&response, id) {
+            Judged::Refused => Found::End(Verdict::Refused),
+            Judged::Status => Found::Status,
+            Judged::Expected | Judged::Body => Found::End(Verdict::Wrong(
+                "the response is no stream of events (text/event-stream)",
+            )),
+        }
+    }
+
+    /// True if the whole response has come, and all was found in it.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_ended && self.is_answered
+    }
+
+    /// The number of events of a stream that has not ended; `None` for anything else.
+    pub(super) fn broken_off(&self) -> Option<u64> {
+        (self.parser.is_some() && !self.is_ended).then_some(self.events)
+    }
+
+    /// The status with which the server refuses, and the time at which it wants to be asked again.
+    pub(super) fn refusal(&self) -> (u16, Option<RetryAfter>) {
+        (self.status, self.retry_after)
+    }
+
+    /// The bytes of a find.
+    pub(super) fn payload(&self, found: Found) -> &[u8] {
+        match (found, &self.parser, &self.location) {
+            (Found::Part { .. } | Found::Answer(_), Some(parser), _) => parser.event().data,
+            (Found::Status, _, Some(location)) => location,
+            (Found::End(_), Some(_), _) => b"",
+            (Found::Part { .. } | Found::Answer(_) | Found::End(_) | Found::Status, ..) => {
+                &self.held
+            }
+        }
+    }
+}
+
+/// The verdict of a stream of so many events that has ended as it should.
+const fn verdict(events: u64) -> Verdict {
+    match events {
+        0 => Verdict::Wrong("the stream ended without an event that `first` describes"),
+        _ => Verdict::Good,
+    }
+}
+
+/// The type of a response that is a stream of events.
+const TYPE: &[u8] = b"text/event-stream";
+
+/// The most bytes that are kept of the body of a refusal.
+const KEPT_LEN_MAX: usize = 4096;

@@ -1,0 +1,180 @@
+//! Conversations over HTTP through the binary: every response and every stream of a known server is found.
+
+use crate::harness::{Ended, Sandbox};
+use crate::peers::{Peer, Stream};
+use record::{Counts, RunRecord};
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[test]
+fn a_mix_of_requests_finds_every_response_of_a_known_server() {
+    static ASKED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+    let peer = Peer::start(|stream, _| {
+        let mut has_cookie = false;
+        loop {
+            let (asked, body) = request(stream)?;
+            assert_eq!(asked.contains("\r\nCookie: sid=7\r\n"), has_cookie, "{asked}");
+            assert!(asked.contains("\r\nX-Bench: yes\r\n"), "{asked}");
+            let count = |kind: usize| ASKED[kind].fetch_add(1, Ordering::Relaxed);
+            match asked.split_once(" HTTP/1.1").unwrap().0 {
+                "GET /list?page=2" => {
+                    has_cookie = true;
+                    count(0);
+                    answer(stream, "200 OK", "Set-Cookie: sid=7; HttpOnly\r\n", "[]")?;
+                }
+                "POST /items" => {
+                    assert!(body.starts_with("{\"id\":") && body.len() == 15, "{body}");
+                    // Every tenth is refused, after the one that verifies.
+                    match count(1) {
+                        0 => answer(stream, "201 Created", "", "{\"ok\":true}")?,
+                        n if n % 10 == 0 => answer(stream, "200 OK", "", "{\"error\":1}")?,
+                        _ => answer(stream, "201 Created", "", "{\"ok\":true}")?,
+                    }
+                }
+                "DELETE /gone" => match count(2) {
+                    n if n % 5 == 4 => answer(stream, "503 No", "Retry-After: 1\r\n", "busy")?,
+                    _ => answer(stream, "404 Not Found", "", "")?,
+                },
+                other => panic!("{other}"),
+            }
+        }
+    });
+    let file = r#"
+speaks = "http"
+headers = { X-Bench = "yes" }
+[request.list]
+weight = 2
+http = "GET /list?page=2"
+[request.create]
+http = "POST /items"
+body = '{"id":${id}}'
+reply = { status = 201, "$.ok" = true }
+refused = { has = "$.error" }
+[request.delete]
+http = "DELETE /gone"
+reply = { status = 404 }
+"#;
+    let (ended, records) = run(file, &format!("{} -n 400 -c 1 --warm-up 0s", peer.url("http")));
+    assert_eq!(records.len(), 1, "{ended:?}");
+    let block = &records[0].blocks[0];
+    let kinds: Vec<(&str, Counts)> =
+        block.exchanges.iter().map(|kind| (kind.name.as_str(), kind.counts)).collect();
+    let of = |sent, refused| Counts {
+        planned: sent,
+        sent,
+        ok: sent - refused,
+        refused,
+        ..Counts::default()
+    };
+    // One of each verified; of 100 created numbers 10, 20, … 100 are refused, of 100 deleted 4, 9, … 99.
+    assert_eq!(kinds, [("list", of(200, 0)), ("create", of(100, 10)), ("delete", of(100, 20))]);
+    let Counts { planned, sent, ok, refused, error, timed_out, unsent, .. } = block.counts;
+    assert_eq!((planned, sent, ok, refused), (400, 400, 370, 30));
+    assert_eq!((error, timed_out, unsent), (0, 0, 0));
+    let shown = ["30 x refused", "Retry-After 1 s"];
+    assert!(shown.iter().all(|words| ended.stdout.contains(words)), "{ended:?}");
+}
+
+#[test]
+fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
+    static STREAMS: AtomicU64 = AtomicU64::new(0);
+    let peer = Peer::start(|stream, _| {
+        loop {
+            let (asked, _) = request(stream)?;
+            assert!(asked.starts_with("GET /events HTTP/1.1\r\n"), "{asked}");
+            assert!(asked.contains("\r\nAccept: text/event-stream\r\n"), "{asked}");
+            let number = STREAMS.fetch_add(1, Ordering::Relaxed);
+            stream.write_all(STREAM_HEAD)?;
+            for token in 0..20 {
+                chunk(stream, &format!(": beat\n\nid: {token}\ndata: {token}\n\n"))?;
+            }
+            match number {
+                30 => return Ok(()),                    // It ends within the response.
+                7 => chunk(stream, "data: [END]\n\n")?, // Another end.
+                _ => chunk(stream, "data: [DONE]\n\n")?,
+            }
+            stream.write_all(b"0\r\n\r\n")?;
+        }
+    });
+    let file = "speaks = \"sse\"\n[request.stream]\nhttp = \"GET\"\neach = {}\nlast = { is = \"[DONE]\" }\n";
+    let (ended, records) =
+        run(file, &format!("{}/events -n 30 -c 1 --warm-up 0s", peer.url("http")));
+    assert_eq!(records.len(), 1, "{ended:?}");
+    let block = &records[0].blocks[0];
+    let Counts { planned, sent, ok, refused, error, timed_out, unsent, .. } = block.counts;
+    assert_eq!((planned, sent), (30, 30), "{ended:?}");
+    assert_eq!((ok, error, refused, timed_out, unsent), (28, 2, 0, 0, 0), "{ended:?}");
+    let parts = block.exchanges[0].parts.as_ref().unwrap();
+    // Twenty of each, and the other end, which is an event as well.
+    assert_eq!(parts.count, 30 * 20 + 1);
+    assert_eq!(parts.first.as_ref().map(|times| times.count), Some(30));
+    assert_eq!(parts.between.as_ref().map(|times| times.count), Some(30 * 19 + 1));
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let words = words.join(" ");
+    let shown = [
+        "the stream of events broke off after 20 events",
+        "the stream ended without the event that `last` describes",
+    ];
+    assert!(shown.iter().all(|shown| words.contains(shown)), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_is_not_as_described_is_told_before_anything_is_timed() {
+    let streams =
+        "speaks = \"sse\"\n[request.stream]\nhttp = \"GET /\"\neach = { has = \"$.t\" }\n";
+    let page = "speaks = \"http\"\n[request.page]\nhttp = \"GET /\"\nreply = { \"$.ok\" = true }\n";
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    #[rustfmt::skip]
+    let table: [(&str, String, &str); 7] = [
+        (page,    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_owned(), "the body is not the one that `reply` describes"),
+        (page,    "HTTP/1.1 302 Found\r\nLocation: /in\r\nContent-Length: 0\r\n\r\n".to_owned(), "refused with status 302: \"/in\""),
+        (page,    "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}".to_owned(), "the connection ended 2 bytes into a body"),
+        (page,    format!("{chunked}zz\r\n"), "in a size of a chunked body"),
+        (streams, format!("{chunked}a\r\ndata: {{}}\n\n\r\n0\r\n\r\n"), "the stream ended without an event that `first` describes"),
+        (streams, format!("{chunked}9\r\ndata: 1\n\n\r\n"), "the stream of events broke off after 0 events"),
+        (streams, "HTTP/1.1 429 Slow\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n".to_owned(), "refused with status 429, Retry-After 9 s"),
+    ];
+    for (file, response, words) in table {
+        let peer = Peer::start(move |stream, _| {
+            request(stream)?;
+            stream.write_all(response.as_bytes())
+        });
+        let (ended, records) = run(file, &format!("{} -n 1 -c 1", peer.url("http")));
+        ended.check(15, &["does not answer as expected", words]);
+        assert!(records.is_empty(), "{words}");
+    }
+}
+
+fn run(file: &str, line: &str) -> (Ended, Vec<RunRecord>) {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("it.toml"), file).unwrap();
+    let ended = sandbox.run(&format!("run {line} --conversation ./it.toml"));
+    (ended, sandbox.records())
+}
+
+/// The head and the body of the next request.
+fn request(stream: &mut Stream) -> std::io::Result<(String, String)> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let len = head.split_once("Content-Length: ").and_then(|(_, rest)| rest.lines().next());
+    let mut body = vec![0; len.map_or(0, |len| len.parse().unwrap())];
+    stream.read_exact(&mut body)?;
+    Ok((head, String::from_utf8(body).unwrap()))
+}
+
+fn answer(stream: &mut Stream, status: &str, fields: &str, body: &str) -> std::io::Result<()> {
+    let len = body.len();
+    write!(stream, "HTTP/1.1 {status}\r\n{fields}Content-Length: {len}\r\n\r\n{body}")
+}
+
+fn chunk(stream: &mut Stream, data: &str) -> std::io::Result<()> {
+    write!(stream, "{:x}\r\n{data}\r\n", data.len())
+}
+
+const STREAM_HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
