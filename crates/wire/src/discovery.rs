@@ -168,7 +168,7 @@ fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
 /// The finding of a server of bytes that speaks first.
 fn greeting(received: &[u8]) -> Option<Finding> {
     if received.starts_with(b"INFO {") {
-        return Some(other("NATS: it greets with INFO".to_owned(), UNWRITTEN));
+        return Some(named("NATS: it greets with INFO", "nats"));
     }
     let said = (!received.is_empty()).then(|| Excerpt::new(received))?;
     Some(other(
@@ -202,7 +202,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
             named("Engine.IO 4, as Socket.IO has it: it greets with a session", "socketio")
         }
         Heard::Text(text) if text.contains("\"type\":\"welcome\"") => {
-            other("ActionCable: it greets with welcome".to_owned(), UNWRITTEN)
+            named("ActionCable: it greets with welcome", "actioncable")
         }
         Heard::Text(text) if text.starts_with("INFO {") => {
             other("NATS over WebSocket: it greets with INFO".to_owned(), UNWRITTEN)
@@ -397,9 +397,9 @@ const SPOKEN: [(&str, &str, Option<&str>); 7] = [
     ("graphql-transport-ws", "GraphQL over WebSocket", Some("graphql-ws")),
     ("graphql-ws", "GraphQL over WebSocket, the older protocol", None),
     ("wamp.2.json", "WAMP", None),
-    ("mqtt", "MQTT over WebSocket", None),
-    ("v12.stomp", "STOMP over WebSocket", None),
-    ("actioncable-v1-json", "ActionCable", None),
+    ("mqtt", "MQTT over WebSocket", Some("mqtt-ws")),
+    ("v12.stomp", "STOMP over WebSocket", Some("stomp")),
+    ("actioncable-v1-json", "ActionCable", Some("actioncable")),
     ("centrifuge-json", "Centrifugo", Some("centrifugo")),
 ];
 
@@ -426,14 +426,15 @@ mod tests {
         #[rustfmt::skip]
         let table: [(&str, Server, &str, Option<&str>, usize); _] = [
             // URL, server, what is found, the conversation, the attempts that it takes
-            ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", None, 1),
+            ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", Some("nats"), 1),
             ("tcp://h:1", |_| (String::new(), false), "says nothing by itself", None, 1),
             ("tcp://h:1", |_| ("220 mail\r\n".into(), false), "speaks first: \"220 mail\\r\\n\"", None, 1),
             ("ws://h/graphql", |_| (open("graphql-transport-ws", &[]), false), "GraphQL over WebSocket", Some("graphql-ws"), 1),
             ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", None, 1),
-            ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", None, 1),
-            ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", None, 1),
-            ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable", None, 1),
+            ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", Some("mqtt-ws"), 1),
+            ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", Some("stomp"), 1),
+            ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable: it chose", Some("actioncable"), 1),
+            ("ws://h/cable", |_| (open("", &text("{\"type\":\"welcome\"}")), false), "ActionCable: it greets", Some("actioncable"), 1),
             ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", Some("centrifugo"), 1),
             // Whoever takes the first name has chosen nothing: rpc-websockets does.
             ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),

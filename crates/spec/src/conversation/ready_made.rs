@@ -8,6 +8,7 @@ macro_rules! ready_made {
 
 /// The name and the file of each conversation that comes with the program.
 pub const READY_MADE: &[(&str, &str)] = &ready_made![
+    "actioncable",
     "centrifugo",
     "graphql-subscription",
     "graphql-ws",
@@ -21,7 +22,8 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "resp",
     "signalr",
     "socketio",
-    "sse"
+    "sse",
+    "stomp"
 ];
 
 #[cfg(test)]

@@ -34,8 +34,28 @@ fn signalr_says_and_takes_what_its_official_client_does() {
     });
 }
 
+#[test]
+fn stomp_says_and_takes_what_a_widely_used_client_does() {
+    let transcript = include_str!("../../../../../tests/transcripts/stomp.txt");
+    Replay::new("stomp", transcript).play(|frame| match frame["command"].as_str() {
+        Some("CONNECT" | "SUBSCRIBE") => Turn::Open,
+        Some("DISCONNECT") => Turn::Close,
+        _ => Turn::Request,
+    });
+}
+
+#[test]
+fn action_cable_says_and_takes_what_its_official_client_does() {
+    let transcript = include_str!("../../../../../tests/transcripts/actioncable.txt");
+    Replay::new("actioncable", transcript).play(|message| match message["command"].as_str() {
+        Some("subscribe") => Turn::Open,
+        _ => Turn::Request,
+    });
+}
+
 /// The reason for which a client says something.
 enum Turn {
+    /// It says so by itself.
     Open,
     Request,
     Beat,
@@ -48,7 +68,7 @@ struct Replay {
     talk: Talk<Connection>,
     transcript: &'static str,
     tx: Vec<u8>,
-    /// The ids and texts of the official client, and ours in their place.
+    /// The ids and texts of the official client as JSON, and ours in their place.
     ours: BTreeMap<String, String>,
     /// The ends of messages, in the words of the transcript.
     outcomes: Vec<&'static str>,
@@ -81,9 +101,10 @@ impl Replay {
                 "?" => {
                     let path = self.conversation.path.as_ref().unwrap().to_string();
                     assert_eq!(format!("GET {path}"), text);
+                    self.talk.open(&mut self.tx);
                 }
                 ">" => {
-                    let theirs: Value = serde_json::from_str(text).unwrap();
+                    let theirs = self.parse(text);
                     self.say(&turn(&theirs));
                     let said = self.said();
                     self.pair(&theirs, &said);
@@ -97,9 +118,7 @@ impl Replay {
 
     fn say(&mut self, turn: &Turn) {
         match turn {
-            Turn::Open => {
-                self.talk.open(&mut self.tx);
-            }
+            Turn::Open => {}
             Turn::Request => {
                 let mut cue = [0; Cue::LEN];
                 let sequence = self.requests;
@@ -122,12 +141,25 @@ impl Replay {
         let said = server.receive(&mut input, &mut Vec::new()).unwrap();
         let Some(Event::Message(Message { payload, .. })) = said else { panic!("{said:?}") };
         let text = std::str::from_utf8(payload).unwrap();
-        let text = if self.conversation.frame == Frame::Rs {
-            text.strip_suffix('\u{1e}').expect("it ends with a separator")
-        } else {
-            text
-        };
-        serde_json::from_str(text).unwrap()
+        match self.conversation.frame {
+            Frame::Nul => frame_of(text.strip_suffix('\0').expect("it ends with a NUL")),
+            Frame::Rs => {
+                let text = text.strip_suffix('\u{1e}').expect("it ends with a separator");
+                serde_json::from_str(text).unwrap()
+            }
+            Frame::Message | Frame::Lines | Frame::Mqtt | Frame::Length { .. } => {
+                serde_json::from_str(text).unwrap()
+            }
+        }
+    }
+
+    /// A message of the transcript.
+    fn parse(&self, text: &str) -> Value {
+        let message: Value = serde_json::from_str(text).unwrap();
+        if self.conversation.frame == Frame::Nul {
+            return frame_of(message.as_str().unwrap());
+        }
+        message
     }
 
     /// Checks that two messages are alike but for ids and the text that is sent, and keeps ours for theirs.
@@ -147,23 +179,34 @@ impl Replay {
                 assert_eq!(known, said);
                 theirs.iter().for_each(|(name, value)| self.pair(value, &ours[name]));
             }
+            (Value::String(theirs), Value::String(ours)) if theirs.starts_with('{') => {
+                let inner = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+                self.pair(&inner(theirs), &inner(ours));
+            }
             (Value::String(theirs), Value::String(ours)) if theirs != ours => {
                 let is_id = theirs.bytes().all(|byte| byte.is_ascii_digit());
                 assert!(is_id || matches!(theirs.as_str(), "hello" | "refuse"), "{theirs} {ours}");
-                self.ours.insert(theirs.clone(), ours.clone());
+                self.ours.insert(format!("\"{theirs}\""), format!("\"{ours}\""));
+            }
+            // Ids and instants are the numbers of eight digits.
+            (Value::Number(theirs), Value::Number(ours)) if theirs.as_u64() >= Some(10_000_000) => {
+                self.ours.insert(theirs.to_string(), ours.to_string());
             }
             (theirs, ours) => assert_eq!(theirs, ours),
         }
     }
 
     fn hear(&mut self, text: &str) {
+        let frame = self.conversation.frame;
         let mut text = text.to_owned();
+        if frame == Frame::Nul {
+            text = serde_json::from_str(&text).unwrap();
+        }
         for (theirs, ours) in &self.ours {
-            text = text.replace(&format!("\"{theirs}\""), &format!("\"{ours}\""));
+            text = text.replace(theirs, ours);
         }
-        if self.conversation.frame == Frame::Rs {
-            text.push('\u{1e}');
-        }
+        text.extend((frame == Frame::Nul).then_some('\0'));
+        text.extend((frame == Frame::Rs).then_some('\u{1e}'));
         let mut bytes = Vec::new();
         let mut server = WebSocket::established(Side::Server, Limits::default(), 7);
         server.send(Message { kind: Kind::Text, payload: text.as_bytes() }, &mut bytes).unwrap();
@@ -180,7 +223,9 @@ impl Replay {
                 }
                 Event::Pushed(pushed) => {
                     let rule = pushed.rule.unwrap_or_else(|| panic!("nothing matches {text}"));
-                    if self.conversation.pushes[usize::from(rule)].name == "event" {
+                    let rule = &self.conversation.pushes[usize::from(rule)];
+                    if !matches!(&*rule.name, "heartbeat" | "ping") {
+                        assert_eq!(pushed.sent.is_some(), rule.sent.is_some(), "{text}");
                         self.outcomes.push("pushed");
                     }
                 }
@@ -195,4 +240,20 @@ impl Replay {
             }
         }
     }
+}
+
+/// A frame of STOMP as an object: its command, headers and body. Headers come in any order.
+fn frame_of(text: &str) -> Value {
+    let (head, body) = text.split_once("\n\n").expect("an empty line ends the headers");
+    let (command, headers) = head.split_once('\n').expect("a command and headers");
+    let number_or_text = |text: &str| match text.parse::<u64>() {
+        Ok(number) => Value::from(number),
+        Err(_) => Value::from(text),
+    };
+    let headers: serde_json::Map<String, Value> = headers
+        .lines()
+        .map(|line| line.split_once(':').expect("a name and a value"))
+        .map(|(name, value)| (name.to_owned(), number_or_text(value)))
+        .collect();
+    serde_json::json!({ "command": command, "headers": headers, "body": body })
 }
