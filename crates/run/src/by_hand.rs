@@ -5,7 +5,7 @@ use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionId, Engine};
 use units::Instant;
-use wire::conversation::Talk;
+use wire::conversation::{Note, Talk};
 use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
 
 /// A connection and what it is led by. Closed when dropped.
@@ -91,6 +91,26 @@ impl ByHand {
     /// The conversation that the connection holds, if it is one that does.
     pub(crate) fn talk(&mut self) -> Option<&mut Talk<Connection>> {
         self.machine.talk()
+    }
+
+    /// Notes the messages of its conversation from here on.
+    pub(crate) fn note(&mut self) {
+        self.machine.note();
+    }
+
+    /// The messages of its conversation that were noted since the last call.
+    pub(crate) fn notes(&mut self) -> Vec<Note> {
+        self.machine.notes()
+    }
+
+    /// True until the exchanges before its conversation are answered.
+    pub(crate) fn is_before(&self) -> bool {
+        self.machine.is_before()
+    }
+
+    /// The step of opening that is under way, and what it expects, in words.
+    pub(crate) fn step(&self) -> Option<(String, String)> {
+        self.machine.step()
     }
 
     /// Sends a heartbeat, if the conversation has any.

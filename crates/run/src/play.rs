@@ -1,5 +1,5 @@
-//! A conversation played once: it opens, each kind of request is sent once and its reply awaited, what comes unasked is
-//! listened for, and it ends. For people who write the file of a conversation.
+//! A conversation played once: it logs in if it has to, it opens, each kind of request is sent once and its reply
+//! awaited, what comes unasked is listened for, and it ends. For people who write the file of a conversation.
 //!
 //! Left out: the way in which that is shown (the binary), and anything timed (`verify` and the blocks do that).
 //!
@@ -59,18 +59,12 @@ pub fn play(
     let Some(conversation) = &asked.workload.conversation else {
         return Err(RunError::InvalidRequest("name a conversation with --conversation".to_owned()));
     };
-    if !conversation.before.is_empty() {
-        let name = &conversation.name;
-        let reason = "`talk` has one connection, and its [[before]] needs another: `wirebench run` verifies it";
-        return Err(RunError::InvalidRequest(format!("`{name}` cannot be played: {reason}")));
-    }
     let context = Context { clock: Clock::start(), interrupt };
     let way = Way::to(asked, None, context.clock)?;
     way.of_first_address(context, |address, mut by_hand| {
-        if let Some(talk) = by_hand.talk() {
-            talk.note();
-        }
+        by_hand.note();
         let began = by_hand.now();
+        let stage = if by_hand.is_before() { Stage::Before } else { Stage::Opening(began) };
         let player = Player {
             wait: asked.wait,
             timeouts: way.measurement.workload.timeouts,
@@ -78,7 +72,7 @@ pub fn play(
             address,
             by_hand,
             began,
-            stage: Stage::Opening,
+            stage,
             beat_due: None,
             heard: Heard::default(),
             played: Played { pushes: vec![0; conversation.pushes.len()], ..Played::default() },
@@ -107,7 +101,10 @@ struct Player<'t> {
 /// The part of the conversation that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    Opening,
+    /// The exchanges before the connection are under way.
+    Before,
+    /// The connection is made and opens, since then.
+    Opening(Instant),
     /// The request with this index is sent next.
     Ask(usize),
     /// Its reply is awaited since then.
@@ -159,24 +156,13 @@ impl Player<'_> {
         match (self.stage, ended) {
             (Stage::Leaving(_), Some(_)) => return Ok(true),
             (Stage::Leaving(until), None) => return Ok(now >= until),
-            (Stage::Opening, _) => {
-                let opening_max = self.timeouts.connect + self.timeouts.handshake;
-                if self.heard.is_open {
-                    self.stage = Stage::Ask(0);
-                    return Ok(false);
-                }
-                if now >= self.began + opening_max {
-                    let step = self.by_hand.talk().and_then(|talk| talk.step());
-                    return Err(match step {
-                        Some((step, expected)) => {
-                            format!(
-                                "{step}: nothing came within {opening_max}, expected {expected}"
-                            )
-                        }
-                        None => format!("the connection did not open within {opening_max}"),
-                    });
-                }
+            (Stage::Before, _) if !self.by_hand.is_before() => self.stage = Stage::Opening(now),
+            (Stage::Before, _) => self.check_opening(self.began, now)?,
+            (Stage::Opening(_), _) if self.heard.is_open => {
+                self.stage = Stage::Ask(0);
+                return Ok(false);
             }
+            (Stage::Opening(since), _) => self.check_opening(since, now)?,
             (Stage::Ask(index), None) if index == self.conversation.requests.len() => {
                 self.stage = Stage::Listening(now + self.wait);
             }
@@ -209,6 +195,20 @@ impl Player<'_> {
         Ok(false)
     }
 
+    /// `Err` if what is under way since `since` has no time left.
+    fn check_opening(&self, since: Instant, now: Instant) -> Result<(), String> {
+        let opening_max = self.timeouts.connect + self.timeouts.handshake;
+        if now < since + opening_max {
+            return Ok(());
+        }
+        Err(match self.by_hand.step() {
+            Some((step, expected)) => {
+                format!("{step}: nothing came within {opening_max}, expected {expected}")
+            }
+            None => format!("the connection did not open within {opening_max}"),
+        })
+    }
+
     fn ask(&mut self, index: usize, now: Instant) -> Result<(), String> {
         let number = |index: usize| u32::try_from(index).map_err(|error| error.to_string());
         let exchange = u16::try_from(index).map_err(|error| error.to_string())?;
@@ -237,7 +237,7 @@ impl Player<'_> {
 
     /// Sends the heartbeat that is due.
     fn beat(&mut self, now: Instant) -> Result<(), String> {
-        let has_end = matches!(self.stage, Stage::Opening | Stage::Leaving(_));
+        let has_end = matches!(self.stage, Stage::Before | Stage::Opening(_) | Stage::Leaving(_));
         let every = self.by_hand.talk().and_then(|talk| talk.beat_every());
         let (Some(every), false, None) = (every, has_end, &self.heard.ended) else { return Ok(()) };
         if *self.beat_due.get_or_insert(now + every) <= now {
@@ -296,8 +296,7 @@ impl Player<'_> {
     /// Tells the messages that went and came, and counts those that no request asked for.
     fn note(&mut self) {
         let at = self.by_hand.now().since(self.began);
-        let notes = self.by_hand.talk().map(|talk| talk.notes()).unwrap_or_default();
-        for note in &notes {
+        for note in &self.by_hand.notes() {
             (self.tell)(at, Said::Noted(note));
             match note.sense {
                 Sense::Push(rule) => self.played.pushes[usize::from(rule)] += 1,
@@ -307,6 +306,7 @@ impl Player<'_> {
                 }
                 Sense::Answer(_)
                 | Sense::Beat
+                | Sense::Before(_)
                 | Sense::Farewell
                 | Sense::Late
                 | Sense::Part(_)
@@ -358,7 +358,11 @@ impl Player<'_> {
                 "Most servers answer a mistake with silence: hold the message of `{name}` against their documentation, \
                  and look at the server's log"
             ),
-            Stage::Opening | Stage::Ask(_) | Stage::Listening(_) | Stage::Leaving(_) => {
+            Stage::Before
+            | Stage::Opening(_)
+            | Stage::Ask(_)
+            | Stage::Listening(_)
+            | Stage::Leaving(_) => {
                 format!("Hold `{name}` against what the server says; its log may say more")
             }
         };

@@ -32,7 +32,8 @@ impl Secrets {
         all.extend(parameters);
         let mut found = Vec::new();
         for secret in all.into_iter().filter(|secret| secret.len() >= SECRET_LEN_MIN) {
-            for form in [secret.to_owned(), secret.as_bytes().escape_ascii().to_string()] {
+            let escaped = secret.as_bytes().escape_ascii().to_string();
+            for form in [secret.to_owned(), escaped, percent_encoded(secret)] {
                 if !found.contains(&form) {
                     found.push(form);
                 }
@@ -41,8 +42,8 @@ impl Secrets {
         Self(found)
     }
 
-    /// `text` with `***` in the place of each secret, plain or escaped, and of the beginning of one at the end of a
-    /// quotation, where that is long enough to be told from other words.
+    /// `text` with `***` in the place of each secret, plain, escaped or percent-encoded, and of the beginning of one at
+    /// the end of a quotation, where that is long enough to be told from other words.
     pub fn cut(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;
@@ -68,6 +69,17 @@ impl Secrets {
         };
         self.0.iter().map(common).max().unwrap_or(0)
     }
+}
+
+/// A secret as it stands in the path of a request.
+fn percent_encoded(secret: &str) -> String {
+    let encoded = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    secret.bytes().map(encoded).collect()
 }
 
 /// `arguments` as a record may keep them: without the values of headers (`--header`, `-H`) and without the secrets of

@@ -5,7 +5,7 @@ use crate::contract::{
     Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
     TwoSockets,
 };
-use crate::conversation::{Before, Calls, Next, Stream, Talk};
+use crate::conversation::{Before, Calls, Next, Note, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
 use crate::http1::Http1;
@@ -127,6 +127,35 @@ impl Connection {
     /// The conversation that the connection holds, if it is one that does.
     pub fn talk(&mut self) -> Option<&mut Talk<Self>> {
         if let Self::Talk(talk) = self { Some(talk) } else { None }
+    }
+
+    /// Notes every message from here on, for [`Self::notes`], if the connection holds a conversation.
+    pub fn note(&mut self) {
+        if let Self::Before(before) = self {
+            before.note();
+        } else if let Self::Talk(talk) = self {
+            talk.note();
+        }
+    }
+
+    /// The messages of a conversation that went and came since the last call, oldest first, if they are noted.
+    pub fn notes(&mut self) -> Vec<Note> {
+        if let Self::Before(before) = self {
+            before.notes()
+        } else {
+            self.talk().map(Talk::notes).unwrap_or_default()
+        }
+    }
+
+    /// The step of opening that is under way, or the exchange before it, and what it expects, in words.
+    pub fn step(&self) -> Option<(String, String)> {
+        if let Self::Before(before) = self {
+            before.step()
+        } else if let Self::Talk(talk) = self {
+            talk.step()
+        } else {
+            None
+        }
     }
 
     /// True until the exchanges before a conversation are answered.

@@ -12,6 +12,7 @@ use super::asking::Asking;
 use super::compiled::{Compiled, Start};
 use super::mind::ALIVE;
 use super::request::Site;
+use super::tape::{Note, Sense};
 use super::template::Filling;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Response,
@@ -86,6 +87,24 @@ impl<C: Protocol> Before<C> {
         start.map_or(Next::Nothing, |start| Next::Conversation((self.plan.conversation)(start)))
     }
 
+    /// Notes every message from here on, those of the conversation too.
+    pub(crate) fn note(&mut self) {
+        if let Some(start) = &mut self.start {
+            start.tape = Some(Box::default());
+        }
+    }
+
+    /// The messages that were noted since the last call. Those that are not taken pass to the conversation.
+    pub(crate) fn notes(&mut self) -> Vec<Note> {
+        let tape = self.start.as_mut().and_then(|start| start.tape.as_mut());
+        tape.map(|tape| tape.take()).unwrap_or_default()
+    }
+
+    /// The exchange that is under way, and the response that it expects, in words; `None` once all are answered.
+    pub(crate) fn step(&self) -> Option<(String, String)> {
+        self.asking().map(|asking| (asking.name.clone(), asking.expected().to_owned()))
+    }
+
     /// Sends the request of the next exchange.
     fn ask(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let plan = Arc::clone(&self.plan);
@@ -93,10 +112,13 @@ impl<C: Protocol> Before<C> {
         else {
             return Ok(());
         };
-        let Start { client, random, values, cookies, .. } = start;
+        let Start { client, random, values, cookies, tape, .. } = start;
         let filling = Filling { id: 0, now: Nanos(0), client: *client, values };
         let request = asking.request(&plan.site, cookies, filling, random);
         self.inner.send(Message { kind: Kind::Binary, payload: &request }, tx)?;
+        if let Some(tape) = tape {
+            tape.sent(Sense::Before(self.next), &request);
+        }
         self.state = State::AwaitResponse;
         Ok(())
     }
@@ -117,10 +139,7 @@ impl<C: Protocol> Before<C> {
     }
 
     fn cut(&self) -> PeerError {
-        let (step, expected) = match self.asking() {
-            Some(asking) => (asking.name.clone(), asking.expected().to_owned()),
-            None => Default::default(),
-        };
+        let (step, expected) = self.step().unwrap_or_default();
         PeerError::Cut { step, expected }
     }
 }
@@ -209,6 +228,9 @@ fn answered<C>(
     response: &Response<'_>,
 ) -> Result<(), PeerError> {
     if let (Some(asking), Some(start)) = (plan.compiled.before.get(*next), start) {
+        if let Some(tape) = &mut start.tape {
+            tape.heard(Sense::Before(*next), &[response.head, response.body].concat());
+        }
         asking.answered(response, &mut start.values)?;
         start.cookies.learn(response);
     }

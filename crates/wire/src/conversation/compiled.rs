@@ -9,6 +9,7 @@ use super::rules::Rules;
 use super::show;
 use super::stream::Stream;
 use super::taking::{Taking, takings};
+use super::tape::Tape;
 use super::template::{self, Filling, compile, number};
 use spec::Conversation;
 use spec::conversation::{
@@ -52,6 +53,8 @@ pub(crate) struct Start {
     pub(super) values: Box<[Box<[u8]>]>,
     /// The cookies that its server has set.
     pub(crate) cookies: Cookies,
+    /// `Some` if the messages are noted.
+    pub(super) tape: Option<Box<Tape>>,
 }
 
 /// The way in which a connection is given a value.
@@ -236,7 +239,7 @@ impl Compiled {
     pub(crate) fn start(&self, client: u32, seed: u64) -> Start {
         let mut random = Random::new(seed);
         let values = self.values(client, &mut random);
-        Start { client, seed, random, values, cookies: Cookies::default() }
+        Start { client, seed, random, values, cookies: Cookies::default(), tape: None }
     }
 
     /// The values of connection number `client` as it begins; those that are taken later are empty.

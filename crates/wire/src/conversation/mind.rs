@@ -102,7 +102,7 @@ enum Matched {
 
 impl Mind {
     pub(super) fn new(compiled: &Arc<Compiled>, start: Start) -> Self {
-        let Start { client, random, values, .. } = start;
+        let Start { client, random, values, tape, .. } = start;
         Self {
             awaited: Awaited::default(),
             client,
@@ -112,7 +112,7 @@ impl Mind {
             pending: None,
             random,
             state: State::AwaitConnection,
-            tape: None,
+            tape,
             values,
             compiled: Arc::clone(compiled),
         }

@@ -20,6 +20,8 @@ pub enum Sense {
     Answer(usize),
     /// A heartbeat of the client.
     Beat,
+    /// The request of this exchange before the connection, or the response to it: head and body.
+    Before(usize),
     /// The farewell, or the answer to it.
     Farewell,
     /// A message that came after the farewell.

@@ -12,6 +12,7 @@ use spec::{Carries, Context, Endpoint, Options, Protocol, Server, Workload};
 use std::io::{BufRead, IsTerminal, stdin};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use units::{Bytes, Nanos};
+use wire::conversation::Sense;
 use wire::{Kind, Response, Verdict};
 
 /// Talk to a server by hand, and see every message with its time
@@ -24,9 +25,9 @@ use wire::{Kind, Response, Verdict};
 /// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is asked for with GET, and
 /// any other is posted to the path of the URL; without any line that path is asked for.
 ///
-/// With --conversation nothing is typed: the conversation is played once. It opens, each kind of request is sent and
-/// its reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time and the
-/// part that it plays, and at the end what was found. Nothing is measured.
+/// With --conversation nothing is typed: the conversation is played once. It logs in and opens, each kind of request
+/// is sent and its reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time
+/// and the part that it plays, and at the end what was found. Nothing is measured.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -53,7 +54,7 @@ pub(crate) struct Talk {
     #[arg(short = 'H', long, value_name = "NAME: VALUE|@FILE")]
     header: Vec<String>,
     /// Offer a WebSocket subprotocol; repeatable, the best first
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     subprotocol: Vec<String>,
     /// Trust the authority in FILE (PEM), and none of the system; repeatable
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -71,8 +72,7 @@ const EXAMPLES: &str = "\
 Examples:
   wirebench talk ws://127.0.0.1:8080                 type lines, Ctrl-D ends
   wirebench talk ws://127.0.0.1:8080 --conversation ./chat.toml
-  echo 'GET /health' | wirebench talk http://127.0.0.1:8080
-  echo c000 | wirebench talk --hex tcp://127.0.0.1:1883";
+  echo 'GET /health' | wirebench talk http://127.0.0.1:8080";
 
 impl Talk {
     /// Connects, sends what is typed, and shows what comes.
@@ -206,6 +206,9 @@ fn lines_of(at: Nanos, said: &Said<'_>, workload: &Workload) -> String {
             let part = workload.conversation.as_ref().map_or_else(String::new, |conversation| {
                 played::part(conversation, note.sense, note.is_heard)
             });
+            if matches!(note.sense, Sense::Before(_)) {
+                return head_and_body(at, mark, &[part.as_bytes(), b": ", &note.bytes].concat());
+            }
             (mark, format!("{part}: {}", shown(Kind::Text, &note.bytes)))
         }
         Said::Open => ('=', "open".to_owned()),

@@ -1,8 +1,8 @@
 //! Conversations by hand, with embedded servers and with servers that do what a test says.
 
 use crate::harness::{Ended, Running, Sandbox, Server};
-use crate::peers::{Peer, head};
-use std::io::Write;
+use crate::peers::{Peer, head, open_websocket};
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 #[test]
@@ -104,18 +104,101 @@ send = "bye"
 expect = { is = "bye" }
 "#;
 
-#[test]
-fn a_conversation_that_logs_in_before_it_connects_is_not_played() {
+/// A conversation that logs in twice, and then asks once.
+const LOGIN: &str = r#"
+speaks = "ws"
+path = "/chat?ticket=${ticket}"
+[vars]
+key = { env = "CHAT_KEY" }
+[[before]]
+http = "POST /login"
+body = '{"key":"${key}"}'
+take = { sid = "$.sid" }
+[[before]]
+http = "GET /ticket?sid=${sid}&key=${key}"
+take = { ticket = "$.ticket" }
+[request.ask]
+send = "ask ${id}"
+reply = { id = 're ${id}.' }
+"#;
+
+/// Plays it with a server that answers both exchanges on one connection, the first with `status`, and says nothing
+/// where that is 0.
+fn logged_in(status: u16, options: &str) -> Ended {
     let sandbox = Sandbox::new();
-    let login = "[[before]]\nhttp = 'GET /'\n";
-    let text = LINES.replace("[[open]]\nexpect", &format!("{login}[[open]]\nexpect"));
-    let text = text.replace("\"tcp\"\nframe = \"lines\"", "\"ws\"");
-    std::fs::write(sandbox.path().join("chat.toml"), text).unwrap();
-    let mut command = sandbox.command("talk ws://127.0.0.1:1 --conversation ./chat.toml");
+    std::fs::write(sandbox.path().join("chat.toml"), LOGIN).unwrap();
+    let peer = Peer::start(move |stream, number| {
+        if number > 0 {
+            let mut socket = open_websocket(stream)?;
+            while let Ok(message) = socket.read() {
+                if let Some(id) = message.to_text().ok().and_then(|text| text.strip_prefix("ask "))
+                {
+                    let reply = format!("re {id}.");
+                    socket.send(reply.into()).map_err(std::io::Error::other)?;
+                }
+            }
+            return Ok(());
+        }
+        head(stream)?;
+        stream.read_exact(&mut [0; r#"{"key":"open sesame"}"#.len()])?;
+        if status != 0 {
+            write!(stream, "HTTP/1.1 {status} -\r\nContent-Length: 11\r\n\r\n{{\"sid\":\"a\"}}")?;
+            head(stream)?;
+            stream.write_all(b"HTTP/1.1 200 -\r\nContent-Length: 14\r\n\r\n{\"ticket\":\"b\"}")?;
+        }
+        crate::peers::silence(stream)
+    });
+    let line = format!("talk {} --conversation ./chat.toml --wait 100ms {options}", peer.url("ws"));
+    let mut command = sandbox.command(&line);
     command.env("CHAT_KEY", "open sesame");
-    Running::start(command)
-        .wait()
-        .check(2, &["`chat` cannot be played", "`wirebench run` verifies it"]);
+    Running::start(command).wait()
+}
+
+#[test]
+fn the_exchanges_before_a_conversation_are_shown_whole() {
+    let ended = logged_in(200, "");
+    ended.check(0, &[]);
+    let messages = texts(&ended);
+    let host = messages[2].strip_prefix("> Host: ").unwrap();
+    let connected = format!("= connected to {host}");
+    let exchange = |number: u8| format!("exchange {number} of 2 before the connection");
+    assert_eq!(
+        messages,
+        [
+            &connected,
+            &format!("> {}: POST /login HTTP/1.1", exchange(1)),
+            &format!("> Host: {host}"),
+            "> Content-Length: 21",
+            r#"> {"key":"***"}"#,
+            &format!("< {}: HTTP/1.1 200 -", exchange(1)),
+            "< Content-Length: 11",
+            r#"< {"sid":"a"}"#,
+            &format!("> {}: GET /ticket?sid=a&key=*** HTTP/1.1", exchange(2)),
+            &format!("> Host: {host}"),
+            &format!("< {}: HTTP/1.1 200 -", exchange(2)),
+            "< Content-Length: 14",
+            r#"< {"ticket":"b"}"#,
+            &connected,
+            "= open",
+            "> request `ask`: ask 10000000",
+            "< reply to `ask`: re 10000000.",
+            "= closed with code 1000 \"\"",
+        ]
+    );
+}
+
+#[test]
+fn a_login_that_is_refused_or_not_answered_ends_what_is_played() {
+    let step = "exchange 1 of 2 before the connection, POST /login: ";
+    let refused = logged_in(403, "");
+    refused.check(
+        15,
+        &["does not answer as expected", step, "HTTP status 403, expected the status 2xx: \"{"],
+    );
+    assert!(refused.stdout.contains("HTTP/1.1 403 -") && !refused.stdout.contains("= open"));
+    let silent = logged_in(0, "--timeout 200ms");
+    silent.check(15, &[step, "nothing came within 400 ms, expected the status 2xx"]);
+    assert!(!format!("{refused:?} {silent:?}").contains("sesame"));
 }
 
 /// The words of a server, each said once as many lines came as are given beside it.

@@ -68,7 +68,24 @@ fn the_chat_of_the_readme_logs_in_and_hears_what_others_say() {
     }
 
     let (server, url) = start();
+    let ended = sandbox.run(&format!("talk {url} --conversation {}", chat.display()));
+    ended.check(0, &[]);
+    let before = "exchange 1 of 1 before the connection: ";
+    for shown in [
+        &format!("> {before}POST /login HTTP/1.1"),
+        &format!("< {before}HTTP/1.1 200 OK"),
+        "< step 1 of 1: {",
+        "< reply to `say`: {",
+    ] {
+        assert!(ended.stdout.contains(shown), "{shown} {ended:?}");
+    }
+    let done = totals(server);
+    assert_eq!((&done["logins"], &done["said"]), (&1.into(), &1.into()));
+
+    let (server, url) = start();
     std::fs::write(&chat, file.replace("secret of", "guess of")).unwrap();
+    let ended = sandbox.run(&format!("talk {url} --conversation {}", chat.display()));
+    ended.check(15, &["exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx"]);
     let ended = sandbox.run(&format!("run {url} --conversation {} {load}", chat.display()));
     ended.check(15, &["exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx"]);
     assert_eq!(totals(server)["joined"], 0);

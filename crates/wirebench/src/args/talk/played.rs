@@ -14,6 +14,9 @@ pub(super) fn part(conversation: &Conversation, sense: Sense, is_heard: bool) ->
         (Sense::Answer(index), true) => format!("wants `{}`", conversation.answers[index].name),
         (Sense::Answer(index), false) => format!("answer `{}`", conversation.answers[index].name),
         (Sense::Beat, _) => "heartbeat".to_owned(),
+        (Sense::Before(index), _) => {
+            format!("exchange {} of {} before the connection", index + 1, conversation.before.len())
+        }
         (Sense::Farewell, _) => "farewell".to_owned(),
         (Sense::Late, _) => "after the farewell".to_owned(),
         (Sense::Part(exchange), _) => format!("event of `{}`", request(exchange)),
