@@ -16,7 +16,7 @@ fn a_server_that_greets_is_known_by_its_greeting() {
     let ended = Sandbox::new().run(&line);
     ended.check(
         15,
-        &["Is it NATS: it greets with INFO?", "Then write a conversation for it in TOML"],
+        &["Is it NATS: it greets with INFO?", "Then start from the ready-made conversation"],
     );
     ended.check_no_result();
 }
