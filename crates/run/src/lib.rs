@@ -13,6 +13,7 @@ mod by_hand;
 mod children;
 mod client_block;
 mod client_checks;
+pub mod discover;
 mod ending;
 mod enough;
 mod error;

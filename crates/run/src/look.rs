@@ -12,6 +12,13 @@ use wire::{Event, Kind, Message, Opening, Stack};
 /// The question if a signal asks to stop.
 type Check<'a> = &'a dyn Fn() -> Result<(), RunError>;
 
+/// The end of a look.
+pub(crate) enum Looked {
+    At(Finding),
+    /// The first connection could not be made, for this reason.
+    NotThere(String),
+}
+
 /// Finds out what listens at `address`, where `url` was asked for, with as few connections as that takes, one a second.
 /// `bytes` makes connections without framing, inside TLS where the URL is.
 ///
@@ -24,13 +31,19 @@ pub(crate) fn look(
     bytes: &Stack,
     clock: Clock,
     check: Check<'_>,
-) -> Result<Finding, RunError> {
+) -> Result<Looked, RunError> {
     let mut seen = Vec::new();
     loop {
         let began = clock.now();
         match discovery::next(url, &seen) {
-            Step::Found(finding) => return Ok(finding),
-            Step::Try(attempt) => seen.push(tried(attempt, url, address, bytes, clock, check)?),
+            Step::Found(finding) => return Ok(Looked::At(finding)),
+            Step::Try(attempt) => {
+                let tried = tried(attempt, url, address, bytes, clock, check)?;
+                if let (Some(reason), true) = (tried.not_there, seen.is_empty()) {
+                    return Ok(Looked::NotThere(reason));
+                }
+                seen.push(tried.seen);
+            }
         }
         let mut now = clock.now();
         while now < began + BETWEEN {
@@ -41,6 +54,13 @@ pub(crate) fn look(
     }
 }
 
+/// An attempt that was carried out.
+struct Tried {
+    seen: Seen,
+    /// The reason for which the connection could not be made, if it could not.
+    not_there: Option<String>,
+}
+
 /// Makes one connection, and listens for the attempt's time.
 fn tried(
     attempt: Attempt,
@@ -49,18 +69,26 @@ fn tried(
     bytes: &Stack,
     clock: Clock,
     check: Check<'_>,
-) -> Result<Seen, RunError> {
+) -> Result<Tried, RunError> {
     let mut by_hand = ByHand::connect(address, bytes.connection(SEED, 0), clock)?;
     let mut until: Instant = by_hand.now() + OPENING_MAX;
     let (mut received, mut ended, mut is_sent) = (Vec::new(), false, false);
+    let (mut is_there, mut not_there) = (false, None);
     while !ended && received.len() < RECEIVED_MAX && by_hand.now() < until {
         let mut opened = false;
         let has_happened = by_hand.take(&mut |news| match news {
-            News::Connected(opening) => opened = opening == Opening::Done,
+            News::Connected(opening) => {
+                is_there = true;
+                opened = opening == Opening::Done;
+            }
             News::Event(Event::Message(message)) => received.extend_from_slice(message.payload),
             News::Event(Event::Secured(secured)) => opened = secured.opening == Opening::Done,
             News::Event(_) => {}
-            News::Broken(_) | News::Cut(_) | News::Ended(_) => ended = true,
+            News::Cut(reason) => {
+                ended = true;
+                not_there = (!is_there).then_some(reason);
+            }
+            News::Broken(_) | News::Ended(_) => ended = true,
         });
         if opened && !is_sent {
             is_sent = true;
@@ -77,7 +105,7 @@ fn tried(
         }
     }
     received.truncate(RECEIVED_MAX);
-    Ok(Seen { attempt, received, ended })
+    Ok(Tried { seen: Seen { attempt, received, ended }, not_there })
 }
 
 /// The time from one connection to the next.

@@ -1,7 +1,7 @@
 //! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
 //! echo is checked before anything is timed.
 
-use crate::look::look;
+use crate::look::{Looked, look};
 use crate::plan::{Measurement, Peer, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
@@ -245,8 +245,12 @@ pub(crate) fn verify(
                 }
                 _ if may_be_other(url, measurement, error) => {
                     let bytes = without_framing(url, &measurement.speech)?;
-                    let found = look(url, address, &bytes, context.clock, &|| context.check())?;
-                    next_of_finding(url, &found)
+                    match look(url, address, &bytes, context.clock, &|| context.check())? {
+                        Looked::At(found) => next_of_finding(url, &found),
+                        Looked::NotThere(reason) => {
+                            format!("It takes no connection any more: {reason}")
+                        }
+                    }
                 }
                 true => next_inside_tls(url, measurement, error),
                 false => next_without_tls(url, measurement, target, error, context)?,
@@ -362,7 +366,7 @@ fn is_json_rpc(reason: &str) -> bool {
 }
 
 /// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
-fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
+pub(crate) fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
     let is_unix = url.protocol == Protocol::Unix;
     let protocol = if is_unix { Protocol::Unix } else { Protocol::Tcp };
     let bytes = Endpoint { protocol, ..url.clone() };

@@ -111,9 +111,9 @@ pub fn talk(
 
 /// The way to a server that is talked to: its addresses, and the machine for each connection.
 pub(crate) struct Way<'a> {
-    url: &'a Endpoint,
+    pub(crate) url: &'a Endpoint,
     pub(crate) measurement: Measurement,
-    addresses: Vec<Address>,
+    pub(crate) addresses: Vec<Address>,
     stack: Stack,
 }
 

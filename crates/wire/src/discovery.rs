@@ -58,6 +58,19 @@ pub struct Finding {
     pub advice: String,
     /// True if it is at the path of the conversation, and not at that of the URL.
     pub is_elsewhere: bool,
+    /// The way in which its conversation may begin.
+    pub manner: Manner,
+}
+
+/// The way in which the conversation with a server may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// None at this URL: it wants a login, less load, or a URL of another kind.
+    Closed,
+    /// The server speaks first.
+    Greets,
+    /// The client speaks first, as far as can be seen.
+    Waits,
 }
 
 impl Finding {
@@ -171,7 +184,7 @@ fn greeting(received: &[u8]) -> Option<Finding> {
         return Some(named("NATS: it greets with INFO", "nats"));
     }
     let said = (!received.is_empty()).then(|| Excerpt::new(received))?;
-    Some(other(
+    Some(greets(
         format!("a server that speaks first: {said}"),
         "write a conversation whose first [[open]] expects that",
     ))
@@ -205,27 +218,27 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
             named("ActionCable: it greets with welcome", "actioncable")
         }
         Heard::Text(text) if text.starts_with("INFO {") => {
-            other("NATS over WebSocket: it greets with INFO".to_owned(), UNWRITTEN)
+            greets("NATS over WebSocket: it greets with INFO".to_owned(), UNWRITTEN)
         }
         Heard::Text(text) if text == "o" => {
-            other("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
+            closed("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
         }
         Heard::Closed(Some(4406)) => named(
             "GraphQL over WebSocket: it closes with 4406, for it wants its subprotocol",
             "graphql-ws",
         ),
-        Heard::Closed(Some(1002)) => other(
+        Heard::Closed(Some(1002)) => closed(
             "WebSocket that closes with 1002 at once: older GraphQL servers do".to_owned(),
             "try --subprotocol graphql-ws",
         ),
-        Heard::Closed(code) => other(
+        Heard::Closed(code) => closed(
             format!(
                 "WebSocket that closes at once{}",
                 code.map_or_else(String::new, |code| format!(", with {code}"))
             ),
             "it may want a subprotocol (--subprotocol), a path or a login (-H @FILE)",
         ),
-        Heard::Text(text) => other(
+        Heard::Text(text) => greets(
             format!("WebSocket that speaks first: {}", Excerpt::new(text.as_bytes())),
             "write a conversation whose first [[open]] expects that",
         ),
@@ -293,7 +306,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     }
     if body.contains("\"websocket\"") && body.contains("\"entropy\"") {
         let words = format!("SockJS: {path} describes it");
-        return Some(other(words, "use sockjs:// in place of ws:// or http://"));
+        return Some(closed(words, "use sockjs:// in place of ws:// or http://"));
     }
     if path == "/.well-known/mercure" && status == 400 {
         return Some(other("Mercure: its hub wants a topic".to_owned(), UNWRITTEN));
@@ -307,7 +320,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     if wants_upgrade && url.facts().carries == Carries::Requests {
         let scheme = if url.tls { "wss" } else { "ws" };
         let words = format!("a WebSocket endpoint: {path} answers {status}");
-        return Some(other(words, &format!("use {scheme}:// in place of http:// or https://")));
+        return Some(closed(words, &format!("use {scheme}:// in place of http:// or https://")));
     }
     if url.facts().carries != Carries::Requests {
         return None;
@@ -319,7 +332,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let len = len.map_or_else(String::new, |len| format!(", {len} bytes"));
     let kind = if kind.is_empty() { String::new() } else { format!(" of {kind}") };
     is_page.then(|| {
-        other(format!("HTTP {status}{len}{kind}"), "load it as it is: a GET accepts any 2xx")
+        closed(format!("HTTP {status}{len}{kind}"), "load it as it is: a GET accepts any 2xx")
     })
 }
 
@@ -348,11 +361,11 @@ pub fn json_rpc(url: &Endpoint) -> Finding {
 /// A status after which nothing more is tried.
 fn refused(status: u16) -> Option<Finding> {
     match status {
-        401 | 403 => Some(other(
+        401 | 403 => Some(closed(
             format!("a server that wants a login: it answers {status}"),
             "give it with -H @FILE, a file with a line such as `Authorization: Bearer …`",
         )),
-        429 => Some(other(
+        429 => Some(closed(
             "a server that asks for less: it answers 429".to_owned(),
             "wait, and load it only with the consent of whoever runs it",
         )),
@@ -361,12 +374,26 @@ fn refused(status: u16) -> Option<Finding> {
 }
 
 fn named(words: &str, conversation: &'static str) -> Finding {
-    let (words, advice) = (words.to_owned(), String::new());
-    Finding { words, conversation: Some(conversation), advice, is_elsewhere: false }
+    Finding {
+        words: words.to_owned(),
+        conversation: Some(conversation),
+        advice: String::new(),
+        is_elsewhere: false,
+        manner: Manner::Waits,
+    }
 }
 
 fn other(words: String, advice: &str) -> Finding {
-    Finding { words, conversation: None, advice: advice.to_owned(), is_elsewhere: false }
+    let advice = advice.to_owned();
+    Finding { words, conversation: None, advice, is_elsewhere: false, manner: Manner::Waits }
+}
+
+fn greets(words: String, advice: &str) -> Finding {
+    Finding { manner: Manner::Greets, ..other(words, advice) }
+}
+
+fn closed(words: String, advice: &str) -> Finding {
+    Finding { manner: Manner::Closed, ..other(words, advice) }
 }
 
 /// The finding where nothing was understood.

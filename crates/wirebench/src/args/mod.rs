@@ -13,6 +13,7 @@ mod experiment;
 mod export;
 mod footprint;
 mod import;
+mod init;
 mod lab;
 mod ladder;
 mod man;
@@ -74,6 +75,7 @@ Examples:
 /// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
 For shells and other tools:
+  wirebench certs DIR           test certificates for other servers and clients
   wirebench config              the defaults of the project, and their source
   wirebench completions SHELL   completions: bash, zsh or fish
   wirebench man [COMMAND]       a manual page
@@ -126,12 +128,14 @@ enum Subcommand {
     Footprint(footprint::Footprint),
     Serve(Box<serve::Serve>),
     Talk(Box<talk::Talk>),
+    Init(init::Init),
     Show(show::Show),
     Report(report::Report),
     Compare(compare::Compare),
     #[command(hide = true)] // The long help names it.
     Import(import::Import),
     Doctor(doctor::Doctor),
+    #[command(hide = true)] // The long help names it.
     Certs(certs::Certs),
     Selftest(selftest::Selftest),
     #[command(hide = true)] // The long help names it, and those below.
@@ -180,6 +184,7 @@ impl Invocation {
             Subcommand::Footprint(footprint) => footprint.run(&terminal),
             Subcommand::Serve(serve) => serve.run(&terminal),
             Subcommand::Talk(talk) => talk.run(&terminal),
+            Subcommand::Init(init) => init.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),

@@ -149,3 +149,59 @@ fn request_line(stream: &mut Stream) -> io::Result<String> {
     head(stream)?;
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
+
+#[test]
+fn init_writes_the_conversation_to_start_from() {
+    let greets = Peer::start(|stream, _| {
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        socket.send("welcome, stranger".into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let socketio = Peer::start(|stream, _| {
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        socket.send(r#"0{"sid":"x","pingInterval":25000}"#.into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let bytes = Peer::start(|stream, _| silence(stream));
+    for (url, name, found, written) in [
+        (greets.url("ws"), "conversation", "speaks first: \"welcome, stranger\"", "expect = {}"),
+        (socketio.url("ws"), "socketio", "Engine.IO 4", "[request.echo]"),
+        (bytes.url("tcp"), "conversation", "says nothing by itself", "frame = \"lines\""),
+    ] {
+        let sandbox = Sandbox::new();
+        let ended = sandbox.run(&format!("init {url}"));
+        let next = format!("next: wirebench talk '{url}");
+        ended.check(0, &["at most 8 connections"]);
+        for said in [found.to_owned(), format!("wrote {name}.toml"), next] {
+            assert!(ended.stdout.contains(&said), "{said}: {ended:?}");
+        }
+        let file = std::fs::read_to_string(sandbox.path().join(format!("{name}.toml"))).unwrap();
+        assert!(file.contains(found) && file.contains(written), "{file}");
+        let again = sandbox.run(&format!("init {url}"));
+        let refusal = format!("{name}.toml already exists");
+        again.check(2, &[&refusal, "--force"]);
+        sandbox.run(&format!("init {url} --force -q")).check(0, &[]);
+        // It is read as it is.
+        sandbox.run(&format!("{url} --conversation ./{name}.toml --dry-run")).check(0, &[]);
+    }
+}
+
+#[test]
+fn init_writes_nothing_where_no_conversation_would_be_right() {
+    let login = Peer::start(|stream, _| {
+        head(stream)?;
+        stream.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+    });
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&format!("init {}", login.url("ws")));
+    ended.check(15, &[]);
+    assert!(ended.stdout.contains("wants a login: it answers 401"), "{ended:?}");
+    assert!(
+        std::fs::read_dir(sandbox.path())
+            .unwrap()
+            .all(|it| { it.unwrap().path().extension().is_none_or(|kind| kind != "toml") })
+    );
+    sandbox.run("init tcp://127.0.0.1:1").check(15, &["127.0.0.1:1"]);
+    sandbox.run("init ws://192.0.2.1 --timeout 1s").check(14, &["--i-may-load-this-target"]);
+    sandbox.run("init nonsense://h").check(2, &["nonsense"]);
+}

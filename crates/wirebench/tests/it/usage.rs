@@ -3,7 +3,7 @@
 use crate::harness::Sandbox;
 use spec::Scheme;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "",
     "ladder",
     "run",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 13] = [
     "footprint",
     "serve",
     "talk",
+    "init",
     "certs",
     "config",
     "completions",
