@@ -91,7 +91,7 @@ impl Init {
         let at = draft.place.to_string();
         let named = named(&path);
         let text = draft.text(&at, &named);
-        Conversation::read(draft.name, &text).map_err(|error| Failure::usage(error))?;
+        Conversation::read(draft.name, &text).map_err(Failure::usage)?;
         self.write(&path, &text)?;
         terminal.result(&format!(
             "{url}: {}\nwrote {}\n\n\
