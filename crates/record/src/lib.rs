@@ -29,6 +29,8 @@ mod outcome;
 mod plan;
 mod pooling;
 mod precision;
+mod requirement_check;
+mod requirements;
 mod results;
 mod run_record;
 mod signatures;
@@ -60,6 +62,8 @@ pub use outcome::{
 pub use plan::{Pinning, Plan, Workload};
 pub use pooling::{added, cpu_of_both, pooled, results};
 pub use precision::{Precision, precisions};
+pub use requirement_check::{Finding, RequirementCheck};
+pub use requirements::checks;
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use signatures::signatures;

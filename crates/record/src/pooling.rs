@@ -97,7 +97,7 @@ fn one_added(plan: &Plan, blocks: &[Block], layer: &Layer) -> Option<Added> {
     is_known.then_some(added)
 }
 
-/// The number that a goal names, among those of one workload; `None` if the workload does not have it.
+/// The number of a name, among those of one workload that have an interval; `None` if the workload does not have it.
 ///
 /// Percentiles are those of response times where the workload has a schedule.
 pub(crate) fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
@@ -109,6 +109,7 @@ pub(crate) fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
         Metric::CpuPerMessage => numbers.server_cpu_us_per_message.as_ref(),
         Metric::GeneratorCpuPerMessage => numbers.generator_cpu_us_per_message.as_ref(),
         Metric::BytesPerMessage => numbers.wire_bytes_per_message.as_ref(),
+        Metric::P999 | Metric::ErrorRate | Metric::RefusedRate | Metric::AchievedOfOffered => None,
     }
 }
 
@@ -187,7 +188,7 @@ fn times(workload: &Workload, block: &Block) -> Option<Histogram> {
 const UNANSWERED_MAX: u64 = 1 << 40;
 
 /// Replies in the measured window.
-fn replies(block: &Block) -> f64 {
+pub(crate) fn replies(block: &Block) -> f64 {
     block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
 }
 

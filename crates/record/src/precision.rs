@@ -29,18 +29,10 @@ pub struct Precision {
 /// Each goal for each workload of `plan`; without those that others are compared with.
 pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precision> {
     let rounds = blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
-    let base_of = |index: usize| {
-        let base = plan.workloads[index].spec.baseline.or(plan.baseline);
-        base.filter(|base| *base != index && *base < plan.workloads.len())
-    };
-    let is_base =
-        |index: usize| (0..plan.workloads.len()).any(|other| base_of(other) == Some(index));
     let mut all = Vec::new();
-    for workload in
-        (0..plan.workloads.len()).filter(|index| base_of(*index).is_some() || !is_base(*index))
-    {
+    for workload in rows(plan) {
         let numbers = pooled(plan, blocks, workload);
-        let base = base_of(workload);
+        let base = base_of(plan, workload);
         let of_base = base.map(|base| pooled(plan, blocks, base));
         for goal in goals {
             let number = figure(&numbers, goal.metric);
@@ -65,4 +57,19 @@ pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precisio
         }
     }
     all
+}
+
+/// The workloads that goals and requirements are about: all but those that others are compared with.
+pub(crate) fn rows(plan: &Plan) -> impl Iterator<Item = usize> {
+    let all = 0..plan.workloads.len();
+    let is_base = |index| all.clone().any(|other| base_of(plan, other) == Some(index));
+    let rows: Vec<usize> =
+        all.clone().filter(|index| base_of(plan, *index).is_some() || !is_base(*index)).collect();
+    rows.into_iter()
+}
+
+/// The workload that this one is compared with.
+fn base_of(plan: &Plan, index: usize) -> Option<usize> {
+    let base = plan.workloads[index].spec.baseline.or(plan.baseline);
+    base.filter(|base| *base != index && *base < plan.workloads.len())
 }

@@ -1,6 +1,9 @@
 //! The whole record.
 
-use crate::{Added, Block, Environment, Lab, Plan, Precision, Sweep, Verdict, WorkloadResult};
+use crate::{
+    Added, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sweep, Verdict,
+    WorkloadResult,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +42,9 @@ pub struct RunRecord {
     /// Goals of precision and how far they were reached; empty where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precision: Vec<Precision>,
+    /// Required limits, each held against the number of every row; empty where there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementCheck>,
     /// Steps of load and where they bend; `null` unless it is a sweep.
     #[serde(default)]
     pub sweep: Option<Sweep>,

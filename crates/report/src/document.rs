@@ -27,6 +27,8 @@ pub enum Depth {
 /// All that a report says.
 #[derive(Default)]
 pub(crate) struct Document {
+    /// Required limits and what became of them, before all else.
+    pub(crate) requirements: Vec<Remark>,
     /// The heading, which names what was measured.
     pub(crate) title: String,
     /// `First` for a heading that the answer does not make superfluous.

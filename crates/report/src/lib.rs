@@ -37,6 +37,7 @@ mod notes;
 mod number;
 mod page;
 mod published;
+mod requirements;
 mod row;
 mod rows;
 mod run;

@@ -13,7 +13,10 @@ pub fn markdown(record: &RunRecord) -> String {
 }
 
 fn print(document: &Document) -> String {
-    let mut paragraphs = vec![sentence(&document.title)];
+    let checks: Vec<String> = document.requirements.iter().map(remark).collect();
+    let mut paragraphs: Vec<String> =
+        (!checks.is_empty()).then(|| checks.join("\n")).into_iter().collect();
+    paragraphs.push(sentence(&document.title));
     let mut add = |text: String| paragraphs.extend((!text.is_empty()).then_some(text));
     if let Some(words) = &document.partial {
         add(format!("**partial:** {}", plain(words)));

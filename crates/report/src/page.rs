@@ -7,7 +7,9 @@ use crate::exchanges;
 use crate::figures;
 use crate::measured::Group;
 use crate::row;
-use crate::{answers, details, layers, notes, published, rows, run, sweep, verdict, views};
+use crate::{
+    answers, details, layers, notes, published, requirements, rows, run, sweep, verdict, views,
+};
 use record::{Footprint, Kind, Level, RunRecord, Verdict};
 
 /// Everything that a report says of `record`.
@@ -40,6 +42,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         };
     let conclusion = conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing));
     Document {
+        requirements: requirements::all(record),
         title: title(record),
         title_depth: match record.kind {
             // The answer names what was measured.

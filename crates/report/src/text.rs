@@ -70,6 +70,8 @@ struct Room {
 
 fn printed(document: &Document, depth: Depth, room: Room, style: &Style) -> String {
     let mut page = Page::new(depth, room, style);
+    document.requirements.iter().for_each(|it| page.remark(it));
+    page.blank();
     if let Some(reason) = &document.partial {
         page.remark(&Remark::new(Tone::Failed, "partial:", reason.clone()));
         page.blank();

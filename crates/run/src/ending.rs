@@ -28,6 +28,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         results: Vec::new(),
         added: Vec::new(),
         precision: Vec::new(),
+        requirements: Vec::new(),
         sweep: None,
         lab: host.lab.clone(),
         verdict: None,
@@ -52,13 +53,15 @@ pub(crate) fn ended(record: RunRecord, signal: usize, took: Nanos) -> RunRecord 
     RunRecord { duration_ns: took.0, ended: how(&record, signal), ..record }
 }
 
-/// Adds what shows itself in the numbers, each cause once for every workload, and the verdict.
+/// Adds what shows itself in the numbers, each cause once for every workload, the verdict, and what became of
+/// requirements.
 pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
     for warning in record::signatures(&record) {
         feed.tell(&Event::Warning(warning.clone()));
         record.warnings.push(warning);
     }
     record.verdict = Some(record::judge(&record));
+    record.requirements = record::checks(&record);
     if record.sweep.is_some() {
         let levels = record::levels(&record);
         for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {

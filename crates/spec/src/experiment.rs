@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
-use crate::{Axis, Published, Server, Until, Workload};
+use crate::{Axis, Published, Requirement, Server, Until, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Random};
@@ -24,6 +24,9 @@ pub struct Experiment {
     /// The goals that end it earlier; `null`: all rounds are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// The limits that numbers of every row are held against, but of those that others are compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub require: Vec<Requirement>,
     /// The order of the blocks of a round.
     pub order: Order,
     /// The workload (its index) that all others are compared with, unless they name another.

@@ -19,6 +19,7 @@ mod options;
 mod problem;
 mod published;
 mod rate;
+mod requirement;
 pub mod secrets;
 mod table;
 mod text;
@@ -38,6 +39,7 @@ pub use options::{Context, Environment, Options, Pack, Read, Resumption};
 pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
+pub use requirement::{Bound, Limit, Requirement};
 pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,

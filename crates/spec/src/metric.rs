@@ -1,9 +1,9 @@
-//! The numbers of a run that goals may name, one spelling for flags, files and records.
+//! The numbers of a run that goals and requirements may name, one spelling for flags, files and records.
 
 use crate::near;
 use std::fmt;
 
-/// A number of a run that all rounds have their part in, so that it has an interval.
+/// A number of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// The median time of a message: response time of an open loop, round trip of a closed one, life of a short-lived
@@ -13,6 +13,8 @@ pub enum Metric {
     P90,
     /// The time that 99 % of them stayed within.
     P99,
+    /// The time that 99.9 % of them stayed within.
+    P999,
     /// Replies a second.
     MessagesPerS,
     /// CPU time of the server for each reply.
@@ -21,18 +23,28 @@ pub enum Metric {
     GeneratorCpuPerMessage,
     /// Bytes on the wire for each reply, both directions, without TCP and IP.
     BytesPerMessage,
+    /// Messages that were due and did not get their right reply, as a share of those that were due.
+    ErrorRate,
+    /// Messages that got an answer which says no, as a share of those that were due.
+    RefusedRate,
+    /// Open loop: replies in the measured time, as a share of the messages that were due.
+    AchievedOfOffered,
 }
 
 impl Metric {
     /// All of them, each with its name.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("p50", Self::P50),
         ("p90", Self::P90),
         ("p99", Self::P99),
+        ("p99.9", Self::P999),
         ("messages/s", Self::MessagesPerS),
         ("cpu/message", Self::CpuPerMessage),
         ("generator_cpu/message", Self::GeneratorCpuPerMessage),
         ("bytes/message", Self::BytesPerMessage),
+        ("error_rate", Self::ErrorRate),
+        ("refused_rate", Self::RefusedRate),
+        ("achieved/offered", Self::AchievedOfOffered),
     ];
 
     /// The number of a name.
@@ -41,10 +53,34 @@ impl Metric {
     ///
     /// There is none of that name, with the one that was perhaps meant.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        Self::find(name, "number of a run", |_| true)
+    }
+
+    /// The number of a name, if all rounds have their part in it, so that it has an interval.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name, with the one that was perhaps meant.
+    pub(crate) fn with_interval(name: &str) -> Result<Self, String> {
+        let has_interval = |metric| match metric {
+            Self::P50
+            | Self::P90
+            | Self::P99
+            | Self::MessagesPerS
+            | Self::CpuPerMessage
+            | Self::GeneratorCpuPerMessage
+            | Self::BytesPerMessage => true,
+            Self::P999 | Self::ErrorRate | Self::RefusedRate | Self::AchievedOfOffered => false,
+        };
+        Self::find(name, "number that has an interval", has_interval)
+    }
+
+    fn find(name: &str, what: &str, is_meant: impl Fn(Self) -> bool) -> Result<Self, String> {
+        let known: Vec<_> = Self::ALL.into_iter().filter(|(_, metric)| is_meant(*metric)).collect();
+        let found = known.iter().find(|(known, _)| *known == name);
         found.map(|(_, metric)| *metric).ok_or_else(|| {
-            let names = Self::ALL.iter().map(|(name, _)| *name);
-            format!("`{name}` is no number that has an interval{}", near::expected(name, names))
+            let names = known.iter().map(|(name, _)| *name);
+            format!("`{name}` is no {what}{}", near::expected(name, names))
         })
     }
 
@@ -72,11 +108,8 @@ mod tests {
             assert_eq!(metric.to_string(), name);
         }
         let error = Metric::named("mesages/s").unwrap_err();
-        assert_eq!(
-            error,
-            "`mesages/s` is no number that has an interval; did you mean `messages/s`?"
-        );
-        let error = Metric::named("error_rate").unwrap_err();
+        assert_eq!(error, "`mesages/s` is no number of a run; did you mean `messages/s`?");
+        let error = Metric::with_interval("error_rate").unwrap_err();
         assert!(error.contains("; expected p50, p90, p99, messages/s"), "{error}");
     }
 }

@@ -50,7 +50,7 @@ impl FromStr for Goal {
         let [name, word, share] = text.split_whitespace().collect::<Vec<_>>()[..] else {
             return Err(problem(format!("`{text}` is not a number, `within` and a percentage")));
         };
-        let metric = Metric::named(name).map_err(&problem)?;
+        let metric = Metric::with_interval(name).map_err(&problem)?;
         if word != "within" {
             return Err(problem(format!("`{word}` stands where `within` was expected")));
         }

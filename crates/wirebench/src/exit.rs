@@ -15,6 +15,8 @@ impl Exit {
     pub(crate) const INTERNAL: Self = Self(1);
     /// Wrong usage, or a load that this machine does not allow.
     pub(crate) const USAGE: Self = Self(2);
+    /// A number is not within a limit that is required, or not known to be.
+    pub(crate) const NOT_MET: Self = Self(10);
     /// The verdict on the measurement is `invalid`: a number that its answer needs is.
     pub(crate) const INVALID: Self = Self(12);
     /// A part was not measured; the record says which.
@@ -36,10 +38,11 @@ impl Exit {
     pub(crate) const OF_SIGNALS: [Self; 3] = [Self::HUNG_UP, Self::INTERRUPTED, Self::TERMINATED];
 
     /// Every code with its meaning.
-    pub(crate) const TABLE: [(Self, &str); 11] = [
+    pub(crate) const TABLE: [(Self, &str); 12] = [
         (Self::DONE, "done, and the verdict is trusted or degraded"),
         (Self::INTERNAL, "an internal error"),
         (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
+        (Self::NOT_MET, "a requirement is not met, or too little was measured to know"),
         (
             Self::INVALID,
             "invalid: a number that the answer needs is no result; the verdict says why",
@@ -152,7 +155,7 @@ mod tests {
     #[test]
     fn every_code_is_in_the_table_once_and_in_order() {
         let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 12, 13, 14, 15, 74, 129, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 10, 12, 13, 14, 15, 74, 129, 130, 143]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod json;
 mod merging;
 mod old;
 mod pooling;
+mod requirements;
 mod schema;
 mod signatures;
 mod summary;

@@ -15,6 +15,7 @@ mod old;
 mod open_loop;
 mod pages;
 mod records;
+mod requirements;
 mod run;
 mod sweep;
 mod sweeps;

@@ -471,6 +471,7 @@ impl<'a> Cells<'a> {
                 self.file.source.name
             ));
         }
+        let require = self.require()?;
         let until = self.until();
         let rounds = match &until {
             None => self.rounds(compares)?,
@@ -489,6 +490,7 @@ impl<'a> Cells<'a> {
             workloads: self.made.into_iter().map(|cell| cell.workload).collect(),
             rounds,
             until,
+            require,
             order: match compares || axis.is_some() || rounds > 1 {
                 true => Order::Shuffled,
                 false => Order::AsListed,

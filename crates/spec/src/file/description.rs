@@ -4,7 +4,7 @@
 
 use crate::secrets::url_without_secrets;
 use crate::table::{Error, Source, Table};
-use crate::{Axis, AxisOf, Goal, Objective, Options, Published, View};
+use crate::{Axis, AxisOf, Goal, Objective, Options, Published, Requirement, View};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -18,8 +18,10 @@ pub struct File {
     pub(super) show: Vec<View>,
     pub(super) rounds: Option<Count>,
     /// The goals that end it, and the time that they may take.
-    pub(super) until: Goals,
+    pub(super) until: Several<Goal>,
     pub(super) budget: Option<Nanos>,
+    /// The limits that its numbers are held against.
+    pub(super) require: Several<Requirement>,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
@@ -169,12 +171,21 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// One goal or several.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Goals(
-    #[serde(deserialize_with = "crate::lists::one_or_more")] pub(super) Vec<Goal>,
-);
+/// One value or several.
+#[derive(Clone, Debug)]
+pub(super) struct Several<T>(pub(super) Vec<T>);
+
+impl<T> Default for Several<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::lists::one_or_more(deserializer).map(Self)
+    }
+}
 
 /// Everything that is asked besides the content of the file.
 #[derive(Clone, Debug, Default)]
@@ -191,6 +202,8 @@ pub struct Asked {
     pub until: Vec<Goal>,
     /// The time for them, in place of the file's.
     pub budget: Option<Nanos>,
+    /// Limits that numbers are held against, in place of the file's.
+    pub require: Vec<Requirement>,
     /// Options over those of the file.
     pub options: Options,
     /// Keys over those of the file's axis.
@@ -226,8 +239,9 @@ impl File {
             question: String::new(),
             show: Vec::new(),
             rounds: None,
-            until: Goals::default(),
+            until: Several::default(),
             budget: None,
+            require: Several::default(),
             baseline: None,
             reply: None,
             usual: None,
@@ -254,6 +268,7 @@ impl File {
             rounds: table.take("rounds")?,
             until: table.take("until")?.unwrap_or_default(),
             budget: table.take("budget")?,
+            require: table.take("require")?.unwrap_or_default(),
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
             usual: table.take("rows")?,

@@ -8,7 +8,7 @@ use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
 use engine::thread;
-use record::{Block, Ended, Kind, Level, RunRecord, Tool};
+use record::{Block, Ended, Finding, Kind, Level, RunRecord, Tool};
 use report::Depth;
 use run::{Commands, Feed, Host, RunError};
 use spec::{Load, Server};
@@ -118,21 +118,27 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
 /// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
     let succeeded = record.blocks.iter().any(Block::is_answered);
-    exit_of(&record.ended, succeeded, level(record))
+    let is_met = record.requirements.iter().all(|check| check.finding == Finding::Met);
+    exit_of(&record.ended, succeeded, level(record), is_met)
 }
 
 /// Of all that holds, what says most; `docs/CLI.md` has the same order.
-fn exit_of(ended: &Ended, succeeded: bool, level: Level) -> Exit {
+fn exit_of(ended: &Ended, succeeded: bool, level: Level, is_met: bool) -> Exit {
     match (ended, level) {
         (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),
         _ if !succeeded => Exit::UNREACHABLE,
         (_, Level::Invalid) => Exit::INVALID,
+        _ if !is_met => Exit::NOT_MET,
         (Ended::Partial { .. }, _) => Exit::PARTIAL,
         (Ended::Completed, _) => Exit::DONE,
     }
 }
 
+/// The level of the verdict; a number that is required, and invalid, is one that the answer needs.
 fn level(record: &RunRecord) -> Level {
+    if record.requirements.iter().any(|check| check.finding == Finding::Invalid) {
+        return Level::Invalid;
+    }
     record.verdict.as_ref().map_or(Level::Trusted, |verdict| verdict.level)
 }
 
@@ -229,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_says_more_than_no_success_that_more_than_the_verdict_and_that_more_than_a_loss() {
+    fn of_all_that_holds_the_exit_code_tells_what_says_most() {
         let signal = Ended::Interrupted { signal: 2 };
         let partial = Ended::Partial { reason: String::new() };
         #[rustfmt::skip]
@@ -246,8 +252,11 @@ mod tests {
             (&signal,           false, Level::Invalid,  130),
         ];
         for (ended, succeeded, level, code) in table {
-            let exit = exit_of(ended, succeeded, level);
+            let exit = exit_of(ended, succeeded, level, true);
             assert_eq!(exit.code(), code, "{ended:?} {succeeded} {level:?}");
+            // A requirement that is not met says more than a loss, and less than all else.
+            let not_met = exit_of(ended, succeeded, level, false).code();
+            assert_eq!(not_met, if [0, 13].contains(&code) { 10 } else { code }, "{ended:?}");
         }
     }
 

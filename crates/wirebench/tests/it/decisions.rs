@@ -1,6 +1,7 @@
 //! Decisions: rounds of one target, goals of precision, thresholds, two sides.
 
-use crate::harness::{Ended, Running, Sandbox, Server};
+use crate::harness::{Ended, Running, Sandbox, Server, record_of};
+use record::{Finding, Level, RunRecord};
 
 #[test]
 fn rounds_of_one_url_give_every_headline_its_interval_and_two_runs_are_compared_by_their_blocks() {
@@ -14,7 +15,7 @@ fn rounds_of_one_url_give_every_headline_its_interval_and_two_runs_are_compared_
     assert!(ended.stdout.contains("measured in 6 blocks"), "{}", ended.stdout);
     sandbox.run(&line("b.json")).check_measured(&[]);
     let text = std::fs::read_to_string(sandbox.path().join("a.json")).unwrap();
-    let record = crate::harness::record_of(&text);
+    let record = record_of(&text);
     assert_eq!((record.blocks.len(), &record.plan.rounds), (6, &vec![vec![0]; 6]));
     assert_eq!(record.spec.as_ref().map(|spec| spec.rounds), Some(6));
     let pooled = &record.results[0].pooled;
@@ -41,7 +42,7 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
     let line = format!("{} -c 2 -d 60ms --warm-up 20ms", server.url);
     let ended = with(&sandbox, &format!("{line} --json"), &["--until", "p50 within 100%"]);
     ended.check_measured(&[]);
-    let record = crate::harness::record_of(&ended.stdout);
+    let record = record_of(&ended.stdout);
     assert_eq!((record.blocks.len(), record.plan.rounds.len()), (10, 10));
     let [goal] = &record.precision[..] else { panic!("{:?}", record.precision) };
     assert!(goal.is_reached && goal.rounds == 10 && goal.half_width_fraction.is_some(), "{goal:?}");
@@ -50,7 +51,7 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
     // Nothing is known within a millionth; the budget has room for 12 rounds.
     let ended =
         with(&sandbox, &format!("{line} --json --budget 1s"), &["--until", "p50 within 0.0001%"]);
-    let record = crate::harness::record_of(&ended.stdout);
+    let record = record_of(&ended.stdout);
     let [goal] = &record.precision[..] else { panic!("{:?}", record.precision) };
     assert!((10..=12).contains(&goal.rounds) && !goal.is_reached, "{goal:?}");
     // The steps of a histogram alone leave a thousandth.
@@ -65,6 +66,74 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
     refused.check(2, &["`p98` is no number that has an interval; did you mean `p9"]);
     std::fs::write(sandbox.path().join("x.json"), "{}").unwrap();
     sandbox.run("run x.json --budget 1s").check(2, &["x.json: --budget: an experiment in JSON"]);
+}
+
+#[test]
+fn a_required_limit_decides_the_exit_code_and_stands_first_on_the_page() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --delay fixed:5ms");
+    let line = format!("{} -c 2 -d 300ms --warm-up 20ms", server.url);
+    // A machine that is busy may make the verdict an invalid one: then nothing passes.
+    let check = |require: &[&str], code: i32, findings: &[Finding]| {
+        let options: Vec<&str> = require.iter().flat_map(|one| ["--require", one]).collect();
+        let ended = with(&sandbox, &format!("{line} --json"), &options);
+        let record = record_of(&ended.stdout);
+        let found: Vec<Finding> = record.requirements.iter().map(|it| it.finding).collect();
+        if is_invalid(&record) {
+            return assert_eq!(ended.code, Some(12), "{ended:?}");
+        }
+        assert_eq!((ended.code, &found[..]), (Some(code), findings), "{ended:?}");
+    };
+    check(&["p50 < 50ms"], 0, &[Finding::Met]);
+    check(&["p50 < 1ms"], 10, &[Finding::NotMet]);
+    check(&["p50 >= 5ms", "p50<1ms"], 10, &[Finding::Met, Finding::NotMet]);
+    // About 120 messages.
+    check(&["p99.9 < 50ms"], 10, &[Finding::Unknown]);
+    check(&["error_rate < 0.1%"], 10, &[Finding::Unknown]);
+    check(&["error_rate <= 0%"], 0, &[Finding::Met]);
+
+    let page = with(&sandbox, &line, &["--require", "p50 < 1ms"]);
+    let first = page.stdout.lines().next().unwrap_or_default();
+    assert!(["✗ p50 < 1ms: ", "x p50 < 1ms: "].iter().any(|it| first.starts_with(it)), "{page:?}");
+    // The record has what was asked, and its page the same first line.
+    let again = sandbox.run("show");
+    assert_eq!(again.stdout.lines().next(), Some(first));
+
+    let refused = with(&sandbox, &line, &["--require", "eror_rate < 1%"]);
+    refused.check(2, &["column 1: `eror_rate` is no number of a run; did you mean `error_rate`?"]);
+    let refused = with(&sandbox, &line, &["--require", "achieved/offered >= 99%"]);
+    refused.check(2, &["achieved/offered: a closed loop offers no rate; --rate"]);
+}
+
+#[test]
+fn a_file_has_limits_and_a_sweep_has_none() {
+    let sandbox = Sandbox::new();
+    let file = |name: &str, text: &str| {
+        std::fs::write(sandbox.path().join(name), text).unwrap();
+    };
+    let rows = "[[row]]\nurl = \"tcp://127.0.0.1:9\"\n";
+    file("a.toml", &format!("require = \"p99 < 20ms\"\n{rows}"));
+    let ended = sandbox.run("run a.toml --dry-run");
+    ended.check(0, &[]);
+    let asked: spec::Experiment = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(asked.require, ["p99 < 20ms".parse().unwrap()]);
+    let ended = with(&sandbox, "run a.toml --dry-run", &["--require", "p50 < 1ms"]);
+    let asked: spec::Experiment = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(asked.require, ["p50 < 1ms".parse().unwrap()], "in place of the file's");
+
+    file("b.toml", &format!("require = [\"p50 < 1ms\", \"p99 < 20\"]\n{rows}"));
+    sandbox.run("run b.toml").check(2, &["b.toml", "1:", "column 7: `20`"]);
+    let ended = sandbox.run("sweep a.toml");
+    ended.check(2, &["require: means nothing to a sweep", "--slo"]);
+    file("x.json", "{}");
+    let ended = with(&sandbox, "run x.json", &["--require", "p50 < 1ms"]);
+    ended.check(2, &["x.json: --require: an experiment in JSON"]);
+}
+
+fn is_invalid(record: &RunRecord) -> bool {
+    let is_invalid = |level| level == Level::Invalid;
+    record.verdict.as_ref().is_some_and(|verdict| is_invalid(verdict.level))
+        || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
 }
 
 /// Runs the program with `line` as its arguments, and more that have spaces in them.

@@ -1,8 +1,9 @@
 //! The number of rounds of an experiment: as asked for, or as many as there is time for until its goals are reached.
+//! And the limits that its numbers are held against.
 
 use super::{Cells, ROUNDS_MAX};
-use crate::Until;
 use crate::file::description::ROUNDS;
+use crate::{Metric, Requirement, Until};
 use units::{Count, Nanos};
 
 impl Cells<'_> {
@@ -37,6 +38,28 @@ impl Cells<'_> {
         };
         let budget = self.asked.budget.or(self.file.budget).unwrap_or(Until::BUDGET);
         (!goals.is_empty()).then(|| Until { goals: goals.to_vec(), budget })
+    }
+
+    /// The limits that are asked for, or those of the file.
+    pub(super) fn require(&self) -> Result<Vec<Requirement>, String> {
+        let require = match &self.asked.require[..] {
+            [] => &self.file.require.0,
+            asked => asked,
+        };
+        let problem = |text: &str| Err(self.file.named(text));
+        if !require.is_empty() && self.axis.is_some() {
+            return problem(
+                "require: means nothing to a sweep, which loads a server beyond what it carries; --slo is its objective",
+            );
+        }
+        let is_about_offered = |it: &Requirement| it.metric == Metric::AchievedOfOffered;
+        let is_closed = self.made.iter().any(|cell| cell.workload.load.is_closed());
+        if is_closed && require.iter().any(is_about_offered) {
+            return problem(
+                "require: achieved/offered: a closed loop offers no rate; --rate, or `rate` in a file, has one",
+            );
+        }
+        Ok(require.to_vec())
     }
 
     /// The rounds that there is time for.
