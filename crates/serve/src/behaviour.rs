@@ -6,7 +6,7 @@
 
 use spec::Carries;
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 use units::{Nanos, ParseError, Rate, Share};
 use wire::Stack;
@@ -36,6 +36,8 @@ pub struct Behaviour {
     pub reorder: Share,
     /// The language of messages: what the reply to one is.
     pub speaks: Speech,
+    /// The stream of events that answers a request in place of its message.
+    pub stream: Option<EventStream>,
     /// Requests that are answered by an error; where the server speaks a language that has errors.
     pub refuse: Share,
     /// Replies that a notification follows, in which the id of the request stands; likewise.
@@ -59,6 +61,31 @@ pub enum Speech {
     Echo,
     /// JSON-RPC 2.0: the method `echo` returns its parameters, any other is an error.
     JsonRpc,
+}
+
+/// A stream of events (`text/event-stream`), as servers of language models have it.
+///
+/// Its head is sent at once, each event at an instant that follows from its number, and one gap after the last comes
+/// `[DONE]` with the end of the response.
+///
+/// Event k is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the instant at which
+/// the event was handed over, so `kept_ns` less `first + k * gap` is how late it was. A request that comes while the
+/// stream of an earlier one goes on is decoded, for this, when that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventStream {
+    /// The number of events, without `[DONE]`.
+    pub events: NonZeroU32,
+    /// Time from the decoded request to the first event.
+    pub first: Nanos,
+    /// Time from each event to the next.
+    pub gap: Nanos,
+}
+
+impl EventStream {
+    /// Time from the decoded request to event `number`; that of `[DONE]` is `events`.
+    pub fn due(&self, number: u32) -> Nanos {
+        Nanos(self.first.0.saturating_add(self.gap.0.saturating_mul(number.into())))
+    }
 }
 
 /// The time for which a message is kept.
@@ -109,6 +136,7 @@ impl Default for Behaviour {
             duplicate: Share::NONE,
             reorder: Share::NONE,
             speaks: Speech::Echo,
+            stream: None,
             refuse: Share::NONE,
             push: Share::NONE,
             ask: Share::NONE,
@@ -131,7 +159,11 @@ impl Behaviour {
     /// The first part that cannot be done there.
     pub fn check(&self, stack: &Stack) -> Result<(), MisfitError> {
         let takes_requests = stack.facts().carries == Carries::Requests;
-        if takes_requests && self.duplicate > Share::NONE {
+        if self.stream.is_some() && !takes_requests {
+            Err(MisfitError::StreamWithoutRequests)
+        } else if self.stream.is_some() && self.is_about_replies() {
+            Err(MisfitError::StreamOfReplies)
+        } else if takes_requests && self.duplicate > Share::NONE {
             Err(MisfitError::HttpDuplicate)
         } else if takes_requests && self.reorder > Share::NONE {
             Err(MisfitError::HttpReorder)
@@ -142,6 +174,14 @@ impl Behaviour {
         } else {
             Ok(())
         }
+    }
+
+    /// True if a part of it is about single replies, which a stream is not.
+    fn is_about_replies(&self) -> bool {
+        self.delay != Delay::None
+            || self.speaks != Speech::Echo
+            || self.corrupt > Share::NONE
+            || self.close_after.is_some()
     }
 }
 
@@ -167,6 +207,15 @@ pub enum MisfitError {
     /// Without framing, the length of messages has to be known.
     #[error("without framing, the length of a message must be given")]
     RawLength,
+    /// A stream of events has no single reply.
+    #[error(
+        "a stream of events has times of its own and no single reply; leave out the delay, the language, corruption \
+         and the end after a number of replies"
+    )]
+    StreamOfReplies,
+    /// A stream of events is the answer to a request of HTTP.
+    #[error("a stream of events answers a request of HTTP; use http or https")]
+    StreamWithoutRequests,
 }
 
 /// The reasons why a text is not a part of a [`Behaviour`].

@@ -14,7 +14,7 @@ pub mod game;
 mod oracle;
 mod peers;
 
-pub use behaviour::{Behaviour, BehaviourError, Delay, MisfitError, Speech, Stall};
+pub use behaviour::{Behaviour, BehaviourError, Delay, EventStream, MisfitError, Speech, Stall};
 pub use oracle::Oracle;
 pub use peers::{Handshakes, Patience};
 

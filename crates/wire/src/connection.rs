@@ -8,7 +8,7 @@ use crate::contract::{
 use crate::conversation::{Before, Calls, Next, Note, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
-use crate::http1::Http1;
+use crate::http1::{Http1, StreamPiece};
 use crate::lines::Lines;
 use crate::mqtt::Mqtt;
 use crate::raw::Raw;
@@ -161,6 +161,33 @@ impl Connection {
     /// True until the exchanges before a conversation are answered.
     pub fn is_before(&self) -> bool {
         matches!(self, Self::Before(_))
+    }
+
+    /// Sends a piece of a stream of events as a server's answer to the next request in line: first its head, last its
+    /// end. Between the two no message can be sent.
+    ///
+    /// # Errors
+    ///
+    /// [`MisuseError::NotOpen`] if no request of HTTP/1.1 waits for an answer.
+    pub fn stream(&mut self, piece: StreamPiece<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        match self {
+            Self::Http1(http) => http.stream(piece, tx),
+            Self::Tls(tls) => tls.send_by(tx, |inner, tx| inner.stream(piece, tx)),
+            Self::Before(_)
+            | Self::Calls(_)
+            | Self::Comet(_)
+            | Self::Framed(_)
+            | Self::Game(_)
+            | Self::Lines(_)
+            | Self::Mqtt(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::SockJs(_)
+            | Self::Stream(_)
+            | Self::Talk(_)
+            | Self::Web(_)
+            | Self::WebSocket(_) => Err(MisuseError::NotOpen),
+        }
     }
 
     /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one means that:

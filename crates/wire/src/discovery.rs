@@ -298,7 +298,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let body = String::from_utf8_lossy(&body).into_owned();
     let is_own = path == url.path;
     if kind.starts_with("text/event-stream") {
-        return Some(other(format!("server-sent events at {path}"), UNWRITTEN));
+        return Some(named(&format!("server-sent events at {path}"), "sse"));
     }
     if path == "/socket.io/" && body.contains("Transport unknown") {
         let found = named("Socket.IO 4 at /socket.io/: its path answers there", "socketio");
@@ -490,8 +490,8 @@ mod tests {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
                 Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
             }, "SockJS: /echo/info", None, 5),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", None, 1),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", None, 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", Some("sse"), 1),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
                 Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),

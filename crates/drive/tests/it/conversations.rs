@@ -4,12 +4,13 @@ use crate::peers::oracle;
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
 use load::{Arrival, Content, Expect, Requests};
 use record::{Counts, ErrorClass, ExchangeOutcome, Identity};
-use serve::{Behaviour, Faults};
+use serve::{Behaviour, EventStream, Faults};
 use spec::Conversation;
 use spec::conversation::{
-    AnswerRule, Beat, Condition, Cue, Every, Frame, Matcher, Piece, Place, PushRule, Reply,
-    Request, Scalar, Send, Speaks, Step, Template,
+    AnswerRule, Beat, Condition, Cue, Every, Frame, Matcher, Piece, Place, PushRule, READY_MADE,
+    Reply, Request, Scalar, Send, Speaks, Step, Template,
 };
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use units::{Nanos, Share};
 use wire::conversation::Compiled;
@@ -81,6 +82,29 @@ fn times_of_a_conversation_are_exact_in_virtual_time() {
     let ExchangeOutcome { name, service, response, refused, .. } = &outcome.exchanges[&0];
     assert_eq!((name.as_str(), refused.count()), ("echo", 0));
     assert_eq!((service, response), (&always(time, 1000), &always(time, 1000)));
+}
+
+#[test]
+fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
+    let (first, gap) = (ms(200), ms(50));
+    let stream = Some(EventStream { events: NonZeroU32::new(20).unwrap(), first, gap });
+    let mut server = oracle(Speech::Http, Behaviour { stream, ..Behaviour::default() }, 0);
+    let (_, text) = READY_MADE.iter().find(|(name, _)| *name == "sse").unwrap();
+    let conversation = Conversation::read("sse", text).unwrap();
+    let played = hold(Play::new(Speech::Http), conversation)
+        .connections(3)
+        .messages(30)
+        .reply_timeout(ms(5000))
+        .against(&mut server);
+    played.assert_all_ok(30);
+    let ExchangeOutcome { parts, first_part, between_parts, service, .. } =
+        &played.outcome.exchanges[&0];
+    // Twenty events and `[DONE]`, which is one gap behind the last.
+    assert_eq!(*parts, 30 * 21);
+    assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
+    assert_eq!(*between_parts, always(gap, 30 * 20));
+    assert_eq!(*service, always(ms(200 + 20 * 50) + ROUND_TRIP, 30));
+    assert_eq!(server.totals().messages, 30);
 }
 
 #[test]
@@ -187,6 +211,11 @@ pub(crate) fn talk(speech: Speech, conversation: Conversation) -> Play {
     if speaks == Speaks::Tcp {
         play.endpoint = "tcp://server.example:9".parse().unwrap();
     }
+    hold(play, conversation)
+}
+
+/// A play whose messages are made by `conversation`, as it is.
+fn hold(mut play: Play, conversation: Conversation) -> Play {
     play.options.conversation = Some(Compiled::new(&conversation).unwrap());
     play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
     play.workload.content = Content::exactly(&[0; Cue::LEN], false);

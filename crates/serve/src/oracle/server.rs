@@ -2,9 +2,10 @@
 
 use super::json_rpc::{self, Said};
 use super::line::{Line, Reply, Waiting};
-use super::lot::Lots;
+use super::lot::{Lot, Lots};
+use super::streaming::Streaming;
 use crate::Totals;
-use crate::behaviour::{Behaviour, MisfitError, Speech};
+use crate::behaviour::{Behaviour, EventStream, MisfitError, Speech};
 use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, flush};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
@@ -14,6 +15,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
+use wire::http1::StreamPiece;
 use wire::{Event, Input, Kind, Message, Protocol, Stack};
 
 /// An echo server, or one that speaks a language, with a [`Behaviour`].
@@ -28,12 +30,15 @@ use wire::{Event, Input, Kind, Message, Protocol, Stack};
 ///
 /// HTTP/1.1 answers requests in order, so on a connection with a dropped reply no later one is answered either; each of
 /// them counts as dropped.
+///
+/// With an [`EventStream`] each request is answered by such a stream.
 #[derive(Debug)]
 pub struct Oracle {
     stack: Stack,
     peers: Peers<Owed>,
     close_after: Option<NonZeroU64>,
     speaks: Speech,
+    stream: Option<EventStream>,
     work: Nanos,
     /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
@@ -56,6 +61,8 @@ struct Owed {
     last_ready: Instant,
     /// The number of messages that were answered.
     answered: u64,
+    /// The stream of events that goes on, and the requests that wait for its end.
+    streaming: Streaming,
     /// A reply that the next one will overtake.
     held_back: Option<Reply>,
     /// True if the peer will send no more.
@@ -79,6 +86,7 @@ impl Oracle {
         Ok(Self {
             close_after: behaviour.close_after,
             speaks: behaviour.speaks,
+            stream: behaviour.stream,
             work: behaviour.work,
             is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
@@ -205,6 +213,22 @@ impl Oracle {
                         self.totals.faults.dropped += 1;
                         continue;
                     }
+                    if let Some(stream) = self.stream {
+                        owed.waiting += 1;
+                        if owed.streaming.ask() {
+                            let begun = peer.machine.stream(StreamPiece::Head, &mut self.tx);
+                            if begun.is_err() {
+                                self.totals.broken += 1;
+                                peer.over = true;
+                                break;
+                            }
+                            let lot = Lot { delay: stream.due(0), ..lot };
+                            let said = Said::default();
+                            let reply = Waiting { to: id, decoded, kind, said, lot };
+                            self.line.join(reply, decoded);
+                        }
+                        continue;
+                    }
                     let said = match said {
                         None => Said { reply: payload.to_vec(), ..Said::default() },
                         Some(answer) => answer.with(lot),
@@ -251,6 +275,9 @@ impl Oracle {
     /// Sends `reply`, whose turn has come, and behind it the one that it overtakes; or holds it back.
     fn answer<E: Engine>(&mut self, engine: &mut E, reply: Reply) {
         let id = reply.to;
+        if let Some(stream) = self.stream {
+            return self.go_on(engine, stream, reply);
+        }
         let Some(owed) = self.owed(id) else { return };
         owed.waiting -= 1;
         let overtaken = owed.held_back.take();
@@ -266,6 +293,45 @@ impl Oracle {
             self.totals.faults.reordered += 1;
         }
         self.end_if_nothing_is_owed(engine, id);
+    }
+
+    /// Sends the next event of a stream, and lets the one after it wait for its turn; behind the last, the end, and the
+    /// head of the next stream of the connection.
+    fn go_on<E: Engine>(&mut self, engine: &mut E, stream: EventStream, reply: Reply) {
+        let Reply { to: id, mut decoded, kind, lot, .. } = reply;
+        engine.compute(self.work);
+        let now = engine.now();
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
+        let owed = &mut peer.state;
+        let step = owed.streaming.step(stream, now.since(decoded));
+        let mut sent = peer.machine.stream(StreamPiece::Bytes(&step.bytes), &mut self.tx);
+        if step.is_end {
+            owed.waiting -= 1;
+            self.totals.messages += 1;
+            sent = sent.and_then(|()| peer.machine.stream(StreamPiece::End, &mut self.tx));
+            if step.next.is_some() {
+                decoded = now;
+                sent = sent.and_then(|()| peer.machine.stream(StreamPiece::Head, &mut self.tx));
+            }
+        }
+        if sent.is_err() {
+            peer.over = true;
+            self.totals.broken += 1;
+        } else if let Some(number) = step.next {
+            let lot = Lot { delay: stream.due(number), ..lot };
+            let said = Said::default();
+            self.line.join(Waiting { to: id, decoded, kind, said, lot }, decoded);
+        }
+        self.send(engine, id);
+        if sent.is_err() {
+            self.peers.linger(engine, id);
+        } else if self.peers.holds_too_much(engine, id, self.line.held_len()) {
+            self.totals.broken += 1;
+            self.peers.close(engine, id);
+        } else if step.is_end {
+            self.understand(engine, id, 0); // It may have been the answer to the last request.
+            self.end_if_nothing_is_owed(engine, id);
+        }
     }
 
     fn hold_back(&mut self, reply: Reply) {

@@ -4,8 +4,8 @@ use crate::asking::{Asking, BEGIN, Counted, Heard, Speech};
 use crate::world::{HANDSHAKE, SWITCHED};
 use crate::world::{Talking, World, frame, framed, http, ms, raw, raw_messages, websocket};
 use engine::sim::{Outcome, Party};
-use serve::{Behaviour, Faults, MisfitError, Oracle};
-use std::num::NonZeroU64;
+use serve::{Behaviour, EventStream, Faults, MisfitError, Oracle};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Instant, Nanos, Rate, Share};
@@ -355,4 +355,36 @@ fn sequences(asking: &Asking) -> Vec<usize> {
 /// With this delay and nothing else.
 fn behaviour(delay: &str) -> Behaviour {
     Behaviour { delay: delay.parse().unwrap(), ..Behaviour::default() }
+}
+
+#[test]
+fn a_stream_of_events_keeps_to_its_instants_and_the_next_begins_at_its_end() {
+    let stream = EventStream { events: NonZeroU32::new(2).unwrap(), first: ms(20), gap: ms(5) };
+    let streaming = |change: Behaviour| Behaviour { stream: Some(stream), ..change };
+    let stalls = vec!["10ms@22ms".parse().unwrap()];
+    let lines: [&[u8]; 1] = [b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n\
+        POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"];
+    let mut world = World::oracle(http(), streaming(Behaviour { stalls, ..Behaviour::default() }));
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
+        Transfer-Encoding: chunked\r\n";
+    let event = |number, kept_ms| {
+        format!("26\r\ndata: {{\"event\":{number},\"kept_ns\":{kept_ms}000000}}\n\n\r\n")
+    };
+    let end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
+    // The stall is from 22 ms to 32 ms, and its end that of the first stream.
+    let expected = [
+        format!("{head}\r\n{}{}{end}", event(0, 20), event(1, 32)),
+        format!("{head}Connection: close\r\n\r\n{}{}{end}", event(0, 20), event(1, 25)),
+    ];
+    let heard = world.talk(&lines).text();
+    assert_eq!(heard, expected.concat());
+    assert_eq!((world.totals().messages, world.totals().broken), (2, 0));
+}
+
+#[test]
+fn a_client_of_http_1_0_gets_no_stream() {
+    let stream = Some(EventStream { events: NonZeroU32::MIN, first: ms(1), gap: ms(1) });
+    let mut world = World::oracle(http(), Behaviour { stream, ..Behaviour::default() });
+    assert_eq!(world.talk(&[b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"]).text(), "");
+    assert_eq!((world.totals().messages, world.totals().broken), (0, 1));
 }

@@ -5,7 +5,7 @@ use super::exchanges::Exchanges;
 use super::limits::Limits;
 use super::request::Request;
 use super::responses::Delivery;
-use super::server::Server;
+use super::server::{Server, StreamPiece};
 use super::site::Site;
 use crate::contract::{Event, Input, Kind, Message, MisuseError, Opening, PeerError, Protocol};
 use std::sync::Arc;
@@ -60,6 +60,22 @@ impl Http1 {
 }
 
 impl Http1 {
+    /// Sends a piece of a stream of events as the answer of a server.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Connection::stream`].
+    pub(crate) fn stream(
+        &mut self,
+        piece: StreamPiece<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<(), MisuseError> {
+        match &mut self.0 {
+            Role::Server(server) => server.stream(piece, tx),
+            Role::Client(_) | Role::Exchanges(_) => Err(MisuseError::NotOpen),
+        }
+    }
+
     /// Sends the message that `append` appends; where it is a whole request, without a copy.
     ///
     /// # Errors

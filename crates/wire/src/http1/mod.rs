@@ -38,4 +38,5 @@ pub use request::{InvalidRequest, Request, RequestParts};
 pub use responses::Delivery;
 pub(crate) use responses::persists;
 pub use retry_after::RetryAfter;
+pub use server::StreamPiece;
 pub use site::Site;

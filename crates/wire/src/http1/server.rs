@@ -9,7 +9,19 @@ use super::reader::{Body, Head, Reader};
 use super::request::append_decimal;
 use super::site::{AtSite, Route, Site};
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
+use std::io::Write;
 use std::sync::Arc;
+
+/// A piece of the stream of events with which a server answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamPiece<'a> {
+    /// Status and head of the response.
+    Head,
+    /// Bytes of the stream, a chunk of the body; none are no chunk.
+    Bytes(&'a [u8]),
+    /// The end of the response.
+    End,
+}
 
 /// The server's end of a connection.
 #[derive(Debug)]
@@ -103,6 +115,45 @@ impl Server {
             tx.extend_from_slice(message.payload);
         }
         self.tell_continue(tx);
+        Ok(())
+    }
+
+    /// Sends a piece of a stream of events, which answers the next request in line and has no length (RFC 9112 §7.1).
+    ///
+    /// # Errors
+    ///
+    /// No request waits for an answer, or its client speaks HTTP/1.0, which knows no chunks.
+    pub(super) fn stream(
+        &mut self,
+        piece: StreamPiece<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<(), MisuseError> {
+        if self.unanswered.count == 0 || self.tells_keep_alive {
+            return Err(MisuseError::NotOpen);
+        }
+        let is_head = self.unanswered.heads & 1 == 1;
+        match piece {
+            StreamPiece::Head => {
+                tx.extend_from_slice(STREAM_HEAD);
+                if matches!(self.state, State::AwaitAnswer) && self.unanswered.count == 1 {
+                    tx.extend_from_slice(b"Connection: close\r\n");
+                }
+                tx.extend_from_slice(b"\r\n");
+            }
+            StreamPiece::Bytes(bytes) if !is_head && !bytes.is_empty() => {
+                write!(tx, "{:x}\r\n", bytes.len()).ok(); // A vector takes all.
+                tx.extend_from_slice(bytes);
+                tx.extend_from_slice(b"\r\n");
+            }
+            StreamPiece::Bytes(_) => {}
+            StreamPiece::End => {
+                if !is_head {
+                    tx.extend_from_slice(b"0\r\n\r\n");
+                }
+                self.unanswered.pop();
+                self.tell_continue(tx);
+            }
+        }
         Ok(())
     }
 
@@ -310,6 +361,10 @@ fn refuse(error: &PeerError, tx: &mut Vec<u8>) {
     tx.extend_from_slice(error.status().as_bytes());
     tx.extend_from_slice(b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
+
+/// The head of a response that is a stream of events, but for what ends it.
+const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+    Cache-Control: no-store\r\nTransfer-Encoding: chunked\r\n";
 
 /// The most requests that may wait for their answers at once: as many as the bits of [`Unanswered::heads`].
 const PIPELINED_MAX: u32 = u64::BITS;

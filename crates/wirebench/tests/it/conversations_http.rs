@@ -1,6 +1,6 @@
 //! Conversations over HTTP through the binary: every response and every stream of a known server is found.
 
-use crate::harness::{Ended, Sandbox};
+use crate::harness::{Ended, Sandbox, Server};
 use crate::peers::{Peer, Stream};
 use record::{Counts, RunRecord};
 use std::io::{Read, Write};
@@ -116,6 +116,34 @@ fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
         "the stream ended without the event that `last` describes",
     ];
     assert!(shown.iter().all(|shown| words.contains(shown)), "{ended:?}");
+}
+
+#[test]
+fn every_event_of_a_known_server_of_streams_is_found() {
+    for (kind, publishes, trusts) in [("http", "", ""), ("https", "--ca-out ca.pem", "--ca ca.pem")]
+    {
+        let sandbox = Sandbox::new();
+        let line = format!("oracle {kind} --events 20 --first 2ms --gap 1ms --json {publishes}");
+        let server = Server::start(&sandbox, &line);
+        let ended = sandbox.run(&format!(
+            "run {} --conversation sse -n 40 -c 4 --warm-up 0s {trusts}",
+            server.url
+        ));
+        let records = sandbox.records();
+        assert_eq!(records.len(), 1, "{ended:?}");
+        let block = &records[0].blocks[0];
+        let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
+        assert_eq!(block.counts, counts, "{ended:?}");
+        // The event behind the twenty is `[DONE]`, which ends the stream of others, and not of `sse`.
+        let parts = block.exchanges[0].parts.as_ref().unwrap();
+        assert_eq!(parts.count, 40 * 21);
+        assert_eq!(parts.first.as_ref().map(|times| times.count), Some(40));
+        assert_eq!(parts.between.as_ref().map(|times| times.count), Some(40 * 20));
+        server.process.send(rustix::process::Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        assert_eq!(totals["messages"], 41, "the first one verifies: {totals}");
+    }
 }
 
 #[test]

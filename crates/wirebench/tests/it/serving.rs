@@ -184,7 +184,7 @@ fn the_totals_of_an_oracle_are_one_line_for_people() {
 fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
-    let table: [(&str, &[&str]); 24] = [
+    let table: [(&str, &[&str]); 28] = [
         ("oracle",                                &["needs a transport", "there are tcp, tls, tcp-framed, tls-framed, "]),
         ("oracle htpp",                           &["'htpp'", "'http'"]),
         ("orcale ws",                             &["'orcale'", "'oracle'"]),
@@ -208,6 +208,10 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
         ("oracle ws --stall 2s",                  &["has no start", "`2s@5s`"]),
         ("oracle ws --cap 0/s",                   &["`0/s` is a rate of zero", "--drop 100%"]),
         ("oracle ws --cap 1500",                  &["did you mean `1500/s`?"]),
+        ("oracle ws --events 20",                 &["a stream of events answers a request of HTTP", "use http"]),
+        ("oracle http --first 1s",                &["--events"]),
+        ("oracle http --events 0",                &["--events", "0"]),
+        ("oracle http --events 9 --delay fixed:1ms", &["leave out the delay"]),
         ("oracle ws --close-after 0",             &["--close-after", "at least 1"]),
     ];
     for (line, words) in table {

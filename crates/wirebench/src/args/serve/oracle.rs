@@ -1,10 +1,9 @@
 //! The options of `wirebench serve oracle`: delays, stalls and faults of known size.
 
 use crate::args::values;
-use serve::{Behaviour, Delay, Speech, Stall};
-use std::num::NonZeroU64;
-use units::Share;
-use units::{Bytes, Rate};
+use serve::{Behaviour, Delay, EventStream, Speech, Stall};
+use std::num::{NonZeroU32, NonZeroU64};
+use units::{Bytes, Nanos, Rate, Share};
 
 /// The behaviour of the oracle; an option that is not given changes nothing.
 #[derive(Debug, clap::Args)]
@@ -55,6 +54,19 @@ pub(super) struct Oracle {
     /// Send a request with the id of the client's before this share of replies; not over http
     #[arg(long, value_name = "PERCENT", requires = "speak", hide_short_help = true)]
     ask: Option<Share>,
+    /// Answer each request with a stream of this many events; over http and https
+    ///
+    /// Server-sent events, as servers of language models send them: the head at once, the first event after --first,
+    /// each next one --gap after it, and a --gap after the last `data: [DONE]` and the end of the response. Each event
+    /// tells in `kept_ns` how long after its request it was really sent.
+    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    events: Option<NonZeroU32>,
+    /// The time from a request to the first event of its stream [default: 0s]
+    #[arg(long, value_name = "DURATION", requires = "events", hide_short_help = true)]
+    first: Option<Nanos>,
+    /// The time from each event to the next [default: 0s]
+    #[arg(long, value_name = "DURATION", requires = "events", hide_short_help = true)]
+    gap: Option<Nanos>,
     /// Flip a bit near the end of this share of replies
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     corrupt: Option<Share>,
@@ -82,6 +94,11 @@ impl Oracle {
             duplicate: self.duplicate.unwrap_or_default(),
             reorder: self.reorder.unwrap_or_default(),
             speaks: self.speak.unwrap_or_default(),
+            stream: self.events.map(|events| EventStream {
+                events,
+                first: self.first.unwrap_or_default(),
+                gap: self.gap.unwrap_or_default(),
+            }),
             refuse: self.refuse.unwrap_or_default(),
             push: self.push.unwrap_or_default(),
             ask: self.ask.unwrap_or_default(),
@@ -102,6 +119,7 @@ impl Oracle {
             ("--duplicate", self.duplicate.is_some()),
             ("--reorder", self.reorder.is_some()),
             ("--speak", self.speak.is_some()),
+            ("--events", self.events.is_some()),
             ("--corrupt", self.corrupt.is_some()),
             ("--close-after", self.close_after.is_some()),
             ("--size", self.size.is_some()),
