@@ -270,6 +270,7 @@ impl Player<'_> {
                     tell(at, Said::Secured(format!("{} with {}", facts.version, facts.suite)));
                 }
                 Event::Answer(answer) => heard.reply = Some(answer.verdict),
+                Event::Refused { .. } => heard.reply = Some(Verdict::Refused),
                 Event::Part(_) => heard.parts += 1,
                 Event::Closed(end) => {
                     closed = Some((end.code, end.reason.into_owned()));
@@ -279,7 +280,6 @@ impl Player<'_> {
                 | Event::Ping(_)
                 | Event::Pong(_)
                 | Event::Pushed(_)
-                | Event::Refused { .. }
                 | Event::Response(_) => {}
             },
         });

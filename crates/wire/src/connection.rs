@@ -135,6 +135,8 @@ impl Connection {
             before.note();
         } else if let Self::Talk(talk) = self {
             talk.note();
+        } else if let Self::Calls(calls) = self {
+            calls.note();
         }
     }
 
@@ -142,6 +144,8 @@ impl Connection {
     pub fn notes(&mut self) -> Vec<Note> {
         if let Self::Before(before) = self {
             before.notes()
+        } else if let Self::Calls(calls) = self {
+            calls.notes()
         } else {
             self.talk().map(Talk::notes).unwrap_or_default()
         }

@@ -6,6 +6,7 @@ use super::cookies::Cookies;
 use super::reading::{Found, Reading};
 use super::request::Site;
 use super::response::{Judged, location};
+use super::tape::{Note, Sense, Tape};
 use super::template::Filling;
 use super::{PeerError, mind::ALIVE};
 use crate::contract::{
@@ -48,6 +49,8 @@ pub struct Calls<C> {
     /// The number of the next message.
     sequence: u32,
     site: Arc<Site>,
+    /// `Some` if the messages are noted.
+    tape: Option<Box<Tape>>,
     values: Box<[Box<[u8]>]>,
 }
 
@@ -82,8 +85,20 @@ impl<C: InPlace> Calls<C> {
             reading: None,
             sequence: 0,
             site: Arc::clone(site),
+            tape: None,
             compiled: Arc::clone(compiled),
         }
+    }
+
+    /// Notes every request, response and event from here on, for [`Self::notes`].
+    pub(crate) fn note(&mut self) {
+        self.tape = Some(Box::default());
+    }
+
+    /// The messages that went and came since the last call, oldest first, if they are noted. Requests and whole
+    /// responses have their heads.
+    pub(crate) fn notes(&mut self) -> Vec<Note> {
+        self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
     }
 
     /// Goes on with the stream that has begun; `None` if that needs more bytes, or there is none.
@@ -149,12 +164,20 @@ impl<C: InPlace> Calls<C> {
     }
 
     /// The event of what was found in the stream.
-    fn event(&self, found: Found) -> Event<'_> {
+    fn event(&mut self, found: Found) -> Event<'_> {
         let (Some(reading), Some(asked)) = (&self.reading, self.asked.front()) else {
             return ALIVE;
         };
         let Asked { sequence, exchange } = *asked;
         let payload = reading.payload(found);
+        if let Some(tape) = &mut self.tape {
+            let sense = match found {
+                Found::Part { .. } => Sense::Part(exchange),
+                Found::Answer(verdict) | Found::End(verdict) => sense(verdict, exchange),
+                Found::Status => Sense::Refused(exchange),
+            };
+            tape.heard(sense, payload);
+        }
         match found {
             Found::Part { first } => Event::Part(Part { sequence, exchange, first, payload }),
             Found::Answer(verdict) | Found::End(verdict) => {
@@ -187,10 +210,11 @@ impl<C: InPlace> Calls<C> {
         compiled: &Compiled,
         asked: &mut VecDeque<Asked>,
         cookies: &mut Cookies,
+        tape: Option<&mut Tape>,
         event: Event<'a>,
     ) -> Event<'a> {
         match event {
-            Event::Response(response) => Self::answer(compiled, asked, cookies, response),
+            Event::Response(response) => Self::answer(compiled, asked, cookies, tape, response),
             event @ (Event::Answer(_)
             | Event::Closed(_)
             | Event::Message(_)
@@ -209,22 +233,31 @@ impl<C: InPlace> Calls<C> {
         compiled: &Compiled,
         asked: &mut VecDeque<Asked>,
         cookies: &mut Cookies,
+        tape: Option<&mut Tape>,
         response: Response<'a>,
     ) -> Event<'a> {
         cookies.learn(&response);
         let Some(Asked { sequence, exchange }) = asked.pop_front() else { return ALIVE };
         let call = &compiled.calls[usize::from(exchange)];
-        let verdict = match call.awaits.judge(&response, id(sequence)) {
+        let judged = call.awaits.judge(&response, id(sequence));
+        let verdict = match judged {
             Judged::Expected => Verdict::Good,
-            Judged::Refused => Verdict::Refused,
+            Judged::Refused | Judged::Status => Verdict::Refused,
             Judged::Body => Verdict::Wrong(OTHER_BODY),
+        };
+        if let Some(tape) = tape {
+            tape.heard(sense(verdict, exchange), &[response.head, response.body].concat());
+        }
+        match judged {
             Judged::Status => {
                 let retry_after = RetryAfter::of_response(&response);
                 let body = location(&response).unwrap_or(response.body);
-                return Event::Refused { code: response.status, body, retry_after };
+                Event::Refused { code: response.status, body, retry_after }
             }
-        };
-        Event::Answer(Answer { sequence, exchange, verdict, payload: response.body })
+            Judged::Expected | Judged::Refused | Judged::Body => {
+                Event::Answer(Answer { sequence, exchange, verdict, payload: response.body })
+            }
+        }
     }
 }
 
@@ -248,7 +281,8 @@ impl<C: InPlace> Protocol for Calls<C> {
         if sequence != self.sequence {
             return Err(malformed("the cue of the next message"));
         }
-        let Self { client, compiled, cookies, inner, last_len, random, site, values, .. } = self;
+        let Self { client, compiled, cookies, inner, last_len, random, site, tape, values, .. } =
+            self;
         let call = compiled.calls.get(usize::from(exchange));
         let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
         let filling = Filling { id: id(sequence), now: due, client: *client, values };
@@ -257,6 +291,9 @@ impl<C: InPlace> Protocol for Calls<C> {
             let start = out.len();
             body_len = call.request.write(site, cookies, filling, random, out);
             *last_len = out.len() - start;
+            if let Some(tape) = tape {
+                tape.sent(Sense::Request(exchange), &out[start..]);
+            }
         })?;
         self.asked.push_back(Asked { sequence, exchange });
         self.sequence = sequence.wrapping_add(1);
@@ -273,9 +310,10 @@ impl<C: InPlace> Protocol for Calls<C> {
         if self.compiled.speaks == Speaks::Sse {
             return self.receive_of_streams(input, tx);
         }
-        let Self { asked, compiled, cookies, inner, .. } = self;
+        let Self { asked, compiled, cookies, inner, tape, .. } = self;
         let event = inner.receive(input, tx)?;
-        Ok(event.map(|event| Self::understand(compiled, asked, cookies, event)))
+        let tape = tape.as_deref_mut();
+        Ok(event.map(|event| Self::understand(compiled, asked, cookies, tape, event)))
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
@@ -286,13 +324,22 @@ impl<C: InPlace> Protocol for Calls<C> {
         if self.compiled.speaks == Speaks::Sse {
             return self.end_of_streams();
         }
-        let Self { asked, compiled, cookies, inner, .. } = self;
-        Ok(Self::understand(compiled, asked, cookies, inner.end()?))
+        let Self { asked, compiled, cookies, inner, tape, .. } = self;
+        Ok(Self::understand(compiled, asked, cookies, tape.as_deref_mut(), inner.end()?))
     }
 
     fn layers(&self) -> Layers {
         let inside = self.inner.layers();
         Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
+    }
+}
+
+/// The part that an answer with this verdict plays.
+fn sense(verdict: Verdict, exchange: u16) -> Sense {
+    match verdict {
+        Verdict::Good => Sense::Reply(exchange),
+        Verdict::Refused => Sense::Refused(exchange),
+        Verdict::Wrong(_) => Sense::Wrong(exchange),
     }
 }
 

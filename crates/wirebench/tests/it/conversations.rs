@@ -1,7 +1,7 @@
 //! Conversations through the binary: what a known server does is found, and a mistake is named before anything is
 //! timed.
 
-use crate::harness::{Sandbox, Server};
+use crate::harness::{Sandbox, Server, record_of};
 use record::{Counts, Exchange, Identity};
 
 #[test]
@@ -46,6 +46,36 @@ fn all_that_a_known_server_does_on_sockets_is_found() {
         let told = format!("{refused} x refused");
         let shown = ["conversation json-rpc,", "refused p50", "notification", &told];
         assert!(shown.iter().all(|words| ended.stdout.contains(words)), "{ended:?}");
+    }
+}
+
+#[test]
+fn inside_tls_every_message_of_a_conversation_is_answered() {
+    let page = include_str!("../../../../conversations/json-rpc.toml");
+    for (kind, scheme, speaks) in [
+        ("wss", "wss", "speaks = \"ws\""),
+        ("lines-tls", "tls", "speaks = \"tcp\"\nframe = \"lines\""),
+    ] {
+        let sandbox = Sandbox::new();
+        let server =
+            Server::start(&sandbox, &format!("oracle {kind} --speak json-rpc --ca-out ca.pem"));
+        let text = page.replace("speaks = \"ws\"", speaks);
+        std::fs::write(sandbox.path().join("talk.toml"), text).unwrap();
+        let url = server.url.replacen(kind, scheme, 1);
+        let talk = format!("run {url} --ca ca.pem --conversation ./talk.toml --warm-up 0s");
+        for (load, planned, opened) in [
+            ("-n 400 -c 4", 400, 4),
+            ("--sessions 20/s --messages-each 3 --think 10ms -d 1s --drain 10s", 60, 20),
+        ] {
+            let ended = sandbox.run(&format!("{talk} {load} --json"));
+            let record = record_of(&ended.stdout);
+            let block = &record.blocks[0];
+            let all = Counts { planned, sent: planned, ok: planned, ..Counts::default() };
+            assert_eq!(block.counts, all, "{url} {load}: {ended:?}");
+            assert_eq!(block.exchanges[0].counts, all);
+            assert_eq!((block.connections.opened, block.connections.lost), (opened, 0));
+            assert!(block.errors.is_empty(), "{:?}", block.errors);
+        }
     }
 }
 

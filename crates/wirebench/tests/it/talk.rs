@@ -319,6 +319,33 @@ fn a_stream_of_events_is_shown_part_by_part() {
 }
 
 #[test]
+fn requests_of_http_and_their_streams_are_shown() {
+    let sandbox = Sandbox::new();
+    let line = "oracle http --events 2 --first 1ms --gap 1ms";
+    let server = Server::start(&sandbox, line);
+    let ended = talk(&sandbox, &format!("{} --conversation sse", server.url), "");
+    ended.check(0, &[]);
+    let said = texts(&ended);
+    let parts: Vec<&str> = said.iter().filter_map(|text| text.split(": ").next()).collect();
+    let event = "< event of `stream`";
+    assert_eq!(parts[2..6], ["> request `stream`", event, event, event], "{said:?}");
+    assert!(said[2].contains("GET / HTTP/1.1\\r\\n") && said[5].ends_with("[DONE]"), "{said:?}");
+    let file = "speaks = \"http\"\n[request.other]\nhttp = \"GET /x\"\nreply = { contains = \"none\" }\n\
+                [request.status]\nhttp = \"GET /y\"\nreply = { status = 404 }\n";
+    std::fs::write(sandbox.path().join("two.toml"), file).unwrap();
+    let ended = talk(&sandbox, &format!("{} --conversation ./two.toml", server.url), "");
+    ended.check(15, &[]);
+    for words in [
+        "< wrong reply to `other`: HTTP/1.1 200 OK",
+        "< refusal of `status`: HTTP/1.1 200 OK",
+        "request `other`: answered after ",
+        "request `status`: refused after ",
+    ] {
+        assert!(ended.stdout.contains(words), "{words}: {ended:?}");
+    }
+}
+
+#[test]
 fn a_server_that_says_nothing_or_is_not_there_is_told() {
     let sandbox = Sandbox::new();
     let deaf = Peer::start(|stream, _| crate::peers::silence(stream));
