@@ -71,7 +71,7 @@ impl<C: InPlace> Calls<C> {
         start: Start,
         message_max: usize,
     ) -> Self {
-        let Start { client, random, values, cookies, .. } = start;
+        let Start { client, random, values, cookies, tape, .. } = start;
         Self {
             asked: VecDeque::new(),
             client,
@@ -85,7 +85,7 @@ impl<C: InPlace> Calls<C> {
             reading: None,
             sequence: 0,
             site: Arc::clone(site),
-            tape: None,
+            tape,
             compiled: Arc::clone(compiled),
         }
     }

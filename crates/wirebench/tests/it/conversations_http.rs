@@ -76,6 +76,44 @@ reply = { status = 404 }
 }
 
 #[test]
+fn what_a_login_gives_goes_with_every_request() {
+    static LOGINS: AtomicU64 = AtomicU64::new(0);
+    let peer = Peer::start(|stream, _| {
+        loop {
+            let (asked, body) = request(stream)?;
+            if asked.starts_with("POST /login HTTP/1.1\r\n") {
+                let number = LOGINS.fetch_add(1, Ordering::Relaxed);
+                let cookie = format!("Set-Cookie: sid={number}; Path=/\r\n");
+                answer(stream, "200 OK", &cookie, &format!("{{\"token\":\"t{number}\"}}"))?;
+                continue;
+            }
+            // Token and cookie are those of one login.
+            let after =
+                |name: &str| asked.split_once(name).and_then(|(_, rest)| rest.split_once("\r\n"));
+            let token = after("\r\nX-Token: t").map(|(token, _)| token);
+            let sid = after("\r\nCookie: sid=").map(|(sid, _)| sid);
+            let status = if token.is_some() && token == sid { "200 OK" } else { "401 No" };
+            answer(stream, status, "", &body)?;
+        }
+    });
+    let file = r#"
+speaks = "http"
+headers = { X-Token = "${token}" }
+[[before]]
+http = "POST /login"
+body = '{"user":"bot${client}"}'
+take = { token = "$.token" }
+[request.get]
+http = "GET /mine"
+"#;
+    let (ended, records) = run(file, &format!("{} -n 40 -c 4 --warm-up 0s", peer.url("http")));
+    assert_eq!(records.len(), 1, "{ended:?}");
+    let all = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
+    assert_eq!(records[0].blocks[0].counts, all, "{ended:?}");
+    assert_eq!(LOGINS.load(Ordering::Relaxed), 5, "one for each connection, and one verifies");
+}
+
+#[test]
 fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
     static STREAMS: AtomicU64 = AtomicU64::new(0);
     let peer = Peer::start(|stream, _| {
