@@ -1,12 +1,13 @@
 //! `wirebench init`: the file of a conversation to start from, for a server that listens.
 
+use super::by_hand::ByHand;
 use super::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
 use run::talk::Talk as Asked;
 use spec::conversation::READY_MADE;
-use spec::{Carries, Context, Conversation, Endpoint, Options, Server};
+use spec::{Carries, Context, Conversation, Endpoint, Server};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,18 +36,8 @@ pub(crate) struct Init {
     /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Time that a name, a connection and a handshake may take, each
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "5s", value_parser = values::some_time)]
-    timeout: Nanos,
-    /// Trust the authority in FILE (PEM), and none of the system; repeatable
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    ca: Vec<String>,
-    /// Do not verify the server's certificate
-    #[arg(long, hide_short_help = true)]
-    insecure: bool,
-    /// Look at a public address; do so only with those that are yours
-    #[arg(long, hide_short_help = true)]
-    i_may_load_this_target: bool,
+    #[command(flatten)]
+    by_hand: ByHand,
 }
 
 #[rustfmt::skip]
@@ -64,12 +55,7 @@ impl Init {
         if let Some(path) = &self.output {
             self.check_free(path)?;
         }
-        let options = Options {
-            ca: self.ca.clone(),
-            insecure: self.insecure,
-            timeout: Some(self.timeout),
-            ..Options::default()
-        };
+        let options = self.by_hand.options();
         let (read, pack) = (&values::content, &values::packed);
         let context = Context { read, environment: &values::environment, pack, seed: 0 };
         let workloads = options.workloads("init", &Server::Given(url.clone()), &context);
@@ -77,7 +63,7 @@ impl Init {
         let wish = signals::listen()?;
         let asked = Asked {
             workload: &workload,
-            public_allowed: self.i_may_load_this_target,
+            public_allowed: self.by_hand.i_may_load_this_target,
             wait: Nanos::ZERO,
         };
         terminal.say(&format!("looking at {url}: at most 8 connections, one a second"));

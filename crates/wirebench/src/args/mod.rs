@@ -3,6 +3,7 @@
 //! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
 //! [`Invocation::read`].
 
+mod by_hand;
 mod certs;
 mod compare;
 mod completions;

@@ -2,6 +2,7 @@
 
 mod played;
 
+use super::by_hand::ByHand;
 use super::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
@@ -47,24 +48,14 @@ pub(crate) struct Talk {
     /// Time to wait for more after the end of stdin (default 2s), or after the last reply of a conversation (200ms)
     #[arg(long, value_name = "TIME", value_parser = values::some_time)]
     wait: Option<Nanos>,
-    /// Time that a name, a connection and a handshake may take, each
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "5s", value_parser = values::some_time)]
-    timeout: Nanos,
     /// One more header field for HTTP and WebSocket, or `@FILE` with one on each line; repeatable
     #[arg(short = 'H', long, value_name = "NAME: VALUE|@FILE")]
     header: Vec<String>,
     /// Offer a WebSocket subprotocol; repeatable, the best first
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     subprotocol: Vec<String>,
-    /// Trust the authority in FILE (PEM), and none of the system; repeatable
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    ca: Vec<String>,
-    /// Do not verify the server's certificate
-    #[arg(long, hide_short_help = true)]
-    insecure: bool,
-    /// Talk to a public address; do so only with those that are yours
-    #[arg(long, hide_short_help = true)]
-    i_may_load_this_target: bool,
+    #[command(flatten)]
+    by_hand: ByHand,
 }
 
 #[rustfmt::skip]
@@ -83,10 +74,7 @@ impl Talk {
             conversation: self.conversation.clone(),
             header: self.header,
             subprotocol: self.subprotocol,
-            ca: self.ca,
-            insecure: self.insecure,
-            timeout: Some(self.timeout),
-            ..Options::default()
+            ..self.by_hand.options()
         };
         let (read, pack) = (&values::content, &values::packed);
         let context = Context { read, environment: &values::environment, pack, seed: 0 };
@@ -99,8 +87,11 @@ impl Talk {
             None => WAIT,
         };
         let wait = self.wait.unwrap_or(wait);
-        let asked =
-            Asked { workload: &workload, public_allowed: self.i_may_load_this_target, wait };
+        let asked = Asked {
+            workload: &workload,
+            public_allowed: self.by_hand.i_may_load_this_target,
+            wait,
+        };
         let mut shown = Ok(());
         let mut tell = |at: Nanos, said: Said<'_>| {
             let text = lines_of(at, &said, &workload);
