@@ -5,7 +5,7 @@
 //! handshake that comes late, and path and header fields of that handshake may use what was taken. A server that ends
 //! the connection after a response is asked the next on another.
 //!
-//! What they set as cookies goes with all that follows on the connection. Left out: redirects.
+//! Cookies that they set go with all that follows on the connection. Left out: redirects.
 
 use super::PeerError;
 use super::asking::Asking;

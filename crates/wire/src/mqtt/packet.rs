@@ -46,7 +46,7 @@ impl<'p> Packet<'p> {
     ///
     /// # Errors
     ///
-    /// What the standard does not allow.
+    /// The packet breaks a rule of the standard; the error names its section.
     #[inline]
     pub(super) fn read(first: u8, body: &'p [u8]) -> Result<Self, PeerError> {
         let (kind, flags) = (first >> 4, first & 0x0f);

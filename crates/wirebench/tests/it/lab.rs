@@ -36,16 +36,7 @@ fn every_subject_that_is_installed_passes_its_checks() {
 fn every_subject_that_is_installed_is_measured() {
     let Some(installed) = installed_subjects() else { return };
     let sandbox = Sandbox::new();
-    let file = repository().join("experiments/smoke/lab.toml");
-    let line = format!(
-        "lab {} --quick --json --subjects {} --installed {}",
-        file.display(),
-        subjects().display(),
-        installed.display()
-    );
-    let ended = Running::start_with_patience(command(&sandbox, &line), SMOKE_PATIENCE).wait();
-    ended.check_measured(&[]);
-    let record = record_of(&ended.stdout);
+    let record = measured_quickly(&sandbox, "experiments/smoke/lab.toml", &installed);
     let failed: Vec<_> = record.blocks.iter().filter(|block| block.failed.is_some()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let lab = record.lab.as_ref().unwrap();
@@ -67,16 +58,7 @@ fn every_subject_that_is_installed_is_measured() {
 fn every_subject_that_holds_conversations_is_measured_with_each() {
     let Some(installed) = installed_subjects() else { return };
     let sandbox = Sandbox::new();
-    let file = repository().join("experiments/conversations.toml");
-    let line = format!(
-        "lab {} --quick --json --subjects {} --installed {}",
-        file.display(),
-        subjects().display(),
-        installed.display()
-    );
-    let ended = Running::start_with_patience(command(&sandbox, &line), SMOKE_PATIENCE).wait();
-    ended.check_measured(&[]);
-    let record = record_of(&ended.stdout);
+    let record = measured_quickly(&sandbox, "experiments/conversations.toml", &installed);
     assert!(record.lab.as_ref().unwrap().left_out.is_empty(), "{:?}", record.lab);
     for block in &record.blocks {
         let name = &names_of(&record)[block.workload];
@@ -105,8 +87,7 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
         for expected in conversations_of(name) {
             assert!(
                 held.contains(&expected),
-                "{} has no row of {name} with {expected}",
-                file.display()
+                "experiments/conversations.toml has no row of {name} with {expected}"
             );
         }
     }
@@ -518,6 +499,19 @@ fn names_of(record: &RunRecord) -> Vec<&str> {
 fn index_of(record: &RunRecord, name: &str) -> usize {
     let names = names_of(record);
     names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no {name} in {names:?}"))
+}
+
+/// The record of an experiment of this repository, with its quick settings and the subjects that are installed there.
+fn measured_quickly(sandbox: &Sandbox, file: &str, installed: &Path) -> RunRecord {
+    let line = format!(
+        "lab {} --quick --json --subjects {} --installed {}",
+        repository().join(file).display(),
+        subjects().display(),
+        installed.display()
+    );
+    let ended = Running::start_with_patience(command(sandbox, &line), SMOKE_PATIENCE).wait();
+    ended.check_measured(&[]);
+    record_of(&ended.stdout)
 }
 
 /// That no process works in a folder, once those that are ending have had their time. Those that still have an owner,
