@@ -500,7 +500,10 @@ fn errors(facts: &mut Facts, it: &Measured<'_>) {
     let line = |ErrorCount { class, count, example }: &ErrorCount| {
         format!("{count} x {}, first: {example}", class.replace('_', " "))
     };
-    facts.lines("errors", classes.iter().map(line).collect());
+    let early = it.all.iter().filter_map(|block| block.warm_up).map(|it| it.failed()).sum::<u64>();
+    let among =
+        (early > 0).then(|| format!("{early} of them in the warm-up, which is in no table"));
+    facts.lines("errors", classes.iter().map(line).chain(among).collect());
 }
 
 fn little(facts: &mut Facts, block: &Block) {

@@ -6,7 +6,7 @@
 use crate::results::Kept;
 use crate::setup::SetUp;
 use crate::{Event, Feed, Host, Plan, plan_record};
-use record::{Block, Ended, Environment, Precision, RunRecord, SCHEMA_VERSION};
+use record::{Block, Counts, Ended, Environment, Precision, RunRecord, SCHEMA_VERSION};
 use spec::{Experiment, Goal};
 use std::collections::BTreeSet;
 use units::Nanos;
@@ -112,18 +112,23 @@ fn how(record: &RunRecord, signal: usize) -> Ended {
         blocks.iter().map(|block| block.connections.failed + block.connections.lost).sum();
     let all_counts =
         || blocks.iter().flat_map(|block| [Some(block.counts), block.warm_up]).flatten();
-    let bad: u64 = all_counts().map(|it| it.failed() + it.unsent).sum();
+    let of = |it: Counts| it.failed() + it.unsent;
+    let bad: u64 = all_counts().map(of).sum();
+    // The table beside it has the messages of the measured time alone.
+    let early: u64 = blocks.iter().filter_map(|block| block.warm_up).map(of).sum();
+    let among =
+        if early == 0 { String::new() } else { format!(" ({early} of them in the warm-up)") };
     let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();
     let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
     let mut reasons = Vec::new();
-    for (count, what) in [
-        (lost, "connections failed or were lost"),
-        (bad, "messages failed, were refused, timed out or were not sent"),
-        (unfinished, "messages were still in flight at the end of the drain"),
-        (failed as u64, "blocks failed"),
+    for (count, what, among) in [
+        (lost, "connections failed or were lost", ""),
+        (bad, "messages failed, were refused, timed out or were not sent", &*among),
+        (unfinished, "messages were still in flight at the end of the drain", ""),
+        (failed as u64, "blocks failed", ""),
     ] {
         if count > 0 {
-            reasons.push(format!("{count} {what}"));
+            reasons.push(format!("{count} {what}{among}"));
         }
     }
     let each = record.spec.as_ref().map(Experiment::round_time);

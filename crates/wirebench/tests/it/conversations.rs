@@ -80,6 +80,29 @@ fn inside_tls_every_message_of_a_conversation_is_answered() {
 }
 
 #[test]
+fn errors_of_the_warm_up_are_told_from_those_of_the_table() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle ws --speak json-rpc --refuse 5% --seed 31");
+    let load = "--rate 1000/s -c 4 -d 500ms --warm-up 500ms --timeout 3s --drain 6s";
+    let ended = sandbox.run(&format!("run {} --conversation json-rpc {load}", server.url));
+    let record = sandbox.records().remove(0);
+    let block = &record.blocks[0];
+    let (early, measured) = (block.warm_up.unwrap().failed(), block.counts.failed());
+    assert!(early > 0 && measured > 0, "{:?} {:?}", block.warm_up, block.counts);
+    let all = early + measured;
+    for words in [
+        format!(
+            "partial: {all} messages failed, were refused, timed out or were not sent ({early} of them in the"
+        ),
+        format!("{all} x refused"),
+        format!("{early} of them in the warm-up, which is in no table"),
+    ] {
+        let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(&words), "{words}: {ended:?}");
+    }
+}
+
+#[test]
 fn a_mistake_is_named_with_what_was_sent_and_what_came_before_anything_is_timed() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "oracle ws --speak json-rpc --push 100%");
