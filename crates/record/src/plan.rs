@@ -22,6 +22,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The index of the workload that number `index` is compared with: its own baseline, or that of the plan.
+    pub fn base_of(&self, index: usize) -> Option<usize> {
+        let base = self.workloads.get(index)?.spec.baseline.or(self.baseline);
+        base.filter(|base| *base != index && *base < self.workloads.len())
+    }
+
     /// The index of the workload that number `index` is compared with in the end: the baseline of its baseline, and so
     /// on. A workload that is compared with nothing is its own, unless the plan has a baseline.
     pub fn zero(&self, index: usize) -> Option<usize> {

@@ -49,8 +49,7 @@ pub fn results(plan: &Plan, blocks: &[Block]) -> Vec<WorkloadResult> {
         let times = merged(workload, mine());
         let is_closed = workload.spec.load.is_closed();
         let (round_trip, response) = if is_closed { (times, None) } else { (None, times) };
-        let base = workload.spec.baseline.or(plan.baseline).filter(|base| *base != index);
-        let base = base.and_then(|base| all.get(base));
+        let base = plan.base_of(index).map(|base| &all[base]);
         WorkloadResult {
             workload: index,
             blocks: mine().count() - blocks_failed,

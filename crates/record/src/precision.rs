@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::Goal;
 use stats::precision;
+use std::collections::BTreeSet;
 
 /// A goal of precision, and how far it was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,15 +29,20 @@ pub struct Precision {
 
 /// Each goal for each workload of `plan`; without those that others are compared with.
 pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precision> {
+    if goals.is_empty() {
+        return Vec::new();
+    }
     let rounds = blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
+    let of_all: Vec<_> =
+        (0..plan.workloads.len()).map(|index| pooled(plan, blocks, index)).collect();
     let mut all = Vec::new();
     for workload in rows(plan) {
-        let numbers = pooled(plan, blocks, workload);
-        let base = base_of(plan, workload);
-        let of_base = base.map(|base| pooled(plan, blocks, base));
+        let numbers = &of_all[workload];
+        let base = plan.base_of(workload);
+        let of_base = base.map(|base| &of_all[base]);
         for goal in goals {
-            let number = figure(&numbers, goal.metric);
-            let number = match &of_base {
+            let number = figure(numbers, goal.metric);
+            let number = match of_base {
                 None => number.cloned(),
                 Some(base) => {
                     number.zip(figure(base, goal.metric)).map(|(one, base)| one.over(base))
@@ -62,14 +68,7 @@ pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precisio
 /// The workloads that goals and requirements are about: all but those that others are compared with.
 pub(crate) fn rows(plan: &Plan) -> impl Iterator<Item = usize> {
     let all = 0..plan.workloads.len();
-    let is_base = |index| all.clone().any(|other| base_of(plan, other) == Some(index));
-    let rows: Vec<usize> =
-        all.clone().filter(|index| base_of(plan, *index).is_some() || !is_base(*index)).collect();
-    rows.into_iter()
-}
-
-/// The workload that this one is compared with.
-fn base_of(plan: &Plan, index: usize) -> Option<usize> {
-    let base = plan.workloads[index].spec.baseline.or(plan.baseline);
-    base.filter(|base| *base != index && *base < plan.workloads.len())
+    let bases: BTreeSet<usize> = all.clone().filter_map(|index| plan.base_of(index)).collect();
+    let is_row = move |index: &usize| plan.base_of(*index).is_some() || !bases.contains(index);
+    all.filter(is_row)
 }

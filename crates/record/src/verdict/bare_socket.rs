@@ -12,9 +12,8 @@ use spec::{Protocol, Scheme, Server};
 /// programs that mark the physical limit nothing is expected.
 pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
     let plan = &subject.record.plan;
-    let base =
-        subject.workload.spec.baseline.or(plan.baseline).filter(|it| *it != subject.index)?;
-    let bare = plan.workloads.get(base)?;
+    let base = plan.base_of(subject.index)?;
+    let bare = &plan.workloads[base];
     let is_alike = is_bare(bare)
         && has_more_to_do(subject.workload)
         && is_asked_the_same(subject.workload, bare)
