@@ -63,6 +63,9 @@ impl Experiment {
     /// The version of the format that is written.
     pub const VERSION: u32 = 1;
 
+    /// The most rounds.
+    pub const ROUNDS_MAX: u32 = 10_000;
+
     /// The usual bound of [`Experiment::jit_warm_up_max`].
     pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
 

@@ -2,7 +2,7 @@
 
 mod rounds;
 
-use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Words};
+use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Several, Words};
 use super::held::{Held, measured};
 use crate::secrets::url_without_secrets;
 use crate::{
@@ -184,7 +184,7 @@ impl<'a> Cells<'a> {
         let (Some(servers), Some(transports)) = (&row.keys.server, &row.keys.transport) else {
             unreachable!("the row was checked when it was read");
         };
-        let ourselves = Words(vec![OURSELVES.to_owned()]);
+        let ourselves = Several(vec![OURSELVES.to_owned()]);
         let server = self.parts(servers, servers.get_ref(), EMBEDDED, Role::Server)?;
         let client = match &row.keys.client {
             Some(client) => self.parts(client, client.get_ref(), OURSELVES, Role::Client)?,
@@ -472,7 +472,7 @@ impl<'a> Cells<'a> {
             ));
         }
         let require = self.require()?;
-        let until = self.until();
+        let until = self.until()?;
         let rounds = match &until {
             None => self.rounds(compares)?,
             Some(until) => self.rounds_until(until)?,
@@ -700,7 +700,6 @@ const EMBEDDED: &str = "embedded";
 const OURSELVES: &str = "wirebench";
 /// Before each block; a subject that compiles while it runs has more before its first.
 const WARM_UP: Nanos = Nanos::from_millis(200);
-const ROUNDS_MAX: u32 = 10_000;
 /// Of fewer messages 1 % is less than one.
 const DUE_MIN: f64 = 100.0;
 /// Names that are more alike than this are perhaps meant.

@@ -162,17 +162,10 @@ impl AxisKeys {
 }
 
 /// One text or several.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words(pub(super) Vec<String>);
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::lists::one_or_more(deserializer).map(Self)
-    }
-}
+pub(super) type Words = Several<String>;
 
 /// One value or several.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Several<T>(pub(super) Vec<T>);
 
 impl<T> Default for Several<T> {

@@ -314,6 +314,13 @@ fn a_url_is_an_experiment_of_one_row() {
     assert_eq!(repeated(0, false).unwrap_err(), "--rounds: 0: between 1 and 10000 are possible");
     let of_sweep = repeated(7, true).unwrap_err();
     assert!(of_sweep.starts_with("--rounds: 7 rounds mean nothing to a sweep"), "{of_sweep}");
+    let budget = Some(Nanos::from_secs(60));
+    let endless = Asked { budget, ..Asked::default() };
+    let endless = File::of_url("ws://h").experiment(&endless, &those(), &context).unwrap_err();
+    assert!(
+        endless.starts_with("--budget: 1m: belongs to `until`, whose goals it ends"),
+        "{endless}"
+    );
     assert_eq!(names(&of("bots = [3, 5]").unwrap()), ["3 bots", "5 bots"]);
     assert!(of("every = '1s'").unwrap_err().starts_with("--every: belongs to --bots"));
 }

@@ -154,7 +154,7 @@ impl Execution {
     /// The rounds of an experiment that was resolved before, in place of its own where others are asked for.
     fn rounds_of(&self, experiment: &Experiment) -> Result<u32, Failure> {
         let Some(Count(rounds)) = self.rounds else { return Ok(experiment.rounds) };
-        let most = experiment.rounds.max(ROUNDS_MAX);
+        let most = experiment.rounds.max(Experiment::ROUNDS_MAX);
         match u32::try_from(rounds).ok().filter(|rounds| (1..=most).contains(rounds)) {
             Some(rounds) if experiment.axis.is_none() && experiment.until.is_none() => Ok(rounds),
             Some(_) => {
@@ -302,7 +302,8 @@ fn kind_of(experiment: &Experiment) -> Kind {
 fn dry_run(plan: &run::Plan, terminal: &Terminal) -> Result<Exit, Failure> {
     let json = serde_json::to_string_pretty(&plan.experiment).expect("its keys are texts");
     terminal.result(&(json + "\n"))?;
-    let at_most = if plan.experiment.axis.is_some() { "at most" } else { "about" };
+    let ends_itself = plan.experiment.axis.is_some() || plan.experiment.until.is_some();
+    let at_most = if ends_itself { "at most" } else { "about" };
     terminal.say(&format!("would take {at_most} {}; nothing was measured", plan.expected()));
     Ok(Exit::DONE)
 }
@@ -495,7 +496,5 @@ fn held(all: Vec<lab::Held>) -> Vec<Held> {
     all.into_iter().map(held).collect()
 }
 
-/// The most rounds, as in files.
-const ROUNDS_MAX: u32 = 10_000;
 /// The first line of a journal is much shorter.
 const FIRST_LINE_MAX: u64 = 1024;

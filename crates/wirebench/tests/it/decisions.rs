@@ -62,6 +62,9 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
 
     let refused = with(&sandbox, &format!("{line} --budget 500ms"), &["--until", "p50 within 3%"]);
     refused.check(2, &["--budget: 500 ms is too short: 10 rounds", "take 800 ms"]);
+    sandbox.run(&format!("{line} --budget 1s")).check(2, &["--budget: 1 s: belongs to `until`"]);
+    let dry = format!("{line} --budget 1s --dry-run");
+    with(&sandbox, &dry, &["--until", "p50 within 3%"]).check(0, &["would take at most "]);
     let refused = with(&sandbox, &line, &["--until", "p98 within 3%"]);
     refused.check(2, &["`p98` is no number that has an interval; did you mean `p9"]);
     std::fs::write(sandbox.path().join("x.json"), "{}").unwrap();

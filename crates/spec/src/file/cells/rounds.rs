@@ -1,9 +1,9 @@
 //! The number of rounds of an experiment: as asked for, or as many as there is time for until its goals are reached.
 //! And the limits that its numbers are held against.
 
-use super::{Cells, ROUNDS_MAX};
+use super::Cells;
 use crate::file::description::ROUNDS;
-use crate::{Metric, Requirement, Until};
+use crate::{Experiment, Metric, Requirement, Until};
 use units::{Count, Nanos};
 
 impl Cells<'_> {
@@ -23,21 +23,30 @@ impl Cells<'_> {
             }
             false => asked.unwrap_or(Count(1)),
         };
-        let known = u32::try_from(rounds.0).ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+        let most = Experiment::ROUNDS_MAX;
+        let known = u32::try_from(rounds.0).ok().filter(|rounds| (1..=most).contains(rounds));
         match known {
             Some(rounds) => Ok(rounds),
-            None => problem(format!("{}: between 1 and {ROUNDS_MAX} are possible", rounds.0)),
+            None => problem(format!("{}: between 1 and {most} are possible", rounds.0)),
         }
     }
 
     /// The goals that are asked for, or those of the file.
-    pub(super) fn until(&self) -> Option<Until> {
+    pub(super) fn until(&self) -> Result<Option<Until>, String> {
         let goals = match &self.asked.until[..] {
             [] => &self.file.until.0,
             asked => asked,
         };
-        let budget = self.asked.budget.or(self.file.budget).unwrap_or(Until::BUDGET);
-        (!goals.is_empty()).then(|| Until { goals: goals.to_vec(), budget })
+        let budget = self.asked.budget.or(self.file.budget);
+        match budget {
+            Some(budget) if goals.is_empty() => Err(self.file.named(&format!(
+                "budget: {budget}: belongs to `until`, whose goals it ends; name one, as in until = \"p99 within 3%\""
+            ))),
+            budget => Ok((!goals.is_empty()).then(|| Until {
+                goals: goals.to_vec(),
+                budget: budget.unwrap_or(Until::BUDGET),
+            })),
+        }
     }
 
     /// The limits that are asked for, or those of the file.
@@ -72,7 +81,8 @@ impl Cells<'_> {
         }
         let each = self.made.iter().fold(Nanos::ZERO, |sum, it| sum + it.workload.block_time());
         let budget = until.budget;
-        let rounds = u32::try_from(budget.0 / each.0.max(1)).unwrap_or(u32::MAX).min(ROUNDS_MAX);
+        let rounds = u32::try_from(budget.0 / each.0.max(1)).unwrap_or(u32::MAX);
+        let rounds = rounds.min(Experiment::ROUNDS_MAX);
         if rounds < Until::ROUNDS_MIN {
             let (least, all) = (Until::ROUNDS_MIN, Nanos(each.0 * u64::from(Until::ROUNDS_MIN)));
             return problem(format!(
