@@ -236,7 +236,7 @@ pub(crate) fn verify(
         let error = first_error(&outcome);
         let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
         let reason = what.map_or_else(|| reason.to_owned(), |what| format!("{what}: {reason}"));
-        if !outcome.times.connect.is_empty() {
+        if !outcome.times.connect.is_empty() || error.is_some_and(is_of_a_connection) {
             let next = match url.tls {
                 _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
                 _ if wants_login(&reason) => WANTS_LOGIN.to_owned(),
@@ -260,6 +260,11 @@ pub(crate) fn verify(
         failed.push((address.clone(), reason));
     }
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
+}
+
+/// True for an error that took a connection: one before the connection of messages, such as a login's, counts too.
+fn is_of_a_connection((class, _): (&ErrorClass, &Tally)) -> bool {
+    !matches!(class, ErrorClass::ConnectFailed | ErrorClass::ConnectTimedOut)
 }
 
 /// Sends one message and takes its reply, of a conversation one of each kind; the first that does not end as it should,

@@ -87,7 +87,11 @@ fn the_chat_of_the_readme_logs_in_and_hears_what_others_say() {
     let ended = sandbox.run(&format!("talk {url} --conversation {}", chat.display()));
     ended.check(15, &["exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx"]);
     let ended = sandbox.run(&format!("run {url} --conversation {} {load}", chat.display()));
-    ended.check(15, &["exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx"]);
+    let refused = "exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx";
+    ended.check(
+        15,
+        &["does not answer as expected", refused, "Hold `chat` against what the server expects"],
+    );
     assert_eq!(totals(server)["joined"], 0);
 }
 
