@@ -186,8 +186,11 @@ impl Player<'_> {
             }
             (Stage::Ask(_) | Stage::Listening(_), Some(_)) => return Ok(true),
             (Stage::Listening(until), None) if now >= until => {
-                self.by_hand.close();
+                let is_answered = self.by_hand.close();
                 self.note();
+                if !is_answered {
+                    return Ok(true);
+                }
                 self.stage = Stage::Leaving(now + self.timeouts.close.min(LEAVING_MAX));
             }
             (Stage::Listening(_), None) => {}
