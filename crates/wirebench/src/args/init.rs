@@ -67,7 +67,11 @@ impl Init {
             wait: Nanos::ZERO,
         };
         terminal.say(&format!("looking at {url}: at most 8 connections, one a second"));
-        let found = run::discover::discover(asked, &wish.signal).map_err(Failure::from)?;
+        let secrets = spec::secrets_of(std::slice::from_ref(&workload));
+        let found = run::discover::discover(asked, &wish.signal);
+        let mut found = found.map_err(|error| Failure::from(error).without(&secrets))?;
+        // Words of a server stand in them.
+        found.words = secrets.cut(&found.words).replace(char::is_control, " ");
         let Some(draft) = Draft::of(&url, &found) else {
             terminal
                 .result(&format!("{url}: {}\nNo conversation: {}\n", found.words, found.advice))?;
@@ -146,7 +150,7 @@ impl<'a> Draft<'a> {
 
     /// The file, with its use.
     fn text(&self, at: &str, file: &str) -> String {
-        let words = self.words.replace(char::is_control, " ");
+        let words = self.words;
         format!(
             "# {at}: {words}.\n#\n\
              #   wirebench talk '{at}' --conversation {file}   plays it once, message by message\n\

@@ -205,3 +205,20 @@ fn init_writes_nothing_where_no_conversation_would_be_right() {
     sandbox.run("init ws://192.0.2.1 --timeout 1s").check(14, &["--i-may-load-this-target"]);
     sandbox.run("init nonsense://h").check(2, &["nonsense"]);
 }
+
+#[test]
+fn init_writes_no_secret_that_the_server_repeats() {
+    let repeats = Peer::start(|stream, _| {
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        socket.send("welcome, sesame-7181".into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&format!("init {}/?token=sesame-7181", repeats.url("ws")));
+    ended.check(0, &[]);
+    assert!(ended.stdout.contains("speaks first: \"welcome, ***\""), "{ended:?}");
+    let file = std::fs::read_to_string(sandbox.path().join("conversation.toml")).unwrap();
+    for text in [&ended.stdout, &ended.stderr, &file] {
+        assert!(!text.contains("sesame-7181"), "{text}");
+    }
+}
