@@ -8,6 +8,7 @@ mod circles;
 mod code;
 mod dependencies;
 mod language;
+mod names;
 mod purity;
 mod ratchet;
 mod text;
@@ -51,6 +52,7 @@ pub(crate) fn run() -> Result<()> {
 fn complaints(files: &[File]) -> Vec<Complaint> {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut all = arrows::check(files);
+    all.extend(names::check(&paths));
     for file in files {
         all.extend(purity::check(file));
         all.extend(text::check(file, &paths));

@@ -1,0 +1,57 @@
+//! Names of files and folders that every file system keeps apart.
+
+use super::Complaint;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Complains about paths that differ only in the case of letters: a file system that does not tell cases apart keeps
+/// one of them.
+pub(super) fn check(paths: &BTreeSet<&str>) -> Vec<Complaint> {
+    let mut first: BTreeMap<String, &str> = BTreeMap::new();
+    let mut complaints = Vec::new();
+    for path in paths.iter().flat_map(|path| with_folders(path)) {
+        match first.get(&path.to_lowercase()) {
+            None => drop(first.insert(path.to_lowercase(), path)),
+            Some(other) if *other == path => {}
+            Some(other) => {
+                let what = format!("differs from {other} only in case; rename one of them");
+                complaints.push(Complaint { path: path.to_owned(), line: 0, what });
+                first.insert(path.to_lowercase(), path);
+            }
+        }
+    }
+    complaints
+}
+
+/// The folders of a path, the outermost first, and the path itself.
+fn with_folders(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(end, _)| &path[..end]).chain([path])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_only_in_case_are_refused() {
+        #[rustfmt::skip]
+        let table: [(&[&str], &[(&str, &str)]); 4] = [
+            (&["docs/a.md", "docs/b.md", "src/a.md"], &[]),
+            (&["docs/LIMITS.md", "docs/limits.md"],   &[("docs/limits.md", "docs/LIMITS.md")]),
+            (&["Docs/a.md", "docs/b.md", "docs/c.md"], &[("docs", "Docs")]),
+            (&["docs/É.md", "docs/é.md"],             &[("docs/é.md", "docs/É.md")]),
+        ];
+        for (paths, expected) in table {
+            let found = check(&paths.iter().copied().collect());
+            let found: Vec<(String, String)> =
+                found.into_iter().map(|complaint| (complaint.path, complaint.what)).collect();
+            let expected: Vec<(String, String)> = expected
+                .iter()
+                .map(|(path, other)| {
+                    let what = format!("differs from {other} only in case; rename one of them");
+                    ((*path).to_owned(), what)
+                })
+                .collect();
+            assert_eq!(found, expected, "{paths:?}");
+        }
+    }
+}
