@@ -8,6 +8,7 @@
 //! Start reading at [`sweep`].
 
 mod line;
+mod loads;
 mod steps;
 
 use crate::block::Stage;
@@ -22,37 +23,12 @@ use crate::{Commands, Entry, Event, Feed, Host, Journal, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
+use loads::Sweep;
 use record::{Block, Ended, RunRecord};
-use spec::{Axis, Experiment};
+use spec::Axis;
 use stats::knee::Range;
 use std::sync::atomic::Ordering;
 use units::{Instant, Nanos, Random};
-
-/// The description of a sweep.
-#[derive(Clone, Copy)]
-struct Sweep<'a> {
-    experiment: &'a Experiment,
-    axis: &'a Axis,
-}
-
-impl Sweep<'_> {
-    /// The loads to look between.
-    fn range(&self) -> Range {
-        let Axis { from, to, factor, .. } = *self.axis;
-        Range { from, to, factor }
-    }
-
-    /// A line at a load, in place of `first`, which is the same line at the first load. No peer is waited for longer
-    /// than the budget.
-    fn at(&self, line: usize, load: u64, first: &Measurement) -> Result<Measurement, String> {
-        let lines = &self.experiment.workloads;
-        let spec =
-            self.axis.at(&lines[line], load, lines.len()).map_err(|problem| problem.to_string())?;
-        let mut at = first.at(spec).map_err(|problem| problem.to_string())?;
-        at.workload.timeouts = at.workload.timeouts.at_most(self.axis.budget);
-        Ok(at)
-    }
-}
 
 /// Sweeps and answers with the record, which has what is known until `commands` stop it. Listeners of `feed` hear what
 /// goes on; `journal` keeps the blocks, and after each what is known by then.

@@ -94,9 +94,6 @@ fn of_table(what: String) -> Complaint {
 #[rustfmt::skip]
 const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Circles, "drive", 7),
-    (Rule::Circles, "engine", 4),
-    (Rule::Circles, "probe", 3),
-    (Rule::Circles, "run", 3),
     (Rule::Circles, "wire", 11),
     (Rule::Circles, "wirebench", 24),
     (Rule::Sleeps, "lab", 3),

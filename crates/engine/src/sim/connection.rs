@@ -1,6 +1,6 @@
 //! The state of one simulated connection: two ends, each with what is on its way to it.
 
-use super::Split;
+use super::conditions::Split;
 use crate::{Address, ConnectionError, ConnectionId, UNSENT_LEN_MAX};
 use std::collections::VecDeque;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! The simulated kernel: the system's services to the processes, and the wire that carries the bytes.
 
+use super::conditions::{Conditions, Cuts, Split};
 use super::connection::{Connection, Inbox, Place, Side, Stage};
-use super::{Conditions, Cuts, Split};
 use crate::{Address, Completion, ConnectionError, ConnectionId};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Instant, Nanos, Random};

@@ -5,15 +5,17 @@
 //! next thing that happens. The same seed, conditions and nodes give the same run, bit for bit.
 //!
 //! Start reading at [`Network::run`]. `kernel` has what the system does for the processes and what the wire does to
-//! bytes, `connection` the state of one connection.
+//! bytes, `connection` the state of one connection, `conditions` what may be asked of the network.
 //!
 //! Left out: bandwidth, loss of packets (TCP hides it; [`Conditions::jitter`] shows what remains), ports of clients and
 //! files: an address is just a key, and a Unix path that nobody listens at refuses.
 
+mod conditions;
 mod connection;
 mod engine;
 mod kernel;
 mod network;
 
+pub use conditions::{Conditions, Cut, Cuts, Split};
 pub use engine::Sim;
-pub use network::{Conditions, Cut, Cuts, Network, Outcome, Party, Split};
+pub use network::{Network, Outcome, Party};

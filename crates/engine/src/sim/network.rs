@@ -1,11 +1,12 @@
-//! The network from outside: what it is like, who is on it, and letting it run.
+//! The network from outside: who is on it, and letting it run.
 
-use super::Sim;
+use super::conditions::Conditions;
+use super::engine::Sim;
 use super::kernel::Kernel;
 use crate::{Node, Step};
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::{Instant, Nanos};
+use units::Instant;
 
 /// A simulated network and its clock.
 pub struct Network {
@@ -108,77 +109,4 @@ pub enum Outcome {
     Stuck,
     /// The instant was reached until which to run.
     TimeUp,
-}
-
-/// The properties of the network. The default is a fast one without faults.
-#[derive(Clone, Debug)]
-pub struct Conditions {
-    /// The delay from one end to the other, at least 1 ns: a connection is there after two of these.
-    pub delay: Nanos,
-    /// The most time that is added to the delay at random. Bytes of a connection keep their order all the same.
-    pub jitter: Nanos,
-    /// The pieces in which bytes arrive.
-    pub split: Split,
-    /// The connections that are cut.
-    pub cuts: Cuts,
-    /// The number of bytes that the kernels at both ends hold for each direction of a connection, at least 1; what is
-    /// beyond that stays with the sending engine.
-    pub buffer_len_max: usize,
-    /// The most connections that may wait to be accepted at a listener; more are refused.
-    pub backlog: usize,
-}
-
-impl Default for Conditions {
-    fn default() -> Self {
-        Self {
-            delay: Nanos::from_micros(10),
-            jitter: Nanos::ZERO,
-            split: Split::Never,
-            cuts: Cuts::Never,
-            buffer_len_max: 256 << 10,
-            backlog: 4096,
-        }
-    }
-}
-
-/// The pieces in which bytes arrive. Each piece is received by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
-    /// Bytes that were sent at once are one piece, as far as the buffers have room: each piece costs a process that was
-    /// slowed down ([`Sim::slow_down`]) its time, however many have piled up.
-    AsSent,
-    /// All that has arrived is received at once, however it was sent.
-    Never,
-    /// Each byte is a piece.
-    ByteByByte,
-    /// Pieces have random lengths.
-    Random {
-        /// The longest, at least 1.
-        chunk_len_max: usize,
-    },
-}
-
-/// The connections that are cut. A cut resets both ends at once, and what is under way is lost.
-#[derive(Clone, Debug)]
-pub enum Cuts {
-    /// None.
-    Never,
-    /// Some, at a random time.
-    Random {
-        /// The probability that a connection is cut, from 0 to 1.
-        probability: f64,
-        /// The most time from when a connection is made to its cut.
-        within: Nanos,
-    },
-    /// These.
-    Scheduled(Vec<Cut>),
-}
-
-/// One connection to cut.
-#[derive(Clone, Copy, Debug)]
-pub struct Cut {
-    /// Its number: connections of the whole network are counted from 0 in the order in which they were begun.
-    pub connection: u64,
-    /// The time from when the connection is made to the cut.
-    pub after: Nanos,
 }

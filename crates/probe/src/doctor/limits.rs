@@ -1,6 +1,6 @@
 //! Limits that are a number: of connections, of connects at the same time, of messages in a second.
 
-use super::{Facts, Finding, Name, Place, Question, State, Unit, missing};
+use super::finding::{Facts, Finding, Name, Place, Question, State, Unit, missing};
 use crate::capacity::{LOOPBACK_SOURCES_MAX, OpenFiles, Ports, RESERVED_FILES};
 use units::{Bytes, Count};
 

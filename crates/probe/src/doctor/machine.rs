@@ -1,6 +1,6 @@
 //! Facts of the machine that bound nothing and change numbers all the same.
 
-use super::{Facts, Finding, Name, Place, Question, State, missing};
+use super::finding::{Facts, Finding, Name, Place, Question, State, missing};
 use crate::cpus::Sharing;
 use units::Nanos;
 

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::capacity::{Limits, OpenFiles, Ports, Shortage, Sources, capacity};
+use crate::cpus::Sharing;
+use record::Environment;
 use record::{Container, SocketBuffer, TimerFloor};
+use units::Bytes;
 
 /// A machine on which nothing is wrong.
 fn facts() -> Facts {

@@ -1,6 +1,6 @@
 //! One line of a sweep: its searches, and what every load came to.
 
-use super::Sweep;
+use super::loads::Sweep;
 use crate::plan::Plan;
 use crate::results::Kept;
 use crate::setup::SetUp;

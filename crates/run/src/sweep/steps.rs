@@ -1,7 +1,7 @@
 //! The results of the steps of a sweep and of its lines: numbers from blocks, sentences from numbers.
 
-use super::Sweep;
 use super::line::{Asked, BUSY_MIN, Line, Within, float, offered, replies};
+use super::loads::Sweep;
 use crate::plan::Plan;
 use crate::results::{self, Kept};
 use record::{Block, Capacity, Estimate, Knee, Level, SweepLine, SweepStep};
