@@ -5,8 +5,8 @@
 //! [`crate::place`]). Open files and ports are [`crate::capacity`]'s, so what is said here is what a run refuses. Left
 //! out: reading, text for people, and what the server at the other end allows.
 //!
-//! Start reading at [`diagnose`]. `finding` has the facts, the question and the answers, `limits` the limits that are numbers, `machine` what changes numbers without
-//! being one, `wish` what may be asked for.
+//! Start reading at [`diagnose`]. `finding` has the facts, the question and the answers, `limits` the limits that are
+//! numbers, `machine` what changes numbers without being one, `wish` what may be asked for.
 
 mod finding;
 mod limits;
