@@ -213,7 +213,7 @@ impl Connections {
             return late;
         }
         let timeouts = self.timeouts;
-        // No deadline that arises from now on is nearer.
+        // No deadline that arises from now on is nearer, but those of messages behind the ones that are given up.
         let mut nearest =
             now + timeouts.connect.min(timeouts.handshake).min(timeouts.reply).min(timeouts.close);
         for connection in self.iter() {
@@ -223,6 +223,9 @@ impl Connections {
             } else {
                 nearest = nearest.min(deadline);
             }
+        }
+        if !late.is_empty() {
+            nearest = now;
         }
         let not_before = if is_timed { now + DEADLINES_EVERY } else { now };
         self.deadlines_from = nearest.max(not_before);

@@ -32,7 +32,8 @@ pub(crate) struct Broken {
 impl Breaker {
     /// Takes what a worker handed over. Answers if the load is to end: of what was tried in the last [`PATIENCE`] at
     /// least [`FAILED_PERCENT`] failed, and failures go on. Replies are successes, and before any message so are
-    /// connections. A server that is only silent fails nothing until its time-outs are over.
+    /// connections. A server that is only silent fails nothing until its time-outs are over. When nothing more is sent
+    /// there is no load to end: the drain has a bound of its own.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Broken> {
         let since = *self.since.get_or_insert(interval.start);
         let counts = &interval.traffic.counts;
@@ -53,7 +54,7 @@ impl Breaker {
         };
         let tried = self.last.iter().fold(Tried::default(), sum);
         let after = interval.end.since(since);
-        let goes_on = interval.failures > 0 && interval.phase < Phase::Close;
+        let goes_on = interval.failures > 0 && interval.phase < Phase::Drain;
         (after >= PATIENCE && goes_on && tried.is_hopeless()).then_some(Broken { after, tried })
     }
 }
@@ -128,6 +129,11 @@ mod tests {
         let comes_back = |tenth: u64| [0, 100 * u64::from(!(60..=100).contains(&tenth)), 10];
         assert_eq!(ended(Phase::Measure, comes_back), None, "silent for less than 5 s");
         assert_eq!(ended(Phase::Connect, |_| [1, 0, 10]), None, "connections are being opened");
+        assert_eq!(
+            ended(Phase::Drain, |_| [0, 0, 1]),
+            None,
+            "the last time-outs of a load that is over"
+        );
         let early = |tenth: u64| [0, 0, if tenth < 10 { 100 } else { 0 }];
         assert_eq!(ended(Phase::Measure, early), None, "a full backlog, and bots that are not due");
     }

@@ -170,6 +170,20 @@ fn a_closed_loop_goes_on_after_a_reply_that_never_comes() {
 }
 
 #[test]
+fn each_message_is_given_up_when_its_own_time_is_over() {
+    let behaviour = Behaviour { drop: share("100%"), ..json_rpc_server() };
+    let mut server = oracle(Speech::WebSocketText, behaviour, 0);
+    let play = talk(Speech::WebSocketText, json_rpc()).connections(1).rate("40/s");
+    let played = play.duration(ms(250)).reply_timeout(ms(300)).drain(ms(2000)).against(&mut server);
+    let counts = Counts { sent: 10, timed_out: 10, ..Counts::default() };
+    assert_eq!(played.outcome.measured, counts);
+    let response = &played.outcome.exchanges[&0].response;
+    assert_eq!(response.count(), 10);
+    let longest = response.max().unwrap();
+    assert!((ms(300)..ms(320)).contains(&longest), "{longest}");
+}
+
+#[test]
 fn what_no_rule_matches_is_counted_and_shown_and_fails_no_message() {
     let mut conversation = json_rpc();
     conversation.pushes.clear();
