@@ -229,7 +229,7 @@ fn a_client_that_is_wrong_in_one_way_is_named() {
         (|it| it.errors.push((1, "broken \u{1b}".to_owned())), "exactly as many", "1 errors reported: broken \\u{1b}"),
         (|it| it.errors.clear(), "wrong replies", "0 round trips and 0 errors reported"),
         (|it| it.lives.reset(), "10 lives", "0 lives with 50 round trips reported"),
-        (shorter, "a delay", "a median of 1 ms, and the server keeps each message for 20 ms"),
+        (shorter, "a delay", "a shortest round trip of 1 ms, and the server keeps each message for 20 ms"),
     ];
     for (lie, what, expected) in table {
         let checks = verify_client_of(Protocol::WebSocket.plain(), &mut |settings, run| {
