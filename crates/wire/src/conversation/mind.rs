@@ -47,7 +47,11 @@ pub(super) enum State {
     AwaitFarewell(u32),
     /// The answer to the farewell has come.
     Leave,
+    /// The end of the connection inside is awaited; the conversation has said no farewell that was answered.
     AwaitClose,
+    /// The farewell was answered. The connection inside is being closed, and may end without more ado: brokers of STOMP
+    /// end it behind their receipt, without a Close frame.
+    AwaitEnd,
     Over,
 }
 
@@ -215,6 +219,7 @@ impl Mind {
             | State::AwaitFarewell(_)
             | State::Leave
             | State::AwaitClose
+            | State::AwaitEnd
             | State::Over => None,
         }
     }
@@ -279,6 +284,7 @@ impl Mind {
             | State::Step(_)
             | State::Leave
             | State::AwaitClose
+            | State::AwaitEnd
             | State::Over => Ok(Understood::Alive),
         }
     }

@@ -137,6 +137,7 @@ impl<C: InPlace> Talk<C> {
                 | State::Open
                 | State::AwaitFarewell(_)
                 | State::AwaitClose
+                | State::AwaitEnd
                 | State::Over => return Ok(None),
             }
         }
@@ -145,7 +146,11 @@ impl<C: InPlace> Talk<C> {
     /// Ends the connection inside; `true` if that is answered.
     fn leave(&mut self, tx: &mut Vec<u8>) -> bool {
         let is_answered = self.inner.close(tx);
-        self.mind.state = if is_answered { State::AwaitClose } else { State::Over };
+        self.mind.state = match (is_answered, self.mind.state) {
+            (false, _) => State::Over,
+            (true, State::Leave) => State::AwaitEnd,
+            (true, _) => State::AwaitClose,
+        };
         is_answered
     }
 
@@ -291,7 +296,7 @@ impl<C: InPlace> Protocol for Talk<C> {
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let (during, held_len) = (self.mind.step(), self.held.rest().len());
         match std::mem::replace(&mut self.mind.state, State::Over) {
-            State::Over | State::Leave | State::AwaitFarewell(_) => {
+            State::Over | State::Leave | State::AwaitEnd | State::AwaitFarewell(_) => {
                 return Ok(Event::Closed(Closed::default()));
             }
             State::AwaitConnection | State::AwaitClose => return self.inner.end(),

@@ -570,6 +570,28 @@ fn a_farewell_is_said_and_its_answer_awaited() {
 }
 
 #[test]
+fn behind_an_answered_farewell_a_websocket_may_end_without_a_close_frame() {
+    let polite = Conversation { close: Some(step("QUIT", &["is BYE"])), ..json_rpc() };
+    let compiled = Compiled::new(&polite).unwrap();
+    let ended = |messages: &[&str]| {
+        let mut talk = talk_of(&compiled);
+        assert!(talk.close(&mut Vec::new()), "the server owes its answer");
+        for text in messages {
+            hear(&mut talk, text);
+        }
+        talk.end().map(|event| format!("{event:?}")).map_err(|error| error.to_string())
+    };
+    let closed = Ok(format!("{:?}", Event::Closed(Closed::default())));
+    assert_eq!(ended(&["BYE"]), closed);
+    assert_eq!(ended(&["late", "BYE"]), closed);
+    let compiled = Compiled::new(&json_rpc()).unwrap();
+    let mut talk = talk_of(&compiled);
+    assert!(talk.close(&mut Vec::new()), "a Close frame is answered");
+    let error = talk.end().unwrap_err().to_string();
+    assert!(error.contains("without a Close frame"), "{error}");
+}
+
+#[test]
 fn cues_that_are_none_are_not_sent() {
     let compiled = Compiled::new(&json_rpc()).unwrap();
     let mut talk = talk_of(&compiled);
