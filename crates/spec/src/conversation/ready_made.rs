@@ -23,7 +23,8 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "signalr",
     "socketio",
     "sse",
-    "stomp"
+    "stomp",
+    "stomp-tcp"
 ];
 
 #[cfg(test)]
