@@ -1,0 +1,6 @@
+"""fakellm, a mock of OpenAI's and Anthropic's servers, as it is; `fakellm.yaml` has its answers."""
+
+from asgi import server
+from fakellm.server import app
+
+server.serve(app, [("http", "/")])
