@@ -24,7 +24,7 @@ mod template;
 mod types;
 mod vars;
 
-pub use check::{Fault, Part};
+pub use check::{Fault, Part, WRITTEN_FIELDS};
 pub use cue::Cue;
 pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
 pub use mix::Mix;

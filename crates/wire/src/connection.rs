@@ -240,7 +240,7 @@ impl InPlace for Connection {
         append: &mut dyn FnMut(&mut Vec<u8>),
     ) -> Result<(), MisuseError> {
         match self {
-            Self::Mqtt(mqtt) => mqtt.send_in_place(tx, append),
+            Self::Mqtt(mqtt) => mqtt.send_in_place(len, tx, append),
             Self::Stream(stream) => stream.send_in_place(tx, append),
             Self::Tls(tls) => {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))

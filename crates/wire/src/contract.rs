@@ -130,6 +130,11 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
+    /// The place that it points to, if it is a redirect.
+    pub fn location(&self) -> Option<&'a [u8]> {
+        self.field("location").filter(|_| matches!(self.status, 300..=399))
+    }
+
     /// The value of the first field of this name, which is compared without regard to case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields(name).next()
@@ -198,6 +203,12 @@ pub struct Layers {
     pub encoding_sent: i64,
     /// Received: the same.
     pub encoding_received: i64,
+}
+
+/// Bytes that something of `len` bytes grew by when it became `encoded_len` bytes; negative if it became fewer.
+pub(crate) fn growth(len: usize, encoded_len: usize) -> i64 {
+    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
+    signed(encoded_len) - signed(len)
 }
 
 /// The proper end of a conversation by the peer.

@@ -13,7 +13,7 @@ pub use error::PeerError;
 use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
-    Pushed, Secured,
+    Pushed, Secured, growth,
 };
 use crate::excerpt::Excerpt;
 use std::collections::VecDeque;
@@ -150,7 +150,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
         let text = std::str::from_utf8(message.payload).map_err(|_| MisuseError::NotUtf8)?;
         self.packet.clear();
         D::write(text, &mut self.packet);
-        let growth = growth(self.packet.len(), text.len());
+        let growth = growth(text.len(), self.packet.len());
         self.say(tx)?;
         self.encoding_sent += growth;
         Ok(())
@@ -186,7 +186,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                     self.packet.clear();
                     let heard = self.dialect.read(packet, &mut self.messages, &mut self.packet)?;
                     if heard == Heard::Messages {
-                        self.encoding_received += growth(len, self.messages.bytes.len());
+                        self.encoding_received += growth(self.messages.bytes.len(), len);
                     }
                     if let Some(event) = self.heard(heard, tx)? {
                         return Ok(Some(self.event(event)));
@@ -343,12 +343,6 @@ impl Messages {
         }
         self.bytes.clear();
     }
-}
-
-/// Bytes that `len` bytes of message grew by when they became `packet_len` bytes of text.
-fn growth(packet_len: usize, len: usize) -> i64 {
-    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
-    signed(packet_len) - signed(len)
 }
 
 /// Most memory that a quiet connection keeps for messages, in bytes and in messages.

@@ -10,6 +10,7 @@ pub mod bayeux;
 mod connection;
 pub mod contract;
 pub mod conversation;
+mod decimal;
 pub mod discovery;
 pub mod envelope;
 mod excerpt;

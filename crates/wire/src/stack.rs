@@ -258,14 +258,14 @@ fn talk(
                     let (target, headers) = compiled.request(start);
                     let target = target.filter(|_| !has_path);
                     let target = target.unwrap_or_else(|| plain.target.clone());
-                    let mut headers: Vec<_> =
-                        plain.headers.iter().cloned().chain(headers).collect();
-                    let is_cookie =
-                        |(name, _): &(String, String)| name.eq_ignore_ascii_case("cookie");
-                    if !headers.iter().any(is_cookie) {
+                    // A field of the user's stands in place of the file's, and either in place of the server's cookies.
+                    let mut all = plain.headers.clone();
+                    all.extend(headers.into_iter().filter(|(name, _)| !has(&plain.headers, name)));
+                    if !has(&all, "cookie") {
                         let cookies = start.cookies.for_path(&target);
-                        headers.extend(cookies.map(|cookies| ("Cookie".to_owned(), cookies)));
+                        all.extend(cookies.map(|cookies| ("Cookie".to_owned(), cookies)));
                     }
+                    let headers = all;
                     handshake::Request { target, headers, ..plain.clone() }
                 }
             };
@@ -295,6 +295,11 @@ fn talk(
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
     }
+}
+
+/// True if a field of this name is among `fields`.
+fn has(fields: &[(String, String)], name: &str) -> bool {
+    fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
 /// `inner`, with the packets of MQTT around it if the conversation is made of them.

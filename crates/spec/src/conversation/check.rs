@@ -547,7 +547,7 @@ impl<'c> Checker<'c> {
 
     /// Refuses a field that is written by the protocol itself.
     fn check_field(&self, key: &'static str, field: &Field) -> Result<(), Fault> {
-        let is_own = WRITTEN.iter().any(|own| field.name.eq_ignore_ascii_case(own));
+        let is_own = WRITTEN_FIELDS.iter().any(|own| field.name.eq_ignore_ascii_case(own));
         match is_own {
             true => {
                 let name = &field.name;
@@ -660,5 +660,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Fields of a request of HTTP that are written by the protocol itself.
-const WRITTEN: [&str; 5] = ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
+/// The fields of a request of HTTP, in lower case, that the protocol writes itself: for each message, or because they
+/// determine the end of the request.
+pub const WRITTEN_FIELDS: [&str; 5] =
+    ["content-length", "expect", "host", "transfer-encoding", "upgrade"];

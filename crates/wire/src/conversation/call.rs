@@ -70,7 +70,7 @@ impl Call {
 impl Events {
     /// The part that an event plays in the stream that answers the request with this id.
     pub(super) fn role(&self, heard: Heard<'_>, id: u32) -> Option<Role> {
-        self.rules.decide(heard, &mut Learnt::default(), &mut Hits::default(), |role, found| {
+        self.rules.decide(heard, &mut Learnt::never(), &mut Hits::default(), |role, found| {
             found.is_none_or(|found| found == u64::from(id)).then_some(*role)
         })
     }

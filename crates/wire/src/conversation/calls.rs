@@ -5,13 +5,13 @@ use super::compiled::{Compiled, Start};
 use super::cookies::Cookies;
 use super::reading::{Found, Reading};
 use super::request::Site;
-use super::response::{Judged, location};
+use super::response::Judged;
 use super::tape::{Note, Sense, Tape};
 use super::template::Filling;
 use super::{PeerError, mind::ALIVE};
 use crate::contract::{
     self, Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
-    Protocol, Response, Verdict,
+    Protocol, Response, Verdict, growth,
 };
 use crate::http1::{Delivery, RetryAfter};
 use spec::conversation::{Cue, Speaks};
@@ -40,8 +40,6 @@ pub struct Calls<C> {
     cookies: Cookies,
     encoding_sent: i64,
     inner: C,
-    /// The length of the last request.
-    last_len: usize,
     message_max: usize,
     random: Random,
     /// The response that has begun, where responses are streams.
@@ -78,7 +76,6 @@ impl<C: InPlace> Calls<C> {
             cookies,
             encoding_sent: 0,
             inner,
-            last_len: 0,
             message_max,
             values,
             random,
@@ -173,7 +170,7 @@ impl<C: InPlace> Calls<C> {
         if let Some(tape) = &mut self.tape {
             let sense = match found {
                 Found::Part { .. } => Sense::Part(exchange),
-                Found::Answer(verdict) | Found::End(verdict) => sense(verdict, exchange),
+                Found::Answer(verdict) | Found::End(verdict) => Sense::of(verdict, exchange),
                 Found::Status => Sense::Refused(exchange),
             };
             tape.heard(sense, payload);
@@ -205,37 +202,15 @@ impl<C: InPlace> Calls<C> {
         reading.extend(response);
     }
 
-    /// The event that one of the connection inside is, where responses come whole.
-    fn understand<'a>(
+    /// The event that one of the connection inside is, where responses come whole: each is that to the oldest request.
+    fn answer<'a>(
         compiled: &Compiled,
         asked: &mut VecDeque<Asked>,
         cookies: &mut Cookies,
         tape: Option<&mut Tape>,
         event: Event<'a>,
     ) -> Event<'a> {
-        match event {
-            Event::Response(response) => Self::answer(compiled, asked, cookies, tape, response),
-            event @ (Event::Answer(_)
-            | Event::Closed(_)
-            | Event::Message(_)
-            | Event::Open
-            | Event::Part(_)
-            | Event::Ping(_)
-            | Event::Pong(_)
-            | Event::Pushed(_)
-            | Event::Refused { .. }
-            | Event::Secured(_)) => event,
-        }
-    }
-
-    /// The event of a whole response to the oldest request.
-    fn answer<'a>(
-        compiled: &Compiled,
-        asked: &mut VecDeque<Asked>,
-        cookies: &mut Cookies,
-        tape: Option<&mut Tape>,
-        response: Response<'a>,
-    ) -> Event<'a> {
+        let Event::Response(response) = event else { return event };
         cookies.learn(&response);
         let Some(Asked { sequence, exchange }) = asked.pop_front() else { return ALIVE };
         let call = &compiled.calls[usize::from(exchange)];
@@ -246,12 +221,12 @@ impl<C: InPlace> Calls<C> {
             Judged::Body => Verdict::Wrong(OTHER_BODY),
         };
         if let Some(tape) = tape {
-            tape.heard(sense(verdict, exchange), &[response.head, response.body].concat());
+            tape.heard(Sense::of(verdict, exchange), &[response.head, response.body].concat());
         }
         match judged {
             Judged::Status => {
                 let retry_after = RetryAfter::of_response(&response);
-                let body = location(&response).unwrap_or(response.body);
+                let body = response.location().unwrap_or(response.body);
                 Event::Refused { code: response.status, body, retry_after }
             }
             Judged::Expected | Judged::Refused | Judged::Body => {
@@ -281,23 +256,21 @@ impl<C: InPlace> Protocol for Calls<C> {
         if sequence != self.sequence {
             return Err(malformed("the cue of the next message"));
         }
-        let Self { client, compiled, cookies, inner, last_len, random, site, tape, values, .. } =
-            self;
+        let Self { client, compiled, cookies, inner, random, site, tape, values, .. } = self;
         let call = compiled.calls.get(usize::from(exchange));
         let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
         let filling = Filling { id: id(sequence), now: due, client: *client, values };
-        let (len, mut body_len) = (*last_len, 0);
-        inner.send_in_place(Kind::Binary, len, tx, &mut |out| {
+        let mut body_len = 0;
+        inner.send_in_place(Kind::Binary, message.payload.len(), tx, &mut |out| {
             let start = out.len();
             body_len = call.request.write(site, cookies, filling, random, out);
-            *last_len = out.len() - start;
             if let Some(tape) = tape {
                 tape.sent(Sense::Request(exchange), &out[start..]);
             }
         })?;
         self.asked.push_back(Asked { sequence, exchange });
         self.sequence = sequence.wrapping_add(1);
-        self.encoding_sent += super::talk::growth(message.payload.len(), body_len);
+        self.encoding_sent += growth(message.payload.len(), body_len);
         Ok(())
     }
 
@@ -313,7 +286,7 @@ impl<C: InPlace> Protocol for Calls<C> {
         let Self { asked, compiled, cookies, inner, tape, .. } = self;
         let event = inner.receive(input, tx)?;
         let tape = tape.as_deref_mut();
-        Ok(event.map(|event| Self::understand(compiled, asked, cookies, tape, event)))
+        Ok(event.map(|event| Self::answer(compiled, asked, cookies, tape, event)))
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
@@ -325,21 +298,12 @@ impl<C: InPlace> Protocol for Calls<C> {
             return self.end_of_streams();
         }
         let Self { asked, compiled, cookies, inner, tape, .. } = self;
-        Ok(Self::understand(compiled, asked, cookies, tape.as_deref_mut(), inner.end()?))
+        Ok(Self::answer(compiled, asked, cookies, tape.as_deref_mut(), inner.end()?))
     }
 
     fn layers(&self) -> Layers {
         let inside = self.inner.layers();
         Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
-    }
-}
-
-/// The part that an answer with this verdict plays.
-fn sense(verdict: Verdict, exchange: u16) -> Sense {
-    match verdict {
-        Verdict::Good => Sense::Reply(exchange),
-        Verdict::Refused => Sense::Refused(exchange),
-        Verdict::Wrong(_) => Sense::Wrong(exchange),
     }
 }
 

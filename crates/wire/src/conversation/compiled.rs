@@ -13,8 +13,8 @@ use super::tape::Tape;
 use super::template::{self, Filling, compile, number};
 use spec::Conversation;
 use spec::conversation::{
-    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Request, Send, Speaks, Step,
-    Take, Template,
+    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take,
+    Template,
 };
 use std::sync::Arc;
 use units::{Nanos, Random};
@@ -132,29 +132,22 @@ impl Compiled {
         };
         let names = names(conversation);
         let compile = |template: &Template| compile(template, &names);
-        let message = |send: &Send| match send {
-            Send::Message(template) => compile(template),
-            Send::Http(_) => Err(part("requests of HTTP")),
-        };
         let taking = |takes: &[Take]| takings(takes, &names);
-        let mut exchanges = Vec::new();
         let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
-        let calls: Vec<Call> = match is_http {
-            true => {
-                let call = |request: &Request| match &request.send {
-                    Send::Http(http) => Call::new(http, request, &conversation.headers, &names),
-                    Send::Message(_) => Err(part("messages")),
-                };
-                conversation.requests.iter().map(call).collect::<Result<_, _>>()?
+        let (mut exchanges, mut calls) = (Vec::new(), Vec::new());
+        for request in &conversation.requests {
+            match (&request.send, is_http) {
+                (Send::Http(http), true) => {
+                    calls.push(Call::new(http, request, &conversation.headers, &names)?);
+                }
+                (Send::Message(send), false) => exchanges.push(Exchange {
+                    send: compile(send)?,
+                    has_reply: request.reply != Reply::Nothing,
+                    is_in_order: is_in_order(&request.reply),
+                }),
+                (Send::Http(_), false) => return Err(part("requests of HTTP")),
+                (Send::Message(_), true) => return Err(part("messages")),
             }
-            false => Vec::new(),
-        };
-        for request in conversation.requests.iter().filter(|_| !is_http) {
-            exchanges.push(Exchange {
-                send: message(&request.send)?,
-                has_reply: request.reply != Reply::Nothing,
-                is_in_order: is_in_order(&request.reply),
-            });
         }
         let count = conversation.open.len();
         let mut steps = Vec::new();

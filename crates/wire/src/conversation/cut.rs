@@ -265,10 +265,12 @@ impl Held {
                 self.bytes = Vec::new();
             }
             self.bytes.clear();
-        } else {
+            self.start = 0;
+        } else if self.start >= self.bytes.len() - self.start {
+            // No byte is moved but where as many were handed out: many small messages in one do not cost their square.
             self.bytes.drain(..self.start);
+            self.start = 0;
         }
-        self.start = 0;
     }
 
     /// True if everything was handed out.
@@ -288,3 +290,28 @@ impl Held {
 
 /// Most memory that a quiet connection keeps, in bytes.
 const KEPT_LEN_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_bytes_are_moved_than_were_handed_out() {
+        const COUNT: usize = 10_000;
+        let cut = Cut::new(Frame::Lines, 64);
+        let mut held = Held::default();
+        held.extend(&b"line\n".repeat(COUNT));
+        let (mut count, mut moved_len) = (0, 0);
+        loop {
+            let (start, len) = (held.start, held.rest().len());
+            held.release();
+            moved_len += if held.start == start { 0 } else { len };
+            let Some(line) = held.next(cut).unwrap() else { break };
+            assert_eq!(held.get(line), b"line");
+            count += 1;
+        }
+        assert_eq!(count, COUNT);
+        assert!(moved_len <= COUNT * b"line\n".len(), "{moved_len} bytes");
+        assert!(held.is_empty() && held.bytes.capacity() <= KEPT_LEN_MAX);
+    }
+}

@@ -49,6 +49,16 @@ impl Proof {
 }
 
 impl Learnt {
+    /// Knows nothing and learns nothing: for messages of which none teaches another.
+    pub(super) const fn never() -> Self {
+        Self { shapes: Vec::new(), failures: FAILURES_MAX }
+    }
+
+    /// True if it may learn from one more message.
+    pub(super) fn may_learn(&self) -> bool {
+        self.shapes.len() < SHAPES_MAX && self.failures < FAILURES_MAX
+    }
+
     /// The rule and the id of a message of a shape that is known.
     #[inline]
     pub(super) fn find(&self, bytes: &[u8]) -> Option<(usize, u64)> {
@@ -60,11 +70,8 @@ impl Learnt {
         self.shapes.iter().map(|shape| (shape.rule, &*shape.before))
     }
 
-    /// Learns from a message that was decided without it.
+    /// Learns from a message that was decided without it; called while [`Self::may_learn`].
     pub(super) fn learn(&mut self, proof: Option<Proof>, bytes: &[u8]) {
-        if self.shapes.len() == SHAPES_MAX || self.failures == FAILURES_MAX {
-            return;
-        }
         let shape = proof.filter(Proof::is_short).and_then(|proof| Shape::new(proof, bytes));
         match shape {
             Some(shape) => self.shapes.push(shape),

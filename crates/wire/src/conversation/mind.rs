@@ -271,8 +271,10 @@ impl Mind {
             State::Open => self.hear(heard),
             State::AwaitStep(index, id) => self.hear_step(index, id, heard),
             State::AwaitFarewell(id) => {
-                let Self { compiled, learnt, hits, .. } = self;
+                let Self { compiled, hits, .. } = self;
                 let is_it = compiled.close.as_ref().and_then(|step| {
+                    // The shapes that were learnt are those of other rules.
+                    let learnt = &mut Learnt::never();
                     step.rules.decide(heard, learnt, hits, |what, given| of_step(what, given, id))
                 });
                 if is_it.is_some() {
@@ -331,7 +333,7 @@ impl Mind {
         let step = &compiled.steps[index];
         let matched = step
             .rules
-            .decide(heard, &mut Learnt::default(), hits, |what, given| of_step(what, given, id));
+            .decide(heard, &mut Learnt::never(), hits, |what, given| of_step(what, given, id));
         match matched {
             Some(Matched::Expected) => {
                 take(&step.takes, &step.name, heard.bytes, None, &mut self.values)?;
@@ -421,9 +423,7 @@ fn sense(
         (Err(_), _) => return Sense::Unexpected,
     };
     match understood {
-        Understood::Answer { exchange, verdict: Verdict::Good, .. } => Sense::Reply(exchange),
-        Understood::Answer { exchange, verdict: Verdict::Refused, .. } => Sense::Refused(exchange),
-        Understood::Answer { exchange, verdict: Verdict::Wrong(_), .. } => Sense::Wrong(exchange),
+        Understood::Answer { exchange, verdict, .. } => Sense::of(verdict, exchange),
         Understood::Part { exchange, .. } => Sense::Part(exchange),
         Understood::Pushed { rule: Some(rule), .. } => Sense::Push(rule),
         Understood::Pushed { rule: None, .. } => Sense::Unexpected,

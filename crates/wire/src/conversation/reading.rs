@@ -1,7 +1,7 @@
 //! The response that is read, where responses are streams of events.
 
 use super::call::{Call, Role};
-use super::response::{Judged, location};
+use super::response::Judged;
 use super::rules::Heard;
 use crate::contract::{Input, Response, Verdict};
 use crate::http1::{self, RetryAfter};
@@ -27,7 +27,6 @@ pub(super) struct Reading {
     is_last: bool,
     /// The answer, where it waits for the end of the response.
     waiting: Option<Verdict>,
-    has_begun: bool,
     is_answered: bool,
     /// The number of events so far, from the first that counts on.
     events: u64,
@@ -60,20 +59,17 @@ impl Reading {
             is_ended: false,
             parser: is_stream.then(|| Parser::new(sse::Limits { event_len_max })),
             retry_after: RetryAfter::of_response(response),
-            location: location(response).map(Into::into),
+            location: response.location().map(Into::into),
             is_last: !http1::persists(response.head),
             waiting: None,
-            has_begun: false,
             is_answered: false,
             events: 0,
         }
     }
 
-    /// Takes in what has come of the body.
+    /// Takes in what has come of the body; of a stream all was looked at that came before.
     pub(super) fn extend(&mut self, response: &Response<'_>) {
         if self.parser.is_some() {
-            self.held.drain(..self.at);
-            self.at = 0;
             self.held.extend_from_slice(response.body);
         } else {
             let room = KEPT_LEN_MAX.saturating_sub(self.held.len());
@@ -98,17 +94,14 @@ impl Reading {
                 self.at = self.held.len() - left;
                 let found = match role {
                     _ if self.is_answered || self.waiting.is_some() => continue,
-                    Some(Role::First) => Found::Part { first: !self.has_begun },
-                    Some(Role::Each) if self.has_begun => Found::Part { first: false },
+                    Some(Role::First) => Found::Part { first: self.events == 0 },
+                    Some(Role::Each) if self.events > 0 => Found::Part { first: false },
                     Some(Role::Last) => Found::Answer(verdict(self.events)),
                     Some(Role::Refused) => Found::Answer(Verdict::Refused),
                     Some(Role::Each) | None => continue,
                 };
                 match found {
-                    Found::Part { .. } => {
-                        self.has_begun = true;
-                        self.events += 1;
-                    }
+                    Found::Part { .. } => self.events += 1,
                     Found::Answer(verdict) if self.is_last && !self.is_ended => {
                         self.waiting = Some(verdict);
                         continue;
@@ -118,6 +111,7 @@ impl Reading {
                 return Ok(Some(found));
             }
             self.held.clear();
+            self.held.shrink_to(KEPT_LEN_MAX);
             self.at = 0;
         }
         if !self.is_ended || std::mem::replace(&mut self.is_answered, true) {
@@ -194,5 +188,5 @@ const fn verdict(events: u64) -> Verdict {
 /// The type of a response that is a stream of events.
 const TYPE: &[u8] = b"text/event-stream";
 
-/// The most bytes that are kept of the body of a refusal.
+/// The most bytes that are kept of the body of a refusal, and the most memory that is between two parts of a stream.
 const KEPT_LEN_MAX: usize = 4096;

@@ -3,9 +3,10 @@
 use super::CompileError;
 use super::cookies::Cookies;
 use super::template::{self, Filling};
+use crate::decimal::append_decimal;
 use crate::http1::InvalidRequest;
-use crate::http1::request::{RESERVED, append_decimal, check_fields, check_host, check_target};
-use spec::conversation::{Field, HttpRequest};
+use crate::http1::request::{check_fields, check_host, check_target};
+use spec::conversation::{Field, HttpRequest, WRITTEN_FIELDS};
 use units::Random;
 
 /// A request with holes.
@@ -33,6 +34,8 @@ pub(crate) struct Site {
     fields: Box<[u8]>,
     /// The names of the further ones, which no request gives a second time.
     names: Vec<String>,
+    /// True if `Cookie` is among them: the user's cookies are sent in place of those that the server sets.
+    has_cookie: bool,
     /// The path and query of requests that name none.
     path: String,
 }
@@ -45,13 +48,14 @@ impl Site {
     /// The host or a field cannot be written.
     pub(crate) fn new(host: &str, headers: &[(String, String)]) -> Result<Self, InvalidRequest> {
         check_host(host)?;
-        check_fields(headers, &RESERVED)?;
+        check_fields(headers, &WRITTEN_FIELDS)?;
         let mut fields = format!("Host: {host}\r\n");
         for (name, value) in headers {
             fields.extend([name, ": ", value, "\r\n"]);
         }
-        let names = headers.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Self { fields: fields.into_bytes().into(), names, path: "/".to_owned() })
+        let names: Vec<String> = headers.iter().map(|(name, _)| name.clone()).collect();
+        let has_cookie = names.iter().any(|name| name.eq_ignore_ascii_case("cookie"));
+        Ok(Self { fields: fields.into_bytes().into(), names, has_cookie, path: "/".to_owned() })
     }
 
     /// The same for requests that go to this path where they name none.
@@ -140,12 +144,12 @@ impl Request {
             value.write(filling, random, out);
             out.extend_from_slice(b"\r\n");
         }
-        if !self.has_cookie {
+        if !self.has_cookie && !site.has_cookie {
             cookies.write(target, out);
         }
         if self.body.is_some() || !matches!(&*self.method, "GET" | "HEAD") {
             out.extend_from_slice(b"Content-Length: ");
-            append_decimal(body_len, out);
+            append_decimal(body_len as u64, out);
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(b"\r\n");
@@ -208,6 +212,19 @@ mod tests {
         let own = [field("cookie", "b=2")];
         let own = written(&http("GET /x", None), &own, &cookies, "");
         assert!(own.ends_with("\r\ncookie: b=2\r\n\r\n"), "{own}");
+    }
+
+    #[test]
+    fn cookies_that_the_user_gives_are_sent_in_place_of_those_of_the_server() {
+        let mut cookies = Cookies::default();
+        cookies.learn(&response(200, "Set-Cookie: a=1\r\n", b"").as_response());
+        let site = Site::new("h", &[("cookie".to_owned(), "mine=2".to_owned())]).unwrap();
+        let request = Request::new(&http("GET /", None), &[], &[]).unwrap();
+        let filling = Filling { id: 0, now: Nanos(0), client: 0, values: &[] };
+        let mut out = Vec::new();
+        request.write(&site, &cookies, filling, &mut Random::new(1), &mut out);
+        let written = String::from_utf8(out).unwrap();
+        assert_eq!(written, "GET / HTTP/1.1\r\nHost: h\r\ncookie: mine=2\r\n\r\n");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Awaits {
         let accept = |judged: &Judged, found: Option<u64>| {
             found.is_none_or(|found| found == u64::from(id)).then_some(*judged)
         };
-        let (learnt, hits) = (&mut Learnt::default(), &mut Hits::default());
+        let (learnt, hits) = (&mut Learnt::never(), &mut Hits::default());
         match self.rules.decide(heard, learnt, hits, accept) {
             Some(judged) => judged,
             None if self.has_status(response.status) => Judged::Body,
@@ -85,7 +85,7 @@ impl Awaits {
     pub(super) fn error(&self, step: &str, response: &Response<'_>, judged: Judged) -> PeerError {
         let (step, expected) = (step.to_owned(), self.expected.clone());
         let said = Excerpt::new(response.body);
-        match (judged, location(response)) {
+        match (judged, response.location()) {
             (Judged::Refused, _) => PeerError::Refused { step, said },
             (Judged::Status, Some(location)) => {
                 let location = Excerpt::new(location);
@@ -97,11 +97,6 @@ impl Awaits {
             (Judged::Expected | Judged::Body, _) => PeerError::Unexpected { step, expected, said },
         }
     }
-}
-
-/// The place that a redirect points to.
-pub(super) fn location<'a>(response: &Response<'a>) -> Option<&'a [u8]> {
-    response.field("location").filter(|_| matches!(response.status, 300..=399))
 }
 
 /// The statuses of responses that say yes.

@@ -172,8 +172,10 @@ impl<W> Rules<W> {
         let Decided::Rule(index) = decided else { return None };
         if let Some(test) = self.rules[index].id {
             *if odd | is_odd { &mut hits.odd } else { &mut hits.scanned } += 1;
-            let proof = seen.and_then(|seen| self.prove(index, test, &state, seen));
-            learnt.learn(proof, message.bytes);
+            if learnt.may_learn() {
+                let proof = seen.and_then(|seen| self.prove(index, test, &state, seen));
+                learnt.learn(proof, message.bytes);
+            }
         }
         state.accepted
     }

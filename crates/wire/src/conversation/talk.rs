@@ -8,6 +8,7 @@ use super::rules::{Heard, Hits};
 use super::tape::Note;
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+    growth,
 };
 use crate::excerpt::Excerpt;
 use spec::conversation::Frame;
@@ -310,20 +311,10 @@ impl<C: InPlace> Protocol for Talk<C> {
         }
     }
 
-    fn awaits_rest(&self) -> bool {
-        !self.held.is_empty() || self.inner.awaits_rest()
-    }
-
     fn layers(&self) -> Layers {
         let inside = self.inner.layers();
         Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
     }
-}
-
-/// Bytes that a cue of `cue_len` bytes grew by when it became a message of `len` bytes.
-pub(super) fn growth(cue_len: usize, len: usize) -> i64 {
-    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
-    signed(len) - signed(cue_len)
 }
 
 #[cfg(test)]

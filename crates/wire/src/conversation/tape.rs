@@ -2,6 +2,8 @@
 //!
 //! Left out: times. The owner of the machine takes the notes after each call, and knows when that was.
 
+use crate::contract::Verdict;
+
 /// A message that went or came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -44,6 +46,17 @@ pub enum Sense {
     Unexpected,
     /// The response to a request of this kind that is neither its reply nor its refusal.
     Wrong(u16),
+}
+
+impl Sense {
+    /// The part that an answer with this verdict plays.
+    pub(super) const fn of(verdict: Verdict, exchange: u16) -> Self {
+        match verdict {
+            Verdict::Good => Self::Reply(exchange),
+            Verdict::Refused => Self::Refused(exchange),
+            Verdict::Wrong(_) => Self::Wrong(exchange),
+        }
+    }
 }
 
 /// The notes of a connection since they were last taken.

@@ -1,6 +1,7 @@
 //! Texts with holes, made ready to be written: what never changes is bytes, and the rest is written in its place.
 
 use super::CompileError;
+use crate::decimal::append_decimal;
 use spec::conversation::{Escape, Piece, Template};
 use units::{Nanos, Random};
 
@@ -89,11 +90,11 @@ impl Compiled {
         for slot in &self.0 {
             match slot {
                 Slot::Text(text) => out.extend_from_slice(text),
-                Slot::Id => write_number(filling.id.into(), out),
-                Slot::Now => write_number(filling.now.0, out),
-                Slot::NowMs => write_number(filling.now.0 / NANOS_IN_MILLI, out),
-                Slot::Client => write_number(filling.client.into(), out),
-                Slot::ClientModulo(groups) => write_number((filling.client % groups).into(), out),
+                Slot::Id => append_decimal(filling.id.into(), out),
+                Slot::Now => append_decimal(filling.now.0, out),
+                Slot::NowMs => append_decimal(filling.now.0 / NANOS_IN_MILLI, out),
+                Slot::Client => append_decimal(filling.client.into(), out),
+                Slot::ClientModulo(groups) => append_decimal((filling.client % groups).into(), out),
                 Slot::Random(len) => {
                     out.extend((0..*len).map(|_| ALPHABET[random.below(ALPHABET.len())]));
                 }
@@ -116,22 +117,6 @@ pub(super) fn compile(template: &Template, names: &[String]) -> Result<Compiled,
 /// The number of the value that is called `name`.
 pub(super) fn number(name: &str, names: &[String]) -> Option<usize> {
     names.iter().position(|known| known == name)
-}
-
-/// Appends `number` in decimal digits.
-#[inline]
-pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
-    let mut digits = [b'0'; DIGITS_MAX];
-    let mut first = DIGITS_MAX;
-    loop {
-        first -= 1;
-        digits[first] += u8::try_from(number % 10).expect("it is a digit");
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[first..]);
 }
 
 fn write_value(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
@@ -187,9 +172,6 @@ const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const PAD: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 const NANOS_IN_MILLI: u64 = 1_000_000;
-
-/// The digits of the largest number.
-const DIGITS_MAX: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -268,14 +250,5 @@ mod tests {
     fn a_value_that_nobody_knows_is_named() {
         let template = Template(vec![var("w", Escape::Raw)]);
         assert_eq!(Compiled::new(&template, |_| None), Err("w".to_owned()));
-    }
-
-    #[test]
-    fn numbers_are_written_in_full() {
-        for number in [0, 9, 10, 99_999_999, u64::MAX] {
-            let mut out = Vec::new();
-            write_number(number, &mut out);
-            assert_eq!(out, number.to_string().as_bytes());
-        }
     }
 }

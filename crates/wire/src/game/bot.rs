@@ -6,7 +6,7 @@ use super::player::{Heard, Player, State};
 use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
-    Pushed, Secured, TwoSockets,
+    Pushed, Secured, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use crate::styx::load_test::{LoadRequest, LoadResponse};
@@ -302,12 +302,6 @@ impl Held {
         }
         self.bytes.clear();
     }
-}
-
-/// Bytes that `payload_len` bytes grew by when they became `packed_len` bytes.
-fn growth(payload_len: usize, packed_len: usize) -> i64 {
-    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
-    signed(packed_len) - signed(payload_len)
 }
 
 /// Most memory that a quiet bot keeps for a message, in bytes and in packets.

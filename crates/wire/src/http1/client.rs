@@ -71,7 +71,6 @@ fn event<'a>(request: &Request, arrived: Arrived<'a>) -> Event<'a> {
 /// A refusal; that of a redirect tells the place that it points to.
 #[cold]
 fn refusal(response: Response<'_>, retry_after: Option<RetryAfter>) -> Event<'_> {
-    let code = response.status;
-    let place = response.field("location").filter(|_| matches!(code, 300..=399));
-    Event::Refused { code, body: place.unwrap_or(response.body), retry_after }
+    let body = response.location().unwrap_or(response.body);
+    Event::Refused { code: response.status, body, retry_after }
 }

@@ -76,6 +76,11 @@ impl<T: Copy> Reader<T> {
         Self { decoder: None, last: None, limits, pieces: Pieces::default() }
     }
 
+    /// Forgets the last head: the same bytes will be read again.
+    pub(super) fn forget_head(&mut self) {
+        self.last = None;
+    }
+
     /// Frees the body that was handed out before. Called first, on every input.
     #[inline]
     pub(super) fn release(&mut self) {

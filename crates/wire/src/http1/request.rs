@@ -2,7 +2,8 @@
 
 use super::grammar::{is_text_byte, is_token};
 use super::head::has_member;
-use spec::conversation::Status;
+use crate::decimal::{DECIMAL_LEN_MAX, append_decimal};
+use spec::conversation::{Status, WRITTEN_FIELDS};
 
 /// A request without its body, written once and then sent with every message; shared by all connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Request {
         };
         check_target(&parts.target)?;
         check_host(&parts.host)?;
-        check_fields(&parts.headers, &RESERVED)?;
+        check_fields(&parts.headers, &WRITTEN_FIELDS)?;
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\n", parts.method, parts.target, parts.host);
         for (name, value) in &parts.headers {
@@ -82,7 +83,7 @@ impl Request {
         }
         tx.reserve(self.head.len() + DECIMAL_LEN_MAX + HEAD_END.len() + body.len());
         tx.extend_from_slice(&self.head);
-        append_decimal(body.len(), tx);
+        append_decimal(body.len() as u64, tx);
         tx.extend_from_slice(HEAD_END);
         tx.extend_from_slice(body);
     }
@@ -100,22 +101,6 @@ impl Request {
     pub(super) fn is_head(&self) -> bool {
         self.method == Method::Head
     }
-}
-
-/// Appends `number` in digits.
-#[inline]
-pub(crate) fn append_decimal(mut number: usize, tx: &mut Vec<u8>) {
-    let mut digits = [b'0'; DECIMAL_LEN_MAX];
-    let mut start = DECIMAL_LEN_MAX;
-    loop {
-        start -= 1;
-        digits[start] += u8::try_from(number % 10).expect("a digit is below 10");
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    tx.extend_from_slice(&digits[start..]);
 }
 
 /// Refuses a text that cannot be a `Host` field: a comma would make two of it, a slash belongs to the target.
@@ -189,14 +174,7 @@ pub enum InvalidRequest {
     Target(String),
 }
 
-/// Fields that are written for each message, or that determine the end of the request.
-pub(crate) const RESERVED: [&str; 5] =
-    ["content-length", "expect", "host", "transfer-encoding", "upgrade"];
-
 /// The last text of the constant part of a head.
 const CONTENT_LENGTH: &str = "Content-Length: ";
 
 const HEAD_END: &[u8] = b"\r\n\r\n";
-
-/// Most digits of a `usize`.
-const DECIMAL_LEN_MAX: usize = 20;

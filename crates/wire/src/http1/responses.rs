@@ -102,7 +102,11 @@ impl Responses {
         if was_last || matches!(self.state, State::AwaitClosed | State::Over) {
             return Err(MisuseError::NotOpen);
         }
-        self.request = request;
+        if self.request != request {
+            // The same head says something else to another request: behind `HEAD` it announces no body.
+            self.reader.forget_head();
+            self.request = request;
+        }
         self.awaited = self.awaited.saturating_add(1);
         Ok(())
     }

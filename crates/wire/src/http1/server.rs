@@ -6,9 +6,9 @@ use super::fields::Fields;
 use super::head;
 use super::limits::Limits;
 use super::reader::{Body, Head, Reader};
-use super::request::append_decimal;
 use super::site::{AtSite, Route, Site};
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError};
+use crate::decimal::append_decimal;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ impl Server {
         }
         let is_head = self.unanswered.pop();
         tx.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: ");
-        append_decimal(message.payload.len(), tx);
+        append_decimal(message.payload.len() as u64, tx);
         tx.extend_from_slice(b"\r\nContent-Type: ");
         match &self.site {
             None => tx.extend_from_slice(b"application/octet-stream\r\n"),

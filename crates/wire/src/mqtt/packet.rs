@@ -197,6 +197,7 @@ pub(super) fn write_puback(packet: u16, out: &mut Vec<u8>) {
 }
 
 fn write_head(first: u8, len: usize, out: &mut Vec<u8>) {
+    out.reserve(1 + REMAINING_LEN_MAX + len);
     out.push(first);
     let mut rest = len;
     loop {

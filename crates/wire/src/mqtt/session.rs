@@ -5,7 +5,7 @@ use super::in_flight::{InFlight, Kind as Awaited};
 use super::packet::{self, Packet};
 use crate::contract::{
     Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError as AnyPeerError,
-    Protocol,
+    Protocol, growth,
 };
 use crate::conversation::{Cut, Held};
 use spec::conversation::{Frame, MqttCommand};
@@ -56,7 +56,7 @@ impl<C: InPlace> Mqtt<C> {
         Self { cut, held: Held::default(), inner, session: Session::default() }
     }
 
-    /// Sends the packet for the text that `append` appends.
+    /// Sends the packet for the text of about `len` bytes that `append` appends.
     ///
     /// # Errors
     ///
@@ -64,12 +64,14 @@ impl<C: InPlace> Mqtt<C> {
     #[inline]
     pub(crate) fn send_in_place(
         &mut self,
+        len: usize,
         tx: &mut Vec<u8>,
         append: &mut dyn FnMut(&mut Vec<u8>),
     ) -> Result<(), MisuseError> {
         self.acknowledge(tx)?;
         let mut text = std::mem::take(&mut self.session.text);
         text.clear();
+        text.reserve(len);
         append(&mut text);
         let sent = self.write(&text, tx);
         self.session.text = text;
@@ -198,6 +200,7 @@ impl Session {
                 put(text, format_args!("CONNACK refused {code}: {reason}"));
             }
             Packet::Publish { topic, packet, retain, dup, payload } => {
+                text.reserve(topic.len() + payload.len() + PUBLISH_WORDS_LEN_MAX);
                 text.extend_from_slice(b"PUBLISH ");
                 text.extend_from_slice(topic.as_bytes());
                 text.extend_from_slice(if packet.is_some() { b" qos=1" } else { b" qos=0" });
@@ -250,7 +253,9 @@ impl<C: InPlace> Protocol for Mqtt<C> {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        self.send_in_place(tx, &mut |text| text.extend_from_slice(message.payload))
+        self.send_in_place(message.payload.len(), tx, &mut |text| {
+            text.extend_from_slice(message.payload)
+        })
     }
 
     #[inline]
@@ -297,10 +302,6 @@ impl<C: InPlace> Protocol for Mqtt<C> {
         }
     }
 
-    fn awaits_rest(&self) -> bool {
-        !self.held.is_empty() || self.inner.awaits_rest()
-    }
-
     fn layers(&self) -> Layers {
         let inside = self.inner.layers();
         let (sent, received) = self.session.encoding;
@@ -317,14 +318,11 @@ fn put(text: &mut Vec<u8>, words: std::fmt::Arguments<'_>) {
     text.write_fmt(words).expect("memory takes all");
 }
 
-/// Bytes that a text of `text_len` bytes grew by when it became a packet of `len` bytes.
-fn growth(text_len: usize, len: usize) -> i64 {
-    let signed = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
-    signed(len) - signed(text_len)
-}
-
 /// A sign of life, which is no business of the owner.
 const ALIVE: Event<'static> = Event::Ping(b"");
+
+/// The most bytes of the text of a PUBLISH besides its topic and its payload.
+const PUBLISH_WORDS_LEN_MAX: usize = b"PUBLISH  qos=1 retain dup\n".len();
 
 /// The bytes of an acknowledgement.
 const PUBACK_LEN: usize = 4;

@@ -40,6 +40,19 @@ fn cookies_of_a_login_are_sent_by_the_upgrade_unless_it_has_its_own() {
 }
 
 #[test]
+fn fields_of_the_user_stand_in_place_of_those_of_the_file_and_of_cookies() {
+    let file = "speaks = 'ws'\nheaders = { X-Key = 'file', X-Other = 'file' }\n\
+                [[before]]\nhttp = 'GET /'\n[request.x]\nsend = 'x'\nreply = 'order'";
+    let cookie = response("Set-Cookie: sid=1\r\n", "");
+    let told = play_with(&[("x-key", "user"), ("cookie", "a=b")], file, &[&[&cookie], &[]]);
+    let fields = "\r\nx-key: user\r\ncookie: a=b\r\nX-Other: file\r\n";
+    assert!(told.sockets[1].contains(fields), "{}", told.sockets[1]);
+    for once in ["x-key", "cookie"] {
+        assert_eq!(told.sockets[1].to_lowercase().matches(once).count(), 1, "{}", told.sockets[1]);
+    }
+}
+
+#[test]
 fn a_response_may_come_in_any_pieces_and_end_with_its_connection() {
     let response = accepted();
     let whole = play(LOGIN, &[&[&response], &[]]);
@@ -166,9 +179,15 @@ fn response(fields: &str, body: &str) -> String {
 
 /// Plays connection number 3 of a conversation against what is said on each of its sockets.
 fn play(file: &str, sockets: &[&[&str]]) -> Told {
+    play_with(&[], file, sockets)
+}
+
+/// The same where the user gives these header fields.
+fn play_with(fields: &[(&str, &str)], file: &str, sockets: &[&[&str]]) -> Told {
     let conversation = Conversation::read("sample", file).expect("the file is one");
     let options = ClientOptions {
         conversation: Some(Compiled::new(&conversation).expect("it is within the limits")),
+        headers: fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         ..ClientOptions::default()
     };
     let endpoint = "ws://h:9".parse().expect("it is a URL");

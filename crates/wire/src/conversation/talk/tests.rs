@@ -592,6 +592,32 @@ fn behind_an_answered_farewell_a_websocket_may_end_without_a_close_frame() {
 }
 
 #[test]
+fn a_reply_of_a_learnt_shape_behind_the_farewell_is_late() {
+    let conversation = Conversation {
+        requests: vec![
+            asked("one ${id}", &[r#"$.to="one""#, "id $.id"], &[]),
+            asked("two ${id}", &[r#"$.to="two""#, "id $.id"], &[]),
+        ],
+        close: Some(step("bye", &["is bye"])),
+        ..conversation(Speaks::Ws, Frame::Message)
+    };
+    let mut talk = talk_of(&Compiled::new(&conversation).unwrap());
+    let mut tx = Vec::new();
+    for sequence in 0..2 {
+        let mut cue = [0; Cue::LEN];
+        Cue { sequence, exchange: 1, due: Nanos(0) }.write(&mut cue);
+        talk.send(Message { kind: Kind::Text, payload: &cue }, &mut tx).unwrap();
+    }
+    let answered = hear(&mut talk, r#"{"to":"two","id":10000000}"#);
+    assert!(answered[0].starts_with("Answer(Answer { sequence: 0, exchange: 1,"), "{answered:?}");
+    assert_eq!(talk.learnt().map(|(exchange, _)| exchange).collect::<Vec<_>>(), [1]);
+    assert!(talk.close(&mut tx), "the farewell is answered");
+    assert_eq!(hear(&mut talk, r#"{"to":"two","id":10000001}"#), ["Ping([])"]);
+    assert_eq!(hear(&mut talk, "bye"), ["Ping([])"]);
+    assert_eq!(talk.mind.state, State::AwaitEnd);
+}
+
+#[test]
 fn cues_that_are_none_are_not_sent() {
     let compiled = Compiled::new(&json_rpc()).unwrap();
     let mut talk = talk_of(&compiled);

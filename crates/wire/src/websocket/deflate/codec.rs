@@ -5,6 +5,7 @@
 //! next, starts with an empty window, as zlib writes it.
 
 use super::{Agreed, Direction};
+use crate::contract::growth;
 use crate::websocket::PeerError;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -53,7 +54,7 @@ impl Codec {
                 self.compressor = None;
             }
         }
-        self.encoding_sent += growth(tx.len() - start, payload.len());
+        self.encoding_sent += growth(payload.len(), tx.len() - start);
     }
 
     /// Appends `part` of a payload to `message`, inflated. `message` never becomes longer than one byte more than
@@ -124,7 +125,7 @@ impl Codec {
             self.decompressor = None;
         }
         let compressed_len = usize::try_from(compressed_len).unwrap_or(usize::MAX);
-        self.encoding_received += growth(compressed_len, message.len());
+        self.encoding_received += growth(message.len(), compressed_len);
         Ok(())
     }
 
@@ -172,10 +173,6 @@ fn make_room(message: &mut Vec<u8>, part_len: usize, len_max: usize) {
 /// zlib inflates with a window of 2^8 as with one of 2^9, and never compresses with one.
 fn zlib_bits(direction: Direction) -> u8 {
     direction.window_bits.clamp(9, 15)
-}
-
-fn growth(compressed_len: usize, len: usize) -> i64 {
-    compressed_len.cast_signed() as i64 - len.cast_signed() as i64
 }
 
 /// The end of every flush, which no payload has (§7.2.1).
