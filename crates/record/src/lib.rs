@@ -74,7 +74,7 @@ pub use stats::{Histogram, Merge};
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
-pub use verdict::{incomparable, judge, levels, partner};
+pub use verdict::{common_zero, incomparable, judge, levels, partner};
 
 /// Reasons why numbers are `null`, each under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

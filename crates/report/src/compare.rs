@@ -10,14 +10,14 @@ use crate::number::{self, MISSING, Unit};
 use crate::text::{self, Style};
 use crate::{row, steps, verdict};
 use record::{Knee, Level, Reason, RunRecord, Sweep, SweepLine};
-use stats::{Pooled, between};
+use stats::{Pooled, changed};
 use std::collections::BTreeSet;
 
 /// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
 /// for which the two may not be compared. The first page has the p50 of each row.
 ///
 /// There is a ratio only where both may be believed, where they may be compared, and where both have
-/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::between`]). Where they
+/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::changed`]). Where they
 /// have no such row the ratio is marked as doubtful and claims nothing: its interval has what the blocks of each run
 /// vary by, and not what the machine did between the runs.
 pub fn compare(base: &RunRecord, record: &RunRecord, depth: Depth, style: &Style) -> String {
@@ -119,11 +119,7 @@ impl<'a> Both<'a> {
     fn of(base: &'a RunRecord, record: &'a RunRecord, index: usize) -> Option<Self> {
         let partner = record::partner(base, record, index)?;
         let rows = [(base, row::row(base, partner)?), (record, row::row(record, index)?)];
-        let is_alone = record.plan.workloads.len() == 1;
-        let zero = row::zero(record, index).filter(|zero| {
-            let theirs = record::partner(base, record, *zero);
-            !is_alone && theirs.is_some() && theirs == row::zero(base, partner)
-        });
+        let zero = record::common_zero(base, record, index).map(|[_, zero]| zero);
         let rounds = |record: &RunRecord| {
             record.blocks.iter().map(|block| block.round).collect::<BTreeSet<usize>>().len()
         };
@@ -187,7 +183,7 @@ impl Compared<'_> {
         };
         let ratio = match (self.refused, &zeros, &self.both.figures(of)) {
             (Some(why), ..) => Cell::words(format!("{MISSING} {why}")),
-            (None, None, [Some(before), Some(after)]) => match between(before, after, 1.0) {
+            (None, None, [Some(before), Some(after)]) => match changed(before, after, None) {
                 Some(found) => {
                     Cell::Number(found.value, Some((found.low, found.high))).judged(Level::Degraded)
                 }
@@ -196,8 +192,7 @@ impl Compared<'_> {
             (None, None, _) => Cell::Missing,
             (None, Some(_), _) if is_zero => Cell::words("the machine"),
             (None, Some([Some(before_zero), Some(after_zero)]), [Some(before), Some(after)]) => {
-                let [one, other] = [before.over(before_zero), after.over(after_zero)];
-                match between(&one, &other, after_zero.value() / before_zero.value()) {
+                match changed(before, after, Some([before_zero, after_zero])) {
                     Some(found) => Cell::Number(found.value, Some((found.low, found.high))),
                     None => Cell::words(no_interval(self.both.rounds)),
                 }

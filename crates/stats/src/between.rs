@@ -6,9 +6,9 @@
 //! in the interval too: the drift of the ratio within each run, and that not every row suffers alike from a slower
 //! machine.
 //!
-//! Left out: runs without a common row. Nothing tells their machine from their change.
+//! Left out: a judgement of runs without a common row. Nothing tells their machine from their change.
 //!
-//! Start reading at [`between`].
+//! Start reading at [`changed`].
 
 use crate::pooled::Pooled;
 use crate::student;
@@ -42,6 +42,18 @@ pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> 
     let value = record.value() / base.value();
     let is_known = value.is_finite() && half.is_finite();
     is_known.then(|| Between { value, low: value * (-half).exp(), high: value * half.exp() })
+}
+
+/// Compares a number of `base` with the same of `record`, each by the number of a row that both runs have unchanged;
+/// without such a row (`unchanged` is `None`) what the machine did between the runs stays in the ratio. `None` if one
+/// of them has no interval.
+pub fn changed(base: &Pooled, record: &Pooled, unchanged: Option<[&Pooled; 2]>) -> Option<Between> {
+    match unchanged {
+        None => between(base, record, 1.0),
+        Some([before, after]) => {
+            between(&base.over(before), &record.over(after), after.value() / before.value())
+        }
+    }
 }
 
 /// The variance of a drift within the run: either half is off by half of their difference, less what rounds that vary

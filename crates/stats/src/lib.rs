@@ -32,7 +32,7 @@ mod sample;
 mod stall;
 mod student;
 
-pub use between::{Between, between};
+pub use between::{Between, between, changed};
 pub use encoding::{DecodeError, LogInterval, interval_log};
 pub use fit::{
     AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_beyond,

@@ -45,6 +45,16 @@ pub fn partner(base: &RunRecord, record: &RunRecord, index: usize) -> Option<usi
     base.plan.workloads.iter().position(|other| is_only || other.name() == workload.name())
 }
 
+/// The row that both records have unchanged and by which workload number `index` of `record` and its [`partner`] are
+/// divided: its index in `base` and in `record`. `None` where they are compared with different rows, or with none.
+pub fn common_zero(base: &RunRecord, record: &RunRecord, index: usize) -> Option<[usize; 2]> {
+    let ours = partner(base, record, index)?;
+    let zero = record.plan.zero(index)?;
+    let theirs = partner(base, record, zero)?;
+    let is_alone = record.plan.workloads.len() == 1;
+    (!is_alone && base.plan.zero(ours) == Some(theirs)).then_some([theirs, zero])
+}
+
 fn machines(base: &Environment, record: &Environment) -> Vec<Reason> {
     let mut all = Differences { workload: None, found: Vec::new() };
     all.known("processor", &base.cpu_model, &record.cpu_model);

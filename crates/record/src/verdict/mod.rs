@@ -57,7 +57,7 @@ mod subject;
 mod sweep;
 mod tls;
 
-pub use comparable::{incomparable, partner};
+pub use comparable::{common_zero, incomparable, partner};
 
 use crate::{Kind, Level, Reason, RowVerdict, RunRecord, Verdict};
 use subject::Subject;
