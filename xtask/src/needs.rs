@@ -82,6 +82,7 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("openssl", "openssl"),
     ("strace", "strace"),
+    ("xmllint", "libxml2-utils"),
 ];
 
 const RUSTFMT: &str = "rustfmt: rustup component add rustfmt";

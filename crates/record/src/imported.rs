@@ -69,6 +69,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         blocks,
         added: Vec::new(),
         precision: Vec::new(),
+        against: None,
         requirements: Vec::new(),
         sweep: None,
         lab: Some(Lab { question: origin(file), views: vec![View::Benchmark], ..Lab::default() }),

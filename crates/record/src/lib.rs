@@ -12,6 +12,7 @@
 //!
 //! Start reading at [`RunRecord`].
 
+mod against;
 mod block;
 mod counts;
 mod environment;
@@ -29,6 +30,7 @@ mod outcome;
 mod plan;
 mod pooling;
 mod precision;
+mod relative;
 mod requirement_check;
 mod requirements;
 mod results;
@@ -40,6 +42,7 @@ mod trust;
 mod upgrade;
 mod verdict;
 
+pub use against::Against;
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
     Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole, Wire,
@@ -62,7 +65,7 @@ pub use outcome::{
 pub use plan::{Pinning, Plan, Workload};
 pub use pooling::{added, cpu_of_both, pooled, results};
 pub use precision::{Precision, precisions};
-pub use requirement_check::{Finding, RequirementCheck};
+pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
 pub use requirements::checks;
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};

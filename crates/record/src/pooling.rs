@@ -108,8 +108,44 @@ pub(crate) fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
         Metric::CpuPerMessage => numbers.server_cpu_us_per_message.as_ref(),
         Metric::GeneratorCpuPerMessage => numbers.generator_cpu_us_per_message.as_ref(),
         Metric::BytesPerMessage => numbers.wire_bytes_per_message.as_ref(),
-        Metric::P999 | Metric::ErrorRate | Metric::RefusedRate | Metric::AchievedOfOffered => None,
+        Metric::P999
+        | Metric::ErrorRate
+        | Metric::RefusedRate
+        | Metric::AchievedOfOffered
+        | Metric::MemoryPerConnection
+        | Metric::ServerCpu => None,
     }
+}
+
+/// Memory of the server at the end of blocks, shared pages in proportion where that is known, by the connections of the
+/// workload.
+pub(crate) fn memory_per_connection(plan: &Plan, blocks: &[Block], index: usize) -> Option<Pooled> {
+    let workload = plan.workloads.get(index)?;
+    let connections = f64::from(workload.spec.load.connections().get());
+    Rounds::of(workload, blocks, index).quotient(|block| {
+        let memory = block.memory.as_ref()?;
+        let bytes = memory.server_pss_bytes.or(memory.server_rss_bytes)?;
+        #[expect(clippy::cast_precision_loss, reason = "memory of a process")]
+        Some(Part { of: bytes as f64, by: connections })
+    })
+}
+
+/// CPU time of the server as a share of that of the CPUs which it may run on: those that it is bound to, or all
+/// `cpus_allowed`.
+pub(crate) fn server_cpu(
+    plan: &Plan,
+    blocks: &[Block],
+    index: usize,
+    cpus_allowed: usize,
+) -> Option<Pooled> {
+    let workload = plan.workloads.get(index)?;
+    let bound = workload.pinning.server_cpus.len();
+    #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
+    let cpus = if bound == 0 { cpus_allowed } else { bound } as f64;
+    Rounds::of(workload, blocks, index).quotient(|block| {
+        let seconds = Nanos(block.measured_ns).as_secs_f64();
+        Some(Part { of: block.cpu.server_cores_used? * seconds, by: cpus * seconds })
+    })
 }
 
 /// CPU time of generator and server together for each reply.

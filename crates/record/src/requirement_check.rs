@@ -14,19 +14,36 @@ pub struct RequirementCheck {
     pub workload: usize,
     /// The number: times in nanoseconds, CPU times in microseconds, shares from 0 to 1; `null` if it is not known.
     pub number: Option<Estimate>,
+    /// The number beside that of the baseline; `null` unless the limit is relative, and where there is no ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative: Option<Relative>,
     /// The answer.
     pub finding: Finding,
     /// The reason why it is unknown or invalid; `null` otherwise.
     pub reason: Option<String>,
 }
 
-/// The answer to a requirement; only [`Finding::Met`] passes.
+/// A number beside the same of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Relative {
+    /// The number of the baseline.
+    pub baseline: f64,
+    /// The number by that of the baseline, with its 95 % interval; what the machine did is taken out where it is known.
+    pub ratio: Estimate,
+    /// The change of a row that both records have unchanged, which is that of the machine; `null`: there is no such
+    /// row, and it is part of the ratio.
+    pub machine: Option<f64>,
+}
+
+/// The answer to a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// The number is within the limit.
     Met,
-    /// It is not.
+    /// The noise of a ratio is larger than the margin of its limit, and either answer lies within it.
+    Noisy,
+    /// The number is not within the limit.
     NotMet,
     /// The number is not known, or hangs on too few messages.
     Unknown,
@@ -34,11 +51,39 @@ pub enum Finding {
     Invalid,
 }
 
+/// The answer to all requirements of a record together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Required {
+    /// All pass.
+    Met,
+    /// A number is worse than the baseline allows, beyond noise.
+    Regressed,
+    /// A number is not within a limit of its own, or not known well enough.
+    NotMet,
+    /// A number is no result.
+    Invalid,
+}
+
 impl RequirementCheck {
-    /// True if the limit is within the 95 % interval of the number: more rounds may answer otherwise.
+    /// True if the limit is within the 95 % interval of what is held against it: more rounds may answer otherwise.
     pub fn is_close(&self) -> bool {
         let limit = self.requirement.limit();
-        let interval = self.number.and_then(|number| number.low.zip(number.high));
+        let held = match self.requirement.factor() {
+            Some(_) => self.relative.map(|relative| relative.ratio),
+            None => self.number,
+        };
+        let interval = held.and_then(|number| number.low.zip(number.high));
         interval.is_some_and(|(low, high)| low <= limit && limit <= high)
+    }
+
+    /// The answer as part of that to all requirements; `is_strict`: noise passes nothing.
+    pub fn required(&self, is_strict: bool) -> Required {
+        match self.finding {
+            Finding::Noisy if is_strict => Required::NotMet,
+            Finding::Met | Finding::Noisy => Required::Met,
+            Finding::NotMet if self.requirement.factor().is_some() => Required::Regressed,
+            Finding::NotMet | Finding::Unknown => Required::NotMet,
+            Finding::Invalid => Required::Invalid,
+        }
     }
 }

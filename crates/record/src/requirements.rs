@@ -1,14 +1,16 @@
 //! Required limits, held against the numbers of a record.
 
-use crate::pooling::{figure, replies};
+use crate::pooling::{figure, memory_per_connection, replies, server_cpu};
 use crate::precision::rows;
-use crate::requirement_check::{Finding, RequirementCheck};
-use crate::{Block, Estimate, Level, Number, RunRecord, Verdict};
+use crate::relative::relative;
+use crate::requirement_check::{Finding, Required, RequirementCheck};
+use crate::{Block, Estimate, RunRecord, Verdict};
 use spec::{Bound, Metric, Requirement};
 use std::borrow::Cow;
 
-/// Each requirement of the experiment of `record` for each row, but for those that others are compared with.
-pub fn checks(record: &RunRecord) -> Vec<RequirementCheck> {
+/// Each requirement of the experiment of `record` for each row, but for those that others are compared with. Relative
+/// ones are held against `base`.
+pub fn checks(record: &RunRecord, base: Option<&RunRecord>) -> Vec<RequirementCheck> {
     let require = record.spec.as_ref().map_or(&[][..], |spec| &spec.require);
     if require.is_empty() {
         return Vec::new();
@@ -19,50 +21,55 @@ pub fn checks(record: &RunRecord) -> Vec<RequirementCheck> {
     };
     let of_row = |workload| {
         let verdict = &verdict;
-        require.iter().map(move |requirement| check(record, verdict, workload, requirement))
+        let check = move |one| check(record, base, verdict, workload, one);
+        require.iter().map(check)
     };
     rows(&record.plan).flat_map(of_row).collect()
 }
 
+impl RunRecord {
+    /// True if noise that is larger than the margin of a requirement fails it.
+    pub fn is_strict(&self) -> bool {
+        self.against.as_ref().is_some_and(|against| against.is_strict)
+    }
+
+    /// The answer to all requirements: that which says most. [`Required::Met`] if there are none.
+    pub fn required(&self) -> Required {
+        let all = self.requirements.iter().map(|check| check.required(self.is_strict()));
+        all.max().unwrap_or(Required::Met)
+    }
+}
+
 fn check(
     record: &RunRecord,
+    base: Option<&RunRecord>,
     verdict: &Verdict,
     workload: usize,
     requirement: &Requirement,
 ) -> RequirementCheck {
     let number = number(record, workload, requirement);
-    let (finding, reason) = match (invalid(verdict, workload, requirement.metric), &number) {
-        (Some(reason), _) => (Finding::Invalid, Some(reason)),
-        (None, Err(reason)) => (Finding::Unknown, Some(reason.clone())),
-        (None, Ok(number)) if requirement.is_met(number.value) => (Finding::Met, None),
-        (None, Ok(_)) => (Finding::NotMet, None),
+    let mut check = RequirementCheck {
+        requirement: *requirement,
+        workload,
+        number: number.as_ref().ok().copied(),
+        relative: None,
+        finding: Finding::Unknown,
+        reason: None,
     };
-    RequirementCheck { requirement: *requirement, workload, number: number.ok(), finding, reason }
-}
-
-/// The reason why a number of a row is no result, if it is none.
-fn invalid(verdict: &Verdict, workload: usize, metric: Metric) -> Option<String> {
-    let judged = match metric {
-        Metric::P90 => Number::P90,
-        Metric::P99 => Number::P99,
-        Metric::P999 => Number::Tail,
-        Metric::P50
-        | Metric::MessagesPerS
-        | Metric::CpuPerMessage
-        | Metric::GeneratorCpuPerMessage
-        | Metric::BytesPerMessage
-        | Metric::ErrorRate
-        | Metric::RefusedRate
-        | Metric::AchievedOfOffered => Number::P50,
-    };
-    if verdict.row(workload).of_number(judged) < Level::Invalid {
-        return None;
+    let is_relative = requirement.factor().is_some();
+    match (verdict.invalid(workload, requirement.metric), number) {
+        (Some(reason), _) => (check.finding, check.reason) = (Finding::Invalid, Some(reason)),
+        (None, Err(reason)) => check.reason = Some(reason),
+        (None, Ok(_)) if is_relative => match relative(record, base, workload, requirement) {
+            Ok((finding, relative)) => {
+                (check.finding, check.relative) = (finding, Some(relative));
+            }
+            Err((finding, reason)) => (check.finding, check.reason) = (finding, Some(reason)),
+        },
+        (None, Ok(number)) if requirement.is_met(number.value) => check.finding = Finding::Met,
+        (None, Ok(_)) => check.finding = Finding::NotMet,
     }
-    let mut about = verdict.reasons.iter().filter(|reason| {
-        reason.workload.is_none_or(|of| of == workload) && reason.of(judged) == Level::Invalid
-    });
-    let message = about.next().map(|reason| reason.message.clone());
-    Some(message.unwrap_or_else(|| "the verdict says that it is no result".to_owned()))
+    check
 }
 
 /// The number of a row, or the reason why it is not known.
@@ -83,6 +90,7 @@ fn number(
         missing.unwrap_or_else(|| "no message was answered".to_owned())
     };
     let pooled = figure(&result.pooled, requirement.metric).copied();
+    let cpus_allowed = record.environment.cpus_allowed.len();
     match requirement.metric {
         Metric::P50 => pooled.ok_or_else(|| percentile("p50_ns")),
         Metric::P90 => pooled.ok_or_else(|| percentile("p90_ns")),
@@ -91,11 +99,15 @@ fn number(
             let time = times.and_then(|times| times.p99_9_ns);
             time.map(|ns| alone(float(ns))).ok_or_else(|| percentile("p99_9_ns"))
         }
-        Metric::CpuPerMessage => pooled.ok_or_else(|| {
-            let mut missing = blocks.iter().flat_map(|block| &block.cpu.missing);
-            let reason = missing.find(|(field, _)| *field == "server_us_per_message");
-            reason.map_or_else(|| NOT_KNOWN.to_owned(), |(_, reason)| reason.clone())
-        }),
+        Metric::CpuPerMessage => pooled.ok_or_else(|| without(&blocks, "server_us_per_message")),
+        Metric::MemoryPerConnection => {
+            memory_per_connection(&record.plan, &record.blocks, workload)
+                .map(|number| Estimate::of(&number))
+                .ok_or_else(|| without(&blocks, "server_us_per_message"))
+        }
+        Metric::ServerCpu => server_cpu(&record.plan, &record.blocks, workload, cpus_allowed)
+            .map(|number| Estimate::of(&number))
+            .ok_or_else(|| without(&blocks, "server_cores_used")),
         Metric::MessagesPerS | Metric::GeneratorCpuPerMessage | Metric::BytesPerMessage => {
             pooled.ok_or_else(|| NOT_KNOWN.to_owned())
         }
@@ -105,6 +117,13 @@ fn number(
         Metric::RefusedRate => share(&blocks, requirement, |block| float(block.counts.refused)),
         Metric::AchievedOfOffered => share(&blocks, requirement, replies),
     }
+}
+
+/// The reason why a field of [`crate::Cpu`] is missing, which is also that for the memory of the server.
+fn without(blocks: &[&Block], field: &str) -> String {
+    let mut missing = blocks.iter().flat_map(|block| &block.cpu.missing);
+    let reason = missing.find(|(name, _)| *name == field);
+    reason.map_or_else(|| NOT_KNOWN.to_owned(), |(_, reason)| reason.clone())
 }
 
 /// A share of the messages that were due.

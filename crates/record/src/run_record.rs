@@ -1,7 +1,7 @@
 //! The whole record.
 
 use crate::{
-    Added, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sweep, Verdict,
+    Added, Against, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sweep, Verdict,
     WorkloadResult,
 };
 use schemars::JsonSchema;
@@ -42,6 +42,9 @@ pub struct RunRecord {
     /// Goals of precision and how far they were reached; empty where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precision: Vec<Precision>,
+    /// The earlier record that limits are relative to; `null` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// Required limits, each held against the number of every row; empty where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementCheck>,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use spec::Metric;
 use std::collections::BTreeMap;
 
 /// The trust in the numbers of a record, with every reason for doubt.
@@ -82,6 +83,33 @@ impl Verdict {
     /// The trust in workload number `index`; of a record from before rows were judged, that which its reasons leave.
     pub fn row(&self, index: usize) -> RowVerdict {
         self.rows.get(index).cloned().unwrap_or_else(|| RowVerdict::of(&self.reasons, index))
+    }
+
+    /// The reason why a number of a row is no result, if it is none.
+    pub(crate) fn invalid(&self, workload: usize, metric: Metric) -> Option<String> {
+        let judged = match metric {
+            Metric::P90 => Number::P90,
+            Metric::P99 => Number::P99,
+            Metric::P999 => Number::Tail,
+            Metric::P50
+            | Metric::MessagesPerS
+            | Metric::CpuPerMessage
+            | Metric::GeneratorCpuPerMessage
+            | Metric::BytesPerMessage
+            | Metric::ErrorRate
+            | Metric::RefusedRate
+            | Metric::AchievedOfOffered
+            | Metric::MemoryPerConnection
+            | Metric::ServerCpu => Number::P50,
+        };
+        if self.row(workload).of_number(judged) < Level::Invalid {
+            return None;
+        }
+        let mut about = self.reasons.iter().filter(|reason| {
+            reason.workload.is_none_or(|of| of == workload) && reason.of(judged) == Level::Invalid
+        });
+        let message = about.next().map(|reason| reason.message.clone());
+        Some(message.unwrap_or_else(|| "the verdict says that it is no result".to_owned()))
     }
 }
 

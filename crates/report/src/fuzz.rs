@@ -1,8 +1,8 @@
 //! Properties that hold for any input: fuzz targets (`cargo xtask fuzz`), whose corpora the tests replay.
 
 use crate::{
-    Depth, Style, compare, csv, escape, figures, google_benchmark, hgrm, hlog, html, json,
-    markdown, terminal,
+    Depth, Style, annotations, compare, csv, escape, figures, google_benchmark, hgrm, hlog, html,
+    json, junit, markdown, step_summary, terminal,
 };
 use record::RunRecord;
 
@@ -22,7 +22,11 @@ fn record_shown(bytes: &[u8]) {
         assert!(page.lines().all(|line| escape(line) == line), "{page}");
         assert!(!compare(&record, &record, depth, &style).is_empty());
     }
-    for written in [html(&record), csv(&record), markdown(&record), json(&record)] {
+    assert!(annotations(&record).iter().all(|line| escape(line) == *line));
+    let of_gate = [junit(&record), step_summary(&record)];
+    for written in
+        [html(&record), csv(&record), markdown(&record), json(&record)].iter().chain(&of_gate)
+    {
         assert!(!written.contains('\u{1b}'), "{written}");
     }
     drop((figures(&record), google_benchmark(&record), hgrm(&record, None), hlog(&record)));

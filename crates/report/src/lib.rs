@@ -3,7 +3,8 @@
 //! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Printers of it
 //! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
 //! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For
-//! programs: [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]. `web` beside `src` makes the charts of the page
+//! programs: [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]; for continuous integration: [`junit`],
+//! [`step_summary`] and [`annotations`]. `web` beside `src` makes the charts of the page
 //! move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
@@ -28,6 +29,7 @@ mod export;
 mod figures;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
+mod gate;
 mod html;
 mod layers;
 mod live;
@@ -55,6 +57,9 @@ pub use csv::csv;
 pub use document::Depth;
 pub use escape::escape;
 pub use export::{ExportError, hgrm, hlog, json};
+pub use gate::{
+    annotation, annotations, junit, junit_of_failure, step_summary, step_summary_of_failure,
+};
 pub use html::{HAS_FRONT_END, figures, html};
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;

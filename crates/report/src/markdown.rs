@@ -12,7 +12,8 @@ pub fn markdown(record: &RunRecord) -> String {
     print(&page::document(record))
 }
 
-fn print(document: &Document) -> String {
+/// A document as Markdown.
+pub(crate) fn print(document: &Document) -> String {
     let checks: Vec<String> = document.requirements.iter().map(remark).collect();
     let mut paragraphs: Vec<String> =
         (!checks.is_empty()).then(|| checks.join("\n")).into_iter().collect();
@@ -102,7 +103,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// `text` with everything escaped that would be more than text: to a terminal, to Markdown, and to HTML within it.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in flow(text).chars() {
         match letter {

@@ -73,7 +73,7 @@ pub(crate) fn footprints(all: &[Footprint]) -> Document {
 }
 
 /// The subject of the measurement.
-fn title(record: &RunRecord) -> String {
+pub(crate) fn title(record: &RunRecord) -> String {
     let lab = record.lab.as_ref().map(|lab| lab.question.clone());
     match (&record.sweep, record.kind, row::all(record).next()) {
         (Some(sweep), ..) => sweep::title(record, sweep),

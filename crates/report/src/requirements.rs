@@ -3,36 +3,100 @@
 use crate::document::{Remark, Tone};
 use crate::number::{self, Unit};
 use crate::row;
-use record::{Finding, RequirementCheck, RunRecord};
+use record::{Against, Finding, Relative, RequirementCheck, RunRecord};
 use spec::Metric;
 
-/// A line for each limit of each row.
+/// A line for each limit of each row, and what the baseline is where limits are relative to one.
 pub(crate) fn all(record: &RunRecord) -> Vec<Remark> {
-    record.requirements.iter().map(|check| line(record, check)).collect()
+    let mut lines: Vec<Remark> = record
+        .requirements
+        .iter()
+        .map(|check| {
+            let Answer { mark, text, tone } = answer(record, check);
+            Remark::new(tone, mark, format!("{}: {text}", name(record, check)))
+        })
+        .collect();
+    lines.extend(baseline(record));
+    lines
 }
 
-/// `✓ p99 < 20ms: 12.1 ms [11.8, 12.5]`, with the name of the row where there are several.
-fn line(record: &RunRecord, check: &RequirementCheck) -> Remark {
+/// The baseline, where limits are relative to one, and what differs from it.
+pub(crate) fn baseline(record: &RunRecord) -> Vec<Remark> {
+    let Some(against) = &record.against else { return Vec::new() };
+    let differences = against.differences.iter().map(difference);
+    [named(record, against)].into_iter().chain(differences).collect()
+}
+
+/// The answer to a limit.
+pub(crate) struct Answer {
+    /// `✓`, `✗`, `?`, `x` or `~`.
+    pub(crate) mark: &'static str,
+    /// The number, and the reason where it is not enough.
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+/// The limit, with the name of the row where there are several.
+pub(crate) fn name(record: &RunRecord, check: &RequirementCheck) -> String {
     let name = row::row(record, check.workload).filter(|_| row::count(record) > 1);
     let name = name.map_or_else(String::new, |row| format!("{} ", row.name()));
+    format!("{name}{}", check.requirement)
+}
+
+/// `✓` and `12.1 ms [11.8, 12.5]`; of a relative limit `1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)`.
+pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
     let unit = unit(check.requirement.metric);
-    let number = check
-        .number
-        .map(|number| number::interval(unit, number.value, number.low.zip(number.high)));
+    let number = match (&check.relative, check.number) {
+        (Some(relative), Some(number)) => ratio(unit, relative, number.value),
+        (_, Some(number)) => number::interval(unit, number.value, number.low.zip(number.high)),
+        (_, None) => String::new(),
+    };
     let reason = check.reason.as_deref().unwrap_or_default();
-    let (tone, mark, found) = match check.finding {
-        Finding::Met => (Tone::Plain, "✓", number),
-        Finding::NotMet => (Tone::Failed, "✗", number),
-        Finding::Unknown => (Tone::Failed, "?", Some(format!("unknown: {reason}"))),
+    let close = if check.is_close() { "; the interval has the limit in it" } else { "" };
+    let (tone, mark, text) = match check.finding {
+        Finding::Met => (Tone::Plain, "✓", format!("{number}{close}")),
+        Finding::NotMet => (Tone::Failed, "✗", format!("{number}{close}")),
+        Finding::Noisy => {
+            let (tone, strict) = match record.is_strict() {
+                true => (Tone::Failed, ", and --strict passes no noise"),
+                false => (Tone::Doubtful, ""),
+            };
+            let text = format!("{number}; noise is larger than the margin{strict}: more rounds");
+            (tone, "~", text)
+        }
+        Finding::Unknown => (Tone::Failed, "?", format!("unknown: {reason}")),
         Finding::Invalid => {
-            let number = number.map_or_else(String::new, |number| format!("{number}, "));
-            (Tone::Failed, "x", Some(format!("{number}invalid: {reason}")))
+            let number = if number.is_empty() { number } else { format!("{number}, ") };
+            (Tone::Failed, "x", format!("{number}invalid: {reason}"))
         }
     };
-    let is_open = matches!(check.finding, Finding::Met | Finding::NotMet) && check.is_close();
-    let close = if is_open { "; the interval has the limit in it" } else { "" };
-    let text = format!("{name}{}: {}{close}", check.requirement, found.unwrap_or_default());
-    Remark::new(tone, mark, text)
+    Answer { mark, text, tone }
+}
+
+fn ratio(unit: Unit, relative: &Relative, number: f64) -> String {
+    let Relative { baseline, ratio, .. } = relative;
+    let [number, baseline] = [number, *baseline].map(|number| unit.show(number));
+    let ratio = number::ratio(ratio.value, ratio.low.zip(ratio.high));
+    format!("{ratio} ({number}, baseline {baseline})")
+}
+
+/// The baseline, and what is known of the machine between it and this run.
+fn named(record: &RunRecord, against: &Against) -> Remark {
+    let Against { file, started_at, tool_version, .. } = against;
+    let mut relative = record.requirements.iter().filter_map(|check| check.relative);
+    let machine = match relative.next().map(|relative| relative.machine) {
+        Some(None) => {
+            "; what the machine did between the two is in the ratio: no row of both tells it"
+        }
+        Some(Some(_)) | None => "",
+    };
+    let text = format!("{file} of {started_at}, wirebench {tool_version}{machine}");
+    Remark::new(Tone::Plain, "baseline:", text)
+}
+
+fn difference(reason: &record::Reason) -> Remark {
+    let text = format!("{}: {}", reason.message, reason.evidence);
+    Remark::new(Tone::Doubtful, "different:", text)
 }
 
 /// The unit that records have a number in.
@@ -41,7 +105,9 @@ fn unit(metric: Metric) -> Unit {
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => Unit::Time,
         Metric::MessagesPerS => Unit::Rate,
         Metric::CpuPerMessage | Metric::GeneratorCpuPerMessage => Unit::Cpu,
-        Metric::BytesPerMessage => Unit::Size,
-        Metric::ErrorRate | Metric::RefusedRate | Metric::AchievedOfOffered => Unit::Share,
+        Metric::BytesPerMessage | Metric::MemoryPerConnection => Unit::Size,
+        Metric::ErrorRate | Metric::RefusedRate | Metric::AchievedOfOffered | Metric::ServerCpu => {
+            Unit::Share
+        }
     }
 }

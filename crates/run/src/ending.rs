@@ -5,7 +5,7 @@
 
 use crate::results::Kept;
 use crate::setup::SetUp;
-use crate::{Event, Feed, Host, Plan, plan_record};
+use crate::{Baseline, Event, Feed, Host, Plan, plan_record};
 use record::{Block, Counts, Ended, Environment, Precision, RunRecord, SCHEMA_VERSION};
 use spec::{Experiment, Goal};
 use std::collections::BTreeSet;
@@ -28,6 +28,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         results: Vec::new(),
         added: Vec::new(),
         precision: Vec::new(),
+        against: host.baseline.as_ref().map(|baseline| baseline.named()),
         requirements: Vec::new(),
         sweep: None,
         lab: host.lab.clone(),
@@ -54,14 +55,17 @@ pub(crate) fn ended(record: RunRecord, signal: usize, took: Nanos) -> RunRecord 
 }
 
 /// Adds what shows itself in the numbers, each cause once for every workload, the verdict, and what became of
-/// requirements.
-pub(crate) fn judge(mut record: RunRecord, feed: &Feed) -> RunRecord {
+/// requirements, relative ones by `baseline`.
+pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &Feed) -> RunRecord {
     for warning in record::signatures(&record) {
         feed.tell(&Event::Warning(warning.clone()));
         record.warnings.push(warning);
     }
     record.verdict = Some(record::judge(&record));
-    record.requirements = record::checks(&record);
+    if let Some(baseline) = baseline {
+        record.against = Some(baseline.against(&record));
+    }
+    record.requirements = record::checks(&record, baseline.map(|baseline| &baseline.record));
     if record.sweep.is_some() {
         let levels = record::levels(&record);
         for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {

@@ -20,6 +20,18 @@ pub enum RunError {
     /// The system refused something that the generator needs for itself.
     #[error("cannot set up the generator: {0}")]
     Engine(#[from] ConnectionError),
+    /// The baseline was measured under other conditions.
+    #[error(
+        "the baseline {file} cannot be compared with this run: they differ in {}; measure the baseline here with the \
+         same settings, or pass --allow-different; nothing was measured",
+        differences.join(", ")
+    )]
+    Incomparable {
+        /// The file of the baseline.
+        file: String,
+        /// Everything that differs, with both values.
+        differences: Vec<String>,
+    },
     /// Options of TLS contradict each other.
     #[error("TLS: {0}")]
     InvalidTls(#[from] wire::tls::OptionsError),

@@ -1,6 +1,8 @@
 //! The host of a run: the program that it is a part of.
 
+use crate::Baseline;
 use record::Tool;
+use std::sync::Arc;
 
 /// Facts that the binary knows and a run needs.
 #[derive(Clone, Debug)]
@@ -19,4 +21,6 @@ pub struct Host {
     pub selftest: Option<record::Certificate>,
     /// Of a lab: its question, and what is known of it besides blocks.
     pub lab: Option<record::Lab>,
+    /// The earlier record that requirements are relative to.
+    pub baseline: Option<Arc<Baseline>>,
 }

@@ -192,7 +192,8 @@ pub fn recovered(text: &[u8]) -> Option<RunRecord> {
     }
     let ends = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns);
     frame.duration_ns = ends.max()?;
-    Some(ending::judge(ending::with_blocks(frame, kept), &Feed::default()))
+    // The baseline is a file of then.
+    Some(ending::judge(ending::with_blocks(frame, kept), None, &Feed::default()))
 }
 
 /// The content of a journal.

@@ -6,6 +6,7 @@
 //!
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
+mod baseline;
 mod block;
 mod block_record;
 mod breaker;
@@ -44,6 +45,7 @@ pub mod verify;
 mod warming;
 mod watch;
 
+pub use baseline::Baseline;
 pub use drive::OPENING_MAX;
 pub use drive::Phase;
 pub use error::RunError;
@@ -66,6 +68,7 @@ use reach::Context;
 use record::RunRecord;
 use results::Kept;
 use setup::{Known, SetUp};
+use spec::{Metric, Requirement};
 use std::sync::atomic::Ordering;
 use units::Instant;
 
@@ -96,9 +99,15 @@ pub fn execute(
     set_up.known = known;
     set_up.warn_resumed(kept.len(), left.len(), feed);
     feed.tell(&Event::Begin { expected: plan.expected_of(&blocks_of(plan, &left)) });
-    journal.begin(&ending::frame(plan, host, &order, &set_up));
+    let frame = ending::frame(plan, host, &order, &set_up);
+    if let Some(baseline) = &host.baseline {
+        baseline.check(&frame)?;
+    }
+    journal.begin(&frame);
     let mut stage = Stage::new(&mut set_up, context, feed);
-    stage.is_weighed = host.kind == record::Kind::Lab;
+    let is_about_memory = |it: &Requirement| it.metric == Metric::MemoryPerConnection;
+    stage.is_weighed =
+        host.kind == record::Kind::Lab || plan.experiment.require.iter().any(is_about_memory);
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();
@@ -135,7 +144,8 @@ pub fn execute(
     }
     let took = clock.now().since(Instant::START);
     let frame = ending::frame(plan, host, order, &set_up);
-    Ok(ending::judge(ending::ended(ending::with_blocks(frame, kept), signal, took), feed))
+    let record = ending::ended(ending::with_blocks(frame, kept), signal, took);
+    Ok(ending::judge(record, host.baseline.as_deref(), feed))
 }
 
 /// The number of blocks of each measurement among `places`.

@@ -470,6 +470,7 @@ fn is_local(error: &RunError) -> bool {
         | RunError::Unresolved { .. }
         | RunError::WrongAnswer { .. } => true,
         RunError::Engine(_)
+        | RunError::Incomparable { .. }
         | RunError::Interrupted { .. }
         | RunError::PublicTarget { .. }
         | RunError::SelfTest(_)

@@ -251,7 +251,7 @@ impl Run<'_, '_> {
         if signal == 0 {
             record.ended = ended(&self.lines);
         }
-        Ok(ending::judge(record, self.stage.feed))
+        Ok(ending::judge(record, None, self.stage.feed))
     }
 
     /// The time that all of it will take, about.

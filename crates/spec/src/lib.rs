@@ -10,6 +10,7 @@ mod experiment;
 pub mod file;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
+mod limit;
 pub mod lists;
 mod load;
 mod message;
@@ -32,6 +33,7 @@ pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, PROTOCOLS, Protocol, Scheme, SchemeError,
 };
 pub use experiment::{Experiment, Layer, LeftOut, Order, View, secrets_of};
+pub use limit::{Factor, Limit};
 pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
 pub use metric::Metric;
@@ -39,7 +41,7 @@ pub use options::{Context, Environment, Options, Pack, Read, Resumption};
 pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
-pub use requirement::{Bound, Limit, Requirement};
+pub use requirement::{Bound, Requirement};
 pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,

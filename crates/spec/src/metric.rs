@@ -29,11 +29,15 @@ pub enum Metric {
     RefusedRate,
     /// Open loop: replies in the measured time, as a share of the messages that were due.
     AchievedOfOffered,
+    /// Memory of the server at the end of a block, by the connections of the row.
+    MemoryPerConnection,
+    /// CPU time of the server, as a share of the CPUs that it may run on.
+    ServerCpu,
 }
 
 impl Metric {
     /// All of them, each with its name.
-    pub const ALL: [(&'static str, Self); 11] = [
+    pub const ALL: [(&'static str, Self); 13] = [
         ("p50", Self::P50),
         ("p90", Self::P90),
         ("p99", Self::P99),
@@ -45,6 +49,8 @@ impl Metric {
         ("error_rate", Self::ErrorRate),
         ("refused_rate", Self::RefusedRate),
         ("achieved/offered", Self::AchievedOfOffered),
+        ("memory/connection", Self::MemoryPerConnection),
+        ("server_cpu", Self::ServerCpu),
     ];
 
     /// The number of a name.
@@ -62,17 +68,27 @@ impl Metric {
     ///
     /// There is none of that name, with the one that was perhaps meant.
     pub(crate) fn with_interval(name: &str) -> Result<Self, String> {
-        let has_interval = |metric| match metric {
+        // The last two are taken once for a block: an interval as narrow as a goal says little of them.
+        let is_goal = |metric: Self| {
+            metric.has_interval() && !matches!(metric, Self::MemoryPerConnection | Self::ServerCpu)
+        };
+        Self::find(name, "number that has an interval", is_goal)
+    }
+
+    /// True if all rounds have their part in the number, so that it has an interval from so many rounds on.
+    pub fn has_interval(self) -> bool {
+        match self {
             Self::P50
             | Self::P90
             | Self::P99
             | Self::MessagesPerS
             | Self::CpuPerMessage
             | Self::GeneratorCpuPerMessage
-            | Self::BytesPerMessage => true,
+            | Self::BytesPerMessage
+            | Self::MemoryPerConnection
+            | Self::ServerCpu => true,
             Self::P999 | Self::ErrorRate | Self::RefusedRate | Self::AchievedOfOffered => false,
-        };
-        Self::find(name, "number that has an interval", has_interval)
+        }
     }
 
     fn find(name: &str, what: &str, is_meant: impl Fn(Self) -> bool) -> Result<Self, String> {

@@ -1,9 +1,8 @@
-//! Limits that numbers of a run are held against: `p99 < 20ms`.
+//! Limits that numbers of a run are held against: `p99 < 20ms`, `p99 <= baseline * 1.10`.
 
-use crate::Metric;
+use crate::{Factor, Limit, Metric};
 use std::fmt;
 use std::str::FromStr;
-use units::{Bytes, Nanos, Rate, Share};
 
 /// A number of each row, and the limit on one side of which it has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +11,7 @@ pub struct Requirement {
     pub metric: Metric,
     /// The side.
     pub bound: Bound,
-    /// The limit, in a unit of the number.
+    /// The limit, in a unit of the number or by that of a baseline.
     pub limit: Limit,
 }
 
@@ -29,22 +28,18 @@ pub enum Bound {
     AtLeast,
 }
 
-/// A limit of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Of bytes for each message.
-    Bytes(Bytes),
-    /// Of messages a second.
-    Rate(Rate),
-    /// Of a share of messages.
-    Share(Share),
-    /// Of a time, and of CPU time.
-    Time(Nanos),
-}
-
 impl Requirement {
+    /// The factor, if the limit is relative to the number of a baseline.
+    pub fn factor(&self) -> Option<Factor> {
+        match self.limit {
+            Limit::Baseline(factor) => Some(factor),
+            Limit::Bytes(_) | Limit::Rate(_) | Limit::Share(_) | Limit::Time(_) => None,
+        }
+    }
+
     /// True for a number on the right side of the limit. Times are in nanoseconds, CPU times in microseconds, rates a
-    /// second, shares from 0 to 1, as records have them.
+    /// second, shares from 0 to 1, as records have them; beside a relative limit the number is the ratio to the
+    /// baseline's.
     pub fn is_met(&self, number: f64) -> bool {
         let limit = self.limit();
         match self.bound {
@@ -55,10 +50,11 @@ impl Requirement {
         }
     }
 
-    /// The limit, in the unit that records have.
+    /// The limit, in the unit that records have; of a relative one the factor.
     #[expect(clippy::cast_precision_loss, reason = "no limit has so many digits")]
     pub fn limit(&self) -> f64 {
         match (self.limit, self.metric) {
+            (Limit::Baseline(factor), _) => factor.value(),
             (Limit::Bytes(bytes), _) => bytes.0 as f64,
             (Limit::Rate(rate), _) => rate.per_second(),
             (Limit::Share(share), _) => share.fraction(),
@@ -76,29 +72,10 @@ impl Bound {
         [("<", Self::Below), ("<=", Self::AtMost), (">", Self::Above), (">=", Self::AtLeast)];
 }
 
-impl Limit {
-    /// Reads a limit in the unit of `metric`.
-    fn of(metric: Metric, text: &str) -> Result<Self, units::ParseError> {
-        match metric {
-            Metric::P50
-            | Metric::P90
-            | Metric::P99
-            | Metric::P999
-            | Metric::CpuPerMessage
-            | Metric::GeneratorCpuPerMessage => text.parse().map(Self::Time),
-            Metric::MessagesPerS => text.parse().map(Self::Rate),
-            Metric::BytesPerMessage => text.parse().map(Self::Bytes),
-            Metric::ErrorRate | Metric::RefusedRate | Metric::AchievedOfOffered => {
-                text.parse().map(Self::Share)
-            }
-        }
-    }
-}
-
 impl FromStr for Requirement {
     type Err = String;
 
-    /// Reads `p99 < 20ms`, with or without spaces.
+    /// Reads `p99 < 20ms` or `p99 <= baseline * 1.10`, with or without spaces.
     fn from_str(text: &str) -> Result<Self, String> {
         let is_sign = |letter: char| "<>=!".contains(letter);
         let start = text.find(is_sign).unwrap_or(text.len());
@@ -113,7 +90,8 @@ impl FromStr for Requirement {
         let problem = |from, part: &str, what: String| {
             let column = column(from, part);
             format!(
-                "column {column}: {what}; a requirement is a number, one of < <= > >=, and a limit, as in `p99 < 20ms`"
+                "column {column}: {what}; a requirement is a number, one of < <= > >=, and a limit, as in `p99 < 20ms` or \
+                 `p99 <= baseline * 1.10`"
             )
         };
         let metric = Metric::named(name.trim()).map_err(|what| problem(0, name, what))?;
@@ -126,7 +104,7 @@ impl FromStr for Requirement {
             problem(start, sign, what)
         })?;
         let value = Limit::of(metric, limit.trim());
-        let value = value.map_err(|error| problem(end, limit, error.to_string()))?;
+        let value = value.map_err(|error| problem(end, limit, error))?;
         let requirement = Self { metric, bound, limit: value };
         if bound == Bound::Below && requirement.limit() <= 0.0 {
             let what = format!("nothing is below {}; perhaps `<=` is meant", limit.trim());
@@ -150,18 +128,6 @@ impl fmt::Display for Bound {
     }
 }
 
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::Bytes(bytes) => format!("{bytes:#}"),
-            Self::Rate(rate) => format!("{rate:#}"),
-            Self::Share(share) => share.to_string(),
-            Self::Time(time) => format!("{time:#}"),
-        };
-        f.write_str(&text.replace(' ', ""))
-    }
-}
-
 crate::text::as_text!(Requirement, "a number of each row and its limit", "p99 < 20ms");
 
 #[cfg(test)]
@@ -181,6 +147,13 @@ mod tests {
             ("cpu/message <= 5us",       "cpu/message <= 5us",       5.0),
             ("generator_cpu/message < 800ns", "generator_cpu/message < 800ns", 0.8),
             ("bytes/message < 1KiB",     "bytes/message < 1KiB",     1024.0),
+            ("memory/connection < 10KiB", "memory/connection < 10KiB", 10_240.0),
+            ("server_cpu < 70%",         "server_cpu < 70%",         0.7),
+            ("p99 <= baseline * 1.10",   "p99 <= baseline * 1.10",   1.1),
+            ("messages/s>=baseline*0.95", "messages/s >= baseline * 0.95", 0.95),
+            ("cpu/message <= baseline",  "cpu/message <= baseline",  1.0),
+            ("memory/connection < baseline * 1.0005", "memory/connection < baseline * 1.0005", 1.0005),
+            ("server_cpu < baseline*1000", "server_cpu < baseline * 1000.00", 1000.0),
         ];
         for (text, shown, limit) in table {
             let requirement: Requirement = text.parse().unwrap();
@@ -225,7 +198,21 @@ mod tests {
             ("p99 < 20",          "column 7: `20`"),
             ("p99 <",             "column 6: `` is empty"),
             ("p99 < 20 parsecs",  "column 7: `20 parsecs` has the unknown unit"),
-            ("p99 < baseline",    "column 7: `baseline` does not start with a digit"),
+            ("p99 < basline * 2", "column 7: `basline` is no limit; did you mean `baseline`?"),
+            ("p99 < twice",       "column 7: `twice` is no limit; expected baseline"),
+            ("p99 < baseline 2",  "column 7: `2` after `baseline`; expected `* 1.05`"),
+            ("p99 < baseline * ", "column 7: `` is no factor"),
+            ("p99 < baseline * 0", "column 7: `0` is no factor; expected a number from 0.0001 to 1000"),
+            ("p99 < baseline * 1001", "column 7: `1001` is no factor"),
+            ("p99 < baseline * 99999999999999", "column 7: `99999999999999` is no factor"),
+            ("p99 < baseline * 1.00001", "column 7: `1.00001` is no factor"),
+            ("p99 < baseline * -1", "column 7: `-1` is no factor"),
+            ("p99 < baseline * 10%", "column 7: `10%` is no factor"),
+            ("p99.9 < baseline",  "column 9: p99.9 has no interval, so that noise is not told from a change"),
+            ("error_rate <= baseline", "column 15: error_rate has no interval"),
+            ("server_cpu < 0.7",  "column 14: `0.7` is no percentage"),
+            ("server-cpu < 70%",  "column 1: `server-cpu` is no number of a run; did you mean `server_cpu`?"),
+            ("memory/conection < 1KiB", "column 1: `memory/conection` is no number of a run; did you mean `memory/connection`?"),
             ("error_rate < 0.1",  "column 14: `0.1` is no percentage"),
             ("messages/s > 2000", "column 14: `2000` is not a rate; did you mean `2000/s`?"),
             ("error_rate < 0%",   "column 14: nothing is below 0%; perhaps `<=` is meant"),
@@ -234,7 +221,8 @@ mod tests {
         for (text, problem) in table {
             let error = text.parse::<Requirement>().unwrap_err();
             assert!(error.starts_with(problem), "{text}: {error}");
-            assert!(error.ends_with("and a limit, as in `p99 < 20ms`"), "{error}");
+            let grammar = "and a limit, as in `p99 < 20ms` or `p99 <= baseline * 1.10`";
+            assert!(error.ends_with(grammar), "{error}");
         }
     }
 }

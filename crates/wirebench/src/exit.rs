@@ -17,6 +17,8 @@ impl Exit {
     pub(crate) const USAGE: Self = Self(2);
     /// A number is not within a limit that is required, or not known to be.
     pub(crate) const NOT_MET: Self = Self(10);
+    /// A number is worse than a limit relative to the baseline allows, beyond noise.
+    pub(crate) const REGRESSED: Self = Self(11);
     /// The verdict on the measurement is `invalid`: a number that its answer needs is.
     pub(crate) const INVALID: Self = Self(12);
     /// A part was not measured; the record says which.
@@ -38,11 +40,12 @@ impl Exit {
     pub(crate) const OF_SIGNALS: [Self; 3] = [Self::HUNG_UP, Self::INTERRUPTED, Self::TERMINATED];
 
     /// Every code with its meaning.
-    pub(crate) const TABLE: [(Self, &str); 12] = [
+    pub(crate) const TABLE: [(Self, &str); 13] = [
         (Self::DONE, "done, and the verdict is trusted or degraded"),
         (Self::INTERNAL, "an internal error"),
         (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
         (Self::NOT_MET, "a requirement is not met, or too little was measured to know"),
+        (Self::REGRESSED, "a regression: a number is worse than the baseline allows, beyond noise"),
         (
             Self::INVALID,
             "invalid: a number that the answer needs is no result; the verdict says why",
@@ -116,7 +119,8 @@ impl From<anyhow::Error> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let exit = match &error {
-            RunError::InvalidRequest(_)
+            RunError::Incomparable { .. }
+            | RunError::InvalidRequest(_)
             | RunError::InvalidTls(_)
             | RunError::Shortage(_)
             | RunError::Thread(_) => Exit::USAGE,
@@ -155,7 +159,7 @@ mod tests {
     #[test]
     fn every_code_is_in_the_table_once_and_in_order() {
         let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 10, 12, 13, 14, 15, 74, 129, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 10, 11, 12, 13, 14, 15, 74, 129, 130, 143]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod args;
 mod certificate;
+mod ci;
 mod config;
 mod date;
 mod exit;

@@ -5,6 +5,7 @@
 
 use crate::exit::{Exit, Failure};
 use spec::secrets::text_without_secrets;
+use std::borrow::Cow;
 use std::env::var_os;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -29,7 +30,7 @@ pub(crate) enum Talk {
 }
 
 /// The two streams.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terminal {
     /// The amount of messages on stderr.
     pub(crate) talk: Talk,
@@ -37,6 +38,8 @@ pub(crate) struct Terminal {
     pub(crate) animated: bool,
     color_of_result: bool,
     color_of_words: bool,
+    /// True where a service reads the output for commands.
+    is_read: bool,
 }
 
 impl Terminal {
@@ -57,7 +60,18 @@ impl Terminal {
             animated: words_seen && !dumb,
             color_of_result: wish.colors(io::stdout().is_terminal()),
             color_of_words: wish.colors(words_seen),
+            is_read: false,
         }
+    }
+
+    /// The same; `is_read`: nothing in its output is a command to the service that reads it.
+    pub(crate) fn guarded(&self, is_read: bool) -> Self {
+        Self { is_read, ..self.clone() }
+    }
+
+    /// Writes a command to the service that reads stderr.
+    pub(crate) fn command(&self, line: &str) {
+        write_words(&format!("{}\n", safe(line)));
     }
 
     /// The size and colours of a page on stdout. What is no terminal has room for any number of lines.
@@ -78,6 +92,7 @@ impl Terminal {
     /// [`Exit::NOT_WRITTEN`], unless the reader has closed the stream.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
+        let text = self.harmless(text);
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
                 Exit::NOT_WRITTEN,
@@ -90,7 +105,7 @@ impl Terminal {
     /// Writes `text` to stderr, unless [`Talk::Quiet`] is set.
     pub(crate) fn say(&self, text: &str) {
         if self.talk > Talk::Quiet {
-            write_words(&format!("{}\n", safe(text)));
+            write_words(&format!("{}\n", self.harmless(&safe(text))));
         }
     }
 
@@ -99,8 +114,26 @@ impl Terminal {
         if self.talk > Talk::Quiet || label == Label::Error {
             let (word, color) = label.word_and_color();
             let (on, off) = if self.color_of_words { (color, "\x1b[0m") } else { ("", "") };
-            write_words(&format!("{on}{word}:{off} {}\n", safe(unlabelled(word, text))));
+            let text = safe(unlabelled(word, text));
+            write_words(&format!("{on}{word}:{off} {}\n", self.harmless(&text)));
         }
+    }
+
+    /// `text` with what would be a command written as an escape, which means the same in JSON.
+    fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.is_read || !(text.contains("::") || text.contains("##[")) {
+            return Cow::Borrowed(text);
+        }
+        let line = |line: &str| {
+            let text = line.trim_start();
+            let blanks = &line[..line.len() - text.len()];
+            let text = match text.strip_prefix("::") {
+                Some(rest) => format!("{blanks}\\u003a:{rest}"),
+                None => line.to_owned(),
+            };
+            text.replace("##[", "#\\u0023[")
+        };
+        Cow::Owned(text.split_inclusive('\n').map(line).collect())
     }
 
     /// Replaces the last line that was written by this function.
@@ -229,6 +262,15 @@ mod tests {
         assert_eq!(unlabelled("error", "error: no such file"), "no such file");
         assert_eq!(unlabelled("error", "errors: 3"), "errors: 3");
         assert_eq!(unlabelled("warning", "error: no such file"), "error: no such file");
+    }
+
+    #[test]
+    fn a_service_that_reads_the_output_finds_no_command_in_it() {
+        let terminal = Terminal::new(When::Never, Talk::Usual);
+        let page = "a: b::c\n  ::error::x\nsaid ##[error]x\n";
+        assert_eq!(terminal.harmless(page), page);
+        let page = terminal.guarded(true).harmless(page).into_owned();
+        assert_eq!(page, "a: b::c\n  \\u003a:error::x\nsaid #\\u0023[error]x\n");
     }
 
     #[test]

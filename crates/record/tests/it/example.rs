@@ -50,6 +50,7 @@ pub(crate) fn record() -> RunRecord {
             received_bytes_per_message: Some(-2.0),
         }],
         precision: Vec::new(),
+        against: None,
         requirements: Vec::new(),
         sweep: Some(sweep()),
         lab: Some(lab()),

@@ -9,6 +9,7 @@ mod json;
 mod merging;
 mod old;
 mod pooling;
+mod relative;
 mod requirements;
 mod schema;
 mod signatures;

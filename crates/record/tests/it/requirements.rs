@@ -105,7 +105,7 @@ fn limits_are_about_every_row_but_the_one_that_others_are_compared_with() {
     assert_eq!(rows(record.clone()), both);
     // A record without its experiment has no limits.
     record.spec = None;
-    assert_eq!(checks(&record), []);
+    assert_eq!(checks(&record, None), []);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn checked(mut record: RunRecord, require: &[&str]) -> Vec<RequirementCheck> {
     record.results = results(&record.plan, &record.blocks);
     let require = require.iter().map(|text| text.parse().expect("a requirement")).collect();
     record.spec = Some(Experiment { require, ..Experiment::default() });
-    checks(&record)
+    checks(&record, None)
 }
 
 fn counts(all: u64) -> Counts {

@@ -5,6 +5,7 @@ mod compare;
 mod export;
 mod exports;
 mod first;
+mod gate;
 mod hostile;
 mod html;
 mod lab;

@@ -149,6 +149,7 @@ fn record(
         results,
         added: Vec::new(),
         precision: Vec::new(),
+        against: None,
         requirements: Vec::new(),
         sweep: None,
         lab: None,

@@ -1,7 +1,7 @@
 //! The block of check marks, which stands first.
 
 use crate::records;
-use record::{Estimate, Finding, RequirementCheck, RunRecord};
+use record::{Against, Estimate, Finding, Level, Reason, Relative, RequirementCheck, RunRecord};
 use report::{Depth, Style, html, markdown, terminal};
 
 #[test]
@@ -37,7 +37,66 @@ fn a_line_names_its_row_where_there_are_several() {
     assert!(page.starts_with("✓ ws p99 < 20ms: 12.1 ms"), "{page}");
 }
 
-fn with_checks() -> RunRecord {
+#[test]
+fn a_relative_limit_has_the_ratio_and_the_page_names_the_baseline_and_what_differs() {
+    let mut record = relative(false);
+    let page = |record: &RunRecord| terminal(record, Depth::First, &Style::default());
+    let expected = "\
+✓ p99 <= baseline * 1.10: 1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)
+~ p99 <= baseline: 1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms); noise is
+  larger than the margin: more rounds
+✗ p99 <= baseline * 0.90: 1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)
+baseline: main.json of 2026-11-01T00:00:00Z, wirebench 0.1.0; what the machine
+  did between the two is in the ratio: no row of both tells it
+different: the two differ in: kernel: 6.1 against 6.5
+
+";
+    assert!(page(&record).starts_with(expected), "{}", page(&record));
+    assert!(page(&relative(true)).contains("--strict passes no noise"), "{}", page(&record));
+    for check in &mut record.requirements {
+        check.relative.as_mut().unwrap().machine = Some(1.01);
+    }
+    assert!(page(&record).contains("wirebench 0.1.0\ndifferent:"), "{}", page(&record));
+}
+
+pub(crate) fn relative(is_strict: bool) -> RunRecord {
+    let mut record = with_checks();
+    let first = RequirementCheck {
+        number: Some(Estimate { value: 12.1e6, low: Some(11.8e6), high: Some(12.5e6) }),
+        relative: Some(Relative {
+            baseline: 11.9e6,
+            ratio: Estimate { value: 1.02, low: Some(0.99), high: Some(1.05) },
+            machine: None,
+        }),
+        ..record.requirements.remove(0)
+    };
+    let table = [
+        ("p99 <= baseline * 1.10", Finding::Met),
+        ("p99 <= baseline", Finding::Noisy),
+        ("p99 <= baseline * 0.90", Finding::NotMet),
+    ];
+    let check = |(text, finding): (&str, _)| {
+        let requirement = text.parse().expect("a requirement");
+        RequirementCheck { requirement, finding, ..first.clone() }
+    };
+    record.requirements = table.map(check).into();
+    record.against = Some(Against {
+        file: "main.json".to_owned(),
+        started_at: "2026-11-01T00:00:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        differences: vec![Reason {
+            level: Level::Invalid,
+            message: "the two differ in: kernel".to_owned(),
+            evidence: "6.1 against 6.5".to_owned(),
+            ..Reason::default()
+        }],
+        allows_different: true,
+        is_strict,
+    });
+    record
+}
+
+pub(crate) fn with_checks() -> RunRecord {
     let alone = |value| Some(Estimate { value, low: None, high: None });
     let time = Some(Estimate { value: 12.1e6, low: Some(11.8e6), high: Some(12.5e6) });
     let too_few = Some("500 samples, at least 10000 are needed");
@@ -55,6 +114,7 @@ fn with_checks() -> RunRecord {
             requirement,
             workload: 0,
             number,
+            relative: None,
             finding,
             reason: reason.map(str::to_owned),
         }

@@ -85,6 +85,7 @@ fn execute_telling(
         kind: Kind::Lab,
         selftest: None,
         lab: None,
+        baseline: None,
     };
     let record = run::execute(plan, &host, feed, journal, Commands::new(interrupt));
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().flatten().collect();

@@ -1,7 +1,11 @@
 //! Options that say when a run has measured enough, and what its numbers have to be.
 
+use crate::exit::Failure;
+use record::{Level, RunRecord};
 use spec::file::Asked;
-use spec::{Goal, Requirement};
+use spec::{Experiment, Goal, Requirement};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use units::Nanos;
 
 /// The goals that end a run, the time for them, and limits for its numbers.
@@ -18,13 +22,101 @@ pub(crate) struct Deciding {
     /// End with exit code 10 unless it is so: 'p99 < 20ms', 'error_rate < 0.1%'; repeatable
     ///
     /// It is a number of each row, one of < <= > >=, and a limit: times (p50, p90, p99, p99.9), messages/s, CPU time
-    /// (cpu/message of the server, generator_cpu/message), bytes/message, and shares (error_rate, refused_rate,
-    /// achieved/offered). A number of too few messages is unknown, and does not pass.
+    /// (cpu/message of the server, generator_cpu/message), bytes (bytes/message, memory/connection), and shares
+    /// (error_rate, refused_rate, achieved/offered, server_cpu). With --baseline also 'p99 <= baseline * 1.10'. A
+    /// number of too few messages is unknown, and does not pass.
     #[arg(long, value_name = "LIMIT", hide_short_help = true)]
     require: Vec<Requirement>,
+    #[command(flatten)]
+    against: Against,
+}
+
+/// The way to read a record.
+pub(crate) type ReadRecord = fn(&Path) -> Result<RunRecord, String>;
+
+/// The earlier record that limits are relative to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Against {
+    /// The record that limits such as 'p99 <= baseline * 1.10' are relative to
+    ///
+    /// It has to be of the same machine, kernel, payload and load, and each of the two needs 6 rounds or more. The exit
+    /// code is 11 where a number is worse than such a limit allows, beyond noise.
+    #[arg(long, value_name = "RECORD", hide_short_help = true)]
+    baseline: Option<PathBuf>,
+    /// Compare with the baseline even if machine, kernel, payload or load differ
+    #[arg(long, requires = "baseline", hide_short_help = true)]
+    allow_different: bool,
+    /// Fail a limit if noise is larger than the margin that it leaves
+    #[arg(long, requires = "baseline", hide_short_help = true)]
+    strict: bool,
+}
+
+impl Against {
+    /// Reads the baseline, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or says nothing since its numbers are invalid.
+    fn read(&self, read: ReadRecord) -> Result<Option<Arc<run::Baseline>>, Failure> {
+        let Some(path) = &self.baseline else { return Ok(None) };
+        let file = path.display().to_string();
+        let record =
+            read(path).map_err(|problem| Failure::usage(format!("--baseline: {problem}")))?;
+        let verdict = record.verdict.clone().unwrap_or_else(|| record::judge(&record));
+        if verdict.level == Level::Invalid {
+            let reason = verdict.reasons.first().map_or("", |reason| &reason.message);
+            return Err(Failure::usage(format!(
+                "--baseline: {file} is invalid, so that nothing can be relative to it: {}; measure it again",
+                report::escape(reason)
+            )));
+        }
+        Ok(Some(Arc::new(run::Baseline {
+            file,
+            record,
+            allows_different: self.allow_different,
+            is_strict: self.strict,
+        })))
+    }
+}
+
+/// Checks that an experiment has limits relative to a baseline if and only if there is one, and that a gate has limits.
+///
+/// # Errors
+///
+/// The limit, or the option, that has no counterpart.
+pub(crate) fn check(
+    experiment: &Experiment,
+    has_baseline: bool,
+    is_gate: bool,
+) -> Result<(), Failure> {
+    if is_gate && experiment.require.is_empty() {
+        return Err(Failure::usage(
+            "a gate without a limit lets everything pass; add one: `require` in the file, or --require 'p99 < 20ms'",
+        ));
+    }
+    let relative = experiment.require.iter().find(|limit| limit.factor().is_some());
+    match (relative, has_baseline) {
+        (Some(limit), false) => Err(Failure::usage(format!(
+            "require: `{limit}` is relative to a baseline, and there is none: name one, as in `wirebench run FILE \
+             --baseline RECORD.json`"
+        ))),
+        (None, true) => Err(Failure::usage(
+            "--baseline: no limit is relative to it; add one, as in --require 'p99 <= baseline * 1.10'",
+        )),
+        (Some(_), true) | (None, false) => Ok(()),
+    }
 }
 
 impl Deciding {
+    /// The earlier record that limits are relative to, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is invalid.
+    pub(crate) fn baseline(&self, read: ReadRecord) -> Result<Option<Arc<run::Baseline>>, Failure> {
+        self.against.read(read)
+    }
+
     /// The same, as part of everything that is asked.
     pub(crate) fn over(self, asked: Asked) -> Asked {
         Asked { until: self.until, budget: self.budget, require: self.require, ..asked }

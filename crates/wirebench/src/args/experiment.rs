@@ -3,10 +3,12 @@
 //! Every command that measures ends here, with a [`File`] (of a URL, a preset, the ladder or the user's own) or an
 //! experiment that was resolved before. Start reading at [`Execution::of_file`].
 
+use super::deciding;
 use super::export::Export;
-use super::outcome::{self, Output};
+use super::outcome::{self, Output, Writers};
 use super::places::{Found, Places};
 use super::values;
+use crate::ci::Ci;
 use crate::config::Project;
 use crate::exit::{Exit, Failure};
 use crate::store;
@@ -23,6 +25,8 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Count;
 
@@ -70,6 +74,12 @@ pub(crate) struct Execution {
     pub(crate) places: Places,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// The earlier record that limits are relative to.
+    #[arg(skip)]
+    pub(crate) baseline: Option<Arc<run::Baseline>>,
+    /// The service that the answer is told to; `None`: it is no gate.
+    #[arg(skip)]
+    pub(crate) ci: Option<Rc<Ci>>,
 }
 
 impl Execution {
@@ -193,19 +203,22 @@ impl Execution {
             return dry_run(&plan, terminal);
         }
         let experiment = &plan.experiment;
+        deciding::check(experiment, self.baseline.is_some(), self.ci.is_some())?;
+        let writers =
+            Writers { output: &self.output, exports: &self.export, ci: self.ci.as_deref() };
         let secrets = experiment.secrets();
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
-        let host = outcome::host(kind)?;
+        let host = Host { baseline: self.baseline.clone(), ..outcome::host(kind)? };
         if kind != Kind::Lab {
             let mut book = journal(&host).map_err(Failure::from)?;
-            let ended = outcome::carry_out(&host, &self.output, &self.export, terminal, |with| {
+            let ended = outcome::carry_out(&host, &writers, terminal, |with| {
                 run::execute(&plan, &host, with.feed, &mut book, with.commands)
             });
             return close(book, ended.map_err(|failure| failure.without(&secrets)), terminal);
         }
         let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
         terminal.say(&told(experiment, book.blocks()));
-        let ended = outcome::carry_out(&host, &self.output, &self.export, terminal, |with| {
+        let ended = outcome::carry_out(&host, &writers, terminal, |with| {
             // Before the first block: between two of them it would cost those after it.
             let footprints = match experiment.show.contains(&View::Footprint) {
                 true => self.footprints(experiment, subjects, terminal, with.interrupt),

@@ -13,6 +13,7 @@ mod doctor;
 mod experiment;
 mod export;
 mod footprint;
+mod gate;
 mod import;
 mod init;
 mod lab;
@@ -76,6 +77,7 @@ Examples:
 /// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
 For shells and other tools:
+  wirebench footprint SUBJECT   packages, bytes and build time of a subject
   wirebench certs DIR           test certificates for other servers and clients
   wirebench config              the defaults of the project, and their source
   wirebench completions SHELL   completions: bash, zsh or fish
@@ -126,6 +128,7 @@ enum Subcommand {
     Sweep(Box<sweep::Sweep>),
     Lab(Box<lab::Lab>),
     Subjects(subjects::Subjects),
+    #[command(hide = true)] // The long help names it.
     Footprint(footprint::Footprint),
     Serve(Box<serve::Serve>),
     Talk(Box<talk::Talk>),
@@ -133,6 +136,7 @@ enum Subcommand {
     Show(show::Show),
     Report(report::Report),
     Compare(compare::Compare),
+    Gate(Box<gate::Gate>),
     #[command(hide = true)] // The long help names it.
     Import(import::Import),
     Doctor(doctor::Doctor),
@@ -189,6 +193,7 @@ impl Invocation {
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
+            Subcommand::Gate(gate) => gate.run(&terminal),
             Subcommand::Import(import) => import.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),

@@ -1,6 +1,7 @@
 //! From a plan to its end: carried out, kept, shown, and how to do it again.
 
 use super::export::Export;
+use crate::ci::Ci;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
@@ -8,7 +9,7 @@ use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
 use engine::thread;
-use record::{Block, Ended, Finding, Kind, Level, RunRecord, Tool};
+use record::{Block, Ended, Kind, Level, Required, RunRecord, Tool};
 use report::Depth;
 use run::{Commands, Feed, Host, RunError};
 use spec::{Load, Server};
@@ -31,6 +32,13 @@ pub(crate) struct Output {
     details: bool,
 }
 
+/// Everything that a record is written to.
+pub(crate) struct Writers<'a> {
+    pub(crate) output: &'a Output,
+    pub(crate) exports: &'a [Export],
+    pub(crate) ci: Option<&'a Ci>,
+}
+
 /// Everything that a measurement is given by the program around it.
 pub(crate) struct With<'a> {
     pub(crate) feed: &'a Feed,
@@ -38,14 +46,14 @@ pub(crate) struct With<'a> {
     pub(crate) interrupt: &'a AtomicUsize,
 }
 
-/// Measures by `execute`, keeps the record, exports it, and shows it.
+/// Measures by `execute`, keeps the record, exports it, shows it, and tells it to the service of a gate.
 pub(crate) fn carry_out(
     host: &Host,
-    output: &Output,
-    exports: &[Export],
+    writers: &Writers<'_>,
     terminal: &Terminal,
     execute: impl FnOnce(With<'_>) -> Result<RunRecord, RunError>,
 ) -> Result<Exit, Failure> {
+    let Writers { output, exports, ci } = *writers;
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
     store::check(&destination)?;
@@ -86,9 +94,11 @@ pub(crate) fn carry_out(
         terminal.say_labelled(Label::Next, &next);
     }
     let exported = exports.iter().try_for_each(|export| export.write(&record));
+    let told = ci.map_or(Ok(()), |ci| ci.tell(&record, terminal));
     kept?;
     shown?;
     exported?;
+    told?;
     Ok(elsewhere.unwrap_or_else(|| exit(&record)))
 }
 
@@ -112,33 +122,33 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
         kind,
         selftest: certificate::of_this_boot(),
         lab: None,
+        baseline: None,
     })
 }
 
 /// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
     let succeeded = record.blocks.iter().any(Block::is_answered);
-    let is_met = record.requirements.iter().all(|check| check.finding == Finding::Met);
-    exit_of(&record.ended, succeeded, level(record), is_met)
+    exit_of(&record.ended, succeeded, level(record), record.required())
 }
 
 /// Of all that holds, what says most; `docs/CLI.md` has the same order.
-fn exit_of(ended: &Ended, succeeded: bool, level: Level, is_met: bool) -> Exit {
-    match (ended, level) {
+fn exit_of(ended: &Ended, succeeded: bool, level: Level, required: Required) -> Exit {
+    match (ended, required) {
         (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),
         _ if !succeeded => Exit::UNREACHABLE,
-        (_, Level::Invalid) => Exit::INVALID,
-        _ if !is_met => Exit::NOT_MET,
-        (Ended::Partial { .. }, _) => Exit::PARTIAL,
-        (Ended::Completed, _) => Exit::DONE,
+        // A number that is required, and invalid, is one that the answer needs.
+        (_, Required::Invalid) => Exit::INVALID,
+        _ if level == Level::Invalid => Exit::INVALID,
+        (_, Required::NotMet) => Exit::NOT_MET,
+        (_, Required::Regressed) => Exit::REGRESSED,
+        (Ended::Partial { .. }, Required::Met) => Exit::PARTIAL,
+        (Ended::Completed, Required::Met) => Exit::DONE,
     }
 }
 
-/// The level of the verdict; a number that is required, and invalid, is one that the answer needs.
+/// The level of the verdict.
 fn level(record: &RunRecord) -> Level {
-    if record.requirements.iter().any(|check| check.finding == Finding::Invalid) {
-        return Level::Invalid;
-    }
     record.verdict.as_ref().map_or(Level::Trusted, |verdict| verdict.level)
 }
 
@@ -252,11 +262,15 @@ mod tests {
             (&signal,           false, Level::Invalid,  130),
         ];
         for (ended, succeeded, level, code) in table {
-            let exit = exit_of(ended, succeeded, level, true);
-            assert_eq!(exit.code(), code, "{ended:?} {succeeded} {level:?}");
+            let of = |required| exit_of(ended, succeeded, level, required).code();
+            assert_eq!(of(Required::Met), code, "{ended:?} {succeeded} {level:?}");
             // A requirement that is not met says more than a loss, and less than all else.
-            let not_met = exit_of(ended, succeeded, level, false).code();
-            assert_eq!(not_met, if [0, 13].contains(&code) { 10 } else { code }, "{ended:?}");
+            for (required, expected) in
+                [(Required::Regressed, 11), (Required::NotMet, 10), (Required::Invalid, 12)]
+            {
+                let expected = if [0, 13].contains(&code) { expected } else { code };
+                assert_eq!(of(required), expected, "{ended:?} {required:?}");
+            }
         }
     }
 

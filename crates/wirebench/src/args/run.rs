@@ -2,7 +2,7 @@
 
 use super::deciding::Deciding;
 use super::experiment::Execution;
-use super::values;
+use super::{show, values};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::{Kind, RunRecord};
@@ -31,13 +31,13 @@ pub(crate) const NAME: &str = "run";
 )]
 pub(crate) struct Run {
     #[arg(value_name = "URL|FILE", help = "The server, or the file of an experiment", long_help = target_help())]
-    target: String,
+    pub(super) target: String,
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
     #[command(flatten)]
-    deciding: Deciding,
+    pub(super) deciding: Deciding,
     #[command(flatten)]
-    execution: Execution,
+    pub(super) execution: Execution,
 }
 
 #[rustfmt::skip]
@@ -58,7 +58,8 @@ fn target_help() -> String {
 impl Run {
     /// Carries out the experiment, keeps its record, shows it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let Self { target, options, deciding, execution } = self;
+        let Self { target, options, deciding, mut execution } = self;
+        execution.baseline = deciding.baseline(show::record)?;
         let first = deciding.first();
         let asked = deciding.over(Asked { options, ..execution.asked() });
         if is_url(&target) {

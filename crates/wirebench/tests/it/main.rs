@@ -4,6 +4,7 @@
 mod bad_input;
 mod bots;
 mod certs;
+mod ci;
 mod conversations;
 mod conversations_http;
 mod decisions;
@@ -11,6 +12,7 @@ mod doctor;
 mod ending;
 mod experiments;
 mod game_serving;
+mod gate;
 mod harness;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;

@@ -3,7 +3,7 @@
 use crate::harness::Sandbox;
 use spec::Scheme;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "",
     "ladder",
     "run",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 14] = [
     "lab",
     "subjects",
     "footprint",
+    "gate",
     "serve",
     "talk",
     "init",

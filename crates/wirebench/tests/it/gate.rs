@@ -1,0 +1,285 @@
+//! Gates: a run against limits and a baseline, its exit code, and what it tells a service for continuous integration.
+
+use crate::harness::{Ended, Running, Sandbox, Server, record_of, say_skipped};
+use record::{Finding, Level, RunRecord};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Under GitHub, in a folder with the file of an experiment.
+pub(crate) struct Gate {
+    pub(crate) sandbox: Sandbox,
+    _server: Server,
+}
+
+impl Gate {
+    /// `server` is what stands after `wirebench serve`, `line` what stands after the URL in the file.
+    pub(crate) fn new(server: &str, lines: &str) -> Self {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, server);
+        let file = format!("warm-up = \"20ms\"\n{lines}\n[[row]]\nurl = \"{}\"\n", server.url);
+        std::fs::write(sandbox.path().join("chat.toml"), file).unwrap();
+        Self { sandbox, _server: server }
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.sandbox.path().join(file)).unwrap()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.sandbox.path().join(file), text).unwrap();
+    }
+
+    /// Runs the gate with `line`, and more words that have spaces in them. A machine that is busy may make a
+    /// measurement invalid: then it is made again, for what is shown is not about the machine.
+    fn run(&self, line: &str, more: &[&str]) -> Told {
+        for _ in 0..5 {
+            let told = self.once(line, more);
+            if told.ended.code != Some(12) {
+                return told;
+            }
+        }
+        panic!("five measurements were invalid, one after the other")
+    }
+
+    fn once(&self, line: &str, more: &[&str]) -> Told {
+        let mut command = self.sandbox.command(&format!("gate {line} --junit junit.xml"));
+        command.args(more);
+        self.write("summary.md", "what another step said");
+        command.env("GITHUB_ACTIONS", "true");
+        command.env("GITHUB_STEP_SUMMARY", self.sandbox.path().join("summary.md"));
+        let ended = Running::start(command).wait();
+        let summary = self.read("summary.md");
+        let summary = summary.strip_prefix("what another step said").unwrap().to_owned();
+        let junit = self.sandbox.path().join("junit.xml");
+        let junit = std::fs::read_to_string(junit).unwrap_or_default();
+        Told { ended, junit, summary }
+    }
+
+    /// Measures `base.json`, with 6 rounds of which each is a result.
+    fn measure_base(&self) {
+        let told = self.run("chat.toml --rounds 6 -o base.json", &["--require", "p50 > 1ns"]);
+        told.check(0, 3, 0, 0);
+    }
+
+    /// Writes `altered.json`: the baseline with `change` made to it.
+    fn alter_base(&self, change: impl Fn(&mut Value)) {
+        let mut base: Value = serde_json::from_str(&self.read("base.json")).unwrap();
+        change(&mut base);
+        self.write("altered.json", &base.to_string());
+    }
+}
+
+/// The output of a gate.
+struct Told {
+    ended: Ended,
+    junit: String,
+    summary: String,
+}
+
+impl Told {
+    /// The exit code, and the numbers of test cases, of failures and of errors, in JUnit of the right form.
+    fn check(&self, code: i32, cases: usize, failures: usize, errors: usize) {
+        let Self { ended, junit, summary } = self;
+        assert_eq!(ended.code, Some(code), "{ended:?}\n{summary}");
+        let counts = format!("tests=\"{cases}\" failures=\"{failures}\" errors=\"{errors}\"");
+        assert_eq!(junit.matches(&counts).count(), 2, "{counts}: {junit}");
+        assert_eq!(junit.matches("<testcase ").count(), cases, "{junit}");
+        check_junit(junit);
+        let (mark, annotations) =
+            if failures + errors == 0 { ("✓", 0) } else { ("✗", failures + errors) };
+        assert!(summary.starts_with(&format!("\n## {mark} wirebench: ")), "{summary}");
+        assert!(summary.len() <= 60_000);
+        assert_eq!(ended.stderr.matches("::error title=").count(), annotations, "{ended:?}");
+    }
+
+    fn has(&self, in_junit: &str, in_summary: &str) {
+        assert!(self.junit.contains(in_junit), "{in_junit:?}: {}", self.junit);
+        assert!(self.summary.contains(in_summary), "{in_summary:?}: {}", self.summary);
+    }
+}
+
+/// Holds a file against the schema, where xmllint is installed.
+pub(crate) fn check_junit(junit: &str) {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/junit.xsd");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), junit).unwrap();
+    let mut xmllint = Command::new("xmllint");
+    xmllint.arg("--noout").arg("--schema").arg(schema).arg(file.path());
+    match xmllint.output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}\n{junit}"),
+        Err(_) => {
+            say_skipped("xmllint is not installed, so that JUnit is not held against a schema")
+        }
+    }
+}
+
+const CLOSED: &str = "connections = 2\nduration = \"60ms\"";
+
+#[test]
+fn a_gate_passes_where_all_limits_hold_and_tells_each() {
+    let gate = Gate::new("ws", CLOSED);
+    gate.measure_base();
+    let told = gate.run(
+        "chat.toml --rounds 6 --baseline base.json --json",
+        &["--require", "messages/s > 1/s", "--require", "bytes/message <= baseline * 1.05"],
+    );
+    told.check(0, 4, 0, 0);
+    told.has("name=\"bytes/message &lt;= baseline * 1.05\"", "| messages/s &gt; 1/s |");
+    let record = record_of(&told.ended.stdout);
+    let against = record.against.unwrap();
+    assert_eq!((&*against.file, against.differences), ("base.json", Vec::new()));
+    let relative = record.requirements[1].relative.unwrap();
+    // Of bytes nothing changes but what is in flight at the edges of a block: neither of the row nor of bare TCP.
+    let is_the_same = |ratio: f64| (0.9..1.05).contains(&ratio);
+    assert!(relative.baseline > 64.0 && is_the_same(relative.ratio.value), "{relative:?}");
+    assert!(relative.machine.is_some_and(is_the_same), "{relative:?}");
+}
+
+#[test]
+fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_11() {
+    let gate = Gate::new("ws", CLOSED);
+    gate.measure_base();
+    let told = gate.run("chat.toml", &["--require", "p50 < 1ns", "--require", "messages/s > 1/s"]);
+    told.check(10, 4, 1, 0);
+    told.has("type=\"not_met\"", "| ✗ |");
+    assert!(told.ended.stderr.contains("::error title=ws%3A//"), "{:?}", told.ended);
+
+    // The baseline had half of the bytes, and as many on the bare TCP socket beside it.
+    gate.alter_base(|base| {
+        let blocks = base["blocks"].as_array_mut().unwrap();
+        for block in blocks.iter_mut().filter(|block| block["workload"] == 1) {
+            for side in ["sent_bytes_per_message", "received_bytes_per_message"] {
+                let bytes = block["wire"][side].as_f64().unwrap();
+                block["wire"][side] = Value::from(bytes / 2.0);
+            }
+        }
+    });
+    let line = "chat.toml --rounds 6 --baseline altered.json";
+    let limit = ["--require", "bytes/message <= baseline * 1.05"];
+    let told = gate.run(line, &limit);
+    told.check(11, 3, 1, 0);
+    told.has("type=\"regression\"", "| bytes/message &lt;= baseline \\* 1.05 |");
+    // A limit of its own that is broken says more than a comparison.
+    let told = gate.run(line, &[&limit[..], &["--require", "p50 < 1ns"]].concat());
+    told.check(10, 4, 2, 0);
+    // What must become less and did not is a regression too; a thousand times the time is none on any machine.
+    let line = "chat.toml --rounds 6 --baseline base.json";
+    gate.run(line, &["--require", "bytes/message <= baseline * 0.5"]).check(11, 3, 1, 0);
+    gate.run(line, &["--require", "p50 <= baseline * 1000"]).check(0, 3, 0, 0);
+
+    // Of too few rounds there is no interval.
+    let line = "chat.toml --rounds 3 --baseline base.json";
+    let told = gate.run(line, &["--require", "p50 <= baseline * 1000"]);
+    told.check(10, 3, 1, 0);
+    told.has("type=\"unknown\"", "3 rounds, 6 of the baseline; each needs 6");
+}
+
+#[test]
+fn an_invalid_measurement_never_passes_and_a_partial_one_says_so() {
+    // A third of the messages is answered long after the drain.
+    let lines = "rate = \"200/s\"\nduration = \"500ms\"\ndrain = \"20ms\"";
+    let gate = Gate::new("oracle ws --delay bimodal:1ms,60s@30%", lines);
+    let told = gate.once("chat.toml", &["--require", "messages/s > 1/s", "--require", "p50 < 60s"]);
+    let record = &gate.sandbox.records()[0];
+    assert!(is_invalid(record), "{:?}", record.verdict);
+    assert_eq!(told.ended.code, Some(12), "{:?}", told.ended);
+    assert!(!told.junit.contains("errors=\"0\""), "{}", told.junit);
+    check_junit(&told.junit);
+    told.has("type=\"invalid\"", "\n## ✗ wirebench: ");
+
+    // Replies are wrong that were measured well.
+    let gate = Gate::new("oracle ws --corrupt 20%", "connections = 2\nduration = \"200ms\"");
+    let told = gate.run("chat.toml", &["--require", "messages/s > 1/s"]);
+    told.check(13, 3, 1, 0);
+    told.has("type=\"partial\"", "| complete |");
+    // A limit that is not met says more.
+    gate.run("chat.toml", &["--require", "error_rate < 1%"]).check(10, 3, 2, 0);
+}
+
+#[test]
+fn a_baseline_of_other_conditions_is_refused_with_what_differs_unless_that_is_allowed() {
+    let gate = Gate::new("ws", CLOSED);
+    gate.measure_base();
+    gate.alter_base(|base| base["environment"]["kernel"] = Value::from("2.4.0"));
+    let line = "chat.toml --rounds 6 --baseline altered.json";
+    let limit = ["--require", "bytes/message <= baseline"];
+    let told = gate.run(line, &limit);
+    told.check(2, 1, 0, 1);
+    told.ended.check(2, &["altered.json cannot be compared", "kernel (2.4.0 against "]);
+    told.has("kernel (2.4.0 against", "nothing was measured");
+    let allowed = [&limit[..], &["--allow-different"]].concat();
+    let told = gate.run(line, &allowed);
+    told.check(0, 3, 0, 0);
+    assert!(told.ended.stdout.contains("different: the two differ in: kernel"), "{:?}", told.ended);
+    assert!(told.summary.contains("**different:** the two differ in: kernel"), "{}", told.summary);
+
+    // Another load is another question.
+    let told = gate.run("chat.toml -c 3 --rounds 6 --baseline base.json", &limit);
+    told.ended.check(2, &["number of connections of ws://", "(2 against 3)"]);
+    // A baseline whose numbers are no result.
+    gate.alter_base(|base| base["verdict"]["level"] = Value::from("invalid"));
+    let told = gate.run(line, &limit);
+    told.ended.check(2, &["altered.json is invalid, so that nothing can be relative to it"]);
+}
+
+#[test]
+fn a_gate_without_limits_and_limits_without_a_baseline_are_refused_before_anything_is_measured() {
+    let gate = Gate::new("ws", CLOSED);
+    gate.write("none.json", "{}");
+    let refused = |line: &str, limit: &[&str], words: &[&str]| {
+        let told = gate.run(line, limit);
+        told.ended.check(2, words);
+        assert!(told.junit.contains("errors=\"1\""), "{}", told.junit);
+        check_junit(&told.junit);
+        assert_eq!(gate.sandbox.records().len(), 0);
+    };
+    refused("chat.toml", &[], &["a gate without a limit lets everything pass"]);
+    let relative = ["--require", "p99 <= baseline * 1.10"];
+    refused("chat.toml", &relative, &["`p99 <= baseline * 1.10` is relative to a baseline"]);
+    refused("gone.toml", &["--require", "p99 < 1s"], &["gone.toml"]);
+    let line = "chat.toml --baseline none.json";
+    refused(line, &relative, &["--baseline: none.json: not a record"]);
+    refused("chat.toml --baseline gone.json", &relative, &["--baseline: cannot read gone.json"]);
+    // What clap refuses is told to nobody else.
+    let typo = gate.sandbox.run("gate chat.toml --strict");
+    typo.check(2, &["--baseline <RECORD>"]);
+
+    let told = gate.run("tcp://127.0.0.1:9", &["--require", "p99 < 1s"]);
+    told.check(15, 1, 0, 1);
+    told.has("cannot reach tcp://127.0.0.1:9", "nothing was measured");
+}
+
+#[test]
+fn memory_and_cpu_of_the_server_have_limits_where_the_run_started_it() {
+    let sandbox = Sandbox::new();
+    let file = "warm-up = \"20ms\"\nduration = \"100ms\"\nconnections = 2\nrequire = [\"memory/connection < 1GiB\", \
+                \"memory/connection < 1KiB\", \"server_cpu <= 100%\", \"server_cpu < 0.001%\"]\n\
+                [[row]]\nserver = \"embedded\"\ntransport = \"ws\"\n";
+    std::fs::write(sandbox.path().join("own.toml"), file).unwrap();
+    let ended = sandbox.run("run own.toml --json --rounds 1");
+    let record = record_of(&ended.stdout);
+    let found: Vec<Finding> = record.requirements.iter().map(|check| check.finding).collect();
+    use Finding::{Met, NotMet};
+    if !is_invalid(&record) {
+        assert_eq!(
+            (&found[..], ended.code),
+            (&[Met, NotMet, Met, NotMet][..], Some(10)),
+            "{ended:?}"
+        );
+    }
+    let numbers = record.requirements.iter().map(|check| check.number.unwrap().value);
+    let numbers: Vec<f64> = numbers.collect();
+    assert!(numbers[0] > 100e3 && numbers[2] > 0.001 && numbers[2] <= 1.05, "{numbers:?}");
+
+    // A server that was there before is not ours to look into.
+    let gate = Gate::new("ws", CLOSED);
+    let told = gate.run("chat.toml", &["--require", "memory/connection < 1GiB"]);
+    told.check(10, 3, 1, 0);
+    told.has("type=\"unknown\"", "unknown");
+}
+
+fn is_invalid(record: &RunRecord) -> bool {
+    record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
+        || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
+}
