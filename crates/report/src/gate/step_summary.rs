@@ -7,7 +7,7 @@ use crate::{number, page, requirements};
 use record::RunRecord;
 
 /// The checks of `record` as a table, each with a bar for the number by its limit, and then its page; at most
-/// [`BYTES_MAX`] bytes, cut at the end of a line. Whatever a peer said stays text.
+/// 60 000 bytes, cut at the end of a line. Whatever a peer said stays text.
 pub fn step_summary(record: &RunRecord) -> String {
     let cases = cases(record);
     let mark = if cases.iter().all(|case| case.outcome.passes()) { "✓" } else { "✗" };
