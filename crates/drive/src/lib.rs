@@ -25,6 +25,7 @@ mod lifecycle;
 mod phases;
 mod punctual;
 mod recorder;
+mod rooms;
 mod second;
 mod stream;
 mod target;
@@ -44,6 +45,7 @@ use load::{Batch, Header, Next, Pace, Taken, Workload};
 use punctual::Punctual;
 use record::{ErrorClass, Outcome};
 use recorder::{Left, Recorder, status_words};
+use rooms::{Class, Rooms};
 use second::{First, Seconds, Socket, hand_over};
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -82,6 +84,10 @@ pub struct Worker<O> {
     /// The number of our first connection among those of all workers, and the distance to the next one's.
     numbers: (u64, u64),
     seconds: Seconds,
+    /// The rooms that the connections are in, if they are.
+    rooms: Option<Rooms>,
+    /// The earliest instant at which publishers send messages again that no schedule wants.
+    call_at: Instant,
     has_header: bool,
     /// True if a layer (TLS, compression, an envelope) counts its own bytes.
     has_layers: bool,
@@ -153,6 +159,8 @@ impl<O: Observer> Worker<O> {
             quiet: (Instant::START, 0),
             numbers: (0, 1),
             seconds: Seconds::default(),
+            rooms: workload.rooms.map(|share| Rooms::new(share, workload.connections.get())),
+            call_at: Instant::START,
             has_header,
             has_layers: target.stack.has_layers(),
             payloads: payloads.into(),
@@ -202,6 +210,7 @@ impl<O: Observer> Worker<O> {
             has_identity: self.has_header || self.workload.requests.is_some(),
             has_sessions: self.pace.has_sessions(),
             window: self.window,
+            deliveries: self.rooms.map(Rooms::finish),
         };
         (self.recorder.finish(left), self.observer)
     }
@@ -241,6 +250,7 @@ impl<O: Observer> Worker<O> {
         let mut replies = 0;
         let mut received = Instant::START;
         let mut opened = false;
+        let mut is_first = true;
         let end = loop {
             match S::receive(&mut connection.machine, &mut input, &mut self.tx) {
                 Ok(None) => break None,
@@ -301,7 +311,32 @@ impl<O: Observer> Worker<O> {
                     opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
-                Ok(Some(Event::Pushed(pushed))) => self.recorder.pushed(pushed, engine.now()),
+                Ok(Some(Event::Pushed(pushed))) => {
+                    let now = engine.now();
+                    match &mut self.rooms {
+                        Some(rooms) if is_published(&self.workload, pushed) => {
+                            let delivered = rooms.received(connection.place, pushed.header, now);
+                            connection.replies += u64::from(delivered.is_some());
+                            let is_alone = is_first && input.is_empty();
+                            let arrived = engine.arrived().filter(|_| is_alone);
+                            self.recorder.delivered(delivered, pushed, now, arrived);
+                            is_first = false;
+                            let is_complete = match self.phase {
+                                Phase::Connect => rooms.unproved() == 0,
+                                Phase::Drain => rooms.owed() == 0,
+                                Phase::AwaitStart
+                                | Phase::WarmUp
+                                | Phase::Measure
+                                | Phase::Close
+                                | Phase::Done => false,
+                            };
+                            if is_complete {
+                                self.wake_at = Instant::START;
+                            }
+                        }
+                        Some(_) | None => self.recorder.pushed(pushed, now),
+                    }
+                }
                 Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     let end = End::announced(&closed, connection.state == State::AwaitClose);
@@ -490,6 +525,11 @@ impl<O: Observer> Worker<O> {
         let tried = count + u32::from(refused.is_some());
         self.recorder.sent(flight, tried, sent.since(batch.possible), bytes);
         let mut unanswered = 0;
+        if let Some(rooms) = &mut self.rooms {
+            let is_measured = self.recorder.is_measured(flight.due);
+            let class = if is_measured { Class::Measured } else { Class::Uncounted };
+            (0..count).for_each(|_| rooms.published(batch.place, flight.due, class));
+        }
         for index in 0..count {
             let Some(requests) = requests else {
                 connection.in_flight.push(flight);
@@ -571,6 +611,16 @@ impl<O: Observer> Worker<O> {
         self.recorder.stalled(from, until, outstanding, fresh);
         self.pace.stalled(from, until);
     }
+}
+
+/// True if a message came by a rule for what is published in rooms.
+fn is_published(workload: &Workload, pushed: wire::Pushed<'_>) -> bool {
+    let has_header = || {
+        let requests = workload.requests.as_ref()?;
+        let rule = requests.conversation().pushes.get(usize::from(pushed.rule?))?;
+        Some(rule.header.is_some())
+    };
+    pushed.header.is_some() || has_header() == Some(true)
 }
 
 /// Completions taken between two looks at the clock.

@@ -46,12 +46,18 @@ impl<O: Observer> Worker<O> {
             self.seconds.expect(id, source);
         }
         let (first, step) = self.numbers;
-        let among_all = first + nth * step;
+        let (among_all, number) = match &mut self.rooms {
+            Some(rooms) => {
+                let number = rooms.join(place);
+                (number.into(), number)
+            }
+            None => (first + nth * step, self.pace.number(place)),
+        };
         let sampled = self.join_stream();
         self.connections.insert(Connection {
             id,
             place,
-            number: self.pace.number(place),
+            number,
             machine: self.target.stack.connection(self.workload.seed.wrapping_add(nth), among_all),
             state: State::AwaitConnect,
             source: turn,
@@ -135,6 +141,9 @@ impl<O: Observer> Worker<O> {
         let expected = if self.pace.is_timed() { IN_FLIGHT_RESERVED } else { u32::MAX };
         connection.in_flight.reserve(self.pace.in_flight_each().min(expected) as usize);
         let beat = connection.machine.talk().and_then(|talk| talk.beat_every());
+        if let Some(rooms) = &mut self.rooms {
+            rooms.opened(connection.place);
+        }
         self.connections.opened();
         if let Some(every) = beat {
             self.connections.beat_at(now + every.max(BEAT_MIN), id);
@@ -290,6 +299,10 @@ impl<O: Observer> Worker<O> {
         let second = self.seconds.remove(id);
         self.leave_stream(engine, &connection, second);
         self.recorder.ids_found(&mut connection.machine);
+        if let Some(rooms) = &mut self.rooms {
+            let now = engine.now();
+            rooms.left(connection.place, |due| self.recorder.undelivered(due, now));
+        }
         engine.close(id);
         if let Some(second) = second {
             engine.close(second);

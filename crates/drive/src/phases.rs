@@ -1,10 +1,12 @@
 //! The phases of a worker, and everything that happens ten times a second or less: deadlines, intervals, the window.
 
 use crate::Worker;
-use crate::connections::State;
+use crate::connections::{Connection, State};
 use crate::recorder::{INTERVAL, Observer, Phase};
+use crate::rooms::Rooms;
 use engine::{ConnectionId, Metered};
-use load::{Lifetime, Stop};
+use load::{Batch, Lifetime, Stop};
+use record::ErrorClass;
 use units::{Instant, Nanos};
 
 impl<O: Observer> Worker<O> {
@@ -32,6 +34,7 @@ impl<O: Observer> Worker<O> {
             self.give_up(engine, id, now);
         }
         self.send_beats(engine, now);
+        self.call_receivers(engine, now);
         self.listen_for_quiet(now);
         while let Some(next) = self.next_phase(now) {
             self.enter(engine, next, now);
@@ -44,6 +47,9 @@ impl<O: Observer> Worker<O> {
             .min(self.connections.deadlines_from())
             .min(self.connections.next_beat())
             .min(self.next_start());
+        if self.calls() {
+            self.wake_at = self.wake_at.min(self.call_at);
+        }
         if self.phase == Phase::Drain && self.is_pushed_to() {
             self.wake_at = self.wake_at.min(now + QUIET);
         }
@@ -65,6 +71,69 @@ impl<O: Observer> Worker<O> {
     /// True before the traffic, while the connections are opened that live through all phases.
     pub(crate) fn is_connecting(&self) -> bool {
         self.phase == Phase::Connect && self.workload.lifetime == Lifetime::Long
+    }
+
+    /// True once all connections that live through all phases were opened, or have failed.
+    fn is_connected(&self) -> bool {
+        self.connections.opening() == 0 && self.connections.to_start == 0
+    }
+
+    /// True if publishers send messages that no schedule wants: until all subscriptions are proved, and in the drain
+    /// behind the last of the schedule as long as a delivery is missing.
+    fn calls(&self) -> bool {
+        let Some(rooms) = &self.rooms else { return false };
+        match self.phase {
+            Phase::Connect => self.is_connected() && rooms.unproved() > 0,
+            Phase::Drain => self.pace.waits() == 0 && rooms.owed() > 0,
+            Phase::AwaitStart | Phase::WarmUp | Phase::Measure | Phase::Close | Phase::Done => {
+                false
+            }
+        }
+    }
+
+    /// Lets each publisher send a message to its room that no schedule wants, if it is time. Such a message
+    /// was due at the very beginning, so that it belongs to no measurement.
+    fn call_receivers<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        if now < self.call_at || !self.calls() {
+            return;
+        }
+        if self.phase == Phase::Connect {
+            self.give_up_unproved(engine, now);
+        }
+        let publishers = self.rooms.as_ref().map_or(0..0, Rooms::publishers);
+        for place in publishers {
+            let Some(connection) = self.connections.at(place) else { continue };
+            if connection.state == State::Open {
+                let due = Some(Instant::START);
+                let batch = self.pace.besides(Batch { place, count: 1, due, possible: now });
+                self.send(engine, batch);
+            }
+        }
+        self.call_at = now + CALL_EVERY;
+    }
+
+    /// Ends receivers that no message of their room has reached in time.
+    fn give_up_unproved<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        let Some(rooms) = &self.rooms else { return };
+        let waited = self.workload.timeouts.handshake;
+        let is_late = |connection: &&Connection| {
+            rooms.is_unproved(connection.place) && now >= connection.since + waited
+        };
+        let late: Vec<ConnectionId> =
+            self.connections.iter().filter(is_late).map(|connection| connection.id).collect();
+        for id in late {
+            self.lose(engine, id, ErrorClass::HandshakeTimedOut, || {
+                format!("no message of its room within {waited}: its subscription is not proved")
+            });
+        }
+    }
+
+    /// Nothing more is waited for: deliveries that are missing will not come.
+    fn give_up_deliveries(&mut self, now: Instant) {
+        let least = self.workload.timeouts.reply;
+        if let Some(rooms) = &mut self.rooms {
+            rooms.give_up(now, least, |due| self.recorder.undelivered(due, now));
+        }
     }
 
     /// True if messages may come that answer none of their connection.
@@ -97,8 +166,7 @@ impl<O: Observer> Worker<O> {
         };
         match self.phase {
             Phase::Connect if short_lived => Some(Phase::AwaitStart),
-            Phase::Connect => (self.connections.opening() == 0 && self.connections.to_start == 0)
-                .then_some(Phase::AwaitStart),
+            Phase::Connect => (self.is_connected() && !self.calls()).then_some(Phase::AwaitStart),
             Phase::AwaitStart if now < self.control.started_at() => None,
             Phase::AwaitStart
                 if self.workload.phases.warm_up == Nanos::ZERO || every_client_counts =>
@@ -119,7 +187,8 @@ impl<O: Observer> Worker<O> {
                     false => self.pace.is_idle(),
                 };
                 let is_quiet = !self.is_pushed_to() || now >= self.quiet.0 + QUIET;
-                (time_is_up || (all_ended && is_quiet)).then_some(Phase::Close)
+                let all_delivered = self.rooms.as_ref().is_none_or(|rooms| rooms.owed() == 0);
+                (time_is_up || (all_ended && all_delivered && is_quiet)).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.connections.live() == 0).then_some(Phase::Done),
             Phase::Done => None,
@@ -133,6 +202,7 @@ impl<O: Observer> Worker<O> {
         }
         if phase == Phase::Close {
             self.stop_sending();
+            self.give_up_deliveries(now);
         }
         self.recorder.hand_over(&mut self.observer, phase, now);
         let begin = self.nominal(phase, now);
@@ -157,6 +227,7 @@ impl<O: Observer> Worker<O> {
             Phase::Drain => {
                 self.patience_end = now + phases.drain;
                 self.connections.to_start = 0;
+                self.call_at = now;
                 self.observer.phase(Phase::Drain, now);
             }
             Phase::Close => {
@@ -222,7 +293,8 @@ impl<O: Observer> Worker<O> {
             let lived_through = self
                 .connections
                 .iter()
-                .filter(|connection| connection.state == State::Open && connection.since <= *begin);
+                .filter(|connection| connection.state == State::Open && connection.since <= *begin)
+                .filter(|it| !self.rooms.as_ref().is_some_and(|rooms| rooms.publishes(it.place)));
             for connection in lived_through {
                 self.recorder.lived_through(connection.replies);
             }
@@ -268,6 +340,7 @@ impl<O: Observer> Worker<O> {
             self.pace.end_at(now);
         }
         self.stop_sending();
+        self.give_up_deliveries(now);
         self.recorder.hand_over(&mut self.observer, Phase::Done, now);
         self.phase = Phase::Done;
     }
@@ -282,6 +355,9 @@ impl<O: Observer> Worker<O> {
 
 /// The time without a delivery after which a drain believes that nothing follows.
 const QUIET: Nanos = Nanos::from_millis(50);
+
+/// The time between two messages of a publisher that no schedule wants.
+const CALL_EVERY: Nanos = Nanos::from_millis(100);
 
 /// The distance between two looks at whether all other workers are ready.
 const START_POLL: Nanos = Nanos::from_millis(1);

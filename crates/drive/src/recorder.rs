@@ -5,13 +5,14 @@
 
 use crate::in_flight::{Flight, InFlight};
 use crate::last::LastRing;
+use crate::rooms::{Class, Delivered};
 use crate::stream::Stream;
 use crate::text::excerpt;
 use load::{Arrival, Lifetime, Requests, Workload};
 use record::{
-    Connections, Counts, ErrorClass, ExchangeOutcome, Handshakes, Histogram, Identity, IdsFound,
-    Merge, Outcome, PhaseTimes, PushOutcome, Pushed, Sessions, Stall, Stalls, Tally, TlsParameters,
-    Traffic,
+    Connections, Counts, DeliveryOutcome, ErrorClass, ExchangeOutcome, Handshakes, Histogram,
+    Identity, IdsFound, Merge, Outcome, PhaseTimes, PushOutcome, Pushed, Sessions, Stall, Stalls,
+    Tally, TlsParameters, Traffic,
 };
 use spec::conversation::Reply;
 use std::collections::BTreeMap;
@@ -102,6 +103,8 @@ pub(crate) struct Recorder {
     refused: Histogram,
     tls: Vec<(Facts, Handshakes)>,
     pub(crate) stream: Stream,
+    /// True if a message of ours is published in a room: then a delivery is what a reply is elsewhere.
+    publishes: bool,
     /// The length of a message's payload.
     payload_len: u64,
     errors: BTreeMap<ErrorClass, Tally>,
@@ -147,6 +150,7 @@ impl Recorder {
             refused: Histogram::default(),
             tls: Vec::new(),
             stream: Stream::new(workload.requests.is_some()),
+            publishes: workload.rooms.is_some(),
             payload_len: workload.content.payload().len() as u64,
             errors: BTreeMap::new(),
             identity: Identity::default(),
@@ -194,8 +198,10 @@ impl Recorder {
     #[inline]
     pub(crate) fn reply(&mut self, flight: Flight, received: Instant) {
         let round_trip = received.since(flight.sent);
-        self.interval.traffic.replies += 1;
-        self.interval.traffic.round_trip_sum += round_trip;
+        if !self.publishes {
+            self.interval.traffic.replies += 1;
+            self.interval.traffic.round_trip_sum += round_trip;
+        }
         if let Some(last) = &mut self.last_replies
             && self.interval.phase == Phase::Measure
         {
@@ -206,7 +212,9 @@ impl Recorder {
         }
         self.interval.traffic.round_trips.record(round_trip);
         let response = received.since(flight.due);
-        if let Some(open_loop) = &mut self.interval.traffic.open_loop {
+        if let Some(open_loop) = &mut self.interval.traffic.open_loop
+            && !self.publishes
+        {
             open_loop.response.record(response);
         }
         let is_open = self.interval.traffic.open_loop.is_some();
@@ -283,6 +291,37 @@ impl Recorder {
         }
     }
 
+    /// A message of a room came to a receiver of it, and is `delivered`; or else not owed to it, or not any more.
+    /// `arrived` is the kernel's stamp, where nothing else came with it.
+    pub(crate) fn delivered(
+        &mut self,
+        delivered: Option<Delivered>,
+        pushed: wire::Pushed<'_>,
+        received: Instant,
+        arrived: Option<Instant>,
+    ) {
+        let Some(Delivered { due, class }) = delivered else {
+            self.stream.received(pushed.payload.len());
+            self.pushes_whole += 1;
+            return;
+        };
+        self.pushed(pushed, received);
+        self.interval.traffic.replies += 1;
+        if let Some(open_loop) = &mut self.interval.traffic.open_loop
+            && class == Class::Measured
+        {
+            open_loop.response.record(received.since(due));
+            arrived.into_iter().for_each(|at| open_loop.own_share.record(received.since(at)));
+        }
+    }
+
+    /// A delivery of a message that was due at `due` is given up at `now`.
+    pub(crate) fn undelivered(&mut self, due: Instant, now: Instant) {
+        if let Some(open_loop) = &mut self.interval.traffic.open_loop {
+            open_loop.response.record(now.since(due).max(self.reply_timeout));
+        }
+    }
+
     /// A message came unasked that matches a rule of the conversation. What carries its stamp counts where the message
     /// belongs that caused it, so that deliveries add up; anything else where it comes.
     fn pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>, received: Instant) {
@@ -316,6 +355,7 @@ impl Recorder {
         let is_open = self.interval.traffic.open_loop.is_some();
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && is_of_interval
+            && !self.publishes
         {
             open_loop.response.record(response);
         }
@@ -381,7 +421,7 @@ impl Recorder {
 
     /// The kernel had the last byte of the reply to a message so long before we had decoded it.
     pub(crate) fn own_share(&mut self, flight: Flight, share: Nanos) {
-        let is_measured = flight.due >= self.measured_from;
+        let is_measured = flight.due >= self.measured_from && !self.publishes;
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && is_measured
         {
@@ -527,6 +567,7 @@ impl Recorder {
             identity: left.has_identity.then_some(self.identity),
             exchanges: (0..).zip(self.exchanges).collect(),
             pushes: (0..).zip(self.pushes).collect(),
+            deliveries: left.deliveries,
             ids_found: self.ids_found,
             stalls: self.stalls,
             looked: self.looked,
@@ -592,6 +633,7 @@ pub(crate) struct Left {
     pub(crate) has_identity: bool,
     pub(crate) has_sessions: bool,
     pub(crate) window: Option<(Instant, Instant)>,
+    pub(crate) deliveries: Option<DeliveryOutcome>,
 }
 
 /// The kinds of requests, of which none was sent yet.

@@ -1,8 +1,8 @@
 //! The content of messages, and the replies that they are due.
 
-use crate::header::{Header, TrueDelay};
 use crate::payload::{payload, printable};
 use spec::PayloadKind;
+use spec::stamp::{Header, TrueDelay};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;

@@ -8,19 +8,20 @@
 
 mod content;
 mod curve;
-mod header;
 mod pace;
 mod payload;
 mod replay;
 mod requests;
+mod room_share;
 mod schedule;
 mod waiting;
 
 pub use content::{Content, Expect, Mismatch};
-pub use header::{Header, TrueDelay};
 pub use pace::{Batch, Next, Pace, Taken};
 pub use requests::Requests;
+pub use room_share::RoomShare;
 pub use schedule::{Arrivals, Due, Schedule, Stripe};
+pub use spec::stamp::{Header, TrueDelay};
 pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing, Stop, Timeouts};
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -31,6 +32,8 @@ use units::{Nanos, Rate};
 pub struct Workload {
     /// Connections that are held at the same time.
     pub connections: NonZeroU32,
+    /// The rooms that they are in; `None`: none. The publishers are then the connections of the schedule.
+    pub rooms: Option<RoomShare>,
     /// The rate at which they are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
     pub connect_rate: Option<Rate>,
     /// The lifetime of each.
@@ -70,7 +73,8 @@ pub enum Arrival {
     },
     /// An open loop: messages are due by a schedule, whatever becomes of those before them.
     Open {
-        /// The instants of messages, and the connection of each. It has as many as [`Workload::connections`].
+        /// The instants of messages, and the connection of each. It has as many as [`Workload::connections`]; in rooms
+        /// as there are publishers.
         schedule: Schedule,
         /// Whose turn it is to send.
         pick: Pick,
@@ -155,8 +159,10 @@ impl Workload {
             NonZeroU64::from(parts).min(NonZeroU64::new(count_max).unwrap_or(NonZeroU64::MIN)),
         )
         .unwrap_or(parts);
+        let parts = self.rooms.map_or(parts, |share| share.all().workers(parts));
         let part = |index: u32| Self {
             connections: share(self.connections, index, parts),
+            rooms: self.rooms.map(|rooms| rooms.part(index, parts)),
             connect_rate: self.connect_rate.and_then(|rate| {
                 Rate::new(rate.count(), Nanos(rate.per().0.saturating_mul(parts.get().into())))
             }),
@@ -212,6 +218,7 @@ mod tests {
     fn workload(connections: u32, messages: u64, in_flight_max: Option<u32>) -> Workload {
         Workload {
             connections: NonZeroU32::new(connections).unwrap(),
+            rooms: None,
             connect_rate: Some("10/s".parse().unwrap()),
             lifetime: Lifetime::Long,
             closing: Closing::Complete,

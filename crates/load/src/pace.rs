@@ -418,6 +418,12 @@ impl Pace {
         self.in_flight -= u64::from(count);
     }
 
+    /// A message is sent on a connection that no schedule wanted.
+    pub fn besides(&mut self, batch: Batch) -> Batch {
+        self.count(batch.place, batch.count);
+        batch
+    }
+
     /// `count` messages that were to be sent on a connection were not.
     pub fn take_back(&mut self, place: u32, count: u32) {
         self.ended(place, count);

@@ -106,6 +106,12 @@ impl Stripe {
         (self.of.get() - self.first).div_ceil(self.step.get())
     }
 
+    /// The place here of the connection with this number among all; `None` if it is not one of these.
+    pub fn place(self, number: u32) -> Option<u32> {
+        let distance = number.checked_sub(self.first).filter(|_| number < self.of.get())?;
+        distance.is_multiple_of(self.step.get()).then_some(distance / self.step.get())
+    }
+
     /// The number among all that its connection number `connection` has.
     ///
     /// # Panics

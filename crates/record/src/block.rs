@@ -1,8 +1,8 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
 use crate::{
-    ClientReport, Counts, ErrorCount, Exchange, IdsFound, Interface, Memory, Missing, PushCount,
-    Sample, Summary,
+    ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound, Interface, Memory, Missing,
+    PushCount, Sample, Summary,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct Block {
     /// Messages of a conversation that came unasked, by the rule that they match, in the order of its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<PushCount>,
+    /// Deliveries of what was published in rooms, whose times are those of `open_loop.response`; `null` without rooms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<Deliveries>,
     /// The ways in which the ids of replies were found; `null` where replies have no ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids_found: Option<IdsFound>,
@@ -145,6 +148,7 @@ impl Block {
             refused: None,
             exchanges: Vec::new(),
             pushes: Vec::new(),
+            deliveries: None,
             ids_found: None,
             stalls: Stalls::default(),
             identity: None,
@@ -173,7 +177,8 @@ impl Block {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// From the instant at which the schedule wanted a message sent until its whole reply was decoded: what a user
-    /// waits. Messages that failed or timed out are in it with the time-out of replies at least.
+    /// waits. Messages that failed or timed out are in it with the time-out of replies at least. In rooms
+    /// until a receiver had decoded it, for each of its receivers; deliveries that are lost or cut off likewise.
     pub response: Option<Summary>,
     /// From handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
     pub service: Option<Summary>,
@@ -181,7 +186,7 @@ pub struct OpenLoop {
     /// handed to the kernel, without the time in which no connection was free for it.
     pub send_lag: Option<Summary>,
     /// From the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its time.
-    /// Of messages that were alone on their connection. `null` where the kernel gives no stamps.
+    /// Of messages that were alone on their connection; in rooms of deliveries. `null` where nobody gives stamps.
     pub own_share: Option<Summary>,
     /// The wait before the answer, as the server reports it; oracle servers only.
     #[serde(default)]

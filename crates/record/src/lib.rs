@@ -15,6 +15,7 @@
 mod against;
 mod block;
 mod counts;
+mod deliveries;
 mod environment;
 mod errors;
 mod exchanges;
@@ -48,6 +49,7 @@ pub use block::{
     Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole, Wire,
 };
 pub use counts::{CountError, Counts};
+pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome};
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };

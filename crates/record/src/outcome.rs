@@ -8,9 +8,9 @@
 //! Start reading at [`Outcome`].
 
 use crate::{
-    Block, Connections, Counts, ErrorClass, ErrorCount, ExchangeOutcome, Fairness, Identity,
-    IdsFound, LastReplies, OpenLoop, Phases, PushOutcome, Pushed, Second, Sessions, Split, Stalls,
-    Summary, Tally, TlsSeen, Whole, Wire,
+    Block, Connections, Counts, DeliveryOutcome, ErrorClass, ErrorCount, ExchangeOutcome, Fairness,
+    Identity, IdsFound, LastReplies, OpenLoop, Phases, PushOutcome, Pushed, Second, Sessions,
+    Split, Stalls, Summary, Tally, TlsSeen, Whole, Wire,
 };
 use stats::{Histogram, Merge, per_message, per_second};
 use std::cmp::Reverse;
@@ -46,6 +46,8 @@ pub struct Outcome {
     pub exchanges: BTreeMap<u16, ExchangeOutcome>,
     /// Messages of a conversation that came unasked in the window, by the place of their rule in its file.
     pub pushes: BTreeMap<u16, PushOutcome>,
+    /// Deliveries of what was published; `None` without rooms.
+    pub deliveries: Option<DeliveryOutcome>,
     /// The ways in which the ids of replies were found; `None` where replies have no ids.
     pub ids_found: Option<IdsFound>,
     /// TLS handshakes, by what they agreed on; empty without TLS, or if none was completed.
@@ -376,6 +378,7 @@ impl Block {
             refused: Summary::of(&outcome.refused),
             exchanges: outcome.exchanges.values().map(ExchangeOutcome::summary).collect(),
             pushes: outcome.pushes.values().map(PushOutcome::summary).collect(),
+            deliveries: outcome.deliveries.as_ref().map(DeliveryOutcome::summary),
             ids_found: outcome.ids_found,
             stalls: outcome.stalls(),
             identity: outcome.identity,
@@ -442,6 +445,7 @@ impl Merge for Outcome {
             refused,
             exchanges,
             pushes,
+            deliveries,
             ids_found,
             tls,
             layers,
@@ -468,6 +472,7 @@ impl Merge for Outcome {
         self.refused.merge(refused);
         Merge::merge(&mut self.exchanges, exchanges);
         Merge::merge(&mut self.pushes, pushes);
+        self.deliveries.merge(deliveries);
         self.ids_found.merge(ids_found);
         Merge::merge(&mut self.tls, tls);
         self.layers.merge(layers);

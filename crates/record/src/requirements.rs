@@ -112,7 +112,8 @@ fn number(
             pooled.ok_or_else(|| NOT_KNOWN.to_owned())
         }
         Metric::ErrorRate => share(&blocks, requirement, |block| {
-            float(block.counts.planned.saturating_sub(block.counts.ok))
+            let missing = block.deliveries.as_ref().map_or(0, |it| it.counts.missing());
+            float(block.counts.planned.saturating_sub(block.counts.ok).saturating_add(missing))
         }),
         Metric::RefusedRate => share(&blocks, requirement, |block| float(block.counts.refused)),
         Metric::AchievedOfOffered => share(&blocks, requirement, replies),
@@ -126,7 +127,7 @@ fn without(blocks: &[&Block], field: &str) -> String {
     reason.map_or_else(|| NOT_KNOWN.to_owned(), |(_, reason)| reason.clone())
 }
 
-/// A share of the messages that were due.
+/// A share of the messages that were due, in rooms of the deliveries that were owed.
 fn share(
     blocks: &[&Block],
     requirement: &Requirement,
@@ -137,7 +138,11 @@ fn share(
         let all = blocks.len();
         return Err(format!("{failed} of {all} blocks failed, and their messages are not known"));
     }
-    let due = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.counts.planned));
+    let due = |block: &Block| match &block.deliveries {
+        Some(deliveries) => deliveries.counts.owed.max(block.counts.planned),
+        None => block.counts.planned,
+    };
+    let due = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(due(block)));
     if due == 0 {
         return Err("no message was due".to_owned());
     }

@@ -21,6 +21,7 @@ mod chart;
 mod compare;
 mod csv;
 mod date;
+mod deliveries;
 mod details;
 mod document;
 mod escape;

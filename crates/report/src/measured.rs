@@ -7,7 +7,7 @@ use record::{
     Block, Cpu, Estimate, Level, Number, PerMetric, RowVerdict, RunRecord, Summary, Verdict,
     WorkloadResult,
 };
-use stats::Pooled;
+use stats::{Histogram, Pooled};
 use std::cell::OnceCell;
 
 /// All rows under one load, and the one that they are compared with.
@@ -308,3 +308,21 @@ impl<'a> Measured<'a> {
 
 /// Letters that may stand between the name of a row and that of its load.
 const SEPARATORS: [char; 5] = [' ', ',', '/', '@', ':'];
+
+/// The times of all blocks together; `None` if there are none, or if they cannot be read.
+pub(crate) fn merged<'a>(
+    blocks: &[&'a Block],
+    of: impl Fn(&'a Block) -> Option<&'a Summary>,
+) -> Option<Summary> {
+    let mut all = blocks.iter().filter_map(|block| of(block));
+    match (all.next()?, all.next()) {
+        (only, None) => Some(only.clone()),
+        (first, Some(second)) => {
+            let mut merged = Histogram::new();
+            for summary in [first, second].into_iter().chain(all) {
+                merged.add(&summary.histogram().ok()?);
+            }
+            Summary::of(&merged)
+        }
+    }
+}

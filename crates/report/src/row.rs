@@ -2,7 +2,7 @@
 
 use crate::number::{self, MISSING};
 use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
-use spec::{Content, Expect, Lifetime, Load, Stop};
+use spec::{Content, Expect, Lifetime, Load, Rooms, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -151,6 +151,7 @@ impl<'a> Row<'a> {
             | Load::Clients { .. }
             | Load::Closed { .. }
             | Load::Open { .. }
+            | Load::Publish { .. }
             | Load::Sessions { .. } => None,
         }
     }
@@ -250,6 +251,7 @@ impl<'a> Row<'a> {
                 let think = number::nanos(think.0);
                 format!("{connections} bots, each a message {think} after the reply to its last")
             }
+            Load::Publish { rooms, spacing, .. } => rooms_load(*rooms, &rate, *spacing),
             Load::Sessions { messages_each, spacing, think, .. } => {
                 let (spacing, think) = (spaced(*spacing), number::nanos(think.0));
                 format!(
@@ -312,9 +314,24 @@ impl<'a> Row<'a> {
         if self.is_closed() { result.round_trip.as_ref() } else { result.response.as_ref() }
     }
 
+    /// True if messages are published in rooms: then a delivery is what a reply is elsewhere.
+    pub(crate) fn publishes(self) -> bool {
+        self.spec().load.rooms().is_some()
+    }
+
+    /// The name of the times of an open loop that are elsewhere called `name`.
+    pub(crate) fn time_called(self, name: &'static str) -> &'static str {
+        match name {
+            "response" if self.publishes() => "delivery",
+            "service" if self.publishes() => "acknowledged",
+            name => name,
+        }
+    }
+
     /// The name of those times, of many.
     pub(crate) fn time_words(self) -> &'static str {
         match self.round_trips() {
+            _ if self.publishes() => "delivery times",
             _ if !self.is_closed() => "response times",
             None => "round trips",
             Some(_) => "times are whole lives of clients",
@@ -324,6 +341,7 @@ impl<'a> Row<'a> {
     /// `Round trip`: the name of one of those times.
     pub(crate) fn time_word(self) -> &'static str {
         match self.round_trips() {
+            _ if self.publishes() => "delivery time",
             _ if !self.is_closed() => "response time",
             None => "round trip",
             Some(_) => "life",
@@ -333,11 +351,29 @@ impl<'a> Row<'a> {
     /// The name of the time by which rows of a lab are compared ([`crate::measured::message_ns`]).
     pub(crate) fn compared_time(self) -> &'static str {
         match self.round_trips() {
+            _ if self.publishes() => "p50 delivery time",
             _ if !self.is_closed() => "p50 response time",
             None => "p50 round trip",
             Some(_) => "p50 life",
         }
     }
+}
+
+/// `4 rooms, each 1 publisher and 100 receivers, 40 /s published in all at equal distances`.
+fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing) -> String {
+    let several = |count: u32, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let Rooms { count, publishers, receivers } = rooms;
+    let each = if count.get() == 1 { "with" } else { "each with" };
+    format!(
+        "{}, {each} {} and {}, {rate} published in all {}",
+        several(count.get(), "room"),
+        several(publishers.get(), "publisher"),
+        several(receivers.get(), "receiver"),
+        spaced(spacing),
+    )
 }
 
 fn spaced(spacing: Spacing) -> &'static str {

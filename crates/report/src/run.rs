@@ -1,16 +1,17 @@
 //! A single row in full: everything that was measured of one target.
 
+use crate::deliveries;
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Section, Table, Tone};
 use crate::exchanges;
 use crate::layers;
-use crate::measured::{Measured, Spread};
+use crate::measured::{Measured, Spread, merged};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
     Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
     PerMetric, Phases, Sessions, Stalls, Summary,
 };
-use stats::{Histogram, Merge, Pooled};
+use stats::{Merge, Pooled};
 
 /// Times, rates, errors and cost; and as details counts, connections and their phases, bytes and checks. `heading`
 /// names the row where there are several.
@@ -40,6 +41,8 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     } else {
         rate(&mut facts, it);
     }
+    let counts_of_rooms = deliveries::counts(it);
+    facts.lines("deliveries", counts_of_rooms.iter().flat_map(deliveries::lines).collect());
     cost(&mut facts, it);
     intervals(&mut facts, it);
     errors(&mut facts, it);
@@ -50,7 +53,9 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
         facts.add("response", "none: a closed loop has no schedule; --rate has one");
     }
     counts(&mut facts, it);
-    pushed(&mut facts, it);
+    if !it.row.publishes() {
+        pushed(&mut facts, it);
+    }
     if !it.row.is_closed() {
         outcomes(&mut facts, it);
     }
@@ -98,9 +103,14 @@ fn times(it: &Measured<'_>) -> Table {
             let response = it.result.and_then(|result| result.response.clone());
             let column = |(name, of): (&'static str, Times)| {
                 let known = response.clone().filter(|_| name == RESPONSE);
-                Some((name, known.or_else(|| merged(&it.all, of))?))
+                let known =
+                    known.or_else(|| merged(&it.all, |block| of(block.open_loop.as_ref()?)));
+                Some((it.row.time_called(name), known?))
             };
-            OPEN_TIMES.into_iter().filter_map(column).collect()
+            let [response, rest @ ..] = OPEN_TIMES;
+            let times = column(response).into_iter();
+            let times = times.chain(deliveries::times(it));
+            times.chain(rest.into_iter().filter_map(column)).collect()
         }
     };
     let mut columns = vec![Column::new("", Unit::Words)];
@@ -125,21 +135,6 @@ fn times(it: &Measured<'_>) -> Table {
         notes.push(format!("{name}: {} above one hour, shown as that", times.saturated));
     }
     table.noted(notes)
-}
-
-/// The times of all blocks together; `None` if there are none, or if they cannot be read.
-fn merged(blocks: &[&Block], of: Times) -> Option<Summary> {
-    let mut all = blocks.iter().filter_map(|block| of(block.open_loop.as_ref()?));
-    match (all.next()?, all.next()) {
-        (only, None) => Some(only.clone()),
-        (first, Some(second)) => {
-            let mut merged = Histogram::new();
-            for summary in [first, second].into_iter().chain(all) {
-                merged.add(&summary.histogram().ok()?);
-            }
-            Summary::of(&merged)
-        }
-    }
 }
 
 /// The time that a user waits: the headline of an open loop.
@@ -203,7 +198,7 @@ fn throughput(facts: &mut Facts, it: &Measured<'_>) {
 /// Messages a second of an open loop: asked, offered, sent, and achieved.
 fn rate(facts: &mut Facts, it: &Measured<'_>) {
     if it.all.iter().all(|block| block.open_loop.as_ref().is_none_or(|it| it.response.is_none())) {
-        facts.add(RESPONSE, "no message came to its end");
+        facts.add(it.row.time_called(RESPONSE), "no message came to its end");
     }
     let each = |count: f64| number::per_second(count / it.seconds());
     let offered = number::float(it.sum(|block| block.counts.planned));
@@ -216,7 +211,10 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
         "rate",
         vec![
             format!("asked {asked}, offered {offered}, sent {sent}"),
-            format!("achieved {} ({share} of offered)", number::per_second(replies)),
+            match it.row.publishes() {
+                true => format!("delivered {} to receivers", number::per_second(replies)),
+                false => format!("achieved {} ({share} of offered)", number::per_second(replies)),
+            },
         ],
     );
     let looked: Vec<f64> = it.all.iter().filter_map(|it| it.cpu.looking_cores_used).collect();
@@ -305,6 +303,7 @@ fn outcomes(facts: &mut Facts, it: &Measured<'_>) {
         Some(Identity { lost, duplicate, reordered, corrupted }) => format!(
             "lost {lost}, duplicate {duplicate}, reordered {reordered}, corrupted {corrupted}"
         ),
+        None if it.row.publishes() => return,
         None if it.row.is_in_sequence() => {
             "in the order of their events: one out of its turn ends its bot".to_owned()
         }

@@ -3,7 +3,7 @@
 //! Start reading at [`Plan::new`]. Nothing here starts, connects or measures.
 
 use crate::safety;
-use load::{Arrival, Content, Expect, Pick, Requests, Schedule};
+use load::{Arrival, Content, Expect, Pick, Requests, RoomShare, Schedule};
 use spec::conversation::{Cue, Reply, Request};
 use spec::{Blob, Endpoint, Experiment, Load, Scheme, Server, Spacing, Trust, Workload};
 use std::net::IpAddr;
@@ -174,6 +174,7 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
     let connections = spec.load.connections();
     Ok(load::Workload {
         connections,
+        rooms: spec.load.rooms().map(RoomShare::whole),
         connect_rate: spec.connect_rate,
         lifetime: spec.load.lifetime(),
         closing: spec.closing,
@@ -208,7 +209,12 @@ fn requests(spec: &Workload) -> Result<Option<Requests>, PlanError> {
         );
         return Err(problem("conversation", message));
     }
-    Ok(Some(Requests::new(Arc::new(conversation.clone()), spec.seed)))
+    let requests = Requests::new(Arc::new(conversation.clone()), spec.seed);
+    let published = conversation.requests.iter().position(Request::has_header);
+    Ok(Some(match (spec.load.rooms(), published) {
+        (Some(_), Some(index)) => requests.only(index),
+        (Some(_), None) | (None, _) => requests,
+    }))
 }
 
 fn content(spec: &Workload) -> Result<Content, PlanError> {
@@ -261,6 +267,18 @@ fn arrival(load: &Load, ramps_up: bool) -> Result<Arrival, PlanError> {
                 .ok_or_else(|| problem("every", "0s is no time; name a longer one".to_owned()))?;
             Arrival::Open {
                 schedule: schedule(rate.into(), *spacing, *bots),
+                pick: Pick::Own,
+                in_flight_max: *in_flight_max,
+            }
+        }
+        Load::Publish { rooms, rate, spacing, in_flight_max } => {
+            let whole = rate.times(rooms.count).ok_or_else(|| {
+                let message =
+                    format!("{rate} in each of {} rooms cannot be scheduled", rooms.count);
+                problem("publish", message)
+            })?;
+            Arrival::Open {
+                schedule: schedule(whole, *spacing, rooms.all_publishers()),
                 pick: Pick::Own,
                 in_flight_max: *in_flight_max,
             }
@@ -376,7 +394,8 @@ impl Speech {
         if has_head && !named && (is_public || spec.contact.is_some()) {
             headers.push((USER_AGENT.to_owned(), safety::user_agent(spec.contact.as_deref())));
         }
-        let compiled = spec.conversation.as_ref().map(conversation::Compiled::new).transpose();
+        let compile = |it| conversation::Compiled::in_rooms(it, spec.load.rooms());
+        let compiled = spec.conversation.as_ref().map(compile).transpose();
         let options = wire::ClientOptions {
             conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
             method: spec.http.method.clone(),

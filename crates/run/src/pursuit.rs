@@ -129,6 +129,7 @@ pub(crate) mod tests {
         let second = Nanos::from_secs(1);
         Workload {
             connections: NonZeroU32::MIN,
+            rooms: None,
             connect_rate: None,
             lifetime: Lifetime::Long,
             closing: load::Closing::Complete,

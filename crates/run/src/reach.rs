@@ -611,6 +611,7 @@ pub(crate) fn messages(
 ) -> Result<Outcome, RunError> {
     let once = Workload {
         connections: NonZeroU32::MIN,
+        rooms: None,
         connect_rate: None,
         lifetime: Lifetime::Long,
         arrival: Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },

@@ -17,7 +17,10 @@ impl Kept {
     /// times, one of short-lived clients by their lives.
     pub(crate) fn of(load: &Load, block: Block) -> Option<Self> {
         let times = match load {
-            Load::Bots { .. } | Load::Open { .. } | Load::Sessions { .. } => {
+            Load::Bots { .. }
+            | Load::Open { .. }
+            | Load::Publish { .. }
+            | Load::Sessions { .. } => {
                 block.open_loop.as_ref().and_then(|times| times.response.as_ref())
             }
             Load::Closed { .. } | Load::ClosedBots { .. } => block.round_trip.as_ref(),

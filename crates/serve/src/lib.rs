@@ -2,9 +2,9 @@
 //!
 //! One [`Server`] is a node on an engine, like the generator's worker: the same engine, the same protocol machines in
 //! the other role. All messages found in one read are answered with one write. An [`Oracle`] is a server too, whose
-//! delays and faults are known: what a generator measures can be held against what was there. Either serves the
-//! [`Stack`] that it is given; [`certificates`] makes what a stack inside TLS needs. Start reading at
-//! [`Server::step`](engine::Node::step).
+//! delays and faults are known: what a generator measures can be held against what was there. A [`Relay`] sends what
+//! one connection publishes to others. Each serves the [`Stack`] that it is given; [`certificates`] makes what a stack
+//! inside TLS needs. Start reading at [`Server::step`](engine::Node::step).
 //!
 //! Left out: processes and signals (crate `run` starts servers as child processes, the binary ends them).
 
@@ -13,10 +13,12 @@ pub mod certificates;
 pub mod game;
 mod oracle;
 mod peers;
+pub mod relay;
 
 pub use behaviour::{Behaviour, BehaviourError, Delay, EventStream, MisfitError, Speech, Stall};
 pub use oracle::Oracle;
 pub use peers::{Handshakes, Patience};
+pub use relay::Relay;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use peers::{Peers, RX_LEN, STOP_POLL, TX_LEN, flush};

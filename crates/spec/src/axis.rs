@@ -92,6 +92,7 @@ impl Axis {
             Load::Closed { .. }
             | Load::ClosedBots { .. }
             | Load::Clients { .. }
+            | Load::Publish { .. }
             | Load::Sessions { .. } => {
                 return Err(Problem::new("load", "only open loops and bots can be swept"));
             }

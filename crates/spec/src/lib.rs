@@ -21,7 +21,9 @@ mod problem;
 mod published;
 mod rate;
 mod requirement;
+pub mod rooms;
 pub mod secrets;
+pub mod stamp;
 mod table;
 mod text;
 mod until;
@@ -42,6 +44,7 @@ pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
 pub use requirement::{Bound, Requirement};
+pub use rooms::Rooms;
 pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,

@@ -1,6 +1,6 @@
 //! Loads: who sends, when, and for how long.
 
-use crate::Profile;
+use crate::{Profile, Rooms};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -73,6 +73,17 @@ pub enum Load {
         /// Messages in flight on all connections together; `null`: no such bound.
         in_flight_max: Option<NonZeroU32>,
     },
+    /// Rooms: messages are published in each by a schedule, and every receiver of the room is owed each of them.
+    Publish {
+        /// The rooms, with their publishers and receivers.
+        rooms: Rooms,
+        /// The rate at which messages are due in each room, over time.
+        rate: Profile,
+        /// The distances between them.
+        spacing: Spacing,
+        /// Publications that may be outstanding, as in [`Load::Open`].
+        in_flight_max: NonZeroU32,
+    },
 }
 
 impl Load {
@@ -84,6 +95,7 @@ impl Load {
             | Self::Sessions { connections, .. } => *connections,
             Self::Bots { bots, .. } | Self::ClosedBots { bots, .. } => *bots,
             Self::Clients { concurrency, .. } => *concurrency,
+            Self::Publish { rooms, .. } => rooms.connections(),
         }
     }
 
@@ -91,7 +103,23 @@ impl Load {
     pub const fn is_closed(&self) -> bool {
         match self {
             Self::Closed { .. } | Self::ClosedBots { .. } | Self::Clients { .. } => true,
-            Self::Bots { .. } | Self::Open { .. } | Self::Sessions { .. } => false,
+            Self::Bots { .. }
+            | Self::Open { .. }
+            | Self::Publish { .. }
+            | Self::Sessions { .. } => false,
+        }
+    }
+
+    /// The rooms that connections are in, if they are.
+    pub const fn rooms(&self) -> Option<Rooms> {
+        match self {
+            Self::Publish { rooms, .. } => Some(*rooms),
+            Self::Bots { .. }
+            | Self::Closed { .. }
+            | Self::ClosedBots { .. }
+            | Self::Clients { .. }
+            | Self::Open { .. }
+            | Self::Sessions { .. } => None,
         }
     }
 
@@ -103,7 +131,8 @@ impl Load {
             Self::Bots { .. }
             | Self::Closed { .. }
             | Self::ClosedBots { .. }
-            | Self::Open { .. } => Lifetime::Long,
+            | Self::Open { .. }
+            | Self::Publish { .. } => Lifetime::Long,
         }
     }
 
@@ -114,6 +143,7 @@ impl Load {
             Self::Bots { .. }
             | Self::ClosedBots { .. }
             | Self::Open { .. }
+            | Self::Publish { .. }
             | Self::Sessions { .. } => NonZeroU32::MIN,
         }
     }
@@ -124,9 +154,9 @@ impl Load {
             Self::Closed { in_flight_max, .. } | Self::Clients { in_flight_max, .. } => {
                 *in_flight_max
             }
-            Self::Bots { in_flight_max, .. } | Self::Open { in_flight_max, .. } => {
-                Some(*in_flight_max)
-            }
+            Self::Bots { in_flight_max, .. }
+            | Self::Open { in_flight_max, .. }
+            | Self::Publish { in_flight_max, .. } => Some(*in_flight_max),
             Self::ClosedBots { .. } | Self::Sessions { .. } => None,
         }
     }
@@ -135,6 +165,9 @@ impl Load {
     pub fn due_per_s(&self) -> Option<f64> {
         match self {
             Self::Open { rate, .. } | Self::Sessions { rate, .. } => Some(rate.per_second()),
+            Self::Publish { rooms, rate, .. } => {
+                Some(rate.per_second() * f64::from(rooms.count.get()))
+            }
             Self::Bots { bots, every, .. } => Some(f64::from(bots.get()) / every.as_secs_f64()),
             Self::Closed { .. } | Self::ClosedBots { .. } | Self::Clients { .. } => None,
         }

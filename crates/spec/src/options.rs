@@ -86,6 +86,26 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think: Option<Nanos>,
+    /// Rooms: messages that are published in each, e.g. 10/s
+    ///
+    /// They are due as with --rate. Each goes through the server to all --receivers of its room, and is timed from the
+    /// instant at which it was due until each of them has it: the delivery time. A --conversation says how connections
+    /// publish and receive (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "RATE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish: Option<Profile>,
+    /// Rooms: their number [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rooms: Option<Count>,
+    /// Rooms: connections of each that receive [default: 10]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receivers: Option<Count>,
+    /// Rooms: connections of each that publish, in turn [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publishers: Option<Count>,
     /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Rate};
 
@@ -106,6 +107,20 @@ impl Profile {
         let mut pieces = vec![Piece { from: None, to, length: Some(length) }];
         pieces.extend_from_slice(&self.pieces);
         Self::new(pieces).unwrap_or_else(|_| self.after_warm_up(length))
+    }
+
+    /// The sum of `count` such rates; `None` if it is too high to be scheduled exactly.
+    #[must_use]
+    pub fn times(&self, count: NonZeroU32) -> Option<Self> {
+        let times = |rate: Rate| Rate::new(rate.count().checked_mul(count)?, rate.per());
+        let end = |rate: Option<Rate>| match rate {
+            Some(rate) => times(rate).map(Some),
+            None => Some(None),
+        };
+        let pieces = self.pieces.iter().map(|piece| {
+            Some(Piece { from: end(piece.from)?, to: end(piece.to)?, length: piece.length })
+        });
+        Self::new(pieces.collect::<Option<_>>()?).ok()
     }
 
     /// Its pieces, at least one, in their order.

@@ -12,6 +12,7 @@
 pub use crate::misuse::MisuseError;
 
 use crate::http1::RetryAfter;
+use spec::stamp::Header;
 use std::borrow::Cow;
 use units::Nanos;
 
@@ -160,6 +161,8 @@ pub struct Pushed<'a> {
     pub rule: Option<u16>,
     /// The instant at which the message was due that this one delivers, where it carries our stamp.
     pub sent: Option<Nanos>,
+    /// The header of the message that this one delivers, where it carries one.
+    pub header: Option<Header>,
     /// The message as its protocol has it.
     pub payload: &'a [u8],
 }
@@ -178,7 +181,7 @@ pub enum Push {
 impl<'a> Pushed<'a> {
     /// A message of a protocol that has no rules and no stamps.
     pub const fn plain(kind: Push, payload: &'a [u8]) -> Self {
-        Self { kind, rule: None, sent: None, payload }
+        Self { kind, rule: None, sent: None, header: None, payload }
     }
 }
 

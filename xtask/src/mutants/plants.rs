@@ -41,7 +41,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
+            place: "let response = received.since(flight.due);\n        if let Some(open_loop) = &mut self.interval.traffic.open_loop\n            && !self.publishes\n        {\n            «open_loop.response.record(response);»",
             bug: "open_loop.response.record(received.since(flight.sent));",
         }],
     },
@@ -53,7 +53,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
+            place: "let response = received.since(flight.due);\n        if let Some(open_loop) = &mut self.interval.traffic.open_loop\n            && !self.publishes\n        {\n            «open_loop.response.record(response);»",
             bug: "let late = flight.sent.since(flight.due);\nopen_loop.response.record(received.since(flight.due) + late);",
         }],
     },
@@ -65,7 +65,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile",
         changes: &[Change {
-            place: "if let Some(open_loop) = &mut self.interval.traffic.open_loop {\n            «open_loop.response.record(response);»",
+            place: "let response = received.since(flight.due);\n        if let Some(open_loop) = &mut self.interval.traffic.open_loop\n            && !self.publishes\n        {\n            «open_loop.response.record(response);»",
             bug: "let mut time = received.since(flight.due);\nopen_loop.response.record(time);\nwhile time > Nanos::from_millis(10) {\n    time = Nanos(time.0 - 10_000_000);\n    open_loop.response.record(time);\n}",
         }],
     },
@@ -77,7 +77,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "identity::a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names",
         changes: &[Change {
-            place: "&& is_of_interval\n        {\n            «open_loop.response.record(response);»",
+            place: "&& is_of_interval\n            && !self.publishes\n        {\n            «open_loop.response.record(response);»",
             bug: "",
         }],
     },
@@ -89,7 +89,7 @@ pub(super) const PLANTS: &[Plant] = &[
         caught_by: "drive",
         test: "open_loop::what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least",
         changes: &[Change {
-            place: "&& is_of_interval\n        {\n            «open_loop.response.record(response);»",
+            place: "&& is_of_interval\n            && !self.publishes\n        {\n            «open_loop.response.record(response);»",
             bug: "open_loop.response.record(now.since(flight.due));",
         }],
     },

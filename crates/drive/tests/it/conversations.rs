@@ -280,6 +280,7 @@ pub(crate) fn json_rpc() -> Conversation {
             name: "news".to_owned(),
             when: method("news"),
             sent: Some(Place::Json("$.params.of[0]".parse().unwrap())),
+            header: None,
         }],
         answers: vec![AnswerRule {
             name: "ask".to_owned(),

@@ -84,6 +84,7 @@ impl Play {
         };
         let workload = Workload {
             connections: NonZeroU32::MIN,
+            rooms: None,
             connect_rate: None,
             lifetime: Lifetime::Long,
             closing: load::Closing::Complete,
@@ -306,6 +307,8 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
     let kinds =
         requests.map_or(0..0, |it| 0..u16::try_from(it.conversation().requests.len()).unwrap());
     let untimed = kinds.into_iter().any(|kind| requests.is_some_and(|it| !it.has_reply(kind)));
+    // Where deliveries are timed they are not as many as messages.
+    let untimed = untimed || play.workload.rooms.is_some();
     let notes = Notes { untimed, ..Notes::default() };
     Worker::new(play.workload.clone(), target, Arc::clone(control), notes)
 }

@@ -285,6 +285,7 @@ fn schedule(rate: &str, connections: u32) -> Schedule {
 fn workload(arrival: Arrival, connections: u32, lifetime: Lifetime, stop: Stop) -> Workload {
     Workload {
         connections: number(connections),
+        rooms: None,
         connect_rate: None,
         lifetime,
         closing: load::Closing::Complete,

@@ -161,6 +161,7 @@ fn workload(connections: NonZeroU32, arrival: Arrival, stop: Stop) -> Workload {
     let second = Nanos::from_secs(1);
     Workload {
         connections,
+        rooms: None,
         connect_rate: None,
         lifetime: Lifetime::Long,
         closing: load::Closing::Complete,

@@ -2,7 +2,8 @@
 
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
-    Block, Connections, Counts, Ended, Level, Little, Reason, RunRecord, Split, Summary, Wire,
+    Block, Connections, Counts, Deliveries, Ended, Level, Little, Reason, RunRecord, Split,
+    Summary, Wire,
 };
 use spec::Load;
 use units::Nanos;
@@ -119,6 +120,8 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
             .check()
             .and(warm_up)
             .err()
+            .map(|error| error.to_string())
+            .or_else(|| deliveries_missing(block))
             .map(|error| format!("the counts do not add up: {error}"))
             .or_else(|| samples_missing(subject, block))
             .or_else(|| bytes_missing(&block.wire))
@@ -130,6 +133,12 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
+/// Every delivery that is owed has one end.
+fn deliveries_missing(block: &Block) -> Option<String> {
+    let counts = block.deliveries.as_ref()?.counts;
+    counts.check().err().map(|error| error.to_string())
+}
+
 /// Every message is in the distributions that its end belongs to, once. A client subject tells of right replies alone,
 /// and not how late it sent.
 fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
@@ -138,7 +147,10 @@ fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     // What is never answered is ok once it is sent, and has no time.
     let untimed = block.exchanges.iter().filter(|kind| kind.no_reply).map(|kind| kind.counts.ok);
     let timed = counts.ok.saturating_sub(untimed.fold(0, u64::saturating_add));
-    let ended = timed.saturating_add(counts.failed());
+    let ended = match &block.deliveries {
+        Some(Deliveries { counts, .. }) => counts.owed.saturating_sub(counts.in_flight_at_end),
+        None => timed.saturating_add(counts.failed()),
+    };
     let all = match &block.open_loop {
         None => vec![("round trip", count(&block.round_trip), timed)],
         Some(times) if subject.has_client() => {
@@ -240,7 +252,8 @@ fn in_never_zero(block: &Block) -> Option<String> {
 /// Response = wait for a connection + send lag + service, message by message, hence mean by mean where all messages are
 /// in all of them. The wait is not recorded; it is not negative, and nothing where some connection was always free.
 fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
-    let times = block.open_loop.as_ref().filter(|_| block.counts.ok == block.counts.sent)?;
+    let is_answered = block.counts.ok == block.counts.sent && block.deliveries.is_none();
+    let times = block.open_loop.as_ref().filter(|_| is_answered)?;
     let (response, service) = (times.response.as_ref()?, times.service.as_ref()?);
     let lag = times.send_lag.as_ref()?;
     let waited = response.mean_ns - service.mean_ns - lag.mean_ns;

@@ -110,6 +110,7 @@ fn arrival(load: &Load) -> Vec<String> {
         Load::ClosedBots { think, .. } => ("closed", None, Some(think)),
         Load::Open { spacing, .. } => ("open", Some(spacing), None),
         Load::Bots { spacing, .. } => ("bots", Some(spacing), None),
+        Load::Publish { spacing, .. } => ("publish", Some(spacing), None),
         Load::Sessions { spacing, think, .. } => ("sessions", Some(spacing), Some(think)),
     };
     let think = think.map(|think| format!("think time {think}"));

@@ -49,7 +49,11 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
         "run the generator on a machine of its own, with more cores".to_owned()
     };
     let advice = if subject.is_open() {
-        format!("{more}; or lower the --rate")
+        let rate = match subject.workload.spec.load.rooms() {
+            Some(_) => "rate of --publish",
+            None => "--rate",
+        };
+        format!("{more}; or lower the {rate}")
     } else {
         format!("{more}; until then the throughput is the generator's: the server may carry more")
     };
@@ -282,6 +286,9 @@ fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
             "lower the --rate, use more connections (-c), or raise --in-flight-max"
         }
         Load::Bots { .. } | Load::ClosedBots { .. } => "use fewer --bots, or a longer --every",
+        Load::Publish { .. } => {
+            "lower the rate of --publish, use fewer --rooms, or raise --in-flight-max"
+        }
         Load::Sessions { .. } => "lower the --sessions, or allow more connections (-c)",
     };
     let shortfalls = |block: &Block| {
@@ -354,7 +361,11 @@ fn not_begun(block: &Block) -> Option<Finding> {
 /// Fewer messages were due than the rate wants: the schedule itself fell behind.
 fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let load = &subject.workload.spec.load;
-    let (Load::Open { spacing, .. } | Load::Bots { spacing, .. }) = load else { return None };
+    let (Load::Open { spacing, .. } | Load::Bots { spacing, .. } | Load::Publish { spacing, .. }) =
+        load
+    else {
+        return None;
+    };
     let rate = load.due_per_s()?;
     let asked = rate * float(block.measured_ns) / 1e9;
     let chance = match spacing {

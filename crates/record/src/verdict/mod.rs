@@ -19,6 +19,8 @@
 //! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
 //! - `too_little_measured`, degraded: fewer than 20 right replies, or less than 100 ms. Next: longer blocks
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
+//! - `undelivered`, degraded; invalid with more than 1 % under way when the drain ended: messages that were published
+//!   did not reach all of their receivers. Next: the server's queues, a longer drain
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
 //!   network
 //! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains;

@@ -5,7 +5,7 @@ use super::generator::P99_MOVED;
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, moved_by, percent,
 };
-use crate::{Block, Counts, Ended, Identity, Level, Reason};
+use crate::{Block, Counts, DeliveryCounts, Ended, Identity, Level, Reason};
 use units::Nanos;
 
 /// Messages that a median needs: ten on each side of it.
@@ -29,6 +29,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
         too_little(subject),
         failures(subject),
         unanswered(subject),
+        undelivered(subject),
         unreliable(subject),
         unfair(subject),
     ]
@@ -146,6 +147,9 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
+        if let Some(finding) = odd_deliveries(block) {
+            return Some(finding);
+        }
         let Identity { lost, duplicate, reordered, corrupted } = block.identity?;
         let all = [lost, duplicate, reordered, corrupted];
         let sum = all.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
@@ -157,6 +161,59 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
                 "{lost} lost, {duplicate} duplicate, {reordered} reordered, {corrupted} corrupted of {} messages",
                 block.counts.sent
             ),
+        })
+    })
+}
+
+/// Deliveries that came in another way than once, in order, and to those who subscribed.
+fn odd_deliveries(block: &Block) -> Option<Finding> {
+    let DeliveryCounts { owed, duplicate, reordered, foreign, .. } =
+        block.deliveries.as_ref()?.counts;
+    let sum = duplicate.saturating_add(reordered).saturating_add(foreign);
+    (sum > 0).then(|| Finding {
+        level: Level::Degraded,
+        numbers: Numbers::new(),
+        weight: float(sum),
+        evidence: format!(
+            "{duplicate} duplicate, {reordered} reordered, {foreign} from another room or never published, beside \
+             {owed} deliveries that were owed"
+        ),
+    })
+}
+
+/// Deliveries that did not come. Those that are lost count with the time-out of replies at least; those that may still
+/// be under way are in no distribution, and they are the slowest.
+fn undelivered(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "undelivered",
+        message: "messages did not reach all receivers that they were owed to".to_owned(),
+        advice: "look at what the server says of slow receivers and full queues, or ask for less; what may be under \
+                 way still comes with a longer --drain"
+            .to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let counts = block.deliveries.as_ref()?.counts;
+        let DeliveryCounts { owed, lost, cut, in_flight_at_end, incomplete, .. } = counts;
+        let missing = fraction(counts.missing(), owed);
+        let waiting = fraction(in_flight_at_end, owed);
+        let is_ended = !matches!(subject.record.ended, Ended::Interrupted { .. });
+        let numbers = match is_ended && waiting > P99_MOVED {
+            true => moved_by(waiting).map(|number| (number, Level::Invalid)).collect(),
+            false => Numbers::new(),
+        };
+        let level = if numbers.is_empty() { Level::Degraded } else { Level::Invalid };
+        let evidence = format!(
+            "{} of {owed} deliveries ({}), of {incomplete} messages: {lost} lost, {cut} cut off with their receivers, \
+             {in_flight_at_end} still under way when the drain ended",
+            counts.missing(),
+            percent(missing)
+        );
+        (missing > 0.0 && (is_ended || lost > 0 || cut > 0)).then_some(Finding {
+            level,
+            numbers,
+            weight: missing,
+            evidence,
         })
     })
 }

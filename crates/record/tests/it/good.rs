@@ -81,6 +81,7 @@ fn block() -> Block {
         round_trip: times(40_000, |index| 1_000_000 + index * 10),
         open_loop: None,
         stalls: Stalls::default(),
+        deliveries: None,
         identity: Some(Identity::default()),
         fairness: Some(Fairness { connections: 50, replies_min: 790, replies_median: 800 }),
         cpu: Cpu {

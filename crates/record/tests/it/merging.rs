@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Connections, Counts, ErrorClass, ExchangeOutcome, Handshakes, Identity, IdsFound, LastReplies,
-    Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes, PushOutcome, Pushed, Second, Segments,
-    Sessions, Split, Stall, Stalls, StreamLayers, Tally, TlsParameters, Traffic, Whole,
+    Connections, Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, ExchangeOutcome, Handshakes,
+    Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes,
+    PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall, Stalls, StreamLayers, Tally,
+    TlsParameters, Traffic, Whole,
 };
 use stats::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +101,25 @@ fn outcome(random: &mut Random) -> Outcome {
         refused: times(random),
         exchanges: exchanges(random),
         pushes: pushes(random),
+        deliveries: maybe(random, |random| DeliveryOutcome {
+            counts: DeliveryCounts {
+                published: count(random),
+                owed: count(random),
+                delivered: count(random),
+                lost: count(random),
+                cut: count(random),
+                in_flight_at_end: count(random),
+                duplicate: count(random),
+                reordered: count(random),
+                early: count(random),
+                foreign: count(random),
+                incomplete: count(random),
+            },
+            first: times(random),
+            median: times(random),
+            last: times(random),
+            spread: times(random),
+        }),
         ids_found: maybe(random, |random| IdsFound {
             learnt: count(random),
             scanned: count(random),

@@ -3,10 +3,10 @@
 use crate::example;
 use crate::good::{self, times};
 use record::{
-    Block, Certificate, Check, Comparison, Container, Counts, Ended, ErrorCount, Estimate,
-    Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number, OpenLoop, PayloadKind,
-    Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf,
-    SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    Block, Certificate, Check, Comparison, Container, Counts, Deliveries, DeliveryCounts, Ended,
+    ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number,
+    OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
+    SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
 use spec::{ClientSubject, Content, Load, Pem, Protocol, Server, ServerSubject, Tls, Trust};
 use std::num::NonZeroU32;
@@ -769,6 +769,32 @@ fn failures_and_replies_that_went_astray_degrade() {
 }
 
 #[test]
+fn deliveries_that_did_not_come_or_went_astray_are_told() {
+    let all = DeliveryCounts { published: 4000, owed: 4000, ..DeliveryCounts::default() };
+    let found = |counts: DeliveryCounts| {
+        codes(&open(|block, times_of| {
+            let ended = counts.owed.saturating_sub(counts.in_flight_at_end);
+            times_of.response = times(ended, |index| 1_000_000 + index * 10);
+            block.deliveries = Some(Deliveries { counts, ..Deliveries::default() });
+        }))
+    };
+    let delivered = |missing: u64| DeliveryCounts { delivered: 4000 - missing, ..all };
+    assert_eq!(found(delivered(0)), []);
+    let undelivered = |level| [("undelivered", level)];
+    assert_eq!(found(DeliveryCounts { lost: 1, ..delivered(1) }), undelivered(Level::Degraded));
+    assert_eq!(found(DeliveryCounts { cut: 1, ..delivered(1) }), undelivered(Level::Degraded));
+    let in_flight = |count| DeliveryCounts { in_flight_at_end: count, ..delivered(count) };
+    assert_eq!(found(in_flight(40)), undelivered(Level::Degraded));
+    assert_eq!(found(in_flight(41)), undelivered(Level::Invalid));
+    assert_eq!(found(delivered(1)), [("impossible", Level::Invalid)]);
+    let astray = [("unreliable_replies", Level::Degraded)];
+    assert_eq!(found(DeliveryCounts { duplicate: 1, ..delivered(0) }), astray);
+    assert_eq!(found(DeliveryCounts { reordered: 1, ..delivered(0) }), astray);
+    assert_eq!(found(DeliveryCounts { foreign: 1, ..delivered(0) }), astray);
+    assert_eq!(found(DeliveryCounts { early: 1, ..delivered(0) }), []);
+}
+
+#[test]
 fn connections_are_served_unfairly_only_beyond_chance() {
     let served = |replies_min, replies_median| {
         codes(&closed(move |block| {
@@ -1350,7 +1376,7 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 17] = [
+const CODES: [&str; 18] = [
     "too_little_measured",
     "generator_bound",
     "generator_stalled",
@@ -1361,6 +1387,7 @@ const CODES: [&str; 17] = [
     "mean_above_p99",
     "nothing_succeeded",
     "failures",
+    "undelivered",
     "unreliable_replies",
     "unfair",
     "shared_cores",

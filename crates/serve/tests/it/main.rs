@@ -10,5 +10,6 @@ mod game_world;
 mod memory;
 mod oracle;
 mod patience;
+mod relay;
 mod secure;
 mod world;

@@ -405,7 +405,7 @@ impl<'c> Checker<'c> {
     /// Checks pushes, answers and the heartbeat.
     fn check_unasked(&mut self) -> Result<(), Fault> {
         let all = self.conversation;
-        for (index, PushRule { when, sent, .. }) in all.pushes.iter().enumerate() {
+        for (index, PushRule { when, sent, header, .. }) in all.pushes.iter().enumerate() {
             self.part = Part::Push(index);
             self.check_matcher("when", when, false, None)?;
             self.check_free(when)?;
@@ -423,6 +423,19 @@ impl<'c> Checker<'c> {
                     "is the place of a `${now}`, and no request sends one; put `${now}` into the request that is \
                      delivered",
                 ));
+            }
+            if header.is_some() && !all.requests.iter().any(Request::has_header) {
+                return Err(self.fault(
+                    "header",
+                    "is the place of a `${header}`, and no request sends one; put `${header}` into the request that \
+                     is delivered",
+                ));
+            }
+            if let Some(Place::Text { before, after }) = header
+                && before.is_empty()
+                && after.is_empty()
+            {
+                return Err(self.fault("header", "is a hole without a text beside it"));
             }
         }
         for (index, AnswerRule { when, take, send, .. }) in all.answers.iter().enumerate() {
@@ -572,6 +585,7 @@ impl<'c> Checker<'c> {
                 Piece::Now | Piece::NowMs if holes != Holes::All => {
                     "is the instant at which a request is due"
                 }
+                Piece::Header if holes != Holes::All => "is the header of a request",
                 Piece::Var { name, .. } => {
                     self.check_known(key, name)?;
                     continue;
@@ -582,6 +596,8 @@ impl<'c> Checker<'c> {
                 | Piece::NowMs
                 | Piece::Client
                 | Piece::ClientModulo(_)
+                | Piece::Room
+                | Piece::Header
                 | Piece::Pad(_)
                 | Piece::Random(_) => continue,
             };

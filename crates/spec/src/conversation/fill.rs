@@ -47,6 +47,9 @@ impl Conversation {
     ///
     /// The file, with its rows and the connections.
     pub fn check_load(&self, load: &Load) -> Result<(), Problem> {
+        if load.rooms().is_some() {
+            self.check_rooms()?;
+        }
         let Some((rows, file)) = self.vars.iter().filter_map(Var::rows_max).min() else {
             return Ok(());
         };
@@ -65,6 +68,24 @@ impl Conversation {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a conversation that does not say what is published, or what is received.
+    fn check_rooms(&self) -> Result<(), Problem> {
+        let name = &self.name;
+        let problem = |message: String| Err(Problem::new("conversation", message));
+        match self.requests.iter().filter(|request| request.has_header()).count() {
+            0 => problem(format!(
+                "`{name}` does not say what is published: no request has a `${{header}}` (docs/PUSH.md)"
+            )),
+            1 if self.pushes.iter().any(|rule| rule.header.is_some()) => Ok(()),
+            1 => problem(format!(
+                "`{name}` does not say what receivers get: no `[push.NAME]` has a `header` (docs/PUSH.md)"
+            )),
+            count => problem(format!(
+                "`{name}` has {count} requests with a `${{header}}`, and one is published; leave out the others"
+            )),
+        }
     }
 }
 

@@ -282,6 +282,8 @@ fn sample(template: &Template) -> String {
         | Piece::NowMs
         | Piece::Client
         | Piece::ClientModulo(_)
+        | Piece::Room
+        | Piece::Header
         | Piece::Var { .. } => "1".to_owned(),
         Piece::Pad(len) | Piece::Random(len) => "x".repeat(*len as usize),
     };

@@ -14,6 +14,7 @@ use super::{
     HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, Scalar, SecretSource, Send,
     Speaks, Step, Take, TakeFrom, Template, Var,
 };
+use crate::rooms::Part as RoomPart;
 use crate::table::{Error, Source, Table};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -228,13 +229,16 @@ impl Reader<'_> {
     }
 
     fn step(&mut self, mut table: Table<'_>, part: Part) -> Result<Step, Error> {
+        let parts = [("publishers", RoomPart::Publisher), ("receivers", RoomPart::Receiver)];
+        let by = self.take(&mut table, part, "by");
         let step = Step {
+            by: by.map(|value| one_of("by", value, &parts)).transpose()?,
             send: self.template(&mut table, part, "send", Medium::Message)?,
             expect: self.matcher(&mut table, part, "expect")?,
             refused: self.matcher(&mut table, part, "refused")?,
             take: self.takes(&mut table, part)?,
         };
-        table.finish(&["send", "expect", "refused", "take"])?;
+        table.finish(&["by", "send", "expect", "refused", "take"])?;
         Ok(step)
     }
 
@@ -319,8 +323,10 @@ impl Reader<'_> {
         let when = self.needed_matcher(&mut table, part, "when")?;
         let sent =
             self.take(&mut table, part, "sent").map(|value| self.place("sent", "now", value));
-        table.finish(&["when", "sent"])?;
-        Ok(PushRule { name, when, sent: sent.transpose()? })
+        let header = self.take(&mut table, part, "header");
+        let header = header.map(|value| self.place("header", "header", value));
+        table.finish(&["when", "sent", "header"])?;
+        Ok(PushRule { name, when, sent: sent.transpose()?, header: header.transpose()? })
     }
 
     fn answer(

@@ -20,6 +20,7 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "openai-stream",
     "phoenix",
     "resp",
+    "room",
     "signalr",
     "socketio",
     "sse",

@@ -26,6 +26,11 @@ pub enum Piece {
     Client,
     /// The number of the connection modulo this: connections in so many groups.
     ClientModulo(u32),
+    /// The number of the room that the connection is in; where there are no rooms the number of the connection.
+    Room,
+    /// The number of the connection, that of the message on it, and the instant at which that was due, in 32
+    /// hexadecimal digits ([`Header`](crate::stamp::Header)).
+    Header,
     /// Characters that are the same in each message, this many.
     Pad(u32),
     /// Characters of `0-9a-z`, drawn for each message, this many.
@@ -126,6 +131,8 @@ impl Template {
             | Piece::NowMs
             | Piece::Client
             | Piece::ClientModulo(_)
+            | Piece::Room
+            | Piece::Header
             | Piece::Pad(_)
             | Piece::Random(_) => None,
         })
@@ -134,6 +141,11 @@ impl Template {
     /// True if it has a hole for the id.
     pub fn has_id(&self) -> bool {
         self.0.contains(&Piece::Id)
+    }
+
+    /// True if it has a hole for the header.
+    pub fn has_header(&self) -> bool {
+        self.0.contains(&Piece::Header)
     }
 
     /// True if it has a hole for the instant at which the message is due.
@@ -151,7 +163,9 @@ impl Template {
             | Piece::NowMs
             | Piece::Client
             | Piece::ClientModulo(_)
+            | Piece::Room
             | Piece::Var { .. } => 0,
+            Piece::Header => HEADER_LEN,
         };
         self.0.iter().map(len).sum()
     }
@@ -168,6 +182,8 @@ impl fmt::Display for Template {
                 Piece::NowMs => f.write_str("${now_ms}")?,
                 Piece::Client => f.write_str("${client}")?,
                 Piece::ClientModulo(groups) => write!(f, "${{client % {groups}}}")?,
+                Piece::Room => f.write_str("${room_number}")?,
+                Piece::Header => f.write_str("${header}")?,
                 Piece::Pad(len) => write!(f, "${{pad:{len}}}")?,
                 Piece::Random(len) => write!(f, "${{random:{len}}}")?,
                 Piece::Var { name, .. } => write!(f, "${{{name}}}")?,
@@ -187,7 +203,11 @@ pub struct TemplateError {
 }
 
 /// The names of holes that no value may have.
-pub(super) const RESERVED: [&str; 6] = ["id", "now", "now_ms", "client", "pad", "random"];
+pub(super) const RESERVED: [&str; 8] =
+    ["id", "now", "now_ms", "client", "room_number", "header", "pad", "random"];
+
+/// The digits of a header.
+const HEADER_LEN: u64 = crate::stamp::Header::len(true) as u64;
 
 /// True for a name that a value may have: a letter or `_`, then letters, digits and `_`.
 pub(super) fn is_name(text: &str) -> bool {
@@ -225,6 +245,8 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
         "now" => Ok(Piece::Now),
         "now_ms" => Ok(Piece::NowMs),
         "client" => Ok(Piece::Client),
+        "room_number" => Ok(Piece::Room),
+        "header" => Ok(Piece::Header),
         "pad" | "random" => Err(format!("`${{{inner}}}` needs a length, as in `${{{inner}:16}}`")),
         name if is_name(name) => Ok(Piece::Var { name: name.to_owned(), escape }),
         _ => Err(format!(

@@ -2,6 +2,7 @@
 
 use super::{Matcher, Place, Template, Var};
 use crate::Protocol;
+use crate::rooms::Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
@@ -177,6 +178,9 @@ pub struct Before {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
+    /// The connections that take this step, where there are rooms; `null`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Part>,
     /// The message that is sent; `null`: none, the server speaks first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send: Option<Template>,
@@ -271,6 +275,9 @@ pub struct PushRule {
     /// The place of the `${now}` of the request that made it, by which its delivery is timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Place>,
+    /// The place of its `${header}`, by which it is told from every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Place>,
 }
 
 /// A kind of message of the server that is answered at once, e.g. a heartbeat.
@@ -324,6 +331,14 @@ impl Conversation {
 }
 
 impl Request {
+    /// True if its message has a `${header}`: it can be told from every other where it is delivered.
+    pub fn has_header(&self) -> bool {
+        match &self.send {
+            Send::Message(template) => template.has_header(),
+            Send::Http(_) => false,
+        }
+    }
+
     /// The matchers of its replies and of its refusal.
     pub fn matchers(&self) -> impl Iterator<Item = &Matcher> {
         let of_reply: Vec<&Matcher> = match &self.reply {

@@ -1,11 +1,11 @@
 //! Loads and phases from options.
 
 use super::{Options, at_most, some_time};
-use crate::{Carries, Load, Phases, Problem, Profile, Scheme, Spacing, Stop};
+use crate::{Carries, Load, Phases, Problem, Profile, Rooms, Scheme, Spacing, Stop};
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Count, Nanos, Rate};
 
-/// The four ways to send by a schedule or in short lives; none of them: a closed loop on lasting connections.
+/// The five ways to send by a schedule or in short lives; none of them: a closed loop on lasting connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Closed,
@@ -13,6 +13,7 @@ pub(super) enum Way {
     Bots,
     Sessions,
     Clients,
+    Publish,
 }
 
 impl Options {
@@ -26,6 +27,7 @@ impl Options {
             ("clients",     Way::Clients,  self.clients.is_some()),
             ("concurrency", Way::Clients,  self.concurrency.is_some()),
             ("round-trips", Way::Clients,  self.round_trips.is_some()),
+            ("publish",     Way::Publish,  self.publish.is_some()),
         ];
         all.into_iter()
             .filter(|(.., is_named)| *is_named)
@@ -40,20 +42,23 @@ impl Options {
 
     /// The options that are set and belong to another way to send than `way`, each with those that it belongs to.
     pub(super) fn foreign(&self, way: Way) -> Option<(&'static str, &'static str)> {
-        use Way::{Bots, Clients, Closed, Rate, Sessions};
+        use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
         #[rustfmt::skip]
-        let all: [(&str, bool, &[Way], &str); 11] = [
+        let all: [(&str, bool, &[Way], &str); 14] = [
             ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
             ("think",         self.think.is_some(),         &[Sessions],                 "--sessions"),
-            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "other loads than --bots, each of which has a connection"),
+            ("rooms",         self.rooms.is_some(),         &[Publish],                  "--publish"),
+            ("receivers",     self.receivers.is_some(),     &[Publish],                  "--publish"),
+            ("publishers",    self.publishers.is_some(),    &[Publish],                  "--publish"),
+            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
             ("messages",      self.messages.is_some(),      &[Closed],                   "a closed loop; other loads send for --duration, and clients are counted by --clients"),
-            ("spacing",       self.spacing.is_some(),       &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
+            ("spacing",       self.spacing.is_some(),       &[Rate, Bots, Sessions, Publish], "--rate, --bots without --closed, --sessions and --publish"),
             ("oracle",        self.oracle,                  &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
-            ("in-flight-max", self.in_flight_max.is_some(), &[Closed, Rate, Bots, Clients], "loads other than --sessions, whose --connections is the bound, and --bots --closed"),
+            ("in-flight-max", self.in_flight_max.is_some(), &[Closed, Rate, Bots, Clients, Publish], "loads other than --sessions, whose --connections is the bound, and --bots --closed"),
             ("warm-up",       self.warm_up.is_some() && self.clients.is_some(), &[],     "loads that end after a time; all of so many --clients are measured"),
         ];
         let of_schedules = ["spacing", "oracle", "in-flight-max"];
@@ -128,6 +133,7 @@ impl Options {
                 one(Load::Sessions { connections, rate, spacing, messages_each, think })
             }
             Way::Bots => self.bots(timeout, in_flight_max),
+            Way::Publish => one(self.publish(timeout, in_flight_max)?),
         }
     }
 
@@ -171,6 +177,60 @@ impl Options {
             loads.push((name, load));
         }
         Ok(loads)
+    }
+
+    fn publish(&self, timeout: Nanos, in_flight_max: Option<NonZeroU32>) -> Result<Load, Problem> {
+        let rate = self.publish.clone().expect("it names the way");
+        if self.conversation.is_none() {
+            return Err(Problem::new(
+                "publish",
+                "how connections publish and receive is up to the server; add a --conversation that says so, e.g. room",
+            ));
+        }
+        let count = |field, count: Option<Count>, usual: NonZeroU32| {
+            Ok::<_, Problem>(at_most(field, count, Rooms::CONNECTIONS_MAX)?.unwrap_or(usual))
+        };
+        let rooms = Rooms {
+            count: count("rooms", self.rooms, NonZeroU32::MIN)?,
+            publishers: count("publishers", self.publishers, NonZeroU32::MIN)?,
+            receivers: count("receivers", self.receivers, RECEIVERS)?,
+        };
+        let (connections, max) = (rooms.connections(), Rooms::CONNECTIONS_MAX);
+        if connections.get() > max {
+            let each = rooms.publishers.saturating_add(rooms.receivers.get());
+            let message = format!(
+                "{} rooms of {each} connections are more than {max}; use fewer --rooms or --receivers",
+                rooms.count
+            );
+            return Err(Problem::new("rooms", message));
+        }
+        let Some(whole) = rate.times(rooms.count) else {
+            let message = format!(
+                "{rate} in each of {} rooms is more than can be scheduled exactly; use fewer --rooms, or less",
+                rooms.count
+            );
+            return Err(Problem::new("publish", message));
+        };
+        let spacing = self.spacing_of("publish", &whole, Spacing::Uniform)?;
+        self.check_seen(&rate, rooms)?;
+        let outstanding = in_flight_max
+            .unwrap_or_else(|| outstanding_max(whole.peak(), timeout, rooms.all_publishers()));
+        Ok(Load::Publish { rooms, rate, spacing, in_flight_max: outstanding })
+    }
+
+    /// Refuses rooms in which more is delivered than can be kept apart: each receiver has a bit for each message.
+    fn check_seen(&self, rate: &Profile, rooms: Rooms) -> Result<(), Problem> {
+        let time = self.duration.unwrap_or(DURATION) + self.warm_up.unwrap_or(SECOND);
+        let each = u64::from(count_due(rate.peak(), time).get());
+        let receivers = u64::from(rooms.count.get()) * u64::from(rooms.receivers.get());
+        if each.saturating_mul(receivers) <= DELIVERIES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "{receivers} receivers of {each} messages each are more deliveries than can be kept apart, {DELIVERIES_MAX}; \
+             use fewer --receivers, a lower rate, or a shorter --duration"
+        );
+        Err(Problem::new("publish", message))
     }
 
     /// The spacing, where something is due at `rate` that is seldom enough for it and often enough for the duration.
@@ -258,6 +318,10 @@ const DURATION: Nanos = Nanos::from_secs(10);
 const CONNECTIONS: NonZeroU32 = NonZeroU32::new(50).expect("it is not zero");
 /// Short-lived clients at the same time.
 const CONCURRENCY: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
+/// Receivers of a room.
+const RECEIVERS: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
+/// Deliveries of all rooms in a block: 512 MiB, a bit for each.
+const DELIVERIES_MAX: u64 = 1 << 32;
 /// Messages in flight on one connection, at most.
 const IN_FLIGHT_MAX: u32 = 65_536;
 /// Every arrival is drawn by itself, sent or not.

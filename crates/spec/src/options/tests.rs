@@ -427,3 +427,42 @@ fn a_conversation_replaces_the_messages_of_a_lower_layer() {
     let both = options("conversation = 'socketio'").over(lower);
     assert_eq!(both.set(), ["connections", "conversation"]);
 }
+
+#[test]
+fn what_is_published_in_rooms_has_a_rate_for_each_room() {
+    let rooms = "conversation = 'room'; publish = '10/s'";
+    let found = one("ws://h", &format!("{rooms}; rooms = 4; receivers = 25; publishers = 2"));
+    let Load::Publish { rooms: all, rate, spacing, in_flight_max } = &found.load else {
+        panic!("{:?}", found.load)
+    };
+    assert_eq!([all.count, all.publishers, all.receivers], [4, 2, 25].map(count));
+    assert_eq!((rate.to_string().as_str(), *spacing), ("10/s", Spacing::Uniform));
+    assert_eq!(found.load.connections(), count(108));
+    assert_eq!(found.load.due_per_s(), Some(40.0));
+    // What is due in the time-out of replies.
+    assert_eq!(in_flight_max.get(), 200);
+    let usual = one("ws://h", rooms).load.rooms().unwrap();
+    assert_eq!([usual.count, usual.publishers, usual.receivers], [1, 1, 10].map(count));
+
+    let talked = "conversation = 'centrifugo'; publish = '10/s'";
+    #[rustfmt::skip]
+    let table = [
+        ("publish = '10/s'",                  "publish: how connections publish and receive is up to the server"),
+        (talked,                              "conversation: `centrifugo` does not say what is published"),
+        ("conversation = 'room'; rooms = 2",  "rooms: belongs to --publish"),
+        ("conversation = 'room'; receivers = 2", "receivers: belongs to --publish"),
+        ("conversation = 'room'; publishers = 2", "publishers: belongs to --publish"),
+        (&format!("{rooms}; rate = '1/s'"),   "publish: --rate and --publish are two different loads"),
+        (&format!("{rooms}; connections = 2"), "connections: belongs to loads other than --publish"),
+        (&format!("{rooms}; rooms = 0"),      "rooms: must be at least 1"),
+        (&format!("{rooms}; rooms = '10M'; receivers = '1'"), "rooms: 10000000 rooms of 2 connections are more than 16777216"),
+        (&format!("{rooms}; spacing = 'phases'"), "spacing: phases belong to --bots"),
+        ("conversation = 'room'; publish = '4G/s'; rooms = 2", "publish: 4G/s in each of 2 rooms is more than can be scheduled"),
+        ("conversation = 'room'; publish = '10k/s'; receivers = '100k'", "publish: 100000 receivers of 110000 messages each are more deliveries than can be kept apart"),
+        ("conversation = 'room'; publish = '1/20s'", "publish: at 1/20s less than one message is due"),
+    ];
+    for (text, expected) in table {
+        let found = problem("ws://h", text);
+        assert!(found.starts_with(expected), "{text}: {found}");
+    }
+}

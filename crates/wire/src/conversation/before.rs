@@ -112,8 +112,8 @@ impl<C: Protocol> Before<C> {
         else {
             return Ok(());
         };
-        let Start { client, random, values, cookies, tape, .. } = start;
-        let filling = Filling { id: 0, now: Nanos(0), client: *client, values };
+        let Start { member, random, values, cookies, tape, .. } = start;
+        let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
         let request = asking.request(&plan.site, cookies, filling, random);
         self.inner.send(Message { kind: Kind::Binary, payload: &request }, tx)?;
         if let Some(tape) = tape {

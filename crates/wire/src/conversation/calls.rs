@@ -7,7 +7,7 @@ use super::reading::{Found, Reading};
 use super::request::Site;
 use super::response::Judged;
 use super::tape::{Note, Sense, Tape};
-use super::template::Filling;
+use super::template::{Filling, Member};
 use super::{PeerError, mind::ALIVE};
 use crate::contract::{
     self, Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
@@ -35,7 +35,7 @@ use units::Random;
 #[derive(Debug)]
 pub struct Calls<C> {
     asked: VecDeque<Asked>,
-    client: u32,
+    member: Member,
     compiled: Arc<Compiled>,
     cookies: Cookies,
     encoding_sent: i64,
@@ -69,10 +69,10 @@ impl<C: InPlace> Calls<C> {
         start: Start,
         message_max: usize,
     ) -> Self {
-        let Start { client, random, values, cookies, tape, .. } = start;
+        let Start { member, random, values, cookies, tape, .. } = start;
         Self {
             asked: VecDeque::new(),
-            client,
+            member,
             cookies,
             encoding_sent: 0,
             inner,
@@ -256,10 +256,10 @@ impl<C: InPlace> Protocol for Calls<C> {
         if sequence != self.sequence {
             return Err(malformed("the cue of the next message"));
         }
-        let Self { client, compiled, cookies, inner, random, site, tape, values, .. } = self;
+        let Self { member, compiled, cookies, inner, random, site, tape, values, .. } = self;
         let call = compiled.calls.get(usize::from(exchange));
         let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
-        let filling = Filling { id: id(sequence), now: due, client: *client, values };
+        let filling = Filling { id: id(sequence), now: due, member: *member, values };
         let mut body_len = 0;
         inner.send_in_place(Kind::Binary, message.payload.len(), tx, &mut |out| {
             let start = out.len();

@@ -10,12 +10,13 @@ use super::show;
 use super::stream::Stream;
 use super::taking::{Taking, takings};
 use super::tape::Tape;
-use super::template::{self, Filling, compile, number};
-use spec::Conversation;
+use super::template::{self, Filling, Member, compile, number};
 use spec::conversation::{
     AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take,
     Template,
 };
+use spec::rooms::Part;
+use spec::{Conversation, Rooms};
 use std::sync::Arc;
 use units::{Nanos, Random};
 
@@ -30,6 +31,8 @@ pub struct Compiled {
     /// The values in their order: first those that are given when a connection begins.
     fills: Vec<Given>,
     names: Vec<String>,
+    /// The rooms that connections are in; `None`: each has one of its own.
+    rooms: Option<Rooms>,
     /// The exchanges before the connection.
     pub(super) before: Vec<Asking>,
     pub(super) steps: Vec<Phase>,
@@ -39,7 +42,7 @@ pub struct Compiled {
     /// The messages that may come once the connection is open.
     pub(super) rules: Rules<What>,
     pub(super) answers: Vec<Answer>,
-    pub(super) pushes: Vec<Option<Place>>,
+    pub(super) pushes: Vec<Stamps>,
     pub(super) beat: Option<(Interval, template::Compiled)>,
     pub(super) close: Option<Phase>,
 }
@@ -47,7 +50,7 @@ pub struct Compiled {
 /// A connection that begins: its number, the values that it was given, and where what it draws comes from.
 #[derive(Debug)]
 pub(crate) struct Start {
-    pub(super) client: u32,
+    pub(super) member: Member,
     pub(crate) seed: u64,
     pub(super) random: Random,
     pub(super) values: Box<[Box<[u8]>]>,
@@ -79,11 +82,20 @@ pub(super) enum Interval {
 pub(super) struct Phase {
     /// Its name in errors.
     pub(super) name: String,
+    /// The connections that take it; `None`: all.
+    by: Option<Part>,
     pub(super) send: Option<template::Compiled>,
     /// The message that is awaited, in words; `None`: none is.
     pub(super) expected: Option<String>,
     pub(super) rules: Rules<What>,
     pub(super) takes: Vec<Taking>,
+}
+
+/// The places of the stamps that a push carries.
+#[derive(Debug)]
+pub(super) struct Stamps {
+    pub(super) sent: Option<Place>,
+    pub(super) header: Option<Place>,
 }
 
 /// A kind of request.
@@ -118,6 +130,19 @@ pub(super) enum What {
     Reply(Box<[(u16, Role)]>),
 }
 
+impl Stamps {
+    fn of(rule: &PushRule) -> Self {
+        Self { sent: rule.sent.clone(), header: rule.header.clone() }
+    }
+}
+
+impl Phase {
+    /// True if a connection with this part takes it.
+    pub(super) fn is_for(&self, part: Option<Part>) -> bool {
+        part.is_none() || self.by.is_none() || self.by == part
+    }
+}
+
 impl Compiled {
     /// Makes `conversation` ready.
     ///
@@ -125,6 +150,18 @@ impl Compiled {
     ///
     /// It is beyond one of the limits, names a value that nothing gives, or its secrets and rows were not read.
     pub fn new(conversation: &Conversation) -> Result<Arc<Self>, CompileError> {
+        Self::in_rooms(conversation, None)
+    }
+
+    /// The same for connections that are in `rooms`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compiled::new`].
+    pub fn in_rooms(
+        conversation: &Conversation,
+        rooms: Option<Rooms>,
+    ) -> Result<Arc<Self>, CompileError> {
         let part = |part| CompileError::Part {
             name: conversation.name.clone(),
             part,
@@ -157,6 +194,7 @@ impl Compiled {
             aside(conversation, &mut rules)?;
             steps.push(Phase {
                 name: format!("step {} of {count} of opening", index + 1),
+                by: step.by,
                 send: step.send.as_ref().map(compile).transpose()?,
                 expected: step.expect.as_ref().map(show::matcher),
                 rules,
@@ -169,6 +207,7 @@ impl Compiled {
             expect(step, &mut rules)?;
             close = Some(Phase {
                 name: "closing".to_owned(),
+                by: step.by,
                 send: step.send.as_ref().map(compile).transpose()?,
                 expected: step.expect.as_ref().map(show::matcher),
                 rules,
@@ -196,10 +235,11 @@ impl Compiled {
             calls,
             rules: if is_http { Rules::default() } else { rules(conversation)? },
             answers,
-            pushes: conversation.pushes.iter().map(|PushRule { sent, .. }| sent.clone()).collect(),
+            pushes: conversation.pushes.iter().map(Stamps::of).collect(),
             beat,
             close,
             names,
+            rooms,
         }))
     }
 
@@ -231,17 +271,18 @@ impl Compiled {
     /// Begins connection number `client`; what is drawn comes from `seed`.
     pub(crate) fn start(&self, client: u32, seed: u64) -> Start {
         let mut random = Random::new(seed);
-        let values = self.values(client, &mut random);
-        Start { client, seed, random, values, cookies: Cookies::default(), tape: None }
+        let member = Member::new(client, self.rooms);
+        let values = self.values(member, &mut random);
+        Start { member, seed, random, values, cookies: Cookies::default(), tape: None }
     }
 
-    /// The values of connection number `client` as it begins; those that are taken later are empty.
-    fn values(&self, client: u32, random: &mut Random) -> Box<[Box<[u8]>]> {
+    /// The values of a connection as it begins; those that are taken later are empty.
+    fn values(&self, member: Member, random: &mut Random) -> Box<[Box<[u8]>]> {
         let mut values = vec![Box::<[u8]>::default(); self.names.len()];
         for (number, fill) in self.fills.iter().enumerate() {
             values[number] = match fill {
                 Given::Template(template) => {
-                    let filling = Filling { id: 0, now: Nanos(0), client, values: &values };
+                    let filling = Filling { id: 0, now: Nanos(0), member, values: &values };
                     let mut value = Vec::new();
                     template.write(filling, random, &mut value);
                     value.into()
@@ -249,6 +290,7 @@ impl Compiled {
                 Given::Pick(from) if from.is_empty() => Box::default(),
                 Given::Pick(from) => from[random.below(from.len())].as_bytes().into(),
                 Given::Rows(rows, end) => {
+                    let client = member.client;
                     let row = match end {
                         AtEnd::Wrap => (client as usize).checked_rem(rows.len()),
                         AtEnd::Stop => Some(client as usize),
@@ -269,10 +311,10 @@ impl Compiled {
 
     /// The path, where the conversation has one, and the header fields of the opening request of a connection.
     pub(crate) fn request(&self, start: &mut Start) -> (Option<String>, Vec<(String, String)>) {
-        let Start { client, random, values, .. } = start;
+        let Start { member, random, values, .. } = start;
         let mut text = |template: &template::Compiled| {
             let mut text = Vec::new();
-            let filling = Filling { id: 0, now: Nanos(0), client: *client, values };
+            let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
             template.write(filling, random, &mut text);
             String::from_utf8_lossy(&text).into_owned()
         };

@@ -7,11 +7,12 @@ use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
 use super::taking::take;
 use super::tape::{Note, Sense, Tape};
-use super::template::Filling;
+use super::template::{Filling, Member};
 use super::{PeerError, json, places, text};
 use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured, Verdict};
 use crate::excerpt::Excerpt;
 use spec::conversation::{Cue, Place};
+use spec::stamp::Header;
 use std::sync::Arc;
 use units::{Nanos, Random};
 
@@ -20,7 +21,7 @@ use units::{Nanos, Random};
 pub(super) struct Mind {
     compiled: Arc<Compiled>,
     awaited: Awaited,
-    client: u32,
+    member: Member,
     pub(super) hits: Hits,
     ids: Ids,
     learnt: Learnt,
@@ -91,6 +92,7 @@ pub(super) enum Understood {
     Pushed {
         rule: Option<u16>,
         sent: Option<Nanos>,
+        header: Option<Header>,
     },
 }
 
@@ -106,10 +108,10 @@ enum Matched {
 
 impl Mind {
     pub(super) fn new(compiled: &Arc<Compiled>, start: Start) -> Self {
-        let Start { client, random, values, tape, .. } = start;
+        let Start { member, random, values, tape, .. } = start;
         Self {
             awaited: Awaited::default(),
-            client,
+            member,
             hits: Hits::default(),
             ids: Ids::default(),
             learnt: Learnt::default(),
@@ -122,10 +124,13 @@ impl Mind {
         }
     }
 
-    /// Begins the step that comes next: what it sends is the next message. `false` if there is
-    /// none: the conversation is open.
+    /// Begins the step that comes next and is ours: what it sends is the next message. `false` if there is none: the
+    /// conversation is open.
     pub(super) fn begin_step(&mut self, index: usize) -> bool {
-        let Some(Phase { send, expected, .. }) = self.compiled.steps.get(index) else {
+        let part = self.member.part;
+        let mut steps = self.compiled.steps.iter().enumerate().skip(index);
+        let next = steps.find(|(_, step)| step.is_for(part));
+        let Some((index, Phase { send, expected, .. })) = next else {
             self.state = State::Open;
             return false;
         };
@@ -318,7 +323,7 @@ impl Mind {
             Some(Matched::Answer(index)) => return self.answer(index, heard.bytes),
             Some(Matched::Push(rule)) => self.pushed(rule, heard.bytes),
             Some(Matched::Expected | Matched::Refused) | None => {
-                Understood::Pushed { rule: None, sent: None }
+                Understood::Pushed { rule: None, sent: None, header: None }
             }
         })
     }
@@ -364,9 +369,11 @@ impl Mind {
     }
 
     fn pushed(&self, rule: u16, heard: &[u8]) -> Understood {
-        let place = self.compiled.pushes[usize::from(rule)].as_ref();
-        let sent = place.and_then(|place| stamp(place, heard)).map(Nanos);
-        Understood::Pushed { rule: Some(rule), sent }
+        let stamps = &self.compiled.pushes[usize::from(rule)];
+        let header = stamps.header.as_ref().and_then(|place| header(place, heard));
+        let sent = stamps.sent.as_ref().and_then(|place| stamp(place, heard)).map(Nanos);
+        let sent = sent.or_else(|| header.map(|header| header.due));
+        Understood::Pushed { rule: Some(rule), sent, header }
     }
 
     fn say(&mut self, template: Template, id: u32, now: Nanos) {
@@ -377,7 +384,7 @@ impl Mind {
     #[inline]
     pub(super) fn write(&mut self, pending: Pending, out: &mut Vec<u8>) {
         let start = out.len();
-        let Self { compiled, client, random, tape, values, .. } = self;
+        let Self { compiled, member, random, tape, values, .. } = self;
         let template = match pending.template {
             Template::Answer(index) => Some(&compiled.answers[index].send),
             Template::Beat => compiled.beat.as_ref().map(|(_, send)| send),
@@ -385,7 +392,7 @@ impl Mind {
             Template::Request(index) => Some(&compiled.exchanges[index].send),
             Template::Step(index) => compiled.steps[index].send.as_ref(),
         };
-        let filling = Filling { id: pending.id, now: pending.now, client: *client, values };
+        let filling = Filling { id: pending.id, now: pending.now, member: *member, values };
         if let Some(template) = template {
             template.write(filling, random, out);
         }
@@ -448,13 +455,13 @@ impl Understood {
             Self::Part { sequence, exchange, first } => {
                 Event::Part(Part { sequence, exchange, first, payload })
             }
-            Self::Pushed { rule, sent } => {
+            Self::Pushed { rule, sent, header } => {
                 let kind = match (rule, sent) {
                     (None, _) => Push::Unexpected,
                     (Some(_), Some(_)) => Push::Delivery,
                     (Some(_), None) => Push::Notice,
                 };
-                Event::Pushed(Pushed { kind, rule, sent, payload })
+                Event::Pushed(Pushed { kind, rule, sent, header, payload })
             }
         }
     }
@@ -488,6 +495,21 @@ fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
         Place::Json(path) => places::number(path, heard),
         Place::Text { before, after } => {
             text::number_between(heard, before.as_bytes(), after.as_bytes())
+        }
+    }
+}
+
+/// The header that begins at a place.
+fn header(place: &Place, heard: &[u8]) -> Option<Header> {
+    match place {
+        Place::Json(path) => Header::read(&places::text(path, heard)?, true),
+        Place::Text { before, after } => {
+            let (before, after) = (before.as_bytes(), after.as_bytes());
+            text::positions(heard, before).find_map(|at| {
+                let rest = &heard[at + before.len()..];
+                let header = Header::read(rest, true)?;
+                rest[Header::len(true)..].starts_with(after).then_some(header)
+            })
         }
     }
 }

@@ -162,6 +162,7 @@ impl Request {
 mod tests {
     use super::*;
     use crate::conversation::sample::{http, response};
+    use crate::conversation::template::Member;
     use spec::conversation::{Medium, Template};
     use units::Nanos;
 
@@ -176,7 +177,8 @@ mod tests {
         let site = Site::new("h:9", &[("User-Agent".to_owned(), "us".to_owned())]).unwrap();
         let values = [value.as_bytes().into()];
         let now = Nanos(1_500_000_000);
-        let filling = Filling { id: 10_000_007, now, client: 5, values: &values };
+        let filling =
+            Filling { id: 10_000_007, now, member: Member::new(5, None), values: &values };
         let mut out = b"before".to_vec();
         request.write(&site, cookies, filling, &mut Random::new(1), &mut out);
         String::from_utf8(out).unwrap().strip_prefix("before").unwrap().to_owned()
@@ -220,7 +222,7 @@ mod tests {
         cookies.learn(&response(200, "Set-Cookie: a=1\r\n", b"").as_response());
         let site = Site::new("h", &[("cookie".to_owned(), "mine=2".to_owned())]).unwrap();
         let request = Request::new(&http("GET /", None), &[], &[]).unwrap();
-        let filling = Filling { id: 0, now: Nanos(0), client: 0, values: &[] };
+        let filling = Filling { id: 0, now: Nanos(0), member: Member::new(0, None), values: &[] };
         let mut out = Vec::new();
         request.write(&site, &cookies, filling, &mut Random::new(1), &mut out);
         let written = String::from_utf8(out).unwrap();
@@ -233,7 +235,8 @@ mod tests {
             let request = Request::new(&request, &[], &[]).unwrap();
             let value = template::Compiled::text("a/b");
             let mut out = Vec::new();
-            let filling = Filling { id: 0, now: Nanos(0), client: 0, values: &[] };
+            let filling =
+                Filling { id: 0, now: Nanos(0), member: Member::new(0, None), values: &[] };
             let site = Site::new("h", &[]).unwrap();
             let request = request.with_field("Accept", value);
             request.write(&site, &Cookies::default(), filling, &mut Random::new(1), &mut out);

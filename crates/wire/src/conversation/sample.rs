@@ -76,6 +76,7 @@ pub(crate) fn place(text: &str) -> Place {
 /// A step that sends something, unless it is empty, and expects something, unless that is.
 pub(crate) fn step(send: &str, expect: &[&str]) -> Step {
     Step {
+        by: None,
         send: (!send.is_empty()).then(|| template(send)),
         expect: (!expect.is_empty()).then(|| matcher(expect)),
         refused: None,
@@ -104,7 +105,7 @@ pub(crate) fn asked(send: &str, reply: &[&str], refused: &[&str]) -> Request {
 }
 
 pub(crate) fn push(when: &[&str], sent: Option<&str>) -> PushRule {
-    PushRule { name: "push".to_owned(), when: matcher(when), sent: sent.map(place) }
+    PushRule { name: "push".to_owned(), when: matcher(when), sent: sent.map(place), header: None }
 }
 
 pub(crate) fn answer(when: &[&str], send: &str) -> AnswerRule {

@@ -1,8 +1,12 @@
 //! Texts with holes, made ready to be written: what never changes is bytes, and the rest is written in its place.
 
 use super::CompileError;
+use super::awaited::FIRST_ID;
 use crate::decimal::append_decimal;
+use spec::Rooms;
 use spec::conversation::{Escape, Piece, Template};
+use spec::rooms::Part;
+use spec::stamp::Header;
 use units::{Nanos, Random};
 
 /// A template whose constant pieces are one, and whose values are known by number.
@@ -17,6 +21,8 @@ enum Slot {
     NowMs,
     Client,
     ClientModulo(u32),
+    Room,
+    Header,
     Random(u32),
     /// The value with this number.
     Value(usize, Escape),
@@ -27,8 +33,37 @@ enum Slot {
 pub(super) struct Filling<'a> {
     pub(super) id: u32,
     pub(super) now: Nanos,
-    pub(super) client: u32,
+    pub(super) member: Member,
     pub(super) values: &'a [Box<[u8]>],
+}
+
+/// A connection among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Its number.
+    pub(super) client: u32,
+    /// Its room; where there are no rooms each connection has one of its own.
+    pub(super) room: u32,
+    /// Its part in the room; `None` where there are no rooms: it has both.
+    pub(super) part: Option<Part>,
+}
+
+impl Member {
+    pub(super) fn new(client: u32, rooms: Option<Rooms>) -> Self {
+        Self {
+            client,
+            room: rooms.map_or(client, |rooms| rooms.room_of(client)),
+            part: rooms.map(|rooms| rooms.part_of(client)),
+        }
+    }
+}
+
+impl Filling<'_> {
+    /// The header of the request.
+    fn header(&self) -> Header {
+        let sequence = self.id.wrapping_sub(FIRST_ID);
+        Header { connection: self.member.client, sequence, due: self.now }
+    }
 }
 
 impl Compiled {
@@ -58,6 +93,8 @@ impl Compiled {
                 Piece::NowMs => Slot::NowMs,
                 Piece::Client => Slot::Client,
                 Piece::ClientModulo(groups) => Slot::ClientModulo((*groups).max(1)),
+                Piece::Room => Slot::Room,
+                Piece::Header => Slot::Header,
                 Piece::Random(len) => Slot::Random(*len),
                 Piece::Var { name, escape } => {
                     Slot::Value(number(name).ok_or_else(|| name.clone())?, *escape)
@@ -93,8 +130,16 @@ impl Compiled {
                 Slot::Id => append_decimal(filling.id.into(), out),
                 Slot::Now => append_decimal(filling.now.0, out),
                 Slot::NowMs => append_decimal(filling.now.0 / NANOS_IN_MILLI, out),
-                Slot::Client => append_decimal(filling.client.into(), out),
-                Slot::ClientModulo(groups) => append_decimal((filling.client % groups).into(), out),
+                Slot::Client => append_decimal(filling.member.client.into(), out),
+                Slot::ClientModulo(groups) => {
+                    append_decimal((filling.member.client % groups).into(), out);
+                }
+                Slot::Room => append_decimal(filling.member.room.into(), out),
+                Slot::Header => {
+                    let start = out.len();
+                    out.resize(start + Header::len(true), b'0');
+                    filling.header().write(&mut out[start..], true);
+                }
                 Slot::Random(len) => {
                     out.extend((0..*len).map(|_| ALPHABET[random.below(ALPHABET.len())]));
                 }
@@ -185,12 +230,13 @@ mod tests {
         Piece::Text(text.to_owned())
     }
 
-    /// The bytes of a template for message 10000007 of connection 5, due after 1.5 s; `v` is `value`.
+    /// The bytes of a template for message 10000007 of connection 5 in room 1, due after 1.5 s; `v` is `value`.
     fn written(pieces: &[Piece], value: &[u8]) -> Vec<u8> {
         let template = Compiled::new(&Template(pieces.to_vec()), |name| (name == "v").then_some(0));
         let values = [value.into()];
+        let member = Member { client: 5, room: 1, part: None };
         let filling =
-            Filling { id: 10_000_007, now: Nanos(1_500_000_000), client: 5, values: &values };
+            Filling { id: 10_000_007, now: Nanos(1_500_000_000), member, values: &values };
         let mut out = b"before ".to_vec();
         template.unwrap().write(filling, &mut Random::new(3), &mut out);
         out.split_off(b"before ".len())
@@ -204,6 +250,8 @@ mod tests {
             (&[text("{\"id\":"), Piece::Id, text("}")],          b"",       b"{\"id\":10000007}"),
             (&[Piece::Now, text(" "), Piece::NowMs],             b"",       b"1500000000 1500"),
             (&[Piece::Client, text(" "), Piece::ClientModulo(2)], b"",      b"5 1"),
+            (&[Piece::Room],                                     b"",       b"1"),
+            (&[Piece::Header],                                   b"",       b"0500000007000000002f685900000000"),
             (&[Piece::Pad(40)],                                  b"",       b"abcdefghijklmnopqrstuvwxyz0123456789abcd"),
             (&[var("v", Escape::Raw)],                           b"\"\n\0", b"\"\n\0"),
             (&[var("v", Escape::Json)],                          b"a\"\\\n\r\t\x01\x7f\xc3\xa9", b"a\\\"\\\\\\n\\r\\t\\u0001\x7f\xc3\xa9"),

@@ -16,6 +16,11 @@ pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize
     }
 }
 
+/// The index of each `needle` in `bytes`.
+pub(super) fn positions(bytes: &[u8], needle: &[u8]) -> impl Iterator<Item = usize> {
+    std::iter::successors(position(bytes, needle, 0), move |at| position(bytes, needle, at + 1))
+}
+
 /// The number at the first place where `before`, digits and `after` follow each other.
 pub(super) fn number_between(bytes: &[u8], before: &[u8], after: &[u8]) -> Option<u64> {
     let mut from = 0;

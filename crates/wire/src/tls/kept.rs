@@ -43,8 +43,8 @@ impl Kept {
             }
             Event::Ping(payload) => (What::Ping, payload),
             Event::Pong(payload) => (What::Pong, payload),
-            Event::Pushed(Pushed { kind, rule, sent, payload }) => {
-                (What::Pushed(Pushed { kind, rule, sent, payload: b"" }), payload)
+            Event::Pushed(Pushed { kind, rule, sent, header, payload }) => {
+                (What::Pushed(Pushed { kind, rule, sent, header, payload: b"" }), payload)
             }
             Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
             Event::Response(response) => return Self::of_response(response),

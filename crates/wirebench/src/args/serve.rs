@@ -2,6 +2,7 @@
 
 mod game;
 mod oracle;
+mod relay;
 mod tls;
 
 use crate::args::values;
@@ -23,7 +24,7 @@ use wire::websocket::deflate::Accept;
 use wire::websocket::handshake;
 use wire::{Role, ServerOptions, Stack};
 
-/// Run a server: an echo, an oracle or a game
+/// Run a server: an echo, an oracle, a relay or a game
 ///
 /// Prints one line, `ready URL`, once it listens (a game server three, one for each way in); ends on SIGINT or SIGTERM,
 /// and prints its totals then.
@@ -37,7 +38,7 @@ pub(crate) struct Serve {
     /// Server to run
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: Kind,
-    /// An oracle's transport
+    /// The transport of an oracle or a relay
     #[arg(value_parser = transports())]
     transport: Option<Scheme>,
     /// Address with a port, or a path [default: 127.0.0.1:0; a game 127.0.0.1:4123]
@@ -112,6 +113,8 @@ enum Kind {
     Game,
     /// A server whose delays and faults are known.
     Oracle,
+    /// Rooms: what one publishes goes to all others.
+    Relay,
 }
 
 #[rustfmt::skip]
@@ -150,6 +153,12 @@ impl Serve {
             self.tls.publish(secure, terminal)?;
         }
         terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
+        if self.kind == Kind::Relay {
+            let mut relay = self.relay(stack, wish.asked);
+            engine::run(&mut engine, &mut relay);
+            terminal.result(&self.relay_report(scheme, relay.totals()))?;
+            return Ok(Exit::DONE);
+        }
         let totals = self.serve(&mut engine, stack, wish.asked).map_err(Failure::usage)?;
         if let Address::Unix(path) = &address {
             std::fs::remove_file(path).ok();
@@ -219,12 +228,15 @@ impl Serve {
 
     /// The transport, if what was said of it fits together.
     fn scheme(&self) -> Result<Scheme, String> {
-        if let Some(option) = self.game.given().filter(|_| self.kind != Kind::Game) {
+        let shared: &[&str] = if self.kind == Kind::Relay { &["--queue-max"] } else { &[] };
+        let of_game = self.game.given_besides(shared);
+        if let Some(option) = of_game.filter(|_| self.kind != Kind::Game) {
             return Err(format!(
                 "{option} means nothing but to the game server; leave it out, or take serve game"
             ));
         }
         match (self.kind, self.transport, self.oracle.given()) {
+            (Kind::Relay, ..) => self.relay_scheme(),
             (Kind::Echo(scheme), None, None) => Ok(scheme),
             (Kind::Game, None, None) => Ok(Scheme { protocol: Protocol::Game, tls: self.game.tls }),
             (Kind::Echo(_) | Kind::Game, Some(transport), _) => Err(format!(
@@ -290,7 +302,7 @@ impl Serve {
     fn check_reply(&self, scheme: Scheme) -> Result<(), String> {
         let Some(reply) = &self.reply else { return Ok(()) };
         match self.kind {
-            Kind::Game | Kind::Oracle => Err(format!(
+            Kind::Game | Kind::Oracle | Kind::Relay => Err(format!(
                 "--reply means nothing to serve {}; leave it out, or take serve ws",
                 self.kind
             )),
@@ -318,12 +330,13 @@ impl Serve {
         }
     }
 
-    /// Checks that a game server, whose work is the game, was given none.
+    /// Checks that a game server, whose work is the game, and a relay were given none.
     fn check_work(&self) -> Result<(), String> {
         match self.work {
-            Some(_) if self.kind == Kind::Game => {
-                Err("--work means nothing to serve game; leave it out, or take serve ws".to_owned())
-            }
+            Some(_) if matches!(self.kind, Kind::Game | Kind::Relay) => Err(format!(
+                "--work means nothing to serve {}; leave it out, or take serve ws",
+                self.kind
+            )),
             Some(_) | None => Ok(()),
         }
     }
@@ -480,10 +493,13 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
     let oracle =
         PossibleValue::new(ORACLE).help("a TRANSPORT with delays and faults that are known");
     let game = PossibleValue::new(GAME).help("tables with players, over Styx, WebSocket and Comet");
-    let kinds: Vec<PossibleValue> = echoes.chain([game, oracle]).collect();
+    let relay =
+        PossibleValue::new(RELAY).help("rooms: what one connection publishes goes to others");
+    let kinds: Vec<PossibleValue> = echoes.chain([game, oracle, relay]).collect();
     PossibleValuesParser::new(kinds).try_map(|name| match name.as_str() {
         GAME => Ok(Kind::Game),
         ORACLE => Ok(Kind::Oracle),
+        RELAY => Ok(Kind::Relay),
         scheme => scheme.parse().map(Kind::Echo),
     })
 }
@@ -498,6 +514,7 @@ impl std::fmt::Display for Kind {
             Self::Echo(scheme) => scheme.fmt(f),
             Self::Game => f.write_str(GAME),
             Self::Oracle => f.write_str(ORACLE),
+            Self::Relay => f.write_str(RELAY),
         }
     }
 }
@@ -505,6 +522,7 @@ impl std::fmt::Display for Kind {
 /// As they are typed.
 const GAME: &str = "game";
 const ORACLE: &str = "oracle";
+const RELAY: &str = "relay";
 
 /// The longest message that an echo server answers, unless it is told otherwise.
 const ECHO_MAX: Bytes = Bytes(16 << 20);

@@ -3,12 +3,15 @@
 use super::*;
 use crate::connection::Connection;
 
+use crate::contract::Pushed;
 use crate::contract::{PeerError as AnyPeerError, Side};
 use crate::conversation::sample::*;
 use crate::transcript::{Transcript, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use spec::Conversation;
-use spec::conversation::{ByteOrder, Cue, LengthWidth, Reply, Speaks, Step};
+use spec::conversation::{ByteOrder, Cue, LengthWidth, Place, PushRule, Reply, Speaks, Step};
+use spec::rooms::Part;
+use spec::stamp::Header;
 use units::Bytes;
 
 type Talk = super::Talk<Connection>;
@@ -589,6 +592,76 @@ fn behind_an_answered_farewell_a_websocket_may_end_without_a_close_frame() {
     assert!(talk.close(&mut Vec::new()), "a Close frame is answered");
     let error = talk.end().unwrap_err().to_string();
     assert!(error.contains("without a Close frame"), "{error}");
+}
+
+#[test]
+fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_headers() {
+    let by = |part, text: &str| Step { by: Some(part), ..step(text, &[]) };
+    let place = |before: &str, after: &str| {
+        Some(Place::Text { before: before.to_owned(), after: after.to_owned() })
+    };
+    let mut conversation = Conversation {
+        open: vec![
+            by(Part::Receiver, "join ${room_number}"),
+            by(Part::Publisher, "greet ${client}"),
+        ],
+        requests: vec![request("to ${room_number} ${header}.", Reply::Nothing)],
+        pushes: vec![
+            PushRule {
+                header: Some(Place::Json("$.data".parse().unwrap())),
+                ..push(&["has $.data"], None)
+            },
+            PushRule { header: place("#", "."), ..push(&["starts m"], None) },
+        ],
+        ..json_rpc()
+    };
+    conversation.open.iter_mut().for_each(|step| step.expect = None);
+    let [count, publishers, receivers] = [2, 1, 3].map(|it| std::num::NonZeroU32::new(it).unwrap());
+    let rooms = spec::Rooms { count, publishers, receivers };
+    let said = |client, rooms| {
+        let compiled = Compiled::in_rooms(&conversation, rooms).unwrap();
+        let inner: Connection = WebSocket::established(Side::Client, Limits::default(), 7).into();
+        let mut talk = Talk::new(inner, &compiled, client, 7, MESSAGE_MAX);
+        let mut tx = Vec::new();
+        assert_eq!(talk.open(&mut tx), Opening::Done);
+        let mut cue = [0; Cue::LEN];
+        Cue { sequence: 0, exchange: 0, due: Nanos(258) }.write(&mut cue);
+        talk.send(Message { kind: Kind::Text, payload: &cue }, &mut tx).unwrap();
+        said_by_client(&tx)
+    };
+    let header = "01000000000000000201000000000000";
+    assert_eq!(said(1, Some(rooms)), ["greet 1", &format!("to 1 {header}.")]);
+    assert_eq!(said(5, Some(rooms))[0], "join 1");
+    // One that took the place of a lost publisher.
+    assert_eq!(said(9, Some(rooms))[0], "greet 9");
+    // Without rooms each has its own, and both parts in it.
+    assert_eq!(said(9, None)[..2], ["join 9", "greet 9"]);
+
+    let heard = |text: &str| {
+        let compiled = Compiled::in_rooms(&conversation, Some(rooms)).unwrap();
+        let mut talk = talk_of(&compiled);
+        let mut bytes = frame(text);
+        let mut input = Input::new(&mut bytes);
+        loop {
+            match talk.receive(&mut input, &mut Vec::new()).unwrap() {
+                Some(Event::Pushed(pushed)) => {
+                    let Pushed { rule, sent, header, .. } = pushed;
+                    return (rule, sent, header);
+                }
+                Some(_) => {}
+                None => panic!("nothing was pushed"),
+            }
+        }
+    };
+    let known = Header { connection: 1, sequence: 0, due: Nanos(258) };
+    let of = |rule| (Some(rule), Some(Nanos(258)), Some(known));
+    assert_eq!(heard(&format!(r#"{{"data":"{header} and more"}}"#)), of(0));
+    assert_eq!(heard(&format!("m #x #{header}.")), of(1));
+    for unknown in
+        [r#"{"data":"0100"}"#, "m", "m #", &format!("m #{header}"), &format!("m {header}.")]
+    {
+        assert_eq!(heard(unknown).2, None, "{unknown}");
+    }
 }
 
 #[test]

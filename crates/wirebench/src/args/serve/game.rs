@@ -43,12 +43,12 @@ pub(super) struct Game {
     /// their players send, pass it on, and encode the answers.
     #[arg(long, value_name = "COUNT", value_parser = values::threads, hide_short_help = true)]
     threads: Option<NonZeroU32>,
-    /// Drop a player with more unsent bytes than this [default: 256KiB]
+    /// Drop a player, or a receiver of a relay, with more unsent bytes than this [default: 256KiB; a relay 1MiB]
     ///
     /// The player is treated as disconnected, so that nobody waits for a slow one. For a Comet client this includes
     /// what waits for its next connect request.
     #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
-    queue_max: Option<Bytes>,
+    pub(super) queue_max: Option<Bytes>,
     /// Log out a player who is silent for this long; pinged after a third of it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = values::some_time, hide_short_help = true)]
     idle: Option<Nanos>,
@@ -165,8 +165,8 @@ impl Game {
         address.map(Address::Tcp).map_err(|_| super::not_an_address("--web", web))
     }
 
-    /// The name of the first option that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+    /// The name of the first option that was given; that of `others` are not looked at.
+    pub(super) fn given_besides(&self, others: &[&str]) -> Option<&'static str> {
         let all = [
             ("--web", self.web.is_some()),
             ("--tls", self.tls),
@@ -182,7 +182,8 @@ impl Game {
             ("--lobby-period", self.lobby_period.is_some()),
             ("--stats-every", self.stats_every.is_some()),
         ];
-        all.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+        let is_found = |(name, is_given): &(&str, bool)| *is_given && !others.contains(name);
+        all.into_iter().find(is_found).map(|(name, _)| name)
     }
 }
 

@@ -111,6 +111,11 @@ impl Oracle {
 
     /// The name of the first option that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
+        self.given_besides(&[])
+    }
+
+    /// The same without looking at `others`.
+    pub(super) fn given_besides(&self, others: &[&str]) -> Option<&'static str> {
         let all = [
             ("--delay", self.delay.is_some()),
             ("--stall", !self.stall.is_empty()),
@@ -125,7 +130,8 @@ impl Oracle {
             ("--size", self.size.is_some()),
             ("--seed", self.seed.is_some()),
         ];
-        all.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
+        let is_found = |(name, is_given): &(&str, bool)| *is_given && !others.contains(name);
+        all.into_iter().find(is_found).map(|(name, _)| name)
     }
 }
 

@@ -1,0 +1,201 @@
+//! Rooms: what is published goes through a relay to its receivers, and every delivery that is owed is accounted for.
+
+use crate::world::{DELAY, Play, Played, Speech, World, ms};
+use engine::sim::{Conditions, Cuts, Outcome as Ended};
+use load::{Arrival, Content, Expect, Header, Pick, Requests, RoomShare, Schedule, Spacing};
+use record::{DeliveryCounts, ErrorClass, Merge, Outcome};
+use spec::conversation::{Cue, READY_MADE};
+use spec::{Conversation, Rooms};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use units::{Instant, Nanos, Random};
+use wire::conversation::Compiled;
+
+#[test]
+fn each_receiver_of_a_room_gets_each_message_of_it_once() {
+    let played = publish(3, 2, 4, "20/s").duration(ms(2000)).against(&mut relay());
+    assert_eq!(played.errors(), []);
+    let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts(&played) };
+    assert_eq!(counts(&played), all);
+    assert_eq!(counts(&played).missing(), 0);
+    // To the relay, and from there to each receiver.
+    let deliveries = played.outcome.deliveries.as_ref().unwrap();
+    let way = Nanos(2 * DELAY.0);
+    assert_eq!(played.notes.response.count(), 480);
+    for times in [&played.notes.response, &deliveries.first, &deliveries.median, &deliveries.last] {
+        let times = [times.min().unwrap(), times.max().unwrap()];
+        // As exactly as histograms have them.
+        assert!(times.iter().all(|time| time.0.abs_diff(way.0) < way.0 / 1000), "{times:?}");
+    }
+    assert_eq!([&deliveries.first, &deliveries.spread].map(|times| times.count()), [120, 120]);
+    assert_eq!(deliveries.spread.max(), Some(Nanos::ZERO));
+    // The acknowledgement comes back to the publisher, and is no delivery.
+    assert_eq!(played.outcome.measured.ok, 120);
+    assert_eq!(played.outcome.exchanges[&0].service.count(), 120);
+    assert_eq!(played.replies_of_window(), 480);
+}
+
+#[test]
+fn messages_of_the_warm_up_and_those_that_prove_subscriptions_are_not_counted() {
+    let play = publish(1, 1, 3, "10/s").warm_up(ms(1000)).duration(ms(1000));
+    let played = play.against(&mut relay());
+    assert_eq!((counts(&played).published, counts(&played).delivered), (10, 30));
+    assert_eq!(counts(&played).early, 0);
+    // One proves that all receivers hear.
+    assert_eq!(played.outcome.warm_up.sent, 11);
+    assert_eq!(played.outcome.pushes[&0].count, 30);
+}
+
+#[test]
+fn a_receiver_that_hears_nothing_is_given_up_before_anything_is_timed() {
+    let mut conversation = room();
+    let join = &mut conversation.open[0];
+    join.send = None;
+    join.expect = None;
+    join.refused = None;
+    let rooms = rooms(1, 1, 2);
+    let played = hold(conversation, rooms, "10/s").duration(ms(500)).against(&mut relay());
+    let unproved = played.outcome.errors.get(&ErrorClass::HandshakeTimedOut).unwrap();
+    assert!(unproved.example.contains("its subscription is not proved"), "{}", unproved.example);
+    assert!(played.outcome.connections.lost >= 2);
+    let DeliveryCounts { published, owed, .. } = counts(&played);
+    assert_eq!((published, owed), (5, 0));
+}
+
+#[test]
+fn what_a_relay_drops_and_doubles_is_found_exactly() {
+    for seed in 0..50 {
+        let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let told = [&dropped, &doubled].map(Arc::clone);
+        let mut chance = Random::new(seed);
+        let faults = move |data: &[u8]| {
+            let copies = [0, 1, 1, 1, 1, 1, 1, 2][chance.below(8)];
+            // Those that no schedule wanted are delivered: they were due at the very beginning.
+            let is_counted = Header::read(data, true).is_some_and(|header| header.due.0 > 0);
+            let copies = if is_counted { copies } else { 1 };
+            told[0].fetch_add(u64::from(copies == 0), Ordering::Relaxed);
+            told[1].fetch_add(u64::from(copies == 2), Ordering::Relaxed);
+            copies
+        };
+        let play = publish(2, 1, 5, "20/s").duration(ms(1000));
+        let played = play.against(&mut relay().with_faults(faults));
+        let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
+            counts(&played);
+        let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!([lost, duplicate], known, "seed {seed}");
+        assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "seed {seed}");
+        // A delivery that is lost has taken the time-out of replies at least.
+        assert_eq!(played.notes.response.count(), owed);
+        assert_eq!(played.notes.response.max() >= Some(ms(300)), lost > 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_sums_close_while_connections_are_cut_and_come_again() {
+    let mut seen = DeliveryCounts::default();
+    for seed in 0..300 {
+        let mut play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+        play.seed = seed;
+        play.conditions = Conditions {
+            delay: DELAY,
+            jitter: ms(20),
+            cuts: Cuts::Random { probability: 0.5, within: ms(2500) },
+            ..Conditions::default()
+        };
+        let played = play.against(&mut relay());
+        let counts = counts(&played);
+        assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
+        assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
+        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
+        let given_up = counts.delivered + counts.lost + counts.cut;
+        assert_eq!(played.notes.response.count(), given_up, "seed {seed}");
+        seen.merge(&counts);
+    }
+    assert!(seen.cut > 0 && seen.early > 0 && seen.delivered > seen.cut, "{seen:?}");
+}
+
+#[test]
+fn receivers_that_do_not_read_as_fast_as_is_published_are_dropped() {
+    let mut relay = relay().with_queue_max(2000);
+    // Four publish over as many connections what each receiver is to have over one.
+    let mut play = publish(1, 4, 3, "200/s").duration(ms(1000));
+    play.conditions.buffer_len_max = 400;
+    play.conditions.delay = ms(50);
+    let played = play.against(&mut relay);
+    let counts = counts(&played);
+    assert_eq!(counts.check(), Ok(()));
+    assert!(relay.totals().slow > 0, "{:?}", relay.totals());
+    assert!(counts.cut > 0, "{counts:?}");
+}
+
+#[test]
+fn workers_divide_the_rooms_and_their_counts_add_up() {
+    let whole = publish(4, 1, 3, "10/s").duration(ms(1000));
+    let parts = whole.workload.split(NonZeroU32::new(2).unwrap());
+    assert_eq!(parts.len(), 2);
+    let mut all = Outcome::default();
+    for workload in parts {
+        let part = Play { workload, ..whole.clone() };
+        let played = part.against(&mut relay());
+        assert_eq!(counts(&played).delivered, 60);
+        all.merge(&played.outcome);
+    }
+    let counts = all.deliveries.unwrap().counts;
+    assert_eq!((counts.published, counts.owed, counts.delivered), (40, 120, 120));
+    // Three workers have no even shares of four rooms: two of them work.
+    assert_eq!(whole.workload.split(NonZeroU32::new(3).unwrap()).len(), 2);
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_its_sums() {
+    let play = publish(1, 1, 3, "100/s").duration(ms(2000));
+    let mut world = World::new(&play);
+    let mut relay = relay();
+    assert_eq!(world.run(&mut relay, Instant(1_000_500_000)), Ended::TimeUp);
+    world.control.stop();
+    assert_eq!(world.run(&mut relay, Instant(2_000_000_000)), Ended::Done);
+    let counts = counts(&world.finish());
+    assert_eq!(counts.check(), Ok(()));
+    assert!(counts.published > 90 && counts.lost == 0, "{counts:?}");
+}
+
+fn counts(played: &Played) -> DeliveryCounts {
+    played.outcome.deliveries.as_ref().unwrap().counts
+}
+
+fn relay() -> serve::Relay {
+    serve::Relay::new(Speech::WebSocketText.server(None), Arc::new(AtomicBool::new(false)))
+}
+
+fn room() -> Conversation {
+    let (name, text) = READY_MADE.iter().find(|(name, _)| *name == "room").unwrap();
+    Conversation::read(name, text).unwrap()
+}
+
+fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
+    let [count, publishers, receivers] =
+        [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
+    Rooms { count, publishers, receivers }
+}
+
+/// Rooms, in each of which messages are due at `rate`.
+fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
+    hold(room(), rooms(count, publishers, receivers), rate)
+}
+
+fn hold(conversation: Conversation, rooms: Rooms, rate: &str) -> Play {
+    let mut play = Play::new(Speech::WebSocketText).connections(rooms.connections().get());
+    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms)).unwrap());
+    let whole = rate.parse::<spec::Profile>().unwrap().times(rooms.count).unwrap();
+    play.workload.rooms = Some(RoomShare::whole(rooms));
+    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
+    play.workload.content = Content::exactly(&[0; Cue::LEN], false);
+    play.workload.expect = Expect::Anything;
+    play.workload.arrival = Arrival::Open {
+        schedule: Schedule::new(whole, Spacing::Uniform, rooms.all_publishers()),
+        pick: Pick::Own,
+        in_flight_max: NonZeroU32::new(100_000).unwrap(),
+    };
+    play
+}

@@ -1,0 +1,82 @@
+//! The members of rooms. A room exists as long as somebody is in it.
+
+use engine::ConnectionId;
+use std::collections::HashMap;
+
+/// All rooms that somebody is in.
+#[derive(Debug, Default)]
+pub(super) struct Hub {
+    by_name: HashMap<Box<[u8]>, u32>,
+    rooms: Vec<Room>,
+    /// Rooms without a name, to be used again.
+    vacant: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+struct Room {
+    name: Box<[u8]>,
+    /// Each with the index of this room among those of that connection.
+    members: Vec<(ConnectionId, u32)>,
+}
+
+/// A place in a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) room: u32,
+    /// The index among its members.
+    pub(super) member: u32,
+}
+
+impl Hub {
+    /// The room of this name, if somebody is in it.
+    pub(super) fn find(&self, name: &[u8]) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The connection at a seat.
+    pub(super) fn member(&self, seat: Seat) -> Option<ConnectionId> {
+        self.rooms[seat.room as usize].members.get(seat.member as usize).map(|(id, _)| *id)
+    }
+
+    /// A connection comes into a room, where it is not; it has its seat at `index` of its own list.
+    pub(super) fn join(&mut self, name: &[u8], id: ConnectionId, index: u32) -> Seat {
+        let room = self.find(name).unwrap_or_else(|| self.open(name));
+        let members = &mut self.rooms[room as usize].members;
+        members.push((id, index));
+        Seat { room, member: number(members.len() - 1) }
+    }
+
+    /// True if the seat is one in the room of this name.
+    pub(super) fn is_in(&self, seat: Seat, name: &[u8]) -> bool {
+        *self.rooms[seat.room as usize].name == *name
+    }
+
+    /// A connection leaves a room. Returns the connection that moves to its seat, if one does, with the index of that
+    /// seat in its list.
+    pub(super) fn leave(&mut self, seat: Seat) -> Option<(ConnectionId, u32)> {
+        let room = &mut self.rooms[seat.room as usize];
+        room.members.swap_remove(seat.member as usize);
+        if room.members.is_empty() {
+            let name = std::mem::take(&mut room.name);
+            room.members = Vec::new();
+            self.by_name.remove(&name);
+            self.vacant.push(seat.room);
+            return None;
+        }
+        room.members.get(seat.member as usize).copied()
+    }
+
+    fn open(&mut self, name: &[u8]) -> u32 {
+        let room = self.vacant.pop().unwrap_or_else(|| {
+            self.rooms.push(Room::default());
+            number(self.rooms.len() - 1)
+        });
+        self.rooms[room as usize].name = name.into();
+        self.by_name.insert(name.into(), room);
+        room
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("there are fewer rooms and members than 2^32")
+}

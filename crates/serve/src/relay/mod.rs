@@ -1,0 +1,374 @@
+//! The relay: what one connection publishes in a room goes to all connections in that room.
+//!
+//! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room. A message is encoded
+//! once for all who get it, where no layer (TLS, compression) has a state of its own for each connection. What a
+//! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
+//! one anything.
+//!
+//! Left out: anything that is kept: who comes late has missed what was published before.
+//!
+//! Start reading at [`Relay::step`](engine::Node::step).
+
+mod hub;
+mod words;
+
+use crate::Handshakes;
+use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
+use engine::{Completion, ConnectionId, Engine, Node, Step};
+use hub::{Hub, Seat};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::Bytes;
+use wire::{Event, Input, Kind, Message, Protocol, Stack};
+use words::Said;
+
+/// A relay on some engine.
+#[derive(Debug)]
+pub struct Relay {
+    stack: Stack,
+    peers: Peers<Member>,
+    hub: Hub,
+    queue_max: usize,
+    fate: Option<Fate>,
+    stop: Arc<AtomicBool>,
+    totals: Totals,
+    rx: Box<[u8]>,
+    tx: Vec<u8>,
+    /// The message that was heard last, and the one that is delivered.
+    heard: Vec<u8>,
+    delivery: Vec<u8>,
+    /// The delivery as it is written.
+    frame: Vec<u8>,
+    /// Receivers that are dropped once a message has been written to all.
+    slow: Vec<ConnectionId>,
+}
+
+/// The rooms that a connection is in.
+#[derive(Debug, Default)]
+struct Member {
+    seats: Vec<Seat>,
+}
+
+/// The number of copies that a receiver gets of what was published.
+struct Fate(Box<Copies>);
+
+/// Says how many copies of what was published a receiver gets.
+type Copies = dyn FnMut(&[u8]) -> usize + Send;
+
+impl fmt::Debug for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fate")
+    }
+}
+
+/// The totals of a relay since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections whose peer broke the protocol, or held more memory than there is for it.
+    pub broken: u64,
+    /// Connections that were closed because their peers took longer than the relay's [`Patience`].
+    pub timed_out: u64,
+    /// Messages that were published.
+    pub published: u64,
+    /// Deliveries of them, each to one receiver.
+    pub delivered: u64,
+    /// Deliveries among them that were left out on purpose.
+    pub dropped: u64,
+    /// Copies that were sent besides them on purpose.
+    pub duplicated: u64,
+    /// Messages that were answered by an error.
+    pub refused: u64,
+    /// Receivers that were dropped because they did not read.
+    pub slow: u64,
+    /// Bytes of the transport's stream that arrived.
+    pub bytes_received: u64,
+    /// Bytes of the transport's stream that were submitted.
+    pub bytes_sent: u64,
+    /// TLS handshakes.
+    pub handshakes: Handshakes,
+}
+
+impl Relay {
+    /// The bytes that may wait for a receiver, unless another limit is given.
+    pub const QUEUE_MAX: Bytes = Bytes(1 << 20);
+
+    /// A relay of `stack` that runs until `stop` is set; it looks ten times a second.
+    pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            stack,
+            peers: Peers::new(Patience::HANDSHAKES),
+            hub: Hub::default(),
+            queue_max: usize::try_from(Self::QUEUE_MAX.0).unwrap_or(usize::MAX),
+            fate: None,
+            stop,
+            totals: Totals::default(),
+            rx: vec![0; RX_LEN].into_boxed_slice(),
+            tx: Vec::with_capacity(TX_LEN),
+            heard: Vec::new(),
+            delivery: Vec::new(),
+            frame: Vec::new(),
+            slow: Vec::new(),
+        }
+    }
+
+    /// Drops receivers for which more than so many bytes wait.
+    #[must_use]
+    pub fn with_queue_max(self, bytes: usize) -> Self {
+        Self { queue_max: bytes, ..self }
+    }
+
+    /// Delivers each message to each receiver as often as `copies` says, which is told what was published: a relay
+    /// whose faults are known.
+    #[must_use]
+    pub fn with_faults(self, copies: impl FnMut(&[u8]) -> usize + Send + 'static) -> Self {
+        Self { fate: Some(Fate(Box::new(copies))), ..self }
+    }
+
+    /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
+    /// more than so many bytes.
+    #[must_use]
+    pub fn with_memory_max(mut self, bytes: usize) -> Self {
+        self.peers.set_memory_max(bytes);
+        self
+    }
+
+    /// Closes peers that take longer than `patience`.
+    #[must_use]
+    pub fn patient(mut self, patience: Patience) -> Self {
+        self.peers.set_patience(patience);
+        self
+    }
+
+    /// The totals so far.
+    pub fn totals(&self) -> Totals {
+        let (handshakes, timed_out) = (self.peers.handshakes(), self.peers.timed_out());
+        Totals { handshakes, timed_out, ..self.totals }
+    }
+}
+
+impl<E: Engine> Node<E> for Relay {
+    fn step(&mut self, engine: &mut E) -> Step {
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            match completion {
+                Completion::Received { connection, len } => self.received(engine, connection, len),
+                Completion::Accepted(id) => {
+                    self.peers.accept(id, &self.stack, engine.now());
+                    self.totals.connections += 1;
+                }
+                Completion::Ended(id) => {
+                    self.leave_all(id);
+                    self.peers.ended(engine, id);
+                }
+                Completion::Failed(id, _) => {
+                    self.leave_all(id);
+                    self.peers.forget(id);
+                }
+                Completion::Connected(id) => engine.close(id), // We connect nowhere.
+            }
+        }
+        let now = engine.now();
+        self.peers.close_late(engine, now);
+        if self.stop.load(Ordering::Relaxed) { Step::Done } else { Step::Wait(now + STOP_POLL) }
+    }
+}
+
+impl Relay {
+    /// Does what all messages in the bytes that arrived ask for.
+    fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
+        self.totals.bytes_received += len as u64;
+        let mut rx = std::mem::take(&mut self.rx);
+        let mut input = Input::new(&mut rx[..len]);
+        if let Some(peer) = self.peers.find(id) {
+            peer.held = peer.held.saturating_add(len);
+        }
+        let (mut secured, mut is_progress, mut is_over) = (None, false, false);
+        while !is_over {
+            let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { break };
+            let received = peer.machine.receive(&mut input, &mut self.tx);
+            if !matches!(received, Ok(None)) {
+                peer.held = input.len();
+            }
+            match received {
+                Ok(None) => break,
+                Ok(Some(Event::Message(Message { kind, payload }))) => {
+                    is_progress = true;
+                    self.heard.clear();
+                    self.heard.extend_from_slice(payload);
+                    self.hear(engine, id, kind);
+                }
+                Ok(Some(Event::Closed(_))) => is_over = true,
+                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
+                Ok(Some(Event::Open)) => is_progress = true,
+                Ok(Some(
+                    Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. }
+                    | Event::Response(_),
+                )) => {}
+                Err(_) => {
+                    self.totals.broken += 1;
+                    is_over = true;
+                }
+            }
+        }
+        self.rx = rx;
+        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+        self.heard.shrink_to(TX_LEN);
+        self.delivery.shrink_to(TX_LEN);
+        self.frame.shrink_to(TX_LEN);
+        if let Some(is_resumed) = secured {
+            self.peers.secured(id, is_resumed);
+        }
+        self.peers.was_read(id, engine.now(), is_progress);
+        if is_over {
+            self.leave_all(id);
+            if let Some(peer) = self.peers.find(id) {
+                peer.over = true;
+                self.peers.linger(engine, id);
+            }
+        } else if self.peers.holds_too_much(engine, id, 0) {
+            self.totals.broken += 1;
+            self.leave_all(id);
+            self.peers.close(engine, id);
+        }
+    }
+
+    /// Does what the message that was heard last asks for.
+    fn hear<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, kind: Kind) {
+        let heard = std::mem::take(&mut self.heard);
+        match Said::read(&heard) {
+            Ok(Said::Join { room }) => match self.join(id, room) {
+                Ok(()) => self.answer(engine, id, &[b"joined ", room]),
+                Err(reason) => self.refuse(engine, id, reason),
+            },
+            Ok(Said::Publish { room, id: number, data }) => {
+                // What it was answered before comes before what is delivered to it.
+                flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+                let receivers = self.publish(engine, room, kind, &heard[data..]);
+                if let Some(number) = number {
+                    let receivers = receivers.to_string();
+                    let words: [&[u8]; 4] =
+                        [b"published id=", number, b" receivers=", receivers.as_bytes()];
+                    self.answer(engine, id, &words);
+                }
+            }
+            Err(reason) => self.refuse(engine, id, reason),
+        }
+        self.heard = heard;
+    }
+
+    fn join(&mut self, id: ConnectionId, room: &[u8]) -> Result<(), &'static str> {
+        let Some(peer) = self.peers.find(id) else { return Ok(()) };
+        let seats = &mut peer.state.seats;
+        if seats.iter().any(|seat| self.hub.is_in(*seat, room)) {
+            return Ok(());
+        }
+        if seats.len() >= ROOMS_EACH_MAX {
+            return Err("a connection is in at most 1024 rooms");
+        }
+        let index = u32::try_from(seats.len()).expect("ROOMS_EACH_MAX fits");
+        seats.push(self.hub.join(room, id, index));
+        Ok(())
+    }
+
+    /// Sends `data` to all who are in a room. Returns their number.
+    fn publish<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        room: &[u8],
+        kind: Kind,
+        data: &[u8],
+    ) -> usize {
+        self.totals.published += 1;
+        let Some(number) = self.hub.find(room) else { return 0 };
+        self.delivery.clear();
+        for part in [b"message ", room, b"\n", data] {
+            self.delivery.extend_from_slice(part);
+        }
+        self.frame.clear();
+        let is_shared = !self.stack.has_layers();
+        let mut seat = Seat { room: number, member: 0 };
+        let mut receivers = 0;
+        while let Some(to) = self.hub.member(seat) {
+            let Some(peer) = self.peers.find(to).filter(|peer| !peer.over) else {
+                self.vacate(seat);
+                continue;
+            };
+            seat.member += 1;
+            if !is_shared || self.frame.is_empty() {
+                self.frame.clear();
+                let message = Message { kind, payload: &self.delivery };
+                if peer.machine.send(message, &mut self.frame).is_err() {
+                    continue;
+                }
+            }
+            let copies = self.fate.as_mut().map_or(1, |Fate(copies)| copies(data));
+            for _ in 0..copies {
+                engine.send(to, &self.frame);
+                self.totals.bytes_sent += self.frame.len() as u64;
+            }
+            self.totals.dropped += u64::from(copies == 0);
+            self.totals.duplicated += (copies as u64).saturating_sub(1);
+            receivers += 1;
+            if engine.unsent(to) > self.queue_max {
+                self.slow.push(to);
+            }
+        }
+        self.totals.delivered += receivers as u64;
+        self.drop_slow(engine);
+        receivers
+    }
+
+    /// Drops the receivers that do not read.
+    fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
+        while let Some(id) = self.slow.pop() {
+            self.leave_all(id);
+            self.peers.close(engine, id);
+            self.totals.slow += 1;
+        }
+    }
+
+    fn refuse<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, reason: &str) {
+        self.totals.refused += 1;
+        self.answer(engine, id, &[b"error ", reason.as_bytes()]);
+    }
+
+    /// Sends words to a connection, at the latest when all of its bytes have been taken in.
+    fn answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, words: &[&[u8]]) {
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
+        let words = words.concat();
+        // A machine that takes no message is one whose end has begun.
+        let _sent: Result<_, _> =
+            peer.machine.send(Message { kind: Kind::Text, payload: &words }, &mut self.tx);
+        if self.tx.len() >= TX_LEN {
+            flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+        }
+    }
+
+    /// A connection leaves all its rooms.
+    fn leave_all(&mut self, id: ConnectionId) {
+        let Some(peer) = self.peers.find(id) else { return };
+        for seat in std::mem::take(&mut peer.state.seats) {
+            self.vacate(seat);
+        }
+    }
+
+    /// Nobody is at a seat any more: another member of its room moves there.
+    fn vacate(&mut self, seat: Seat) {
+        if let Some((moved, index)) = self.hub.leave(seat)
+            && let Some(peer) = self.peers.find(moved)
+            && let Some(own) = peer.state.seats.get_mut(index as usize)
+        {
+            *own = seat;
+        }
+    }
+}
+
+/// The most rooms that a connection is in.
+const ROOMS_EACH_MAX: usize = 1024;

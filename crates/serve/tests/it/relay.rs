@@ -1,0 +1,149 @@
+//! The relay, by what its clients hear.
+
+use engine::sim::{Conditions, Network, Outcome, Party, Sim};
+use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
+use serve::Relay;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::Instant;
+use wire::{ClientOptions, Event, Input, Kind, Message, Opening, Protocol, Role, ServerOptions};
+
+#[test]
+fn what_is_published_goes_to_all_who_are_in_the_room() {
+    let heard = talk(&[
+        &["join a", "join b", "join a"],
+        &["join b"],
+        &["publish a id=17\nx\ny", "publish b\nz", "publish c id=18\n"],
+    ]);
+    assert_eq!(heard[0], ["joined a", "joined b", "joined a", "message a\nx\ny", "message b\nz"]);
+    assert_eq!(heard[1], ["joined b", "message b\nz"]);
+    assert_eq!(heard[2], ["published id=17 receivers=1", "published id=18 receivers=0"]);
+}
+
+#[test]
+fn a_publisher_may_be_in_its_room_and_what_makes_no_sense_is_refused() {
+    let heard = talk(&[&["join a", "publish a id=1\nx", "leave a", "publish a"]]);
+    assert_eq!(heard[0][..3], ["joined a", "message a\nx", "published id=1 receivers=1"]);
+    assert_eq!(heard[0].len(), 5);
+    assert!(heard[0][3].starts_with("error a message begins with"), "{}", heard[0][3]);
+    assert!(heard[0][4].starts_with("error a line end follows"), "{}", heard[0][4]);
+}
+
+#[test]
+fn a_connection_is_in_so_many_rooms_and_no_more() {
+    let all: Vec<String> = (0..1025).map(|room| format!("join {room}")).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let heard = talk(&[&all, &["publish 7\nx", "publish 1024 id=1\n"]]);
+    assert_eq!(heard[0][1024], "error a connection is in at most 1024 rooms");
+    assert_eq!(heard[0][1025], "message 7\nx");
+    assert_eq!(heard[1], ["published id=1 receivers=0"]);
+}
+
+/// Clients that each say so much, one client after the other; what each of them hears.
+fn talk(clients: &[&[&str]]) -> Vec<Vec<String>> {
+    let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
+    let server = wire::stack(&url, Role::Server(&ServerOptions::default())).unwrap();
+    let stack = wire::stack(&url, Role::Client(&ClientOptions::default())).unwrap();
+    let address = Address::Tcp(([10, 0, 0, 1], 80).into());
+    let mut network = Network::new(7, Conditions::default());
+    let (mut one, mut other) = (network.engine(), network.engine());
+    other.listen(&address).unwrap();
+    let said = clients.iter().map(|all| all.iter().map(|it| (*it).to_owned()).collect());
+    let mut people = People {
+        ids: Vec::new(),
+        machines: clients.iter().map(|_| stack.connection(1, 0)).collect(),
+        said: said.collect(),
+        turn: 0,
+        heard: vec![Vec::new(); clients.len()],
+        rx: vec![0; 1 << 16],
+        address,
+    };
+    let mut relay = Relay::new(server, Arc::new(AtomicBool::new(false)));
+    let mut parties =
+        [Party::background(&mut one, &mut people), Party::background(&mut other, &mut relay)];
+    let ended = network.run(&mut parties, Instant(1_000_000_000));
+    assert_eq!(ended, Outcome::TimeUp);
+    people.heard
+}
+
+/// The clients: each speaks when the one before it has been answered as often as it wants to be.
+struct People {
+    address: Address,
+    ids: Vec<ConnectionId>,
+    machines: Vec<wire::Connection>,
+    said: Vec<Vec<String>>,
+    /// The client that speaks next, once it is open and those before it have been heard.
+    turn: usize,
+    heard: Vec<Vec<String>>,
+    rx: Vec<u8>,
+}
+
+impl Node<Sim> for People {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        if self.ids.is_empty() {
+            self.ids = self.machines.iter().map(|_| engine.connect(&self.address, None)).collect();
+        }
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            let mut tx = Vec::new();
+            match completion {
+                Completion::Connected(id) => {
+                    let place = self.place(id);
+                    let opening = self.machines[place].open(&mut tx);
+                    assert_eq!(opening, Opening::Awaited);
+                    engine.send(id, &tx);
+                }
+                Completion::Received { connection, len } => self.received(connection, len),
+                Completion::Accepted(_) | Completion::Ended(_) | Completion::Failed(..) => {}
+            }
+        }
+        self.speak(engine);
+        Step::Wait(Instant::NEVER)
+    }
+}
+
+impl People {
+    fn place(&self, id: ConnectionId) -> usize {
+        self.ids.iter().position(|known| *known == id).unwrap()
+    }
+
+    fn received(&mut self, id: ConnectionId, len: usize) {
+        let place = self.place(id);
+        let (mut input, mut tx) = (Input::new(&mut self.rx[..len]), Vec::new());
+        while let Some(event) = self.machines[place].receive(&mut input, &mut tx).unwrap() {
+            match event {
+                Event::Open => self.turn += 1,
+                Event::Message(Message { kind, payload }) => {
+                    assert_eq!(kind, Kind::Text);
+                    self.heard[place].push(String::from_utf8(payload.to_vec()).unwrap());
+                }
+                Event::Answer(_)
+                | Event::Closed(_)
+                | Event::Part(_)
+                | Event::Ping(_)
+                | Event::Pong(_)
+                | Event::Pushed(_)
+                | Event::Refused { .. }
+                | Event::Response(_)
+                | Event::Secured(_) => panic!("{event:?}"),
+            }
+        }
+    }
+
+    /// Once all are open, the next one speaks when all before it have had an answer to each `join`.
+    fn speak(&mut self, engine: &mut Sim) {
+        if self.turn < self.machines.len() {
+            return;
+        }
+        let Some(next) = self.said.iter().position(|all| !all.is_empty()) else { return };
+        let joined = |place: usize| !self.heard[place].is_empty();
+        if !(0..next).all(joined) {
+            return;
+        }
+        let mut tx = Vec::new();
+        for text in std::mem::take(&mut self.said[next]) {
+            let message = Message { kind: Kind::Text, payload: text.as_bytes() };
+            self.machines[next].send(message, &mut tx).unwrap();
+        }
+        engine.send(self.ids[next], &tx);
+    }
+}

@@ -1,0 +1,91 @@
+//! `wirebench serve relay`: what it is asked, and what it says in the end.
+
+use super::Serve;
+use serve::relay::Totals;
+use serve::{Handshakes, Patience, Relay};
+use spec::{Protocol, Scheme};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::{Nanos, Random};
+use wire::Stack;
+
+/// Options of an oracle that mean the same to a relay.
+const SHARED: &[&str] = &["--drop", "--duplicate", "--seed"];
+
+impl Serve {
+    /// The transport of a relay.
+    pub(super) fn relay_scheme(&self) -> Result<Scheme, String> {
+        if let Some(option) = self.oracle.given_besides(SHARED) {
+            return Err(format!("{option} means nothing to serve relay; leave it out"));
+        }
+        let usual = Scheme { protocol: Protocol::WebSocket, tls: false };
+        match self.transport.unwrap_or(usual) {
+            scheme if scheme.protocol == Protocol::WebSocket => Ok(scheme),
+            other => {
+                Err(format!("serve relay speaks ws or wss, and not {other}; take one of them"))
+            }
+        }
+    }
+
+    /// A relay with the options that were given.
+    pub(super) fn relay(&self, stack: Stack, stop: Arc<AtomicBool>) -> Relay {
+        let queue_max = self.game.queue_max.unwrap_or(Relay::QUEUE_MAX);
+        let patience = Patience {
+            idle_max: self.idle_timeout.unwrap_or(Nanos::MAX), // Receivers have nothing to say.
+            ..self.patience()
+        };
+        let relay = Relay::new(stack, stop)
+            .with_queue_max(usize::try_from(queue_max.0).unwrap_or(usize::MAX))
+            .with_memory_max(self.memory_max())
+            .patient(patience);
+        if self.oracle.given().is_none() {
+            return relay;
+        }
+        let behaviour = self.oracle.behaviour();
+        let mut random = Random::new(behaviour.seed);
+        relay.with_faults(move |_| {
+            let is_dropped = behaviour.drop.draw(&mut random);
+            let is_doubled = behaviour.duplicate.draw(&mut random);
+            if is_dropped { 0 } else { 1 + usize::from(is_doubled) }
+        })
+    }
+
+    /// The relay's counts, as one line of text or JSON.
+    pub(super) fn relay_report(&self, scheme: Scheme, totals: Totals) -> String {
+        let Totals { connections, broken, timed_out, published, delivered, .. } = totals;
+        let Totals { dropped, duplicated, refused, slow, bytes_received, bytes_sent, .. } = totals;
+        let Handshakes { full, resumed, failed } = totals.handshakes;
+        if self.json {
+            let mut json = serde_json::json!({
+                "connections": connections,
+                "broken_connections": broken,
+                "timed_out_connections": timed_out,
+                "slow_receivers_dropped": slow,
+                "published": published,
+                "deliveries": delivered,
+                "refused": refused,
+                "received_bytes": bytes_received,
+                "sent_bytes": bytes_sent,
+                "faults": { "dropped": dropped, "duplicated": duplicated },
+            });
+            if scheme.tls {
+                json["tls_handshakes"] =
+                    serde_json::json!({ "full": full, "resumed": resumed, "failed": failed });
+            }
+            return format!("{json}\n");
+        }
+        let handshakes = match scheme.tls {
+            true => format!(", TLS handshakes: {full} full, {resumed} resumed, {failed} failed"),
+            false => String::new(),
+        };
+        let faults = match dropped + duplicated {
+            0 => String::new(),
+            _ => format!(", {dropped} deliveries dropped and {duplicated} doubled on purpose"),
+        };
+        format!(
+            "served {connections} connections ({broken} broke the protocol, {timed_out} timed out, {slow} did not read \
+             and were dropped), {published} messages published, {delivered} deliveries, {refused} refused, \
+             {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
+        )
+    }
+}
