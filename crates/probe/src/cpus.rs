@@ -30,6 +30,19 @@ pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
     Some(Placement { server, generator, sharing })
 }
 
+/// Chooses a CPU for each of `threads` generator threads beside a server that somebody else started, and that may use
+/// `taken`: on cores that it may not use, else on all cores but the first, so that the kernel finds that one idle for
+/// it. Empty if there is only one core: the kernel knows better then.
+pub fn place_beside(topology: &Topology, taken: &[usize], threads: NonZeroUsize) -> Vec<usize> {
+    let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !taken.contains(cpu));
+    let free: Vec<Core> = topology.cores.iter().filter(is_free).cloned().collect();
+    let cores = match &free[..] {
+        [] => topology.cores.get(1..).unwrap_or_default(),
+        free => free,
+    };
+    one_of_each_before_a_second(cores).into_iter().cycle().take(threads.get()).collect()
+}
+
 /// True if `parties` programs that are busy all the time have a core each, of so many that may be used, with a quota of
 /// CPU time where the container has one.
 pub fn have_a_core_each(parties: u32, cores: usize, quota: Option<f64>) -> bool {
@@ -195,6 +208,22 @@ mod tests {
             assert_eq!(placement, expected, "{row:?}");
             assert_eq!(placement.shared(), *sharing >= Sharing::Core, "{row:?}");
         }
+    }
+
+    #[test]
+    fn workers_keep_off_the_cpus_of_a_server_that_is_there() {
+        let beside = |cpus: &[(usize, usize, usize)], taken: &[usize], threads| {
+            place_beside(&topology(cpus), taken, NonZeroUsize::new(threads).unwrap())
+        };
+        let one = [(0, 0, 0)];
+        let two = [(0, 0, 0), (1, 1, 0)];
+        let laptop = [(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]; // siblings 0+2, 1+3
+        assert_eq!(beside(&two, &[0, 1], 1), [1], "it may use all");
+        assert_eq!(beside(&two, &[1], 2), [0, 0]);
+        assert_eq!(beside(&laptop, &[3], 2), [0, 2], "not beside its hyper-thread");
+        assert_eq!(beside(&laptop, &[0, 1, 2, 3], 3), [1, 3, 1]);
+        assert_eq!(beside(&one, &[0], 1), [] as [usize; 0]);
+        assert_eq!(beside(&one, &[7], 1), [0], "it runs where we may not");
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
-//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at [`capacity`] and
-//! [`place`] for what is decided before a run, at [`diagnose`] for what `wirebench doctor` says.
+//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at
+//! [`tcp_listeners`] for whose server it is, at [`capacity`] and [`place`] for what is decided before a run, at
+//! [`diagnose`] for what `wirebench doctor` says.
 
 mod capacity;
 mod cpus;
@@ -17,6 +18,7 @@ mod error;
 mod interface;
 #[cfg(target_os = "linux")]
 mod linux;
+mod listener;
 mod process;
 mod system;
 mod tcp;
@@ -27,7 +29,7 @@ pub use capacity::{
     LOOPBACK_SOURCES_MAX, Limits, OpenFiles, Party, Ports, RESERVED_FILES, Shortage, Sources,
     capacity,
 };
-pub use cpus::{Cpu, Placement, Sharing, Topology, have_a_core_each, place};
+pub use cpus::{Cpu, Placement, Sharing, Topology, have_a_core_each, place, place_beside};
 pub use doctor::{
     Diagnosis, Facts, Finding, KernelMemory, Place, Question, State, Unit, Wish, WishError,
     diagnose,
@@ -37,9 +39,10 @@ pub use interface::InterfaceCounters;
 #[cfg(target_os = "linux")]
 pub use linux::{
     InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, cpu_pressure, descendants,
-    interface_to, kernel_memory, limits, machine, pin_current_thread, reaped_cpu, run_queue,
-    topology,
+    interface_to, kernel_memory, limits, listener, machine, pin_current_thread, reaped_cpu,
+    run_queue, tcp_listeners, topology, unix_listeners,
 };
+pub use listener::{Listener, Unseen};
 pub use process::{Footprint, ProcessSample, Switches};
 pub use system::{CpuTimes, SystemTimes};
 pub use tcp::TcpCounters;

@@ -135,6 +135,7 @@ fn workload(entry: &Entry) -> Workload {
         source_addresses: Vec::new(),
         pinning: Pinning::default(),
         server: None,
+        processes: Vec::new(),
         client: None,
     }
 }

@@ -64,7 +64,7 @@ pub use outcome::{
     Handshakes, OpenLoopTimes, Origin, Outcome, PhaseTimes, Segments, StreamLayers, TlsParameters,
     Traffic,
 };
-pub use plan::{Pinning, Plan, Workload};
+pub use plan::{Pinning, Plan, Process, Workload};
 pub use pooling::{added, cpu_of_both, pooled, results};
 pub use precision::{Precision, precisions};
 pub use requirement_check::{Finding, Relative, Required, RequirementCheck};

@@ -66,6 +66,10 @@ pub struct Workload {
     /// The server, where it is a subject.
     #[serde(default)]
     pub server: Option<Subject>,
+    /// The processes that listened at the target, where somebody else had started them on this machine: CPU time and
+    /// memory of the server are theirs and those of all processes below them.
+    #[serde(default)]
+    pub processes: Vec<Process>,
     /// The client, where it is a subject; `null`: this program.
     #[serde(default)]
     pub client: Option<Subject>,
@@ -87,11 +91,20 @@ impl Workload {
     }
 }
 
+/// A process of somebody else's server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// The name of its program, as the kernel has it: at most 15 bytes.
+    pub name: String,
+}
+
 /// The CPUs that the two sides are bound to; empty: not bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pinning {
     /// Of the generator.
     pub generator_cpus: Vec<u32>,
-    /// Of the server, if it is ours.
+    /// Of the server: those that ours were given, or that another's is bound to.
     pub server_cpus: Vec<u32>,
 }

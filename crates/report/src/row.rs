@@ -57,6 +57,11 @@ impl<'a> Row<'a> {
         self.workload.name()
     }
 
+    /// The processes of its server, where somebody else had started them.
+    pub(crate) fn processes(self) -> &'a [record::Process] {
+        &self.workload.processes
+    }
+
     /// Its name in a sentence: rungs of the ladder have one for people, others their own.
     pub(crate) fn title(self) -> &'a str {
         match self.name() {

@@ -4,7 +4,7 @@ use crate::deliveries;
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Section, Table, Tone};
 use crate::exchanges;
 use crate::layers;
-use crate::measured::{Measured, Spread, merged};
+use crate::measured::{Measured, Spread, merged, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
@@ -424,6 +424,21 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
     let generator = cpu(|all| all.generator_cpu_us_per_message, "generator_us_per_message");
     let server = cpu(|all| all.server_cpu_us_per_message, "server_us_per_message");
     facts.add("CPU/message", format!("generator {generator}, server {server}"));
+    server_found(facts, it);
+}
+
+/// The processes of somebody else's server, which CPU time and memory are of.
+fn server_found(facts: &mut Facts, it: &Measured<'_>) {
+    let processes = it.row.processes();
+    let Some(first) = processes.first() else { return };
+    let others = match processes.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    let memory = it.median(server_bytes);
+    let memory =
+        memory.map_or_else(String::new, |bytes| format!(", memory {}", number::bytes(bytes)));
+    facts.add("server", format!("{} (process {}{others}){memory}", first.name, first.pid));
 }
 
 /// Bytes of a message, by layer where that is known, and the effect of compression.

@@ -57,8 +57,8 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) measurement: &'a Measurement,
     pub(crate) target: &'a Target,
-    /// The processes of the server, if they are ours.
-    pub(crate) server: Option<Processes>,
+    /// The processes of the server, or why they are not seen.
+    pub(crate) server: Result<Processes, String>,
     /// The CPU of each worker; empty: the system chooses.
     pub(crate) cpus: &'a [usize],
     /// The memory that all workers together may take.
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
             let (watch, back) = Watch::new(
                 index,
                 told.clone(),
-                task.server.clone(),
+                task.server.clone().ok(),
                 task.measurement.workload.arrival.clone(),
             );
             watches.push(watch);
@@ -321,8 +321,9 @@ impl<'a, 'b> Collector<'a, 'b> {
         Self {
             stage,
             task,
-            sampler: is_sampled.then(|| Sampler::new(task.server.as_ref(), &task.target.address)),
-            server: task.server.as_ref().map(Processes::sampler),
+            sampler: is_sampled
+                .then(|| Sampler::new(task.server.as_ref().ok(), &task.target.address)),
+            server: task.server.as_ref().ok().map(Processes::sampler),
             memory: None,
             intervals: Intervals::default(),
             before: None,
@@ -370,7 +371,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
             generator: switches(&mut self.stage.ourselves),
             server: self.server.as_mut().and_then(switches),
-            waits: Waits::of(&Processes::one(std::process::id()), self.task.server.as_ref()),
+            waits: Waits::of(&Processes::one(std::process::id()), self.task.server.as_ref().ok()),
         };
         let begins = phase == Phase::Measure;
         match &mut self.sampler {

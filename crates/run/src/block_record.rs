@@ -2,7 +2,7 @@
 
 use crate::block::{Measured, Reading, Task};
 use crate::neighbours;
-use crate::plan::{Peer, Place};
+use crate::plan::Place;
 use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::{CpuTimes, TcpCounters, interface_to};
@@ -90,10 +90,8 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
             cpu.server_cores_used = cores(server);
         }
         None => {
-            let reason = match task.measurement.peer {
-                Peer::Given(_) => "the server is not ours to look into",
-                Peer::Embedded(_) | Peer::Subject(_) => "the server's process has ended",
-            };
+            let reason = task.server.as_ref().err();
+            let reason = reason.map_or("the server's process has ended", String::as_str);
             missing(&mut cpu.missing, &CPU_FIELDS[1..3], reason);
         }
     }

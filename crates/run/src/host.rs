@@ -19,6 +19,8 @@ pub struct Host {
     pub kind: record::Kind,
     /// The certificate of the last self-test since the start of this machine; `None` if there was none.
     pub selftest: Option<record::Certificate>,
+    /// The process of a server that runs already, where it is not to be found by its socket.
+    pub server_pid: Option<u32>,
     /// Of a lab: its question, and what is known of it besides blocks.
     pub lab: Option<record::Lab>,
     /// The earlier record that requirements are relative to.

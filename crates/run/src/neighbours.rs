@@ -53,7 +53,7 @@ pub(crate) fn neighbours(
     for (field, value, reason) in [
         ("steal_fraction", steal_fraction, NOT_MOVED),
         ("generator_wait_fraction", generator_wait_fraction, NOT_COUNTED),
-        ("server_wait_fraction", server_wait_fraction, NOT_OURS),
+        ("server_wait_fraction", server_wait_fraction, NOT_SEEN),
         ("pressure_fraction", pressure_fraction, NOT_COUNTED),
     ] {
         if value.is_none() {
@@ -65,7 +65,7 @@ pub(crate) fn neighbours(
 
 const NOT_COUNTED: &str = "the kernel does not count it";
 const NOT_MOVED: &str = "the kernel's counters did not move, or are not there";
-const NOT_OURS: &str = "the server is not ours to look into, or the kernel does not count it";
+const NOT_SEEN: &str = "the server's processes are not seen, or the kernel does not count it";
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,7 @@ fn block_awake(
     let task = Task {
         measurement,
         target: &ready.target,
-        server: set_up.server(measurement),
+        server: set_up.server(measurement, workload),
         cpus: &set_up.generator_cpus,
         memory: set_up.memory(measurement),
         looks: set_up.lets_workers_look(measurement, &ready.target.address),

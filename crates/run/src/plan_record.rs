@@ -2,7 +2,8 @@
 
 use crate::plan::{Measurement, Peer, Plan};
 use crate::setup::{SetUp, numbers};
-use record::{Pinning, Workload};
+use probe::Listener;
+use record::{Pinning, Process, Workload};
 
 /// The record of a plan, with the order in which its blocks ran.
 pub(crate) fn plan(plan: &Plan, order: &[Vec<usize>], set_up: &SetUp) -> record::Plan {
@@ -32,6 +33,7 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
     };
     let (server, client) = set_up.subjects(measurement, index);
     let sources = ready.map_or(&measurement.sources, |ready| &ready.target.sources);
+    let found = ready.and_then(|ready| ready.found.as_ref()?.as_ref().ok());
     let offered = measurement.speech.options.deflate.as_ref();
     Workload {
         spec: spec::Workload {
@@ -44,11 +46,16 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         source_addresses: sources.iter().map(ToString::to_string).collect(),
         pinning: Pinning {
             generator_cpus: numbers(&set_up.generator_cpus),
-            server_cpus: match &set_up.placement {
-                Some(placement) if measurement.peer.is_ours() => numbers(&[placement.server]),
-                Some(_) | None => Vec::new(),
+            server_cpus: match (&set_up.placement, found) {
+                (Some(placement), _) if measurement.peer.is_ours() => numbers(&[placement.server]),
+                (_, Some(found)) => numbers(&set_up.bound_to(found)),
+                (_, None) => Vec::new(),
             },
         },
+        processes: found.map_or_else(Vec::new, |found| {
+            let process = |one: &Listener| Process { pid: one.pid, name: one.name.clone() };
+            found.listeners.iter().map(process).collect()
+        }),
         server,
         client,
     }

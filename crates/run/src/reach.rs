@@ -1,6 +1,7 @@
 //! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
 //! echo is checked before anything is timed.
 
+use crate::found::FoundServer;
 use crate::look::{Looked, look};
 use crate::plan::{Measurement, Peer, Speech};
 use crate::watch::Impatient;
@@ -200,6 +201,8 @@ pub(crate) struct Ready {
     pub(crate) authority_pem: Option<Vec<u8>>,
     /// Its reply, if it was asked for one because none was given, and a client subject has to know it.
     pub(crate) reply: Option<Vec<u8>>,
+    /// Its processes, if it is not ours, or why they are not seen.
+    pub(crate) found: Option<Result<FoundServer, String>>,
 }
 
 /// The error of a single message: the reply that was wrong, rather than the bytes that came behind it.

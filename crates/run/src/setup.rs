@@ -3,6 +3,7 @@
 use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
 use crate::children::servers::{Key, RunningServer, Servers};
+use crate::found::FoundServer;
 use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
 use crate::reach::{
@@ -16,7 +17,8 @@ use engine::{Address, Engine, thread};
 use lab::VERSION_TIMEOUT;
 use load::{Expect, Header, Lifetime, Stop};
 use probe::{
-    LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes, have_a_core_each,
+    LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes, Topology,
+    have_a_core_each,
 };
 use record::{Environment, Kind, Subject, WarmUp, Warning};
 use spec::{Endpoint, Protocol};
@@ -36,6 +38,11 @@ pub(crate) struct SetUp {
     /// The CPUs of server and generator; `None` if they are left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
+    /// The cores that there are to place workers on, and the most workers of a measurement.
+    topology: Topology,
+    threads: NonZeroUsize,
+    /// The process of a server that runs already, where it was named.
+    server_pid: Option<u32>,
     pub(crate) servers: Servers,
     pub(crate) clients: Clients,
     /// For each measurement its target, or why there is none.
@@ -107,6 +114,9 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
+            topology,
+            threads,
+            server_pid: host.server_pid,
             servers: Servers::new(on(server_cpu)),
             clients: Clients::new(on(client_cpu)),
             versions: BTreeMap::new(),
@@ -206,7 +216,21 @@ impl SetUp {
             .then(|| reply_to(&target, measurement.workload.content.payload(), context))
             .transpose()
             .map_err(RunError::InvalidRequest)?;
-        Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply })
+        let found = match measurement.peer {
+            Peer::Given(_) => Some(FoundServer::find(&target.address, self.server_pid)),
+            Peer::Embedded(_) | Peer::Subject(_) => None,
+        };
+        if let Some(Err(reason)) = &found
+            && self.server_pid.is_some()
+        {
+            return Err(RunError::InvalidRequest(reason.clone()));
+        }
+        if let Some(Ok(found)) = &found
+            && self.generator_cpus.is_empty()
+        {
+            self.generator_cpus = found.beside(&self.topology, self.threads);
+        }
+        Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, found })
     }
 
     /// Lets the server of a measurement run for a block, after starting it again if it has ended.
@@ -371,9 +395,30 @@ impl SetUp {
         self.warnings.push(warning);
     }
 
-    /// The processes of a measurement's server, if they are ours.
-    pub(crate) fn server(&self, measurement: &Measurement) -> Option<Processes> {
-        Some(self.servers.of(measurement)?.processes())
+    /// The processes of a measurement's server.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which they are not seen.
+    pub(crate) fn server(
+        &self,
+        measurement: &Measurement,
+        workload: usize,
+    ) -> Result<Processes, String> {
+        if let Some(server) = self.servers.of(measurement) {
+            return Ok(server.processes());
+        }
+        match &self.ready[workload] {
+            Ok(Ready { found: Some(found), .. }) => {
+                found.as_ref().map(|found| found.processes.clone()).map_err(Clone::clone)
+            }
+            Ok(_) | Err(_) => Err("the server was not started".to_owned()),
+        }
+    }
+
+    /// The CPUs that a server is bound to which somebody else started; empty if it may use all.
+    pub(crate) fn bound_to(&self, found: &FoundServer) -> Vec<usize> {
+        found.bound_to(self.environment.cpus_online)
     }
 
     /// Checks that the machine allows the connections of another measurement of the same target as measurement `like`.

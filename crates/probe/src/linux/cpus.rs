@@ -31,12 +31,15 @@ pub fn pin_current_thread(cpus: &[usize]) -> Result<(), PinError> {
         .map_err(|error| PinError::Refused { cpus: cpus.to_vec(), source: error.into() })
 }
 
+/// The CPUs that a process or thread may use, from its status.
+pub(super) fn cpus_allowed_in(status: &str) -> Option<Vec<usize>> {
+    field(status, "Cpus_allowed_list").and_then(number_list)
+}
+
 /// The CPUs that the calling thread may use and that are online, or why that is not known.
 pub(super) fn cpus_allowed(files: &dyn Files) -> Result<Vec<usize>, String> {
     let status = files.read(STATUS)?;
-    field(&status, "Cpus_allowed_list")
-        .and_then(number_list)
-        .ok_or_else(|| format!("{STATUS}: no field Cpus_allowed_list"))
+    cpus_allowed_in(&status).ok_or_else(|| format!("{STATUS}: no field Cpus_allowed_list"))
 }
 
 const STATUS: &str = "/proc/thread-self/status";

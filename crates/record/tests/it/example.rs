@@ -6,10 +6,10 @@ use record::{
     Ended, Environment, ErrorCount, Estimate, Exchange, Fairness, Footprint, GoogleBenchmark,
     Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut, Level, Limits, Little, Memory,
     Missing, Neighbours, Number, OpenLoop, Parts, PayloadKind, PerMetric, Phases, Pinning, Plan,
-    Published, PublishedRow, PushCount, Pushed, Reason, RowVerdict, RunRecord, SCHEMA_VERSION,
-    Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep,
-    SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp,
-    Warning, Whole, Wire, Workload, WorkloadResult,
+    Process, Published, PublishedRow, PushCount, Pushed, Reason, RowVerdict, RunRecord,
+    SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject,
+    Summary, Sweep, SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict,
+    View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -197,6 +197,7 @@ fn workload(name: &str, load: Load) -> Workload {
         source_addresses: vec!["127.0.0.2".into()],
         pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
         server: Some(subject("node-ws")),
+        processes: vec![Process { pid: 4711, name: "node".into() }],
         client: Some(subject("cpp-beast")),
     }
 }

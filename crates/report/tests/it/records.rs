@@ -203,6 +203,7 @@ fn workload(name: &str) -> Workload {
         source_addresses: Vec::new(),
         pinning: Pinning::default(),
         server: None,
+        processes: Vec::new(),
         client: None,
     }
 }

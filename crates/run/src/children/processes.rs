@@ -20,6 +20,11 @@ impl Processes {
         Self { keeper: None, known: Arc::new([pid]) }
     }
 
+    /// These processes, and no others that they may start.
+    pub(crate) fn known(pids: Vec<u32>) -> Self {
+        Self { keeper: None, known: pids.into() }
+    }
+
     /// All that descend from `keeper`, now and later.
     pub(crate) fn of(keeper: u32) -> Self {
         Self { keeper: Some(keeper), known: descendants(keeper).into() }

@@ -84,6 +84,7 @@ fn execute_telling(
         tool: Tool::default(),
         kind: Kind::Lab,
         selftest: None,
+        server_pid: None,
         lab: None,
         baseline: None,
     };

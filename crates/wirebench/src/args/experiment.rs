@@ -70,6 +70,12 @@ pub(crate) struct Execution {
     /// Load a public address; do so only with those that are yours to load
     #[arg(long, hide_short_help = true)]
     pub(crate) i_may_load_this_target: bool,
+    /// Process of a server that runs already, to look into [default: whoever listens at the URL]
+    ///
+    /// CPU time and memory of the server are those of this process and of all that it started. Name it where it is not
+    /// found by its socket: behind a container's port, or where it is another user's.
+    #[arg(long, value_name = "PID", hide_short_help = true)]
+    pub(crate) server_pid: Option<u32>,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]
@@ -208,7 +214,8 @@ impl Execution {
             Writers { output: &self.output, exports: &self.export, ci: self.ci.as_deref() };
         let secrets = experiment.secrets();
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
-        let host = Host { baseline: self.baseline.clone(), ..outcome::host(kind)? };
+        let (baseline, server_pid) = (self.baseline.clone(), self.server_pid);
+        let host = Host { baseline, server_pid, ..outcome::host(kind)? };
         if kind != Kind::Lab {
             let mut book = journal(&host).map_err(Failure::from)?;
             let ended = outcome::carry_out(&host, &writers, terminal, |with| {

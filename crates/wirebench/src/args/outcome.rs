@@ -121,6 +121,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
         },
         kind,
         selftest: certificate::of_this_boot(),
+        server_pid: None,
         lab: None,
         baseline: None,
     })

@@ -42,6 +42,39 @@ fn every_transport_is_run_to_its_last_message() {
 }
 
 #[test]
+fn a_server_that_somebody_else_started_is_looked_into_by_its_socket() {
+    let sandbox = Sandbox::new();
+    for (serve, options) in [("ws", ""), ("http", "--rate 500/s"), ("unix --listen b.sock", "")] {
+        let server = Server::start(&sandbox, serve);
+        let url = server.url.replace("unix:", &format!("unix:{}/", sandbox.path().display()));
+        let ended = sandbox.run(&format!("{url} -d 300ms -c 2 --warm-up 0s --json {options}"));
+        ended.check_measured(&[]);
+        let record = record_of(&ended.stdout);
+        let pid = server.process.pid().as_raw_nonzero().get().cast_unsigned();
+        let found = &record.plan.workloads[0].processes;
+        let [found] = &found[..] else { panic!("{found:?} {:?}", record.blocks[0].cpu) };
+        assert_eq!((found.pid, &found.name[..]), (pid, "wirebench"));
+        let block = &record.blocks[0];
+        assert!(block.cpu.server_us_per_message > Some(0.0), "{:?}", block.cpu);
+        assert!(block.cpu.server_cores_used < Some(2.0), "{:?}", block.cpu);
+        let memory = block.memory.as_ref().and_then(|memory| memory.server_rss_bytes);
+        assert!(memory > Some(1 << 20), "{:?}", block.memory);
+        let page = sandbox.run(&format!("{url} -d 100ms -c 2 --warm-up 0s {options}"));
+        assert!(page.stdout.contains(&format!("wirebench (process {pid}), memory ")), "{page:?}");
+    }
+    // Where the socket is not to be seen the process is named: here another one, which is looked into all the same.
+    let (one, other) = (Server::start(&sandbox, "tcp"), Server::start(&sandbox, "tcp"));
+    let pid = other.process.pid().as_raw_nonzero().get().cast_unsigned();
+    let named = format!("{} -n 10 -c 1 --json --server-pid", one.url);
+    let ended = sandbox.run(&format!("{named} {pid}"));
+    let record = record_of(&ended.stdout);
+    assert_eq!(record.plan.workloads[0].processes[0].pid, pid);
+    sandbox
+        .run(&format!("{named} 4194305"))
+        .check(2, &["--server-pid 4194305: there is no such process"]);
+}
+
+#[test]
 fn short_lived_clients_make_their_round_trips_and_close() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");

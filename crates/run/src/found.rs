@@ -1,0 +1,71 @@
+//! A server on this machine that somebody else started: its processes are found by the socket that it listens at, so
+//! that its CPU time and memory are known as those of servers of ours.
+//!
+//! It is looked at, and never paused, bound or ended.
+
+use crate::children::processes::Processes;
+use engine::Address;
+use probe::{Listener, Topology, descendants, place_beside};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+
+/// The processes of a server, and those of them that listen.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundServer {
+    pub(crate) processes: Processes,
+    pub(crate) listeners: Vec<Listener>,
+}
+
+impl FoundServer {
+    /// The server that listens at `address`, or process `pid` in its place.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which it is not seen.
+    pub(crate) fn find(address: &Address, pid: Option<u32>) -> Result<Self, String> {
+        let found = match (pid, address) {
+            (Some(pid), _) => {
+                let gone = || format!("--server-pid {pid}: there is no such process");
+                Ok(vec![probe::listener(pid).ok_or_else(gone)?])
+            }
+            (None, Address::Tcp(address)) => probe::tcp_listeners(*address),
+            (None, Address::Unix(path)) => probe::unix_listeners(path),
+        };
+        let listeners = found.map_err(|unseen| unseen.to_string())?;
+        let pids: Vec<u32> = listeners.iter().map(|listener| listener.pid).collect();
+        if pids.contains(&std::process::id()) {
+            return Err("the server is a part of this program".to_owned());
+        }
+        Ok(Self { processes: Processes::found(&pids), listeners })
+    }
+
+    /// The CPUs that it is bound to; empty if it may use all that there are.
+    pub(crate) fn bound_to(&self, online: Option<u32>) -> Vec<usize> {
+        let cpus = self.cpus();
+        let is_bound = online.is_some_and(|online| cpus.len() < online as usize);
+        if is_bound { cpus } else { Vec::new() }
+    }
+
+    /// The CPUs for workers beside it; empty if there is none that it does not need.
+    pub(crate) fn beside(&self, topology: &Topology, threads: NonZeroUsize) -> Vec<usize> {
+        place_beside(topology, &self.cpus(), threads)
+    }
+
+    /// The CPUs that any of its processes may use.
+    fn cpus(&self) -> Vec<usize> {
+        let all = self.listeners.iter().flat_map(|listener| &listener.cpus).copied();
+        all.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+impl Processes {
+    /// Processes that somebody else started, with all that descend from them: this program, if it is one of those, and
+    /// what it started, are left out.
+    fn found(pids: &[u32]) -> Self {
+        let ours: BTreeSet<u32> =
+            std::iter::once(std::process::id()).chain(descendants(std::process::id())).collect();
+        let below = pids.iter().flat_map(|pid| descendants(*pid));
+        let all: BTreeSet<u32> = pids.iter().copied().chain(below).collect();
+        Self::known(all.difference(&ours).copied().collect())
+    }
+}
