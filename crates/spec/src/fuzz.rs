@@ -4,7 +4,7 @@
 
 use crate::file::{Asked, Facts, File, Role, Subjects};
 use crate::secrets::{text_without_secrets, url_without_secrets};
-use crate::{Address, Context, Endpoint, Experiment, Options, Profile, Server};
+use crate::{Address, Context, Conversation, Endpoint, Experiment, Options, Profile, Server};
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 use units::{Bytes, Count, Nanos, Rate, Share};
@@ -14,6 +14,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
 pub const TARGETS: &[Target] = &[
+    ("conversation_file", conversation_file),
     ("experiment", experiment),
     ("experiment_json", experiment_json),
     ("options", options),
@@ -21,6 +22,15 @@ pub const TARGETS: &[Target] = &[
     ("quantities", quantities),
     ("url", url),
 ];
+
+/// A conversation in TOML: what it becomes is the same after it was stored.
+fn conversation_file(bytes: &[u8]) {
+    let Some(text) = text(bytes) else { return };
+    let Ok(conversation) = Conversation::read("fuzz.toml", text) else { return };
+    let json = serde_json::to_string(&conversation).expect("its keys are texts");
+    let read: Conversation = serde_json::from_str(&json).expect("it was written just now");
+    assert_eq!(read, conversation);
+}
 
 /// An experiment in TOML: what it becomes is the same after it was stored.
 fn experiment(bytes: &[u8]) {

@@ -20,7 +20,9 @@ pub const TARGETS: &[Target] = &[
     ("bayeux_batch", bayeux_batch),
     ("bayeux_session", bayeux_session),
     ("conversation", conversation),
+    ("conversation_http", conversation_http),
     ("conversation_matcher", conversation_matcher),
+    ("conversation_template", conversation_template),
     ("framed", framed),
     ("game_binary", game_binary),
     ("game_json", game_json),
@@ -58,9 +60,19 @@ fn conversation(bytes: &[u8]) {
     crate::conversation::fuzz_conversation(bytes);
 }
 
+/// A client that holds a conversation over HTTP, with responses and with streams of events.
+fn conversation_http(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation_http(bytes);
+}
+
 /// The finder of ids in messages.
 fn conversation_matcher(bytes: &[u8]) {
     crate::conversation::fuzz_conversation_matcher(bytes);
+}
+
+/// A text with holes, and a value for them.
+fn conversation_template(bytes: &[u8]) {
+    crate::conversation::fuzz_conversation_template(bytes);
 }
 
 /// The length before each message.

@@ -4,12 +4,13 @@ use crate::peers::oracle;
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
 use load::{Arrival, Content, Expect, Requests};
 use record::{Counts, ErrorClass, ExchangeOutcome, Identity};
-use serve::{Behaviour, EventStream, Faults};
+use serve::{Behaviour, EventStream, Faults, Stall};
 use spec::Conversation;
 use spec::conversation::{
     AnswerRule, Beat, Condition, Cue, Every, Frame, Matcher, Piece, Place, PushRule, READY_MADE,
     Reply, Request, Scalar, Send, Speaks, Step, Template,
 };
+use stats::Histogram;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use units::{Nanos, Share};
@@ -82,6 +83,51 @@ fn times_of_a_conversation_are_exact_in_virtual_time() {
     let ExchangeOutcome { name, service, response, refused, .. } = &outcome.exchanges[&0];
     assert_eq!((name.as_str(), refused.count()), ("echo", 0));
     assert_eq!((service, response), (&always(time, 1000), &always(time, 1000)));
+}
+
+#[test]
+fn a_stalled_server_is_measured_from_due_to_the_nanosecond() {
+    let second = Nanos::from_secs(1).0;
+    // 2 s of 20 s at 1000/s; and distances one nanosecond off the width of the histogram's buckets from 1.07 s to
+    // 2.15 s, so that times fall on both sides of a bucket's end, and a nanosecond more or less is another histogram.
+    for (distance, stopped) in [(second / 1000, 2 * second), ((1 << 20) - 1, 2_000_385_328)] {
+        let stalls = vec![Stall { length: Nanos(stopped), after: ms(5000) }];
+        let rate = format!("1/{distance}ns");
+        let law = stats::Stall {
+            rate: rate.parse().unwrap(),
+            measured: ms(20_000),
+            stopped: Nanos(stopped),
+            drain_rate: "100M/s".parse().unwrap(),
+        };
+        // A message that arrives while the server stands still is answered at the end of that.
+        let expected = |off: i64| {
+            let mut times = Histogram::new();
+            for index in 0..law.count() {
+                let (came, end) = (index * distance, 5 * second + stopped);
+                let waited = if came >= 5 * second { end.saturating_sub(came) } else { 0 };
+                times.record(Nanos((ROUND_TRIP.0 + waited).saturating_add_signed(off)));
+            }
+            times
+        };
+        for speech in [Speech::Framed, Speech::WebSocketText] {
+            let behaviour = Behaviour { stalls: stalls.clone(), ..json_rpc_server() };
+            let play = talk(speech, json_rpc()).connections(100).rate(&rate).duration(ms(20_000));
+            let play = play.reply_timeout(ms(10_000)).drain(ms(3000));
+            let played = play.against(&mut oracle(speech, behaviour, 0));
+            played.assert_all_ok(law.count());
+            assert_eq!(played.notes.response, expected(0), "{speech:?} {rate}");
+            assert_eq!(played.outcome.exchanges[&0].response, expected(0), "{speech:?} {rate}");
+            assert_eq!(played.notes.lag, always(Nanos::ZERO, law.count()), "we were not late");
+            assert_eq!(played.outcome.stalls.count, 0, "the stall is not ours");
+        }
+        if distance != second / 1000 {
+            assert!([-1, 1].iter().all(|off| expected(*off) != expected(0)));
+        }
+        for q in [0.95, 0.99, 0.999] {
+            let (found, line) = (expected(0).quantile(q).unwrap(), law.quantile(q));
+            assert!(found.0.abs_diff(line.0) <= (ROUND_TRIP + ms(2)).0, "{q}: {found}, {line}");
+        }
+    }
 }
 
 #[test]

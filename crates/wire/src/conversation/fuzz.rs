@@ -2,16 +2,21 @@
 
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits, Rules};
-use super::sample::{asked, conversation, json_rpc, matcher, push, socket_io, step};
-use super::{Compiled, Talk};
+use super::sample::{
+    asked, conversation, json_rpc, matcher, over_http, push, socket_io, step, stream,
+};
+use super::template::{self, Filling, Member};
+use super::{Calls, Compiled, Site, Talk};
 use crate::connection::Connection;
 use crate::contract::{Input, Kind, Message, Protocol, Side};
-use crate::transcript::check_splits_of_replies;
+use crate::http1::Http1;
+use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
+use serde_json::Value;
 use spec::Conversation;
-use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Speaks};
+use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Speaks, Template};
 use std::sync::Arc;
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Random};
 
 /// Frames of WebSocket that come to a client while it opens, and when it is open and awaits three replies; and bytes
 /// that come to one on a stream.
@@ -32,6 +37,59 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
     }
 }
 
+/// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
+/// without an event that ends them.
+pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
+    let streams =
+        [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
+    for conversation in [over_http()].into_iter().chain(streams) {
+        let compiled = compiled(&conversation);
+        check_splits_of_replies(bytes, &|| calling(&compiled));
+    }
+}
+
+/// A text with holes, up to the first line end that is none of it, and behind that the value of all its vars: a value
+/// breaks out of no place that the text gives it.
+pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
+    let Ok(input) = str::from_utf8(bytes) else { return };
+    let (text, value) = input.split_once("\n\n").unwrap_or((input, "a\"\\\r\n\0 &/\u{e9}"));
+    for medium in [Medium::Message, Medium::Url, Medium::Header, Medium::Plain] {
+        let Ok(template) = Template::parse(text, medium) else { continue };
+        let again = Template::parse(&template.to_string(), medium);
+        assert_eq!(again.as_ref(), Ok(&template), "it is read as it is written");
+        if template.len_min() > 1 << 16 {
+            continue;
+        }
+        let (plain, filled) = (written(&template, "x"), written(&template, value));
+        let count = |bytes: &[u8], of: &[u8]| bytes.iter().filter(|byte| of.contains(byte)).count();
+        match medium {
+            // Where a letter fits, that is in a string, so does any text.
+            Medium::Message if is_json(&plain) => {
+                assert!(is_json(&filled), "{}", filled.escape_ascii());
+            }
+            Medium::Url => assert_eq!(count(&filled, b" /?#&\r\n"), count(&plain, b" /?#&\r\n")),
+            Medium::Header => assert_eq!(count(&filled, b"\r\n\0"), count(&plain, b"\r\n\0")),
+            Medium::Message | Medium::Plain => {}
+        }
+    }
+}
+
+/// Connection 5's first message of a template whose vars all have this value.
+fn written(template: &Template, value: &str) -> Vec<u8> {
+    let names: Vec<String> = template.vars().map(str::to_owned).collect();
+    let values = vec![Box::from(value.as_bytes()); names.len()];
+    let compiled = template::compile(template, &names).expect("all of them are given");
+    let member = Member::new(5, None);
+    let filling = Filling { id: 10_000_000, now: Nanos(7), member, values: &values };
+    let mut out = Vec::new();
+    compiled.write(filling, &mut Random::new(1), &mut out);
+    out
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
 /// Messages, one a line, in which an id is looked for: what was learnt from those before never says anything else than
 /// a look at the message, if that is JSON in which no name comes twice.
 pub(crate) fn fuzz_conversation_matcher(bytes: &[u8]) {
@@ -46,18 +104,43 @@ pub(crate) fn fuzz_conversation_matcher(bytes: &[u8]) {
             rules.decide(heard, learnt, &mut Hits::default(), |rule, id| Some((*rule, id)))
         };
         let (known, anew) = (decide(&mut learnt), decide(&mut Learnt::default()));
-        if is_plain_json(message) {
+        if let Some(document) = plain_json(message) {
             assert_eq!(known, anew, "{}", message.escape_ascii());
+            assert_eq!(anew, by_definition(&document), "{}", message.escape_ascii());
         }
     }
 }
 
-/// True for JSON that is the same when it is written again, white space apart: so no name comes twice in it.
-fn is_plain_json(bytes: &[u8]) -> bool {
+/// The document, if it is the same when it is written again, white space apart: so no name comes twice in it.
+fn plain_json(bytes: &[u8]) -> Option<Value> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let length = |bytes: &[u8]| bytes.iter().filter(|byte| !is_space(byte)).count();
-    serde_json::from_slice::<serde_json::Value>(bytes)
-        .is_ok_and(|value| length(value.to_string().as_bytes()) == length(bytes))
+    let document: Value = serde_json::from_slice(bytes).ok()?;
+    (length(document.to_string().as_bytes()) == length(bytes)).then_some(document)
+}
+
+/// The first of [`RULES`] that holds for a document, and the id in it.
+fn by_definition(document: &Value) -> Option<(usize, Option<u64>)> {
+    let something = |name: &str| document.get(name).filter(|value| !value.is_null());
+    let id = |place: Option<&Value>| match place? {
+        // A number that stands there in digits alone, or a string of digits.
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            None
+        }
+    };
+    let root = id(document.get("id"));
+    let is_third = document.get("type").is_some_and(|value| value.as_i64() == Some(3));
+    let of_array = (document.get(0) == Some(&Value::from("r"))).then(|| id(document.get(1)));
+    let rules = [
+        root.filter(|_| is_third && something("error").is_none()),
+        root.filter(|_| something("result").is_some()),
+        of_array.flatten(),
+        root.filter(|_| something("error").is_some()),
+    ];
+    let index = rules.iter().position(Option::is_some)?;
+    Some((index, rules[index]))
 }
 
 const RULES: [&[&str]; 4] = [
@@ -86,6 +169,22 @@ fn on_stream(frame: Frame) -> Conversation {
         pushes: vec![push(&["contains push"], None)],
         ..conversation(Speaks::Tcp, frame)
     }
+}
+
+/// A client that has made two requests of HTTP: one of each kind, if there are two.
+fn calling(compiled: &Arc<Compiled>) -> Calls<Connection> {
+    let site = Arc::new(Site::new("h", &[]).expect("it is a host"));
+    let inner: Connection = Http1::exchanges(compiled.delivery(), HTTP_LIMITS).into();
+    let mut calls = Calls::new(inner, compiled, &site, compiled.start(5, 7), 64);
+    calls.open(&mut Vec::new());
+    for sequence in 0..2 {
+        let exchange = u16::from(sequence == 1 && compiled.calls.len() > 1);
+        let mut cue = [0; Cue::LEN];
+        Cue { sequence, exchange, due: Nanos(0) }.write(&mut cue);
+        let message = Message { kind: Kind::Binary, payload: &cue };
+        calls.send(message, &mut Vec::new()).expect("the connection takes them");
+    }
+    calls
 }
 
 /// A client that has sent three requests, if it is open by itself.

@@ -52,7 +52,10 @@ pub(crate) use compiled::Start;
 pub(crate) use cut::{Cut, Held};
 pub use error::{CompileError, PeerError};
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use fuzz::{fuzz_conversation, fuzz_conversation_matcher};
+pub(crate) use fuzz::{
+    fuzz_conversation, fuzz_conversation_http, fuzz_conversation_matcher,
+    fuzz_conversation_template,
+};
 pub(crate) use request::Site;
 pub use rules::Hits;
 pub use show::{matcher as matcher_text, place as place_text};

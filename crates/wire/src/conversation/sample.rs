@@ -128,6 +128,39 @@ pub(crate) fn http(line: &str, body: Option<&str>) -> HttpRequest {
     }
 }
 
+/// A kind of request of HTTP without a body: `GET /path`.
+pub(crate) fn called(line: &str, reply: Reply, refused: &[&str]) -> Request {
+    Request {
+        name: "get".to_owned(),
+        weight: 1,
+        send: Send::Http(http(line, None)),
+        reply,
+        refused: (!refused.is_empty()).then(|| matcher(refused)),
+    }
+}
+
+/// Two kinds of requests of HTTP, of which the second has an id in its reply, and may be refused.
+pub(crate) fn over_http() -> Conversation {
+    let reply = |words: &[&str]| Reply::Match(matcher(words));
+    Conversation {
+        requests: vec![
+            called("GET /a", reply(&[]), &[]),
+            called("GET /b?id=${id}", reply(&["id $.id"]), &["has $.error"]),
+        ],
+        ..conversation(Speaks::Http, Frame::Message)
+    }
+}
+
+/// A request of HTTP whose response is a stream of events.
+pub(crate) fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Conversation {
+    let (first, each, last) = (matcher(first), matcher(each), last.map(matcher));
+    let reply = Reply::Stream { first, each, last };
+    Conversation {
+        requests: vec![called("GET /", reply, &["has $.error"])],
+        ..conversation(Speaks::Sse, Frame::Message)
+    }
+}
+
 /// A response of HTTP.
 #[cfg(test)]
 pub(crate) struct Said {

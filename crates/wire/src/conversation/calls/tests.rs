@@ -2,44 +2,14 @@
 
 use super::*;
 use crate::connection::Connection;
-use crate::conversation::sample::{conversation, http, matcher};
+use crate::conversation::sample::{http, over_http, stream};
 use crate::http1::{Http1, Limits};
 use crate::transcript::{Transcript, check_splits_of_replies};
 use spec::Conversation;
-use spec::conversation::{Frame, Reply, Request, Send};
+use spec::conversation::Send;
 use units::Nanos;
 
 type Calls = super::Calls<Connection>;
-
-fn request(line: &str, reply: Reply, refused: &[&str]) -> Request {
-    Request {
-        name: "get".to_owned(),
-        weight: 1,
-        send: Send::Http(http(line, None)),
-        reply,
-        refused: (!refused.is_empty()).then(|| matcher(refused)),
-    }
-}
-
-fn over_http() -> Conversation {
-    let reply = |words: &[&str]| Reply::Match(matcher(words));
-    Conversation {
-        requests: vec![
-            request("GET /a", reply(&[]), &[]),
-            request("GET /b?id=${id}", reply(&["id $.id"]), &["has $.error"]),
-        ],
-        ..conversation(Speaks::Http, Frame::Message)
-    }
-}
-
-fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Conversation {
-    let (first, each, last) = (matcher(first), matcher(each), last.map(matcher));
-    let reply = Reply::Stream { first, each, last };
-    Conversation {
-        requests: vec![request("GET /", reply, &["has $.error"])],
-        ..conversation(Speaks::Sse, Frame::Message)
-    }
-}
 
 /// A client that has made the requests for these exchanges, and their bytes.
 fn asking(conversation: &Conversation, exchanges: &[u16]) -> (Calls, Vec<u8>) {
