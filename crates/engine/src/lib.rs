@@ -23,4 +23,4 @@ pub use contract::{
     Accepting, Address, Completion, ConnectionError, ConnectionId, Engine, Metered, Node, Segments,
     Step, UNSENT_LEN_MAX, run,
 };
-pub use socket::Sharing;
+pub use socket::{Sharing, free_port};

@@ -25,6 +25,19 @@ pub enum Sharing {
     Next,
 }
 
+/// A port of `address` at which nobody listens now; another program may be quicker to take it.
+///
+/// # Errors
+///
+/// The address is none of this machine, or all its ports are taken.
+pub fn free_port(address: IpAddr) -> std::io::Result<u16> {
+    let any = Address::Tcp(SocketAddr::new(address, 0));
+    match listen(&any, Sharing::Alone)?.1 {
+        Address::Tcp(found) => Ok(found.port()),
+        Address::Unix(_) => unreachable!("a TCP socket has a TCP address"),
+    }
+}
+
 /// A socket that listens at `address`, and the address it got. Unix sockets are not shared.
 pub(crate) fn listen(address: &Address, sharing: Sharing) -> Result<(OwnedFd, Address), Errno> {
     match address {

@@ -64,6 +64,8 @@ pub enum Purpose<'a> {
     Server(&'a [(&'static str, OsString)]),
     /// A tool that installs or builds: as a question, and both its outputs are read as one, its stderr.
     Build,
+    /// A server of the user's: it sees our whole environment, and both its outputs are read as one, its stderr.
+    Own,
     /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
     /// Cargo is told about us; [`Launch::environment`] overrides it.
     Question,
@@ -112,6 +114,7 @@ impl Process {
                 command.env_clear().env("LANG", "C.UTF-8");
                 command.envs(settings.iter().map(|(name, value)| (name, value)));
             }
+            Purpose::Own => orders.file_size_max = None,
             Purpose::Build | Purpose::Question => {
                 for name in CARGO_ABOUT_US {
                     command.env_remove(name);
@@ -123,7 +126,7 @@ impl Process {
             Purpose::Client(_) => {
                 command.stdin(Stdio::piped());
             }
-            Purpose::Build => {
+            Purpose::Build | Purpose::Own => {
                 command.stdout(writer.try_clone()?);
             }
             Purpose::Question | Purpose::Server(_) => {}

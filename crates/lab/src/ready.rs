@@ -26,6 +26,19 @@ pub enum StartError {
         /// The fault of the line.
         what: String,
     },
+    /// It runs, and did not listen in time.
+    #[error(
+        "it did not listen at {url} within {waited}; does it listen elsewhere, or take longer?{}",
+        shown(said)
+    )]
+    NeverListened {
+        /// The URL.
+        url: String,
+        /// The time that was waited.
+        waited: Nanos,
+        /// Its last lines.
+        said: String,
+    },
     /// It was not ready in time.
     #[error("it did not say {awaited} within {waited}{}", shown(said))]
     NeverReady {
@@ -94,6 +107,14 @@ impl Deadline {
     }
 }
 
+impl Deadline {
+    /// The error of a server that does not listen at `url` by then.
+    pub(crate) fn not_listening(&self, url: String, process: &Process) -> StartError {
+        let said = last_lines(&process.stderr(), LINES_SHOWN);
+        StartError::NeverListened { url, waited: self.after, said }
+    }
+}
+
 /// The text after `ready ` of a line.
 ///
 /// # Errors
@@ -128,6 +149,16 @@ pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
         StartError::PortTaken { port, said }
     } else {
         StartError::Ended { status, said }
+    }
+}
+
+/// The error of a server of the user's that has ended before it was ready.
+pub(crate) fn ended_early(process: &mut Process) -> StartError {
+    let (status, _) = ended_by_itself(process);
+    let said = last_lines(&process.stderr(), LINES_SHOWN);
+    match process.not_started() {
+        Some(reason) => StartError::NotStarted { reason },
+        None => StartError::Ended { status, said },
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::Subject;
 use crate::lines::{Line, Lines, NoLine};
 use crate::process::{Launch, Process, Program, Purpose};
-use crate::ready::{Deadline, StartError, after_ready, ended, garbage};
+use crate::ready::{Deadline, StartError, after_ready, ended, ended_early, garbage};
+use engine::clock;
 use spec::Scheme;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 /// A server subject that is ready. It is ended when dropped.
 #[derive(Debug)]
@@ -92,6 +93,39 @@ impl Server {
         Ok(Self { process, urls })
     }
 
+    /// Starts a server of the user's by a line of a shell, and waits until it is ready: `is_ready` is asked again and
+    /// again, with the numbers of its processes. It is known by `url`, which nobody looks into.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], or what `is_ready` says is wrong; then nothing of it is left running.
+    pub fn of_user(
+        line: &str,
+        folder: &Path,
+        url: String,
+        launch: &Launch,
+        is_ready: &dyn Fn(&[u32]) -> Result<bool, String>,
+    ) -> Result<Self, StartError> {
+        let command = ["/bin/sh", "-c", line].map(str::to_owned);
+        let program = Program { command: &command, folder, purpose: Purpose::Own };
+        let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
+        let deadline = Deadline::after(launch.ready_timeout);
+        loop {
+            // Its end is looked for first: one that has ended listens no more.
+            if process.died().is_some() {
+                return Err(ended_early(&mut process));
+            }
+            match is_ready(&process.pids()) {
+                Ok(true) => return Ok(Self { process, urls: vec![url] }),
+                Ok(false) if deadline.left() == Nanos::ZERO => {
+                    return Err(deadline.not_listening(url, &process));
+                }
+                Ok(false) => clock::sleep(LOOK_AGAIN),
+                Err(reason) => return Err(StartError::NotStarted { reason }),
+            }
+        }
+    }
+
     /// The URLs that it is ready for.
     pub fn urls(&self) -> &[String] {
         &self.urls
@@ -150,6 +184,9 @@ fn scheme_of(url: &str) -> Option<&str> {
     let before = |separator| url.split_once(separator).map(|(scheme, _)| scheme);
     before("://").or_else(|| before(":").filter(|scheme| *scheme == "unix"))
 }
+
+/// Time between two looks at a server of the user's that is not ready yet.
+const LOOK_AGAIN: Nanos = Nanos::from_millis(10);
 
 /// The longest line about a URL.
 const LINE_LEN_MAX: usize = 64 << 10;

@@ -66,6 +66,14 @@ impl Placement {
     pub fn shared(&self) -> bool {
         matches!(self.sharing, Sharing::Core | Sharing::Cpu)
     }
+
+    /// The CPUs of all cores of `topology` that no generator thread runs on, for a server of the user's, which may have
+    /// any number of threads; where there is no such core, the server's CPU alone.
+    pub fn left(&self, topology: &Topology) -> Vec<usize> {
+        let is_free = |core: &&[usize]| !core.iter().any(|cpu| self.generator.contains(cpu));
+        let left: Vec<usize> = topology.cores().filter(is_free).flatten().copied().collect();
+        if left.is_empty() { vec![self.server] } else { left }
+    }
 }
 
 /// The resources that may have to be shared, from the least harmful to the most.

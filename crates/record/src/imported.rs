@@ -71,6 +71,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         precision: Vec::new(),
         against: None,
         requirements: Vec::new(),
+        sides: None,
         sweep: None,
         lab: Some(Lab { question: origin(file), views: vec![View::Benchmark], ..Lab::default() }),
         verdict: None,

@@ -36,6 +36,7 @@ mod requirement_check;
 mod requirements;
 mod results;
 mod run_record;
+mod sides;
 mod signatures;
 mod summary;
 mod sweep;
@@ -65,12 +66,13 @@ pub use outcome::{
     Traffic,
 };
 pub use plan::{Pinning, Plan, Process, Workload};
-pub use pooling::{added, cpu_of_both, pooled, results};
+pub use pooling::{added, cpu_of_both, figure, pooled, results};
 pub use precision::{Precision, precisions};
 pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
 pub use requirements::checks;
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
+pub use sides::{Change, Difference, Regression, Sides, sides};
 pub use signatures::signatures;
 pub use spec::{
     Claim, ClaimMeasure, Layer, LeftOut, PayloadKind, Published, PublishedRow, Spacing, View,

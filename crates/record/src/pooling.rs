@@ -99,7 +99,7 @@ fn one_added(plan: &Plan, blocks: &[Block], layer: &Layer) -> Option<Added> {
 /// The number of a name, among those of one workload that have an interval; `None` if the workload does not have it.
 ///
 /// Percentiles are those of response times where the workload has a schedule.
-pub(crate) fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
+pub fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
     match metric {
         Metric::P50 => numbers.response_p50_ns.as_ref().or(numbers.round_trip_p50_ns.as_ref()),
         Metric::P90 => numbers.response_p90_ns.as_ref().or(numbers.round_trip_p90_ns.as_ref()),

@@ -1,8 +1,8 @@
 //! The whole record.
 
 use crate::{
-    Added, Against, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sweep, Verdict,
-    WorkloadResult,
+    Added, Against, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sides, Sweep,
+    Verdict, WorkloadResult,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub struct RunRecord {
     /// Required limits, each held against the number of every row; empty where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementCheck>,
+    /// Two servers that took turns, and by which numbers they differ; `null` for any other measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sides: Option<Sides>,
     /// Steps of load and where they bend; `null` unless it is a sweep.
     #[serde(default)]
     pub sweep: Option<Sweep>,
@@ -80,6 +83,8 @@ pub struct Tool {
 pub enum Kind {
     /// The same echo over every transport, side by side.
     Ladder,
+    /// Two servers that took turns, one compared with the other.
+    Ab,
     /// One target.
     Run,
     /// Steps of load, on one target or several.

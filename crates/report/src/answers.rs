@@ -4,7 +4,7 @@ use crate::document::{self, Answer, Depth};
 use crate::measured::{Figure, Group, Measured, Ratio, cpu_us, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::row::{self, Row};
-use crate::{sweep, verdict};
+use crate::{sides, sweep, verdict};
 use record::{
     Comparison, Estimate, Kind, Level, Number, RunRecord, Summary, Verdict, WorkloadResult,
 };
@@ -22,6 +22,7 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
     match (&record.sweep, record.kind) {
         (Some(sweep), _) => sweep::conclusion(sweep),
         (None, Kind::Lab) => fastest_row(&Group::all(record, &verdict)),
+        (None, Kind::Ab) => sides::conclusion(record, &verdict),
         (None, Kind::Imported) => None,
         (None, Kind::Run | Kind::Other) if row::count(record) == 1 => {
             let row = row::all(record).next()?;

@@ -101,7 +101,7 @@ pub fn compares_nothing(base: &RunRecord, record: &RunRecord) -> bool {
 fn inconclusive() -> Section {
     let text = "the two were measured at different times, and no row of both shows what the machine did between them";
     let remark = Remark::new(Tone::Doubtful, "inconclusive:", text);
-    let next = "measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)".to_owned();
+    let next = "measure both in one run: `wirebench ab BASE HEAD`".to_owned();
     Section::new("", vec![Part::Remark(Remark { next, ..remark })])
 }
 

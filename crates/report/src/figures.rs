@@ -26,7 +26,7 @@ pub(crate) fn all(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Figure> {
         ],
         None if row::rounds(record) > 1 && row::count(record) > 1 => match record.kind {
             Kind::Lab => vec![lab_spectrum(record, groups)],
-            Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
+            Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
                 vec![spectrum(record)]
             }
         },

@@ -44,6 +44,7 @@ mod requirements;
 mod row;
 mod rows;
 mod run;
+mod sides;
 mod steps;
 mod svg;
 mod sweep;

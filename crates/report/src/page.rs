@@ -7,6 +7,7 @@ use crate::exchanges;
 use crate::figures;
 use crate::measured::Group;
 use crate::row;
+use crate::sides;
 use crate::{
     answers, details, layers, notes, published, requirements, rows, run, sweep, verdict, views,
 };
@@ -26,6 +27,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
             let text = "This record has no sweep in it.".to_owned();
             vec![Section::new("", vec![Part::Text(Tone::Failed, text)])]
         }
+        (None, Kind::Ab) => ab(record, &groups),
         (None, Kind::Ladder) => ladder(record, &verdict, &groups),
         (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
         (None, Kind::Run | Kind::Other) => runs(record, &groups),
@@ -42,16 +44,18 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         };
     let conclusion = conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing));
     Document {
-        requirements: requirements::all(record),
+        requirements: requirements::all(record).into_iter().chain(sides::allowed(record)).collect(),
         title: title(record),
         title_depth: match record.kind {
             // The answer names what was measured.
             Kind::Ladder => Depth::Details,
-            Kind::Lab if conclusion.is_some() => Depth::Details,
+            Kind::Ab | Kind::Lab if conclusion.is_some() => Depth::Details,
             Kind::Run | Kind::Other if row::count(record) == 1 && conclusion.is_some() => {
                 Depth::Details
             }
-            Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => Depth::First,
+            Kind::Ab | Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => {
+                Depth::First
+            }
         },
         subtitle: details::subtitle(record),
         partial: notes::partial(record),
@@ -84,6 +88,10 @@ pub(crate) fn title(record: &RunRecord) -> String {
         (None, Kind::Lab, _) => {
             lab.filter(|question| !question.is_empty()).unwrap_or_else(|| "A lab".to_owned())
         }
+        (None, Kind::Ab, Some(base)) => {
+            let head = row::all(record).nth(1).map_or("?", |head| head.target());
+            format!("{} against {head}", base.target())
+        }
         (None, _, None) => "A run without a measurement".to_owned(),
         (None, _, Some(only)) if row::count(record) == 1 => only.target().to_owned(),
         (None, _, Some(first)) => format!("{}: {} rows", first.target(), row::count(record)),
@@ -96,6 +104,19 @@ fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Se
     let mut sections = with_unmeasured(Section::of_tables("", tables), record, groups);
     sections.extend(Section::of_tables("", layers).map(|section| section.at(Depth::Details)));
     sections
+}
+
+/// The numbers of both sides; as details each side in full.
+fn ab(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
+    let results = Section::of_tables("", sides::table(record, groups));
+    let mut all = with_unmeasured(results, record, groups);
+    let tables = groups.iter().map(|group| rows::table(record, group));
+    all.extend(Section::of_tables("", tables).map(|section| section.at(Depth::Details)));
+    for it in groups.iter().flat_map(|group| &group.rows) {
+        let heading = format!("{}, {}", it.row.name(), it.row.target());
+        all.extend(run::sections(&heading, it).map(|section| section.at(Depth::Details)));
+    }
+    all
 }
 
 fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
@@ -171,14 +192,14 @@ fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
             let subjects = views::subjects(record, groups);
             parts.extend(subjects.into_iter().map(|it| Part::Text(Tone::Plain, it)));
         }
-        Kind::Imported | Kind::Other | Kind::Run | Kind::Sweep => {}
+        Kind::Ab | Kind::Imported | Kind::Other | Kind::Run | Kind::Sweep => {}
     }
     if record.kind == Kind::Ladder {
         parts.extend(rows::footnotes(groups));
     }
     let is_checked = match record.kind {
         Kind::Imported | Kind::Sweep => false,
-        Kind::Ladder | Kind::Lab => true,
+        Kind::Ab | Kind::Ladder | Kind::Lab => true,
         Kind::Run | Kind::Other => record.blocks.len() > 1,
     };
     parts.extend(is_checked.then(|| Part::Remark(notes::checks(record))));

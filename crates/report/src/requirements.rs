@@ -100,7 +100,7 @@ fn difference(reason: &record::Reason) -> Remark {
 }
 
 /// The unit that records have a number in.
-fn unit(metric: Metric) -> Unit {
+pub(crate) fn unit(metric: Metric) -> Unit {
     match metric {
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => Unit::Time,
         Metric::MessagesPerS => Unit::Rate,

@@ -28,7 +28,7 @@ pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
     let table = table.noted_at(Depth::Details, gaps(&rows));
     match record.kind {
         Kind::Lab => table.noted_at(Depth::Details, without_difference(group)),
-        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => table,
+        Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => table,
     }
 }
 
@@ -54,7 +54,9 @@ fn about(record: &RunRecord, group: &Group<'_>) -> Option<[String; 2]> {
     let (length, seed, times) = (row.length(), row::seed(record), row.time_words());
     let order = match record.kind {
         Kind::Ladder => format!("blocks in random order (seed {seed}); "),
-        Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => String::new(),
+        Kind::Ab | Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => {
+            String::new()
+        }
     };
     let pooled = if row::rounds(record) == 1 { "" } else { ", all blocks together" };
     let asked = format!("{message}{load}; {blocks} {length}{each}");
@@ -70,11 +72,13 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
     let cpu = |head: &str| Column::new(head, Unit::Cpu).at(no_steps);
     let of = match record.kind {
         Kind::Lab => group.rows.first().map_or("", |it| it.row.compared_time()),
-        Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => "p50",
+        Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => "p50",
     };
     let to = group.zero().map_or("baseline", |zero| match record.kind {
         Kind::Ladder => &zero.name,
-        Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => zero.base_name(),
+        Kind::Ab | Kind::Imported | Kind::Lab | Kind::Other | Kind::Run | Kind::Sweep => {
+            zero.base_name()
+        }
     });
     let ratio = format!("{} to {to} [interval]", of.split(' ').next().unwrap_or_default());
     vec![

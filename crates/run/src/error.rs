@@ -47,6 +47,9 @@ pub enum RunError {
         /// Its number.
         signal: i32,
     },
+    /// A server of the user's did not come up.
+    #[error("{0}")]
+    Program(String),
     /// The target is a public address, and nobody said that it may be loaded.
     #[error("{address} is a public address; pass --i-may-load-this-target if it is yours to load")]
     PublicTarget {

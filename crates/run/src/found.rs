@@ -5,7 +5,7 @@
 
 use crate::children::processes::Processes;
 use engine::Address;
-use probe::{Listener, Topology, descendants, place_beside};
+use probe::{Listener, Topology, Unseen, descendants, place_beside};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
@@ -28,8 +28,7 @@ impl FoundServer {
                 let gone = || format!("--server-pid {pid}: there is no such process");
                 Ok(vec![probe::listener(pid).ok_or_else(gone)?])
             }
-            (None, Address::Tcp(address)) => probe::tcp_listeners(*address),
-            (None, Address::Unix(path)) => probe::unix_listeners(path),
+            (None, address) => listeners(address),
         };
         let listeners = found.map_err(|unseen| unseen.to_string())?;
         let pids: Vec<u32> = listeners.iter().map(|listener| listener.pid).collect();
@@ -55,6 +54,18 @@ impl FoundServer {
     fn cpus(&self) -> Vec<usize> {
         let all = self.listeners.iter().flat_map(|listener| &listener.cpus).copied();
         all.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+/// The processes that hold a socket which listens at `address`.
+///
+/// # Errors
+///
+/// The reason for which none is seen.
+pub(crate) fn listeners(address: &Address) -> Result<Vec<Listener>, Unseen> {
+    match address {
+        Address::Tcp(address) => probe::tcp_listeners(*address),
+        Address::Unix(path) => probe::unix_listeners(path),
     }
 }
 

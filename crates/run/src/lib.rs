@@ -107,8 +107,9 @@ pub fn execute(
     journal.begin(&frame);
     let mut stage = Stage::new(&mut set_up, context, feed);
     let is_about_memory = |it: &Requirement| it.metric == Metric::MemoryPerConnection;
-    stage.is_weighed = matches!(host.kind, record::Kind::Lab | record::Kind::Run)
-        || plan.experiment.require.iter().any(is_about_memory);
+    stage.is_weighed =
+        matches!(host.kind, record::Kind::Ab | record::Kind::Lab | record::Kind::Run)
+            || plan.experiment.require.iter().any(is_about_memory);
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();

@@ -111,7 +111,7 @@ fn survived(
     block: Result<Block, String>,
 ) -> Result<Block, String> {
     let Some(server) = set_up.servers.of_mut(measurement) else { return block };
-    let is_subject = matches!(measurement.peer, Peer::Subject(_));
+    let is_subject = matches!(measurement.peer, Peer::Subject(_) | Peer::Started(_));
     let died = match is_subject {
         true => server.died_in(block.as_ref().ok()),
         // It is ours, and does not end by itself: nothing is worth waiting for.

@@ -122,6 +122,7 @@ impl Measurement {
         };
         let peer = match &spec.server {
             Server::Given(endpoint) => Peer::Given(endpoint.clone()),
+            Server::Started(started) => Peer::Started(started.clone()),
             Server::Embedded(embedded) => Peer::Embedded(embedded.clone()),
             Server::Subject(server) => {
                 let (subject, installed) = find(&server.name)?;
@@ -162,6 +163,8 @@ impl Measurement {
     pub(crate) fn compiles_while_it_runs(&self) -> bool {
         let server = match &self.peer {
             Peer::Subject(server) => server.subject.manifest.jit,
+            // Nobody says that it does not.
+            Peer::Started(_) => true,
             Peer::Embedded(_) | Peer::Given(_) => false,
         };
         server || self.client.as_ref().is_some_and(|client| client.subject.manifest.jit)
@@ -297,8 +300,8 @@ fn problem(field: &'static str, message: String) -> PlanError {
 
 /// The time that the subjects of a measurement take to start, about.
 fn starting(measurement: &Measurement) -> Nanos {
-    let is_subject = matches!(measurement.peer, Peer::Subject(_));
-    let count = u64::from(is_subject) + u64::from(measurement.client.is_some());
+    let is_program = matches!(measurement.peer, Peer::Subject(_) | Peer::Started(_));
+    let count = u64::from(is_program) + u64::from(measurement.client.is_some());
     Nanos(count * START.0)
 }
 
@@ -311,6 +314,8 @@ pub enum Peer {
     Embedded(spec::Embedded),
     /// One that listens already.
     Given(Endpoint),
+    /// One of the user's, started for the run as a child process.
+    Started(spec::Started),
     /// A program of others, started for the run as a child process.
     Subject(SubjectServer),
 }
@@ -321,6 +326,7 @@ impl Peer {
         match self {
             Self::Embedded(embedded) => embedded.scheme,
             Self::Given(url) => url.scheme(),
+            Self::Started(started) => started.url.scheme(),
             Self::Subject(server) => server.scheme,
         }
     }
@@ -328,8 +334,16 @@ impl Peer {
     /// True if its process is started, watched and ended by us.
     pub const fn is_ours(&self) -> bool {
         match self {
-            Self::Embedded(_) | Self::Subject(_) => true,
+            Self::Embedded(_) | Self::Started(_) | Self::Subject(_) => true,
             Self::Given(_) => false,
+        }
+    }
+
+    /// The URL of a server of the user's, as it was asked for.
+    pub const fn url(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Given(url) | Self::Started(spec::Started { url, .. }) => Some(url),
+            Self::Embedded(_) | Self::Subject(_) => None,
         }
     }
 }
@@ -466,10 +480,7 @@ impl Tls {
             now_unix_s: engine::clock::unix_seconds().unwrap_or(0),
         };
         let this = Self { options, server_name: tls.server_name.clone() };
-        let url_name = match &workload.server {
-            Server::Given(endpoint) => endpoint.host(),
-            Server::Embedded(_) | Server::Subject(_) => "localhost",
-        };
+        let url_name = workload.server.url().map_or("localhost", Endpoint::host);
         let name = this.server_name.as_deref().unwrap_or(url_name);
         // What is not possible is known before anything runs.
         let checked = match workload.server.is_ours() {

@@ -27,7 +27,10 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
     let scheme = measurement.peer.scheme();
     let target = match (&measurement.peer, ready) {
         (Peer::Given(url), _) => url.to_string(),
-        (Peer::Embedded(_) | Peer::Subject(_), Some(ready)) => ready.url.to_string(),
+        (Peer::Embedded(_) | Peer::Started(_) | Peer::Subject(_), Some(ready)) => {
+            ready.url.to_string()
+        }
+        (Peer::Started(started), None) => started.url.to_string(),
         (Peer::Embedded(_), None) => format!("embedded {scheme}"),
         (Peer::Subject(server), None) => format!("{} {scheme}", server.subject.name),
     };
@@ -46,10 +49,15 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
         source_addresses: sources.iter().map(ToString::to_string).collect(),
         pinning: Pinning {
             generator_cpus: numbers(&set_up.generator_cpus),
-            server_cpus: match (&set_up.placement, found) {
-                (Some(placement), _) if measurement.peer.is_ours() => numbers(&[placement.server]),
-                (_, Some(found)) => numbers(&set_up.bound_to(found)),
-                (_, None) => Vec::new(),
+            server_cpus: match (&set_up.placement, &measurement.peer) {
+                (Some(_), Peer::Started(_)) => numbers(&set_up.program_cpus),
+                (Some(placement), Peer::Embedded(_) | Peer::Subject(_)) => {
+                    numbers(&[placement.server])
+                }
+                (_, Peer::Given(_)) => {
+                    found.map_or_else(Vec::new, |found| numbers(&set_up.bound_to(found)))
+                }
+                (None, _) => Vec::new(),
             },
         },
         processes: found.map_or_else(Vec::new, |found| {

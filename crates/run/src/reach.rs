@@ -364,8 +364,9 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
     // An alert, the answer of a server that speaks TLS.
     let is_of_tls = has(r#""\x15\x03"#);
     let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
-    let is_given = matches!(measurement.peer, Peer::Given(_));
-    is_given && !is_of_tls && (is_endless || is_echo && is_plain && is_other)
+    measurement.peer.url().is_some()
+        && !is_of_tls
+        && (is_endless || is_echo && is_plain && is_other)
 }
 
 /// True if the reply that was wrong is one of JSON-RPC 2.0, in the way in which errors quote.
@@ -558,7 +559,7 @@ fn next_of_refusal(peer: &Peer, example: &str) -> Option<String> {
                 reply with --expect-status 404"
             .to_owned(),
         426 => {
-            let Peer::Given(url) = peer else { return None };
+            let url = peer.url()?;
             let socket = Endpoint { protocol: Protocol::WebSocket, ..url.clone() };
             format!("It is an endpoint of WebSocket: try {socket}")
         }
@@ -569,7 +570,7 @@ fn next_of_refusal(peer: &Peer, example: &str) -> Option<String> {
 
 /// The URL that a redirect points to.
 fn redirected(peer: &Peer, place: &str) -> Option<Endpoint> {
-    let Peer::Given(url) = peer else { return None };
+    let url = peer.url()?;
     if !place.is_ascii() {
         return None; // Only its beginning is known.
     }

@@ -35,7 +35,7 @@ pub fn is_public(address: IpAddr) -> bool {
 /// True unless the target is known to be no public one: it is ours, a path, or an address that is near. Names are not
 /// looked up.
 pub(crate) fn may_be_public(server: &Server) -> bool {
-    let Server::Given(endpoint) = server else { return false };
+    let Some(endpoint) = server.url() else { return false };
     match &endpoint.address {
         Address::Host { name, .. } => name.parse().map_or(name != "localhost", is_public),
         Address::Unix(_) => false,

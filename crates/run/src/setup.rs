@@ -38,6 +38,8 @@ pub(crate) struct SetUp {
     /// The CPUs of server and generator; `None` if they are left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
+    /// The CPUs of servers of the user's that we start; empty: any.
+    pub(crate) program_cpus: Vec<usize>,
     /// The cores that there are to place workers on, and the most workers of a measurement.
     topology: Topology,
     threads: NonZeroUsize,
@@ -99,13 +101,11 @@ impl SetUp {
             .unwrap_or(1);
         let threads = NonZeroUsize::new(threads as usize).unwrap_or(NonZeroUsize::MIN);
         let placement = if ours { probe::place(&topology, threads) } else { None };
-        let on = |cpu: Option<usize>| lab::Launch {
-            cpus: cpu.into_iter().collect(),
-            ..host.launch.clone()
-        };
-        let server_cpu = placement.as_ref().map(|placement| placement.server);
-        let client_cpu =
-            placement.as_ref().and_then(|placement| placement.generator.first().copied());
+        let on = |cpus: Vec<usize>| lab::Launch { cpus, ..host.launch.clone() };
+        let placed = placement.as_ref();
+        let server_cpu = placed.map(|placement| placement.server);
+        let client_cpu = placed.and_then(|placement| placement.generator.first().copied());
+        let program_cpus = placed.map_or_else(Vec::new, |placement| placement.left(&topology));
         let mut set_up = Self {
             environment,
             system,
@@ -114,11 +114,12 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
+            servers: Servers::new(on(server_cpu.into_iter().collect()), on(program_cpus.clone())),
+            clients: Clients::new(on(client_cpu.into_iter().collect())),
+            program_cpus,
             topology,
             threads,
             server_pid: host.server_pid,
-            servers: Servers::new(on(server_cpu)),
-            clients: Clients::new(on(client_cpu)),
             versions: BTreeMap::new(),
             ready: Vec::new(),
             warnings: Vec::new(),
@@ -142,8 +143,7 @@ impl SetUp {
                 server.pause();
             }
             // Steps have one target: where it does not answer there is nothing to measure.
-            let is_only =
-                plan.measurements.len() == 1 || matches!(measurement.peer, Peer::Given(_));
+            let is_only = plan.measurements.len() == 1 || measurement.peer.url().is_some();
             match ready {
                 Err(error) if is_only && host.kind != Kind::Lab || !is_local(&error) => {
                     return Err(error);
@@ -175,13 +175,18 @@ impl SetUp {
         let url = match &measurement.peer {
             Peer::Given(url) => url.clone(),
             Peer::Embedded(embedded) => {
-                let server = self.servers.started(measurement)?;
+                let server = self.servers.started(measurement, context)?;
                 server.resume();
                 authority_pem = server.authority_pem().map(<[u8]>::to_vec);
                 server.url(embedded.scheme).map_err(RunError::NotStarted)?
             }
+            Peer::Started(started) => {
+                let running = self.servers.started(measurement, context)?;
+                running.resume();
+                running.url(started.url.scheme()).map_err(RunError::NotStarted)?
+            }
             Peer::Subject(server) => {
-                let running = self.servers.started(measurement)?;
+                let running = self.servers.started(measurement, context)?;
                 running.resume();
                 authority_pem = running.authority_pem().map(<[u8]>::to_vec);
                 let url = verified(running, server, measurement, context)?;
@@ -218,7 +223,7 @@ impl SetUp {
             .map_err(RunError::InvalidRequest)?;
         let found = match measurement.peer {
             Peer::Given(_) => Some(FoundServer::find(&target.address, self.server_pid)),
-            Peer::Embedded(_) | Peer::Subject(_) => None,
+            Peer::Embedded(_) | Peer::Started(_) | Peer::Subject(_) => None,
         };
         if let Some(Err(reason)) = &found
             && self.server_pid.is_some()
@@ -246,7 +251,7 @@ impl SetUp {
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
         if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_by_now) {
-            self.servers.start_again(measurement, &died)?;
+            self.servers.start_again(measurement, &died, context)?;
             let key = Key::of(measurement);
             for (index, other) in plan.measurements.iter().enumerate() {
                 if Key::of(other) == key && self.ready.get(index).is_some_and(Result::is_ok) {
@@ -367,7 +372,7 @@ impl SetUp {
                 let version = self.versions.get(&server.subject.name).cloned().flatten();
                 Some(subject(&server.subject, version))
             }
-            Peer::Embedded(_) | Peer::Given(_) => None,
+            Peer::Embedded(_) | Peer::Given(_) | Peer::Started(_) => None,
         };
         let client = measurement.client.as_ref().map(|client| {
             let version = self.clients.version(workload);
@@ -509,6 +514,7 @@ fn is_local(error: &RunError) -> bool {
         | RunError::InvalidRequest(_)
         | RunError::InvalidTls(_)
         | RunError::NotStarted(_)
+        | RunError::Program(_)
         | RunError::ResolveTimedOut { .. }
         | RunError::Subject { .. }
         | RunError::Unreachable { .. }
@@ -547,7 +553,7 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
             let reason = reason.or_else(refusal)?;
             Some((&server.subject, reason))
         }
-        Peer::Embedded(_) | Peer::Given(_) => None,
+        Peer::Embedded(_) | Peer::Given(_) | Peer::Started(_) => None,
     };
     match of_client.or_else(of_server) {
         None => Ok(()),

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The place of a server and the protocol that it speaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Endpoint {
     /// The protocol that is spoken, inside TLS or not.
     pub protocol: Protocol,
@@ -37,7 +37,7 @@ pub struct Endpoint {
 }
 
 /// An address that a server listens at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Address {
     /// A name or an address, and a port.
     Host {

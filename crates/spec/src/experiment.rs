@@ -2,10 +2,10 @@
 
 use crate::conversation::Conversation;
 use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
-use crate::{Axis, Published, Requirement, Server, Until, Workload};
+use crate::{Axis, Published, Requirement, Until, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Random};
+use units::{Nanos, Random, Share};
 
 /// Everything that one run is to measure, with every default resolved: enough to repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct Experiment {
     /// The limits that numbers of every row are held against, but of those that others are compared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Requirement>,
+    /// Of two sides: the most by which a number of the second may be worse; `null`: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression_max: Option<Share>,
     /// The order of the blocks of a round.
     pub order: Order,
     /// The workload (its index) that all others are compared with, unless they name another.
@@ -111,7 +114,7 @@ impl Experiment {
                     ));
                 }
             }
-            if let Server::Given(endpoint) = &mut workload.server {
+            if let Some(endpoint) = workload.server.url_mut() {
                 let value_of = |name: &str| {
                     let mut all = given.iter();
                     all.find(|given| given.name.eq_ignore_ascii_case(name))?.value.clone()
@@ -134,6 +137,16 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// The workloads of two servers of the user's that take turns, the second one compared with the first; `None` for
+    /// any other experiment.
+    pub fn sides(&self) -> Option<[usize; 2]> {
+        let is_user = |workload: &Workload| workload.server.url().is_some();
+        match (&self.workloads[..], self.baseline, &self.axis) {
+            ([base, head], Some(0), None) if is_user(base) && is_user(head) => Some([0, 1]),
+            _ => None,
+        }
     }
 
     /// The secrets that servers are given.
@@ -176,11 +189,8 @@ pub fn secrets_of(workloads: &[Workload]) -> Secrets {
     let values = headers.filter_map(|header| header.value.as_deref());
     let conversations = workloads.iter().filter_map(|one| one.conversation.as_ref());
     let values = values.chain(conversations.flat_map(Conversation::secrets));
-    let of_urls = workloads.iter().flat_map(|workload| match &workload.server {
-        Server::Given(endpoint) => secrets_of_path(&endpoint.path),
-        Server::Embedded(_) | Server::Subject(_) => Vec::new(),
-    });
-    let of_urls: Vec<String> = of_urls.collect();
+    let urls = workloads.iter().filter_map(|workload| workload.server.url());
+    let of_urls: Vec<String> = urls.flat_map(|url| secrets_of_path(&url.path)).collect();
     Secrets::of(values, of_urls.iter().map(String::as_str))
 }
 

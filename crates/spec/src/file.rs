@@ -9,7 +9,7 @@ mod description;
 mod held;
 
 pub use cells::{Facts, Role, Subjects};
-pub use description::{Asked, AxisKeys, File};
+pub use description::{Asked, AxisKeys, File, Side};
 pub use held::Held;
 
 #[cfg(test)]

@@ -48,5 +48,5 @@ pub use rooms::Rooms;
 pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,
-    Tls, Trust, Workload,
+    Started, Tls, Trust, Workload,
 };

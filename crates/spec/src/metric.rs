@@ -107,6 +107,16 @@ impl Metric {
     }
 }
 
+crate::text::as_text!(Metric, "a number of a row", "p99");
+
+impl std::str::FromStr for Metric {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::named(name)
+    }
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -187,6 +187,8 @@ const CLIENT: Nanos = Nanos::from_millis(200);
 pub enum Server {
     /// A server of the user's, which listens already.
     Given(Endpoint),
+    /// A server of the user's, started for the run.
+    Started(Started),
     /// One of our own servers, started for the run as a process of its own.
     Embedded(Embedded),
     /// A program that others wrote, started for the run.
@@ -198,26 +200,79 @@ impl Server {
     pub const fn scheme(&self) -> Scheme {
         match self {
             Self::Given(endpoint) => endpoint.scheme(),
+            Self::Started(started) => started.url.scheme(),
             Self::Embedded(embedded) => embedded.scheme,
             Self::Subject(subject) => subject.scheme,
         }
     }
 
-    /// True if its process is started, watched and ended by us.
+    /// True if it keeps the contract of subjects: it echoes, and its certificate is one that the run made.
     pub const fn is_ours(&self) -> bool {
         match self {
             Self::Embedded(_) | Self::Subject(_) => true,
-            Self::Given(_) => false,
+            Self::Given(_) | Self::Started(_) => false,
+        }
+    }
+
+    /// The URL of a server of the user's.
+    pub const fn url(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Given(url) | Self::Started(Started { url, .. }) => Some(url),
+            Self::Embedded(_) | Self::Subject(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn url_mut(&mut self) -> Option<&mut Endpoint> {
+        match self {
+            Self::Given(url) | Self::Started(Started { url, .. }) => Some(url),
+            Self::Embedded(_) | Self::Subject(_) => None,
         }
     }
 
     /// The text that it answers to every message; `None`: that message.
     pub fn reply(&self) -> Option<&str> {
         match self {
-            Self::Given(_) => None,
+            Self::Given(_) | Self::Started(_) => None,
             Self::Embedded(embedded) => embedded.reply.as_deref(),
             Self::Subject(subject) => subject.reply.as_deref(),
         }
+    }
+}
+
+/// A server of the user's that is started for the run. Workloads that agree in all of it share its process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// The name of its row: two rows of the same command have a process each.
+    pub row: String,
+    /// The URL at which it listens when it is ready. Where the command has [`Started::PORT`], the port is one that is
+    /// free in place of this one.
+    pub url: Endpoint,
+    /// The line of a shell that starts it.
+    pub command: String,
+    /// The folder that it is started in; `null`: that of the run.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// The longest time until it listens.
+    #[serde(default = "Started::timeout")]
+    pub start_timeout: Nanos,
+}
+
+impl Started {
+    /// The usual [`Started::start_timeout`]: a JVM on a busy machine takes 15 s.
+    pub const START_TIMEOUT: Nanos = Nanos::from_secs(60);
+
+    const fn timeout() -> Nanos {
+        Self::START_TIMEOUT
+    }
+
+    /// The place of the port in a command.
+    pub const PORT: &str = "{port}";
+
+    /// True if it is given a port that is free.
+    pub fn takes_port(&self) -> bool {
+        self.command.contains(Self::PORT)
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Part {
 impl Pooled {
     /// Fewer rounds give no interval: Student's t is over 2.6 then, and what one round does is all that is known.
     pub const ROUNDS_MIN: usize = 6;
+    /// The confidence of intervals, where no other is named.
+    pub const CONFIDENCE: f64 = 0.95;
     /// The least share of blocks that a percentile must hang on to have an interval: a fifth. If the slowest 1 % of the
     /// messages came from fewer, the next run may as well have none of these blocks, or twice as many.
     pub const EVENNESS_MIN: f64 = 0.2;
@@ -124,7 +126,12 @@ impl Pooled {
     /// The ends of the 95 % interval; `None` if there are too few rounds, if the number hangs on too few of them, or if
     /// leaving out one of them leaves nothing.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let half = self.standard_error()? * student::quantile(0.975, self.freedom()) + self.blur();
+        self.interval_of(Self::CONFIDENCE)
+    }
+
+    /// The same of another confidence: 0.99 for an interval of 99 %.
+    pub fn interval_of(&self, confidence: f64) -> Option<(f64, f64)> {
+        let half = self.standard_error()? * self.reach(confidence) + self.blur();
         Some(match self.scale {
             Scale::Linear => (self.value - half, self.value + half),
             Scale::Logarithmic => (self.value * (-half).exp(), self.value * half.exp()),
@@ -133,8 +140,18 @@ impl Pooled {
 
     /// The smallest difference from 1 that a ratio this noisy shows four times of five, as a share.
     pub fn smallest_detectable(&self) -> Option<f64> {
-        let power = student::quantile(0.975, self.freedom()) + normal::quantile(0.8);
+        self.smallest_detectable_of(Self::CONFIDENCE)
+    }
+
+    /// The same where what shows a difference is an interval of another confidence.
+    pub fn smallest_detectable_of(&self, confidence: f64) -> Option<f64> {
+        let power = self.reach(confidence) + normal::quantile(0.8);
         Some((power * self.standard_error()? + self.blur()).exp_m1())
+    }
+
+    /// The half of an interval of `confidence`, in standard errors.
+    fn reach(&self, confidence: f64) -> f64 {
+        student::quantile(f64::midpoint(confidence, 1.0), self.freedom())
     }
 
     /// The most by which one round moves the number, as a share of it; infinite if without that round there is none.

@@ -45,7 +45,10 @@ impl Exit {
         (Self::INTERNAL, "an internal error"),
         (Self::USAGE, "wrong usage, or a load that this machine does not allow"),
         (Self::NOT_MET, "a requirement is not met, or too little was measured to know"),
-        (Self::REGRESSED, "a regression: a number is worse than the baseline allows, beyond noise"),
+        (
+            Self::REGRESSED,
+            "a regression: worse than the baseline or BASE by more than is allowed, beyond noise",
+        ),
         (
             Self::INVALID,
             "invalid: a number that the answer needs is no result; the verdict says why",
@@ -125,7 +128,8 @@ impl From<RunError> for Failure {
             | RunError::Shortage(_)
             | RunError::Thread(_) => Exit::USAGE,
             RunError::PublicTarget { .. } => Exit::REFUSED,
-            RunError::ResolveTimedOut { .. }
+            RunError::Program(_)
+            | RunError::ResolveTimedOut { .. }
             | RunError::Unreachable { .. }
             | RunError::Unresolved { .. }
             | RunError::WrongAnswer { .. } => Exit::UNREACHABLE,

@@ -155,6 +155,7 @@ pub(crate) fn newest(folder: &Path, extension: &str) -> io::Result<Option<PathBu
 /// The name of a file of a run: date, time and kind, without characters that some file systems refuse.
 pub(crate) fn stem(kind: Kind, started_at: &str) -> String {
     let kind = match kind {
+        Kind::Ab => "ab",
         Kind::Ladder => "ladder",
         Kind::Sweep => "sweep",
         Kind::Lab => "lab",

@@ -95,7 +95,7 @@ fn of_table(what: String) -> Complaint {
 const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Circles, "drive", 7),
     (Rule::Circles, "wire", 11),
-    (Rule::Circles, "wirebench", 24),
+    (Rule::Circles, "wirebench", 8),
     (Rule::Sleeps, "lab", 3),
     (Rule::Sleeps, "wirebench", 3),
     (Rule::Unsafe, "crates/drive/tests/it/allocation.rs", 9),

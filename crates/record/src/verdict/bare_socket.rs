@@ -64,7 +64,7 @@ fn has_more_to_do(workload: &Workload) -> bool {
         Server::Embedded(_) => false,
         Server::Subject(subject) => subject.name == FLOOR,
         // It may run anywhere.
-        Server::Given(_) => return false,
+        Server::Given(_) | Server::Started(_) => return false,
     };
     !is_floor && scheme.protocol != Protocol::Unix && !is_tcp(scheme)
 }

@@ -73,7 +73,9 @@ use subject::Subject;
 pub fn judge(record: &RunRecord) -> Verdict {
     let mut reasons = match record.kind {
         Kind::Imported => vec![imported()],
-        Kind::Ladder | Kind::Run | Kind::Sweep | Kind::Lab | Kind::Other => reasons(record),
+        Kind::Ab | Kind::Ladder | Kind::Run | Kind::Sweep | Kind::Lab | Kind::Other => {
+            reasons(record)
+        }
     };
     let rows: Vec<RowVerdict> =
         (0..record.plan.workloads.len()).map(|index| RowVerdict::of(&reasons, index)).collect();

@@ -52,6 +52,7 @@ pub(crate) fn record() -> RunRecord {
         precision: Vec::new(),
         against: None,
         requirements: Vec::new(),
+        sides: None,
         sweep: Some(sweep()),
         lab: Some(lab()),
         verdict: Some(Verdict {

@@ -12,6 +12,7 @@ mod pooling;
 mod relative;
 mod requirements;
 mod schema;
+mod sides;
 mod signatures;
 mod summary;
 mod verdict;

@@ -69,7 +69,7 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
 
             inconclusive: the two were measured at different times, and no row of both shows
               what the machine did between them
-              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+              next: measure both in one run: `wirebench ab BASE HEAD`
 
             ws
             round trip    base    record  ratio [95 %]
@@ -113,7 +113,7 @@ fn one_block_each_has_two_numbers_and_no_interval() {
 
             inconclusive: the two were measured at different times, and no row of both shows
               what the machine did between them
-              next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+              next: measure both in one run: `wirebench ab BASE HEAD`
 
             ws
             response time base     record                    ratio [95 %]
@@ -215,7 +215,7 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
 
         inconclusive: the two were measured at different times, and no row of both shows
           what the machine did between them
-          next: measure both in one run: a lab file with two rows (docs/EXPERIMENTS.md)
+          next: measure both in one run: `wirebench ab BASE HEAD`
 
         base           2026-01-01T00:00:00Z: degraded: generator and server share cores
         record         2026-01-01T00:00:00Z: degraded: generator and server share cores

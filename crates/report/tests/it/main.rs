@@ -18,5 +18,6 @@ mod pages;
 mod records;
 mod requirements;
 mod run;
+mod sides;
 mod sweep;
 mod sweeps;

@@ -151,6 +151,7 @@ fn record(
         precision: Vec::new(),
         against: None,
         requirements: Vec::new(),
+        sides: None,
         sweep: None,
         lab: None,
         verdict: None,

@@ -5,8 +5,10 @@
 use super::certificates::Certificates;
 use super::embedded::EmbeddedServer;
 use super::processes::Processes;
+use super::started;
 use crate::RunError;
 use crate::plan::{Measurement, Peer, Speech};
+use crate::reach::Context;
 use lab::{Launch, PrivateFolder, Server, ServerSettings};
 use record::Block;
 use spec::{Endpoint, Scheme};
@@ -20,6 +22,8 @@ use wire::tls::Trust;
 pub(crate) enum Key {
     /// An embedded one, with its reply.
     Embedded(EmbeddedServer, Option<String>),
+    /// A server of the user's.
+    Started(spec::Started),
     /// A subject by its name, its reply, and true if it speaks TLS too.
     Subject(String, Option<String>, bool),
 }
@@ -31,6 +35,7 @@ impl Key {
         match &measurement.peer {
             Peer::Embedded(embedded) => Some(Self::Embedded(EmbeddedServer::of(embedded), reply)),
             Peer::Given(_) => None,
+            Peer::Started(started) => Some(Self::Started(started.clone())),
             Peer::Subject(server) => {
                 Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.tls))
             }
@@ -147,6 +152,8 @@ impl RunningServer {
 #[derive(Debug)]
 pub(crate) struct Servers {
     launch: Launch,
+    /// The same for servers of the user's, which may have other CPUs.
+    launch_of_users: Launch,
     all: BTreeMap<Key, Result<RunningServer, String>>,
     certificates: Option<Certificates>,
     sockets: Option<PrivateFolder>,
@@ -155,28 +162,33 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Servers that start by `launch`, on its CPUs.
-    pub(crate) fn new(launch: Launch) -> Self {
+    /// Servers that start by `launch`, on its CPUs, and those of the user's by another.
+    pub(crate) fn new(launch: Launch, launch_of_users: Launch) -> Self {
         let (all, sockets_used) = (BTreeMap::new(), 0);
-        Self { launch, all, certificates: None, sockets: None, sockets_used }
+        Self { launch, launch_of_users, all, certificates: None, sockets: None, sockets_used }
     }
 
     /// The server of a measurement, which is ours to start; started now if it has not been.
     ///
     /// # Errors
     ///
-    /// [`RunError::EmbeddedServer`] and [`RunError::Subject`]; one that did not start is not tried again.
+    /// [`RunError::NotStarted`]; one that did not start is not tried again. [`RunError::Interrupted`].
     pub(crate) fn started(
         &mut self,
         measurement: &Measurement,
+        context: Context<'_>,
     ) -> Result<&mut RunningServer, RunError> {
         let key = Key::of(measurement).expect("only servers of ours are started");
         if !self.all.contains_key(&key) {
-            let started = self.start(measurement);
+            let started = self.start(measurement, context);
+            context.check()?;
             self.all.insert(key.clone(), started.map_err(|error| error.to_string()));
         }
         let started = self.all.get_mut(&key).expect("it was just inserted").as_mut();
-        started.map_err(|reason| RunError::NotStarted(reason.clone()))
+        started.map_err(|reason| match key {
+            Key::Started(_) => RunError::Program(reason.clone()),
+            Key::Embedded(..) | Key::Subject(..) => RunError::NotStarted(reason.clone()),
+        })
     }
 
     /// The server of a measurement, if it is ours and was started.
@@ -198,6 +210,7 @@ impl Servers {
         &mut self,
         measurement: &Measurement,
         died: &str,
+        context: Context<'_>,
     ) -> Result<(), String> {
         let Some(key) = Key::of(measurement) else { return Ok(()) };
         let starts = self.of(measurement).map_or(0, |server| server.starts);
@@ -207,13 +220,17 @@ impl Servers {
         }
         // The old one ends before there is a new one.
         self.all.insert(key.clone(), Err(died.to_owned()));
-        let mut server = self.start(measurement).map_err(|error| error.to_string())?;
+        let mut server = self.start(measurement, context).map_err(|error| error.to_string())?;
         server.starts = starts + 1;
         self.all.insert(key, Ok(server));
         Ok(())
     }
 
-    fn start(&mut self, measurement: &Measurement) -> Result<RunningServer, RunError> {
+    fn start(
+        &mut self,
+        measurement: &Measurement,
+        context: Context<'_>,
+    ) -> Result<RunningServer, RunError> {
         let reply = measurement.spec.server.reply().map(str::to_owned);
         match &measurement.peer {
             Peer::Embedded(embedded) => self.start_embedded(&EmbeddedServer::of(embedded), reply),
@@ -223,6 +240,21 @@ impl Servers {
                     self.start_with(&server.subject, &server.installed, &settings)
                 });
                 started.map_err(|reason| RunError::Subject { name, reason })
+            }
+            Peer::Started(server) => {
+                let timeout = measurement.workload.timeouts.resolve;
+                let started = started::start(server, timeout, &self.launch_of_users, context);
+                let name = format!("{}, `{}`,", server.row, server.command);
+                let server = started.map_err(|reason| {
+                    RunError::Program(format!("{name} did not start: {reason}"))
+                })?;
+                Ok(RunningServer {
+                    server,
+                    name,
+                    authority_pem: None,
+                    starts: 1,
+                    verified: Vec::new(),
+                })
             }
             Peer::Given(_) => unreachable!("it is not ours to start"),
         }

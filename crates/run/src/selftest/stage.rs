@@ -256,7 +256,8 @@ impl<'a> Stage<'a> {
     }
 
     fn servers(&self) -> Servers {
-        Servers::new(self.host.launch.clone())
+        let launch = &self.host.launch;
+        Servers::new(launch.clone(), launch.clone())
     }
 
     /// Starts a server of ours, on any CPU; its URL, and what ends it when dropped.

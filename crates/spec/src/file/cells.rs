@@ -1,6 +1,7 @@
 //! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
 
 mod rounds;
+mod sides;
 
 use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Several, Words};
 use super::held::{Held, measured};
@@ -89,7 +90,7 @@ impl File {
             left_out: Vec::new(),
             known: BTreeSet::new(),
         };
-        let compares = cells.axis.is_none() && !is_url;
+        let compares = cells.axis.is_none() && (!is_url || self.baseline.is_some());
         if compares && self.baseline.is_none() {
             cells.loads().into_iter().try_for_each(|load| cells.row_zero(load))?;
         }
@@ -169,9 +170,9 @@ impl<'a> Cells<'a> {
         }
         if let Some(url) = &row.keys.url {
             let endpoint: Endpoint = url.get_ref().parse().map_err(|error| self.at(url, error))?;
-            let server = Server::Given(endpoint);
             let unnamed = url_without_secrets(url.get_ref());
             let name = name.unwrap_or(&unnamed);
+            let server = row.server(name, endpoint);
             self.known.insert(name.to_owned());
             if !self.is_asked_for(name, name, name) {
                 return Ok(());
@@ -385,7 +386,7 @@ impl<'a> Cells<'a> {
 
     /// The options, with the usual end of a block and the usual warm-up where nothing names them.
     fn with_usual(&self, options: Options) -> Options {
-        if self.file.is_url() && self.axis.is_none() {
+        if self.file.is_url() && self.file.baseline.is_none() && self.axis.is_none() {
             return options;
         }
         let (block, warm_up, drain) = match (&self.axis, self.asked.quick) {
@@ -452,6 +453,7 @@ impl<'a> Cells<'a> {
     }
 
     fn experiment(mut self, compares: bool) -> Result<Experiment, String> {
+        self.check_sides()?;
         for (index, cell) in self.made.iter().enumerate() {
             if self.made[..index].iter().any(|other| other.workload.name == cell.workload.name) {
                 let (file, name) = (&self.file.source.name, &cell.workload.name);
@@ -484,13 +486,18 @@ impl<'a> Cells<'a> {
                 .and_then(|Count(max)| u32::try_from(max).ok())
                 .and_then(std::num::NonZeroU32::new);
         }
-        Ok(Experiment {
+        let regression_max = self.asked.regression_max.or(self.file.regression_max);
+        let problem = self.file.named(
+            "max-regression: needs two sides: one row with a `url`, and a `baseline` that is another one",
+        );
+        let experiment = Experiment {
             version: Experiment::VERSION,
             question: self.file.question.clone(),
             workloads: self.made.into_iter().map(|cell| cell.workload).collect(),
             rounds,
             until,
             require,
+            regression_max,
             order: match compares || axis.is_some() || rounds > 1 {
                 true => Order::Shuffled,
                 false => Order::AsListed,
@@ -508,7 +515,11 @@ impl<'a> Cells<'a> {
             published: self.file.published.clone(),
             left_out: self.left_out,
             unknown: Vec::new(),
-        })
+        };
+        match experiment.regression_max.is_some() && experiment.sides().is_none() {
+            true => Err(problem),
+            false => Ok(experiment),
+        }
     }
 
     /// Sets the workload that each is compared with: of the same load the row that is named, else the baseline.

@@ -4,11 +4,13 @@
 
 use crate::secrets::url_without_secrets;
 use crate::table::{Error, Source, Table};
-use crate::{Axis, AxisOf, Goal, Objective, Options, Published, Requirement, View};
+use crate::{
+    Axis, AxisOf, Endpoint, Goal, Objective, Options, Published, Requirement, Server, Started, View,
+};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeTable;
-use units::{Count, Nanos};
+use units::{Count, Nanos, Share};
 
 /// An experiment as its file describes it.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct File {
     pub(super) budget: Option<Nanos>,
     /// The limits that its numbers are held against.
     pub(super) require: Several<Requirement>,
+    /// Of two sides: the most by which a number of the second may be worse.
+    pub(super) regression_max: Option<Share>,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
@@ -69,6 +73,12 @@ pub(super) struct RowKeys {
     pub(super) about: Option<String>,
     /// A server that listens already, in place of `server` and `transport`.
     pub(super) url: Option<Spanned<String>>,
+    /// The line of a shell that starts the server of `url`.
+    pub(super) start: Option<Spanned<String>>,
+    /// The folder that it is started in.
+    pub(super) folder: Option<Spanned<String>>,
+    /// The longest time until it listens.
+    pub(super) start_timeout: Option<Spanned<Nanos>>,
     /// Subjects, or `embedded`: our own.
     pub(super) server: Option<Spanned<Words>>,
     /// Subjects, or `wirebench`: ourselves.
@@ -180,6 +190,31 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
     }
 }
 
+/// One of two servers that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// Its URL.
+    pub url: &'a str,
+    /// The line of a shell that starts it; `None`: it listens already.
+    pub start: Option<&'a str>,
+    /// The folder that it is started in.
+    pub folder: Option<&'a str>,
+    /// The longest time until it listens.
+    pub start_timeout: Option<Nanos>,
+}
+
+impl Side<'_> {
+    /// The row that the other one is compared with.
+    pub const BASE: &'static str = "base";
+    /// The row that is compared.
+    pub const HEAD: &'static str = "head";
+}
+
+/// A value that stands in no file.
+fn unplaced(text: &str) -> Spanned<String> {
+    Spanned::new(0..0, text.to_owned())
+}
+
 /// Everything that is asked besides the content of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -197,6 +232,8 @@ pub struct Asked {
     pub budget: Option<Nanos>,
     /// Limits that numbers are held against, in place of the file's.
     pub require: Vec<Requirement>,
+    /// Of two sides: the most by which a number of the second may be worse, in place of the file's.
+    pub regression_max: Option<Share>,
     /// Options over those of the file.
     pub options: Options,
     /// Keys over those of the file's axis.
@@ -223,25 +260,48 @@ impl File {
 
     /// The experiment of one URL.
     pub fn of_url(url: &str) -> Self {
-        let row = Row {
-            keys: RowKeys { url: Some(Spanned::new(0..0, url.to_owned())), ..RowKeys::default() },
-            options: Options::default(),
+        let keys = RowKeys { url: Some(unplaced(url)), ..RowKeys::default() };
+        Self::of_rows(url_without_secrets(url), vec![keys])
+    }
+
+    /// The experiment of two servers that take turns, each with a row of its own: `base` first, then `head`, which is
+    /// compared with it.
+    pub fn of_sides(base: Side<'_>, head: Side<'_>) -> Self {
+        let keys = |name: &str, side: &Side<'_>| RowKeys {
+            name: Some(unplaced(name)),
+            url: Some(unplaced(side.url)),
+            start: side.start.map(unplaced),
+            folder: side.folder.map(unplaced),
+            start_timeout: side.start.and(side.start_timeout).map(|time| Spanned::new(0..0, time)),
+            ..RowKeys::default()
         };
+        let rows = vec![keys(Side::BASE, &base), keys(Side::HEAD, &head)];
         Self {
-            source: Source { name: url_without_secrets(url), text: String::new() },
+            rounds: Some(ROUNDS_OF_SIDES),
+            baseline: Some(unplaced(Side::BASE)),
+            ..Self::of_rows(url_without_secrets(base.url), rows)
+        }
+    }
+
+    /// Servers of the user's, of which flags say the rest.
+    fn of_rows(name: String, rows: Vec<RowKeys>) -> Self {
+        let row = |keys| Row { keys, options: Options::default() };
+        Self {
+            source: Source { name, text: String::new() },
             question: String::new(),
             show: Vec::new(),
             rounds: None,
             until: Several::default(),
             budget: None,
             require: Several::default(),
+            regression_max: None,
             baseline: None,
             reply: None,
             usual: None,
             options: Options::default(),
             quick: None,
             loads: Vec::new(),
-            rows: vec![row],
+            rows: rows.into_iter().map(row).collect(),
             axis: None,
             published: None,
         }
@@ -262,6 +322,7 @@ impl File {
             until: table.take("until")?.unwrap_or_default(),
             budget: table.take("budget")?,
             require: table.take("require")?.unwrap_or_default(),
+            regression_max: table.take("max-regression")?,
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
             usual: table.take("rows")?,
@@ -325,7 +386,7 @@ impl File {
         &self.question
     }
 
-    /// True for one URL, whose options are all flags.
+    /// True for URLs, whose options are all flags.
     pub(super) const fn is_url(&self) -> bool {
         self.source.text.is_empty()
     }
@@ -425,8 +486,33 @@ impl Row {
         Ok(Self { keys: table.take_keys(ROW_KEYS)?, options: table.rest()? })
     }
 
+    /// The server of a row that has a URL. `name` is that of the row.
+    pub(super) fn server(&self, name: &str, url: Endpoint) -> Server {
+        let RowKeys { start, folder, start_timeout, .. } = &self.keys;
+        let Some(command) = start else { return Server::Given(url) };
+        let timeout = start_timeout.as_ref().map(|timeout| *timeout.get_ref());
+        Server::Started(Started {
+            row: name.to_owned(),
+            url,
+            command: command.get_ref().clone(),
+            folder: folder.as_ref().map(|folder| folder.get_ref().clone()),
+            start_timeout: timeout.unwrap_or(Started::START_TIMEOUT),
+        })
+    }
+
     fn check(&self, source: &Source) -> Result<(), String> {
-        let RowKeys { url, server, transport, .. } = &self.keys;
+        let RowKeys { url, start, folder, start_timeout, server, transport, .. } = &self.keys;
+        if let Some(folder) = folder.as_ref().filter(|_| start.is_none()) {
+            return Err(source.at(folder, "a `folder` is where `start` is run; the row has none"));
+        }
+        if let Some(timeout) = start_timeout.as_ref().filter(|_| start.is_none()) {
+            let problem = "`start-timeout` is that of `start`, which the row does not have";
+            return Err(source.at(timeout, problem));
+        }
+        if let Some(start) = start.as_ref().filter(|_| url.is_none()) {
+            let problem = "`start` needs the `url` at which the program listens then";
+            return Err(source.at(start, problem));
+        }
         match (url, server, transport) {
             (Some(_), None, None) => Ok(()),
             (Some(url), ..) => {
@@ -457,6 +543,9 @@ const ROW_KEYS: &[&str] = &[
     "name",
     "about",
     "url",
+    "start",
+    "folder",
+    "start-timeout",
     "server",
     "client",
     "transport",
@@ -480,6 +569,8 @@ const AXIS: AxisUsual = AxisUsual { factor: 2.0, repeats: 2, budget: Nanos::from
 const AXIS_QUICK: AxisUsual = AxisUsual { factor: 4.0, repeats: 1, budget: Nanos::from_secs(110) };
 /// Turns of each row.
 pub(super) const ROUNDS: Count = Count(10);
+/// Turns of each of two sides: about a minute in all.
+const ROUNDS_OF_SIDES: Count = Count(24);
 const ROUNDS_QUICK: Count = Count(3);
 /// The length of each turn.
 pub(super) const BLOCK: Nanos = Nanos::from_secs(1);

@@ -59,7 +59,7 @@ impl Options {
 
 /// Refuses a path of the URL that no request goes to.
 fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Problem> {
-    let Server::Given(url) = server else { return Ok(()) };
+    let Some(url) = server.url() else { return Ok(()) };
     let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
     let goes_there = |request: &Request| match &request.send {
         Send::Http(http) => http.path.0.is_empty(),

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 /// Print the completion script of a shell
 #[derive(Debug, clap::Args)]
-#[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
+#[command(help_template = super::help::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL", value_enum)]

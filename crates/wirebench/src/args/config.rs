@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Show the defaults of the project and their source
 #[derive(Debug, clap::Args)]
-#[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
+#[command(help_template = super::help::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Config {
     #[command(subcommand)]
     action: Action,

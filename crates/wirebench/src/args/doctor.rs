@@ -18,8 +18,8 @@ use units::{Count, Nanos};
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Doctor {
     /// The load to check, e.g. `10k bots every 1s`, `20000 connections`, `2000/s`

@@ -154,7 +154,7 @@ impl Execution {
         let named = |workload: &spec::Workload| {
             let server = match &workload.server {
                 Server::Subject(subject) => Some(subject.name.clone()),
-                Server::Embedded(_) | Server::Given(_) => None,
+                Server::Embedded(_) | Server::Given(_) | Server::Started(_) => None,
             };
             server
                 .into_iter()
@@ -312,6 +312,7 @@ impl Execution {
 /// The kind of record that an experiment leaves behind.
 fn kind_of(experiment: &Experiment) -> Kind {
     match (&experiment.axis, experiment.baseline) {
+        _ if experiment.sides().is_some() => Kind::Ab,
         (Some(_), _) => Kind::Sweep,
         (None, Some(_)) => Kind::Lab,
         (None, None) => Kind::Run,
@@ -388,7 +389,7 @@ fn participants(experiment: &Experiment) -> Vec<String> {
     for workload in &experiment.workloads {
         let server = match &workload.server {
             Server::Subject(subject) => Some(&subject.name),
-            Server::Embedded(_) | Server::Given(_) => None,
+            Server::Embedded(_) | Server::Given(_) | Server::Started(_) => None,
         };
         for name in server.into_iter().chain(workload.client.as_ref().map(|client| &client.name)) {
             if !names.contains(name) {

@@ -18,8 +18,8 @@ use std::rc::Rc;
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
     mut_arg("quick", |quick| quick.hide_short_help(true)),
 )]
 pub(crate) struct Gate {

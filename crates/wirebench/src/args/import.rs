@@ -16,8 +16,8 @@ use units::Bytes;
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Import {
     /// Program that printed it

@@ -23,8 +23,8 @@ use wire::discovery::{Finding, Manner};
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Init {
     /// The server, as in ws://127.0.0.1:8080/chat

@@ -17,8 +17,8 @@ use units::Nanos;
 #[command(
     before_help = EXAMPLES,
     after_help = "`--help` has all options, docs/EXPERIMENTS.md the format of the file.",
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Lab {
     /// The experiment

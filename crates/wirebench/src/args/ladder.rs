@@ -20,8 +20,8 @@ pub(crate) const NAME: &str = "ladder";
 #[command(
     before_help = EXAMPLES,
     after_help = "`--help` has all options, and the rungs.",
-    after_long_help = format!("{RUNGS}\n\n{}", super::exit_codes()),
-    help_template = super::TEMPLATE,
+    after_long_help = format!("{RUNGS}\n\n{}", super::help::exit_codes()),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Ladder {
     /// Connections of each rung, with one message in flight on each [default: 50]

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 
 /// Print a manual page
 #[derive(Debug, clap::Args)]
-#[command(help_template = super::TEMPLATE, before_help = EXAMPLES)]
+#[command(help_template = super::help::TEMPLATE, before_help = EXAMPLES)]
 pub(crate) struct Man {
     /// The command [default: the program itself]
     #[arg(value_name = "COMMAND")]

@@ -3,6 +3,7 @@
 //! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
 //! [`Invocation::read`].
 
+mod ab;
 mod by_hand;
 mod certs;
 mod compare;
@@ -14,6 +15,7 @@ mod experiment;
 mod export;
 mod footprint;
 mod gate;
+mod help;
 mod import;
 mod init;
 mod lab;
@@ -49,8 +51,8 @@ use std::ffi::OsString;
     max_term_width = 80,
     override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
     before_help = EXAMPLES,
-    after_long_help = format!("{SHELLS}\n\n{}", crate::args::exit_codes()),
-    help_template = TEMPLATE,
+    after_long_help = format!("{SHELLS}\n\n{}", help::exit_codes()),
+    help_template = help::TEMPLATE,
 )]
 pub(crate) struct Program {
     #[command(flatten)]
@@ -82,15 +84,8 @@ For shells and other tools:
   wirebench config              the defaults of the project, and their source
   wirebench completions SHELL   completions: bash, zsh or fish
   wirebench man [COMMAND]       a manual page
+  wirebench report [RECORD]     a record as one HTML page, which each run writes too
   wirebench import …            results of google-benchmark as a record";
-
-/// Examples stand before options.
-const TEMPLATE: &str = "\
-{about-with-newline}
-{usage-heading} {usage}
-
-{before-help}{all-args}{after-help}
-";
 
 /// The options that every subcommand has.
 #[derive(Debug, clap::Args)]
@@ -134,7 +129,9 @@ enum Subcommand {
     Talk(Box<talk::Talk>),
     Init(init::Init),
     Show(show::Show),
+    #[command(hide = true)] // As above.
     Report(report::Report),
+    Ab(Box<ab::Ab>),
     Compare(compare::Compare),
     Gate(Box<gate::Gate>),
     #[command(hide = true)] // The long help names it.
@@ -192,6 +189,7 @@ impl Invocation {
             Subcommand::Init(init) => init.run(&terminal),
             Subcommand::Show(show) => show.run(&terminal),
             Subcommand::Report(report) => report.run(&terminal),
+            Subcommand::Ab(ab) => ab.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Gate(gate) => gate.run(&terminal),
             Subcommand::Import(import) => import.run(&terminal),
@@ -308,11 +306,11 @@ fn looks_like_url(word: &str) -> bool {
 
 const HELP: &[&str] = &["-h", "--help", "-V", "--version"];
 
-/// The table of exit codes at the end of every long help.
-fn exit_codes() -> String {
-    let rows =
-        Exit::TABLE.iter().map(|(exit, meaning)| format!("\n  {:>3}  {meaning}", exit.code()));
-    format!("Exit codes:{}", rows.collect::<String>())
+/// Hides the options of `wirebench run` from the short help of a command that has them beside its own: they fit no
+/// screen.
+fn only_in_long_help(argument: Arg) -> Arg {
+    let is_of_run = argument.get_help_heading() == Some(help::OF_RUN);
+    if is_of_run { argument.hide_short_help(true) } else { argument }
 }
 
 #[cfg(test)]

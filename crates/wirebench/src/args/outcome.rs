@@ -12,7 +12,7 @@ use engine::thread;
 use record::{Block, Ended, Kind, Level, Required, RunRecord, Tool};
 use report::Depth;
 use run::{Commands, Feed, Host, RunError};
-use spec::{Load, Server};
+use spec::Load;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -130,7 +130,10 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
 /// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
     let succeeded = record.blocks.iter().any(Block::is_answered);
-    exit_of(&record.ended, succeeded, level(record), record.required())
+    let is_worse = record.sides.as_ref().is_some_and(record::Sides::has_regression);
+    let required =
+        if is_worse { record.required().max(Required::Regressed) } else { record.required() };
+    exit_of(&record.ended, succeeded, level(record), required)
 }
 
 /// Of all that holds, what says most; `docs/CLI.md` has the same order.
@@ -196,7 +199,7 @@ fn next(record: &RunRecord) -> Option<String> {
                 "wirebench run {target} --rate {rate}/s, for response times at half of that load"
             ))
         }
-        (Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, _) => None,
+        (Kind::Ab | Kind::Imported | Kind::Lab | Kind::Run | Kind::Sweep | Kind::Other, _) => None,
     }
 }
 
@@ -221,9 +224,9 @@ fn command_line() -> Vec<String> {
 
 /// The options that give again what a record does not hold: the values of headers, and secrets in URLs.
 fn secrets(record: &RunRecord) -> &'static str {
-    let has_secrets = |workload: &spec::Workload| match &workload.server {
-        Server::Given(url) => !workload.http.headers.is_empty() || url.whole() != url.to_string(),
-        Server::Embedded(_) | Server::Subject(_) => !workload.http.headers.is_empty(),
+    let has_secrets = |workload: &spec::Workload| {
+        let is_secret = workload.server.url().is_some_and(|url| url.whole() != url.to_string());
+        is_secret || !workload.http.headers.is_empty()
     };
     if record.spec.iter().flat_map(|spec| &spec.workloads).any(has_secrets) {
         " -H @FILE"

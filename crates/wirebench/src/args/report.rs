@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Report {
     /// A file, or `-` for stdin [default: the newest of .wirebench/records]

@@ -25,8 +25,8 @@ pub(crate) const NAME: &str = "run";
 #[command(
     before_help = EXAMPLES,
     after_help = "`--help` has all options: payloads, short-lived clients, sessions, headers, …",
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
     mut_arg("quick", |quick| quick.hide_short_help(true)),
 )]
 pub(crate) struct Run {

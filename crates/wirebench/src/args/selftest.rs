@@ -18,8 +18,8 @@ use run::selftest::Told;
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Selftest {
     /// Also stop a server of every transport for 2 s of 20 s; takes two more minutes

@@ -31,8 +31,8 @@ use wire::{Role, ServerOptions, Stack};
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Serve {
     /// Server to run

@@ -19,8 +19,8 @@ use units::Nanos;
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Subjects {
     #[command(subcommand)]

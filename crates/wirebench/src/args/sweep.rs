@@ -1,7 +1,8 @@
 //! `wirebench sweep URL|FILE`: an experiment whose load rises until a server bends.
 
 use super::experiment::Execution;
-use super::{run, values};
+use super::help::OF_RUN;
+use super::{only_in_long_help, run, values};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::Kind;
@@ -18,8 +19,8 @@ use spec::file::{Asked, AxisKeys, File};
 #[command(
     before_help = EXAMPLES,
     after_help = "`--help` has all options, and those of `wirebench run`",
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
     mut_args(only_in_long_help),
 )]
 pub(crate) struct Sweep {
@@ -88,14 +89,6 @@ impl Sweep {
         execution.of_file(file, &asked, Some(Kind::Sweep), terminal)
     }
 }
-
-/// The options of `wirebench run` fit no screen beside those of a sweep.
-fn only_in_long_help(argument: clap::Arg) -> clap::Arg {
-    let is_of_run = argument.get_help_heading() == Some(OF_RUN);
-    if is_of_run { argument.hide_short_help(true) } else { argument }
-}
-
-const OF_RUN: &str = "Options of `wirebench run`";
 
 /// The published comparison of a binary socket with WebSocket and Comet, under bots.
 const CUBEIA: &str = include_str!("../../../../experiments/published/cubeia.toml");

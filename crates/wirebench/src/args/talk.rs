@@ -32,8 +32,8 @@ use wire::{Kind, Response, Verdict};
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
-    after_long_help = super::exit_codes(),
-    help_template = super::TEMPLATE,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Talk {
     /// The server, as in wss://127.0.0.1:8443/echo

@@ -1,0 +1,121 @@
+//! Servers of the user's that the run starts: the place where one is to listen is free before, and its own after.
+//!
+//! A server that was there before is never measured in its stead, nor is one that takes the place meanwhile: the socket
+//! that listens has to be held by a process of the one that was started.
+
+use crate::found::listeners;
+use crate::reach::{Context, resolve};
+use engine::Address;
+use lab::{Launch, Server};
+use probe::Unseen;
+use spec::{Endpoint, Started};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use units::Nanos;
+
+/// Starts a server of the user's, and waits until it listens at its URL, whose name may take `resolve_timeout` to be
+/// looked up.
+///
+/// # Errors
+///
+/// The reason for which it does not listen there; then nothing of it is left running.
+pub(super) fn start(
+    started: &Started,
+    resolve_timeout: Nanos,
+    launch: &Launch,
+    context: Context<'_>,
+) -> Result<Server, String> {
+    let folder = Path::new(started.folder.as_deref().unwrap_or("."));
+    if !folder.is_dir() {
+        return Err(format!("there is no folder {}", folder.display()));
+    }
+    let (url, line) = placed(started, resolve_timeout, context)?;
+    let places = places(&url, resolve_timeout, context)?;
+    if let Some(place) = places.iter().find(|place| holders(place).is_some()) {
+        return Err(format!(
+            "another program listens at {place} already, and would be measured in its stead; end it, or name another \
+             port"
+        ));
+    }
+    let is_ready = |pids: &[u32]| {
+        if context.check().is_err() {
+            return Err("it was interrupted".to_owned());
+        }
+        let found: Vec<Vec<u32>> = places.iter().filter_map(holders).collect();
+        let is_its = found.iter().flatten().any(|pid| pids.contains(pid));
+        match found.is_empty() || is_its {
+            true => Ok(is_its),
+            false => Err(format!(
+                "another program listens at {url} now, none that it started; give the URL alone to measure a server that \
+                 something else runs, as in a container"
+            )),
+        }
+    };
+    let launch = Launch { ready_timeout: started.start_timeout, ..launch.clone() };
+    let server = Server::of_user(&line, folder, url.whole(), &launch, &is_ready);
+    server.map_err(|error| error.to_string())
+}
+
+/// The URL and the command with a port that is free, where it takes one.
+fn placed(
+    started: &Started,
+    resolve_timeout: Nanos,
+    context: Context<'_>,
+) -> Result<(Endpoint, String), String> {
+    let mut url = started.url.clone();
+    if !started.takes_port() {
+        return Ok((url, started.command.clone()));
+    }
+    let ip = places(&url, resolve_timeout, context)?.into_iter().find_map(ip);
+    let no_port = |reason: String| format!("there is no free port for {url}: {reason}");
+    let ip = ip.ok_or_else(|| no_port("it has no address".to_owned()))?;
+    let free = engine::free_port(ip).map_err(|error| no_port(error.to_string()))?;
+    if let spec::Address::Host { port, .. } = &mut url.address {
+        *port = free;
+    }
+    Ok((url, started.command.replace(Started::PORT, &free.to_string())))
+}
+
+/// The addresses at which it may listen.
+fn places(
+    url: &Endpoint,
+    resolve_timeout: Nanos,
+    context: Context<'_>,
+) -> Result<Vec<Address>, String> {
+    let resolved = resolve(url, resolve_timeout, context.clock);
+    resolved.map(|resolved| resolved.addresses).map_err(|error| error.to_string())
+}
+
+fn ip(place: Address) -> Option<IpAddr> {
+    match place {
+        Address::Tcp(address) => Some(address.ip()),
+        Address::Unix(_) => None,
+    }
+}
+
+/// The processes that hold a socket which listens at `place`, as far as they are seen; `None` if there is no such
+/// socket.
+fn holders(place: &Address) -> Option<Vec<u32>> {
+    let place = match place {
+        Address::Tcp(address) => Address::Tcp(reached(*address)),
+        Address::Unix(path) => Address::Unix(path.clone()),
+    };
+    match listeners(&place) {
+        Ok(found) => Some(found.iter().map(|listener| listener.pid).collect()),
+        Err(Unseen::Hidden) => Some(Vec::new()),
+        Err(Unseen::Elsewhere | Unseen::NoSocket) => None,
+    }
+}
+
+/// The address that a connection to `address` comes to: that of loopback in place of the unspecified one.
+fn reached(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            (std::net::Ipv4Addr::LOCALHOST, address.port()).into()
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() => {
+            (std::net::Ipv6Addr::LOCALHOST, address.port()).into()
+        }
+        IpAddr::V4(_) | IpAddr::V6(_) => address,
+    }
+}

@@ -1,0 +1,64 @@
+//! The checks of servers that the run starts: each listens where no other does, and of two sides each has one load.
+
+use super::{Cell, Cells};
+use crate::{Address, Server, Started};
+
+impl Cells<'_> {
+    /// Refuses a program that would listen where another server does, and two sides that are not compared under one
+    /// load.
+    pub(super) fn check_sides(&self) -> Result<(), String> {
+        for cell in &self.made {
+            let Server::Started(started) = &cell.workload.server else { continue };
+            let place = cell.row.and_then(|row| row.keys.start.as_ref());
+            let problem = |text: String| match place {
+                Some(place) => self.at(place, text),
+                None => text,
+            };
+            if started.command.trim().is_empty() {
+                return Err(problem("start: there is no command to run".to_owned()));
+            }
+            match (&started.url.address, started.takes_port()) {
+                (Address::Unix(_), true) => {
+                    return Err(problem(format!(
+                        "start: {} has no port in place of {}; name the socket in the command",
+                        started.url,
+                        Started::PORT
+                    )));
+                }
+                (_, true) => {}
+                (address, false) => {
+                    let is_another = |other: &&Cell<'_>| is_there(other, started, address);
+                    if let Some(other) = self.made.iter().find(is_another) {
+                        return Err(problem(format!(
+                            "start: {} is the place of another row too, `{}`, and two programs cannot listen there; let \
+                             each have a free port: write {} in the command, in place of the port",
+                            started.url,
+                            other.row_name,
+                            Started::PORT
+                        )));
+                    }
+                }
+            }
+        }
+        let is_of_sides = self.file.is_url() && self.file.baseline.is_some();
+        match self.made.len() {
+            0..=2 => Ok(()),
+            _ if !is_of_sides => Ok(()),
+            count => Err(self.file.named(&format!(
+                "bots: {} loads were asked for, and two sides are compared under one; name one count",
+                count / 2
+            ))),
+        }
+    }
+}
+
+/// True if the server of `cell` is another one that listens at `address`.
+fn is_there(cell: &Cell<'_>, started: &Started, address: &Address) -> bool {
+    match &cell.workload.server {
+        Server::Started(other) => {
+            other != started && !other.takes_port() && other.url.address == *address
+        }
+        Server::Given(url) => url.address == *address,
+        Server::Embedded(_) | Server::Subject(_) => false,
+    }
+}
