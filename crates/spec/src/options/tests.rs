@@ -199,7 +199,7 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("ws://h", "sessions = '9/s'; round-trips = 3", "round-trips: --sessions and --round-trips are two"),
         ("ws://h", "every = '1s'",                      "every: belongs to --bots"),
         ("ws://h", "rate = '9/s'; think = '1s'",        "think: belongs to --sessions"),
-        ("ws://h", "bots = 3; connections = 3",         "connections: belongs to other loads than --bots"),
+        ("ws://h", "bots = 3; connections = 3",         "connections: belongs to loads other than --publish"),
         ("ws://h", "rate = '9/s'; in-flight = 3",       "in-flight: belongs to loads that wait for replies"),
         ("ws://h", "rate = '9/s'; messages = 3",        "messages: belongs to a closed loop"),
         ("ws://h", "bots = 3; closed = true; oracle = true", "oracle: belongs to --rate"),
