@@ -1,4 +1,4 @@
-// A NATS server on a free port, by the package that nats-server itself is made of.
+// A NATS server on free ports, over TCP and over WebSocket, by the package that nats-server itself is made of.
 //
 // Chosen: no signal handler and no log of its own, and the longest message that is asked for. TCP_NODELAY and a backlog
 // of the system's limit are Go's default.
@@ -32,6 +32,7 @@ func main() {
 		MaxPayload: int32(number("WIREBENCH_MESSAGE_MAX", 16<<20)),
 		NoSigs:     true,
 		NoLog:      true,
+		Websocket:  server.WebsocketOpts{Host: host, Port: server.RANDOM_PORT, NoTLS: true},
 	}
 	if options.Port == 0 {
 		options.Port = server.RANDOM_PORT
@@ -45,6 +46,11 @@ func main() {
 		log.Fatal("it is not ready after 30 s")
 	}
 	fmt.Printf("ready tcp://%s\n", nats.Addr().(*net.TCPAddr))
+	ports := nats.PortsInfo(30 * time.Second)
+	if ports == nil || len(ports.WebSocket) == 0 {
+		log.Fatal("it does not listen for WebSocket")
+	}
+	fmt.Printf("ready %s/\n", ports.WebSocket[0])
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
 	<-end

@@ -5,9 +5,9 @@
 
 use crate::in_flight::{Flight, InFlight, Named};
 use crate::recorder::{Failure, Recorder};
-use crate::text::excerpt;
+use crate::text::{Words, excerpt};
 use load::{Expect, Header, Mismatch, TrueDelay, Workload};
-use record::ErrorClass;
+use record::{Cause, ErrorClass, Said};
 use units::Instant;
 use wire::{Kind, Message, Verdict};
 
@@ -159,7 +159,9 @@ impl Check<'_> {
     #[cold]
     fn wrong(self, flight: Flight, why: impl FnOnce() -> String, reply: Message<'_>) {
         self.recorder.failed(flight, Failure::Error, self.received);
-        self.recorder
-            .tally(ErrorClass::WrongReply, || format!("{}: \"{}\"", why(), excerpt(reply.payload)));
+        self.recorder.tally(ErrorClass::WrongReply, || Words {
+            text: format!("{}: \"{}\"", why(), excerpt(reply.payload)),
+            cause: Cause::Said(Said::new(reply.payload)),
+        });
     }
 }

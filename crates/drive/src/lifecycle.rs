@@ -5,10 +5,10 @@ use crate::connections::{Connection, State};
 use crate::identity::{Answer, Check, numbered};
 use crate::in_flight::{Flight, InFlight};
 use crate::recorder::{Failure, Observer, Recorder, status_words};
-use crate::text::excerpt;
+use crate::text::{Words, excerpt};
 use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
-use record::ErrorClass;
+use record::{Cause, ErrorClass, Said};
 use units::{Instant, Nanos};
 use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured};
 
@@ -16,9 +16,9 @@ use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured};
 #[derive(Debug)]
 pub(crate) enum End {
     /// It broke the protocol, or TLS around it.
-    Broken(ErrorClass, String),
+    Broken(ErrorClass, Words),
     /// It ended properly.
-    Closed(String),
+    Closed(Words),
 }
 
 impl<O: Observer> Worker<O> {
@@ -214,7 +214,7 @@ impl<O: Observer> Worker<O> {
                 let answer =
                     check.answer(&mut connection.in_flight, self.has_header, number, message);
                 replies = u32::from(matches!(answer, Answer::Ended(_)));
-                End::Closed(CLOSED.to_owned())
+                End::Closed(CLOSED.to_owned().into())
             }
             Ok(Event::Refused { code, body, retry_after }) => {
                 self.recorder.stream.received(body.len());
@@ -223,15 +223,15 @@ impl<O: Observer> Worker<O> {
                     self.recorder.refused(flight, engine.now(), words);
                     replies = 1;
                 }
-                End::Closed(CLOSED.to_owned())
+                End::Closed(CLOSED.to_owned().into())
             }
             Ok(Event::Answer(answer)) => {
                 let ended =
                     numbered(&mut connection.in_flight, &mut self.recorder, answer, engine.now());
                 replies = u32::from(ended.is_some());
-                End::Closed(CLOSED.to_owned())
+                End::Closed(CLOSED.to_owned().into())
             }
-            Ok(_) => End::Closed(CLOSED.to_owned()),
+            Ok(_) => End::Closed(CLOSED.to_owned().into()),
             Err(error) => End::broken(&error),
         };
         if connection.machine.go_on(&mut self.tx) {
@@ -275,8 +275,8 @@ impl<O: Observer> Worker<O> {
                 self.forget(engine, id);
                 self.connections.reopen();
             }
-            End::Closed(text) => self.lose(engine, id, ErrorClass::ClosedByPeer, || text),
-            End::Broken(class, text) => self.lose(engine, id, class, || text),
+            End::Closed(words) => self.lose(engine, id, ErrorClass::ClosedByPeer, || words),
+            End::Broken(class, words) => self.lose(engine, id, class, || words),
         }
     }
 
@@ -316,12 +316,12 @@ impl<O: Observer> Worker<O> {
     }
 
     /// A connection is gone that should not be: its messages in flight failed with it.
-    pub(crate) fn lose<E: Metered>(
+    pub(crate) fn lose<E: Metered, T: Into<Words>>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
         class: ErrorClass,
-        example: impl FnOnce() -> String,
+        example: impl FnOnce() -> T,
     ) {
         self.recorder.tally(class, example);
         self.cut_off(engine, id);
@@ -441,28 +441,32 @@ impl End {
     pub(crate) fn broken(error: &PeerError) -> Self {
         let class =
             if matches!(error, PeerError::Tls(_)) { ErrorClass::Tls } else { ErrorClass::Protocol };
-        Self::Broken(class, error.to_string())
+        Self::Broken(class, error.into())
     }
 
     #[cold]
     pub(crate) fn unasked(payload: &[u8]) -> Self {
         let len = payload.len();
         let text = format!("{len} bytes that no message asked for: \"{}\"", excerpt(payload));
-        Self::Broken(ErrorClass::Protocol, text)
+        Self::Broken(
+            ErrorClass::Protocol,
+            Words { text, cause: Cause::Unasked(Said::new(payload)) },
+        )
     }
 
     /// The end that the peer announced. As asked, it is not described.
     #[cold]
     pub(crate) fn announced(closed: &wire::Closed<'_>, is_asked: bool) -> Self {
         if is_asked {
-            return Self::Closed(String::new());
+            return Self::Closed(String::new().into());
         }
         let reason = excerpt(closed.reason.as_bytes());
-        Self::Closed(match closed.code {
+        let text = match closed.code {
             Some(code) if reason.is_empty() => format!("{CLOSED} with code {code}"),
             Some(code) => format!("{CLOSED} with code {code}: \"{reason}\""),
             None => CLOSED.to_owned(),
-        })
+        };
+        Self::Closed(Words { text, cause: Cause::Closed(closed.code) })
     }
 }
 

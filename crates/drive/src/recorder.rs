@@ -7,12 +7,12 @@ use crate::in_flight::{Flight, InFlight};
 use crate::last::LastRing;
 use crate::rooms::{Class, Delivered};
 use crate::stream::Stream;
-use crate::text::excerpt;
+use crate::text::{Words, excerpt};
 use load::{Arrival, Lifetime, Requests, Workload};
 use record::{
-    Connections, Counts, DeliveryOutcome, ErrorClass, ExchangeOutcome, Handshakes, Histogram,
-    Identity, IdsFound, Merge, Outcome, PhaseTimes, PushOutcome, Pushed, Sessions, Stall, Stalls,
-    Tally, TlsParameters, Traffic,
+    Cause, Connections, Counts, DeliveryOutcome, ErrorClass, ExchangeOutcome, Handshakes,
+    Histogram, Identity, IdsFound, Merge, Outcome, PhaseTimes, PushOutcome, Pushed, Said, Sessions,
+    Stall, Stalls, Tally, TlsParameters, Traffic,
 };
 use spec::conversation::Reply;
 use std::collections::BTreeMap;
@@ -259,7 +259,7 @@ impl Recorder {
         self.pushes_whole += 1;
         self.pushed.unexpected += u64::from(self.interval.phase == Phase::Measure);
         let example = || format!("no rule matches it: \"{}\"", excerpt(payload));
-        let first = || Tally { count: 0, example: example() };
+        let first = || Tally { example: example(), ..Tally::default() };
         self.errors.entry(ErrorClass::Unexpected).or_insert_with(first).count += 1;
     }
 
@@ -382,7 +382,12 @@ impl Recorder {
 
     /// The peer answered a message with no.
     #[cold]
-    pub(crate) fn refused(&mut self, flight: Flight, now: Instant, words: impl FnOnce() -> String) {
+    pub(crate) fn refused<T: Into<Words>>(
+        &mut self,
+        flight: Flight,
+        now: Instant,
+        words: impl FnOnce() -> T,
+    ) {
         self.failed(flight, Failure::Refused, now);
         if self.is_measured(flight.due) {
             self.refused.record(now.since(flight.due));
@@ -587,8 +592,11 @@ impl Recorder {
     }
 
     /// Counts what went wrong; `example` is called for the first of its class only.
-    pub(crate) fn tally(&mut self, class: ErrorClass, example: impl FnOnce() -> String) {
-        let first = || Tally { count: 0, example: example() };
+    pub(crate) fn tally<T: Into<Words>>(&mut self, class: ErrorClass, example: impl FnOnce() -> T) {
+        let first = || {
+            let Words { text: example, cause } = example().into();
+            Tally { count: 0, example, cause }
+        };
         self.errors.entry(class).or_insert_with(first).count += 1;
         self.interval.failures += 1;
     }
@@ -655,9 +663,13 @@ fn pushes(requests: &Requests) -> Box<[PushOutcome]> {
 }
 
 /// The status and the body of a refusal by HTTP, and the time at which the server wants to be asked again, in words.
-pub(crate) fn status_words(code: u16, body: &[u8], retry_after: Option<RetryAfter>) -> String {
+pub(crate) fn status_words(code: u16, body: &[u8], retry_after: Option<RetryAfter>) -> Words {
+    let is_later = retry_after.is_some();
     let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
-    format!("refused with status {code}{later}: \"{}\"", excerpt(body))
+    Words {
+        text: format!("refused with status {code}{later}: \"{}\"", excerpt(body)),
+        cause: Cause::Status { code, is_later, said: Said::new(body) },
+    }
 }
 
 /// The parameters that a handshake agreed on, as a record has them.

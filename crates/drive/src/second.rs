@@ -109,7 +109,7 @@ impl<O: Observer> Worker<O> {
             Completion::Received { len, .. } => self.received::<Second, E>(engine, first, len),
             Completion::Connected(_) => self.established(engine, first),
             Completion::Ended(_) => {
-                self.peer_ended(engine, first, End::Closed(SECOND_CLOSED.to_owned()));
+                self.peer_ended(engine, first, End::Closed(SECOND_CLOSED.to_owned().into()));
             }
             Completion::Failed(_, error) => self.failed(engine, first, error),
             Completion::Accepted(id) => engine.close(id),

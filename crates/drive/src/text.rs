@@ -1,4 +1,48 @@
-//! Bytes of a peer in messages to people.
+//! Errors in words, and bytes of a peer in messages to people.
+
+use record::{Cause, Said};
+use wire::PeerError;
+use wire::conversation::PeerError as OfConversation;
+use wire::websocket::PeerError as OfWebSocket;
+use wire::websocket::handshake::HandshakeError;
+
+/// An error in words, and the cause of it.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) text: String,
+    pub(crate) cause: Cause,
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        Self { text, cause: Cause::Unknown }
+    }
+}
+
+impl From<&PeerError> for Words {
+    fn from(error: &PeerError) -> Self {
+        Self { text: error.to_string(), cause: cause(error) }
+    }
+}
+
+/// The facts of a violation that decide what to advise.
+fn cause(error: &PeerError) -> Cause {
+    if let PeerError::Conversation(OfConversation::Status { code, .. }) = error {
+        return Cause::Before { code: *code };
+    }
+    let PeerError::WebSocket(error) = error else { return Cause::Unknown };
+    if *error == OfWebSocket::NoClose {
+        return Cause::NoClose;
+    }
+    let OfWebSocket::Handshake(error) = error else { return Cause::Unknown };
+    if let HandshakeError::Status { code, retry_after, .. } = error {
+        let is_later = retry_after.is_some();
+        return Cause::Status { code: *code, is_later, said: Said::default() };
+    }
+    let declines =
+        matches!(error, HandshakeError::DeflateAnswer(_) | HandshakeError::DeflateDeclined);
+    if declines { Cause::Compression } else { Cause::Unknown }
+}
 
 /// The beginning of a peer's bytes, escaped so that no terminal takes them for anything but text.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {

@@ -25,6 +25,8 @@ pub struct Subject {
     pub folder: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
+    /// The conversations that its manifest names, as they were read with it.
+    pub conversations: Vec<Held>,
 }
 
 impl Catalogue {
@@ -95,9 +97,8 @@ impl Subject {
             unreadable(if is_missing { missing() } else { format!("cannot be read: {error}") })
         })?;
         let manifest = Manifest::parse(&name, &file, &text)?;
-        let subject = Self { name: name.clone(), folder, manifest };
-        subject.conversations().map_err(unreadable)?;
-        Ok(subject)
+        let conversations = manifest.held_in(&folder).map_err(unreadable)?;
+        Ok(Self { name: name.clone(), folder, manifest, conversations })
     }
 
     /// True if it speaks `scheme`.
@@ -105,24 +106,11 @@ impl Subject {
         self.manifest.speaks.iter().any(|speaks| speaks == scheme)
     }
 
-    /// Reads the conversations that its manifest names.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be read or is wrong, or a conversation that nothing carries that the subject speaks.
-    pub fn conversations(&self) -> Result<Vec<Held>, String> {
-        self.manifest.held_in(&self.folder)
-    }
-
-    /// Those of them that are held over `scheme`. None, if it echoes there.
-    ///
-    /// # Errors
-    ///
-    /// As above.
-    pub fn conversations_over(&self, scheme: Scheme) -> Result<Vec<Held>, String> {
-        let mut all = self.conversations()?;
-        all.retain(|held| held.conversation.speaks.carriers().contains(&scheme.protocol));
-        Ok(all)
+    /// Its conversations that are held over `scheme`; none if it echoes there.
+    pub fn conversations_over(&self, scheme: Scheme) -> impl Iterator<Item = &Held> {
+        let is_over =
+            move |held: &&Held| held.conversation.speaks.carriers().contains(&scheme.protocol);
+        self.conversations.iter().filter(is_over)
     }
 
     /// As a record has it, before it was asked for its version and warmed up.

@@ -58,6 +58,68 @@ pub struct Tally {
     pub count: u64,
     /// The first of them in words, bytes of the peer escaped; of several workers' the one that sorts first.
     pub example: String,
+    /// The cause of that one.
+    pub cause: Cause,
+}
+
+/// The facts of an error that decide what to advise about it. They are not kept in records, which have its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// An exchange before the connection was answered with this status.
+    Before {
+        /// The status.
+        code: u16,
+    },
+    /// The peer announced the end of a WebSocket, with this code if it named one.
+    Closed(Option<u16>),
+    /// The peer does not agree to the compression that was offered.
+    Compression,
+    /// A WebSocket ended without a Close frame.
+    NoClose,
+    /// These bytes came in place of the right reply.
+    Said(Said),
+    /// A response came in place of a reply or of an upgrade.
+    Status {
+        /// Its status.
+        code: u16,
+        /// True if it says when to ask again.
+        is_later: bool,
+        /// Its body, or the place that it points to; empty if it was not looked at.
+        said: Said,
+    },
+    /// These bytes came, and no message had asked for any.
+    Unasked(Said),
+    /// Nothing is known but the words.
+    #[default]
+    Unknown,
+}
+
+/// The beginning of what a peer sent: at most [`Said::LEN_MAX`] bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    bytes: Box<[u8]>,
+    is_whole: bool,
+}
+
+impl Said {
+    /// The most bytes that are kept.
+    pub const LEN_MAX: usize = 256;
+
+    /// The beginning of `bytes`.
+    pub fn new(bytes: &[u8]) -> Self {
+        let len = bytes.len().min(Self::LEN_MAX);
+        Self { bytes: bytes[..len].into(), is_whole: len == bytes.len() }
+    }
+
+    /// The bytes that are kept.
+    pub fn beginning(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All bytes, if there were no more than are kept.
+    pub fn whole(&self) -> Option<&[u8]> {
+        self.is_whole.then_some(&self.bytes)
+    }
 }
 
 impl ErrorClass {
@@ -87,6 +149,7 @@ impl Merge for Tally {
     fn merge(&mut self, other: &Self) {
         if self.count == 0 || (other.count > 0 && other.example < self.example) {
             self.example.clone_from(&other.example);
+            self.cause.clone_from(&other.cause);
         }
         self.count.merge(&other.count);
     }

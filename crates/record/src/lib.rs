@@ -54,7 +54,7 @@ pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome}
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };
-pub use errors::{ErrorClass, ErrorCount, Tally};
+pub use errors::{Cause, ErrorClass, ErrorCount, Said, Tally};
 pub use exchanges::{Exchange, ExchangeOutcome, IdsFound, Parts, PushCount, PushOutcome};
 pub use imported::{ImportError, Importer, imported};
 pub use json::{ReadError, schema};

@@ -256,7 +256,7 @@ impl Outcome {
         let mut errors: Vec<ErrorCount> = self
             .errors
             .iter()
-            .map(|(class, Tally { count, example })| ErrorCount {
+            .map(|(class, Tally { count, example, .. })| ErrorCount {
                 class: class.name().to_owned(),
                 count: *count,
                 example: example.clone(),

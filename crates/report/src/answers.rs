@@ -217,13 +217,18 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
         1 => ", without one that is in doubt".to_owned(),
         count => format!(", without {count} that are in doubt"),
     };
-    let (size, condition) = (first.row.size(), first.row.condition());
+    let are_alike = ranked.iter().all(|other| other.row.conversation() == first.row.conversation());
+    let at = match are_alike {
+        true => format!("at {}", first.row.size()),
+        false => "each with requests of its own".to_owned(),
+    };
+    let condition = first.row.condition();
     let time = format!("{} {}", first.row.compared_time(), number::time(first.number(message_ns)?));
     let next = ranked.get(1).and_then(|next| Some((next, next.to(first, message_ns)?)));
     if let Some((next, ratio)) = next.as_ref().filter(|(_, ratio)| ratio.is_shown() == Some(false))
     {
         return Some(format!(
-            "On this machine no difference is shown between {} and {}, the fastest of {}{marked}, at {size}, {condition} \
+            "On this machine no difference is shown between {} and {}, the fastest of {}{marked}, {at}, {condition} \
              ({time}; {}; {}).",
             first.name,
             next.name,
@@ -239,8 +244,9 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
     let ratio = to_zero(group, first, message_ns);
     let next = next.map_or_else(String::new, |(next, ratio)| format!("; {}", behind(next, ratio)));
     Some(format!(
-        "On this machine {} is {count}{marked} at {size}, {condition} ({time}{ratio}){next}.",
-        first.name
+        "On this machine {} is {count}{marked}{} {at}, {condition} ({time}{ratio}){next}.",
+        first.name,
+        if are_alike { "" } else { "," }
     ))
 }
 

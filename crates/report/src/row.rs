@@ -171,6 +171,11 @@ impl<'a> Row<'a> {
         self.spec().deflate.as_deref()
     }
 
+    /// The conversation that is held, by its name.
+    pub(crate) fn conversation(self) -> Option<&'a str> {
+        self.spec().conversation.as_ref().map(|held| held.name.as_str())
+    }
+
     pub(crate) fn size_bytes(self) -> u64 {
         self.workload.size_bytes
     }
@@ -182,8 +187,8 @@ impl<'a> Row<'a> {
 
     /// `64 B binary`, `1.0 KiB text (JSON)`, `GET`: requests without a body are their method.
     pub(crate) fn message(self) -> String {
-        if let Some(conversation) = &self.spec().conversation {
-            return format!("conversation {}", conversation.name);
+        if let Some(name) = self.conversation() {
+            return format!("conversation {name}");
         }
         if self.spec().message.content == Content::Nothing {
             return self.spec().http.method.clone();

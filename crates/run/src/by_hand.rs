@@ -4,6 +4,7 @@ use crate::RunError;
 use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, Completion, ConnectionId, Engine};
+use spec::Endpoint;
 use units::Instant;
 use wire::conversation::{Note, Talk};
 use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
@@ -179,6 +180,46 @@ impl ByHand {
             self.tx.clear();
         }
     }
+}
+
+/// The result of talking to one address of a server.
+pub(crate) enum Attempt<T> {
+    /// All was said.
+    Done(T),
+    /// It takes no connection, for this reason.
+    NotThere(String),
+    /// Something else came than was expected.
+    Wrong {
+        /// The fault.
+        reason: String,
+        /// The next thing to try.
+        next: String,
+    },
+}
+
+/// Talks to each of the addresses of `url` in turn, until one takes the connection.
+///
+/// # Errors
+///
+/// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something else came than was expected, and
+/// those of `attempt`.
+pub(crate) fn first_of<T>(
+    url: &Endpoint,
+    addresses: &[Address],
+    mut attempt: impl FnMut(&Address) -> Result<Attempt<T>, RunError>,
+) -> Result<T, RunError> {
+    let target = url.to_string();
+    let mut attempts = Vec::new();
+    for address in addresses {
+        match attempt(address)? {
+            Attempt::Done(result) => return Ok(result),
+            Attempt::Wrong { reason, next } => {
+                return Err(RunError::WrongAnswer { target, reason, next });
+            }
+            Attempt::NotThere(reason) => attempts.push((address.clone(), reason)),
+        }
+    }
+    Err(RunError::Unreachable { target, attempts })
 }
 
 /// Bytes that are received at once.

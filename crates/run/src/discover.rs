@@ -1,7 +1,8 @@
 //! A look at a server that nobody has asked to echo: what speaks there? For people who write a conversation.
 
 use crate::RunError;
-use crate::look::{Looked, look};
+use crate::by_hand::first_of;
+use crate::look::look;
 use crate::reach::{self, Context};
 use crate::talk::{Talk, Way};
 use engine::clock::Clock;
@@ -18,12 +19,7 @@ pub fn discover(asked: Talk<'_>, interrupt: &AtomicUsize) -> Result<Finding, Run
     let context = Context { clock: Clock::start(), interrupt };
     let way = Way::to(asked, None, context.clock)?;
     let bytes = reach::without_framing(way.url, &way.measurement.speech)?;
-    let mut attempts = Vec::new();
-    for address in &way.addresses {
-        match look(way.url, address, &bytes, context.clock, &|| context.check())? {
-            Looked::At(finding) => return Ok(finding),
-            Looked::NotThere(reason) => attempts.push((address.clone(), reason)),
-        }
-    }
-    Err(RunError::Unreachable { target: way.url.to_string(), attempts })
+    first_of(way.url, &way.addresses, |address| {
+        look(way.url, address, &bytes, context.clock, &|| context.check())
+    })
 }

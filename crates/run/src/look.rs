@@ -1,23 +1,16 @@
 //! A look at a server that does not answer as expected: what is it? Carries out [`wire::discovery`].
 
 use crate::RunError;
-use crate::by_hand::{ByHand, News};
+use crate::by_hand::{Attempt, ByHand, News};
 use engine::Address;
 use engine::clock::Clock;
 use spec::Endpoint;
 use units::{Instant, Nanos};
-use wire::discovery::{self, Attempt, Finding, RECEIVED_MAX, Seen, Step};
+use wire::discovery::{self, Finding, RECEIVED_MAX, Seen, Step};
 use wire::{Event, Kind, Message, Opening, Stack};
 
 /// The question if a signal asks to stop.
 type Check<'a> = &'a dyn Fn() -> Result<(), RunError>;
-
-/// The end of a look.
-pub(crate) enum Looked {
-    At(Finding),
-    /// The first connection could not be made, for this reason.
-    NotThere(String),
-}
 
 /// Finds out what listens at `address`, where `url` was asked for, with as few connections as that takes, one a second.
 /// `bytes` makes connections without framing, inside TLS where the URL is.
@@ -31,16 +24,16 @@ pub(crate) fn look(
     bytes: &Stack,
     clock: Clock,
     check: Check<'_>,
-) -> Result<Looked, RunError> {
+) -> Result<Attempt<Finding>, RunError> {
     let mut seen = Vec::new();
     loop {
         let began = clock.now();
         match discovery::next(url, &seen) {
-            Step::Found(finding) => return Ok(Looked::At(finding)),
+            Step::Found(finding) => return Ok(Attempt::Done(finding)),
             Step::Try(attempt) => {
                 let tried = tried(attempt, url, address, bytes, clock, check)?;
                 if let (Some(reason), true) = (tried.not_there, seen.is_empty()) {
-                    return Ok(Looked::NotThere(reason));
+                    return Ok(Attempt::NotThere(reason));
                 }
                 seen.push(tried.seen);
             }
@@ -63,7 +56,7 @@ struct Tried {
 
 /// Makes one connection, and listens for the attempt's time.
 fn tried(
-    attempt: Attempt,
+    attempt: discovery::Attempt,
     url: &Endpoint,
     address: &Address,
     bytes: &Stack,

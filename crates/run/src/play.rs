@@ -6,9 +6,9 @@
 //! Start reading at [`play`].
 
 use crate::RunError;
-use crate::by_hand::{ByHand, News};
+use crate::by_hand::{Attempt, ByHand, News};
 use crate::reach::Context;
-use crate::talk::{Attempt, Said, Talk, Way};
+use crate::talk::{Said, Talk, Way};
 use engine::Address;
 use engine::clock::Clock;
 use load::Timeouts;

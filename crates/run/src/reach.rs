@@ -1,9 +1,11 @@
 //! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
 //! echo is checked before anything is timed.
 
+use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, next_of_protocol};
+use crate::by_hand::Attempt;
 use crate::found::FoundServer;
-use crate::look::{Looked, look};
-use crate::plan::{Measurement, Peer, Speech};
+use crate::look::look;
+use crate::plan::{Measurement, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
 use drive::{Control, Target, Worker};
@@ -11,15 +13,15 @@ use engine::clock::Clock;
 use engine::epoll::Epoll;
 use engine::{Address, run};
 use load::{Arrival, Expect, Lifetime, Phases, Requests, Stop, Timeouts, Workload};
-use record::{ErrorClass, Outcome, Tally};
-use spec::{Carries, Endpoint, Protocol};
+use record::{Cause, ErrorClass, Outcome, Tally};
+use spec::{Endpoint, Protocol};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
-use wire::discovery::{self, Finding};
+use wire::discovery;
 use wire::tls::{Client, ClientOptions, Trust};
 use wire::{Role, Stack};
 
@@ -240,23 +242,13 @@ pub(crate) fn verify(
         let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
         let reason = what.map_or_else(|| reason.to_owned(), |what| format!("{what}: {reason}"));
         if !outcome.times.connect.is_empty() || error.is_some_and(is_of_a_connection) {
-            let next = match url.tls {
-                _ if asks_for_less(&reason) => ASKS_FOR_LESS.to_owned(),
-                _ if wants_login(&reason) => WANTS_LOGIN.to_owned(),
-                _ if may_be_other(url, measurement, error) && is_json_rpc(&reason) => {
-                    next_of_finding(url, &discovery::json_rpc(url))
-                }
+            let next = match (next_at_once(error), url.tls) {
+                (Some(next), _) => next.to_owned(),
                 _ if may_be_other(url, measurement, error) => {
-                    let bytes = without_framing(url, &measurement.speech)?;
-                    match look(url, address, &bytes, context.clock, &|| context.check())? {
-                        Looked::At(found) => next_of_finding(url, &found),
-                        Looked::NotThere(reason) => {
-                            format!("It takes no connection any more: {reason}")
-                        }
-                    }
+                    next_of_another(url, address, measurement, error, context)?
                 }
-                true => next_inside_tls(url, measurement, error),
-                false => next_without_tls(url, measurement, target, error, context)?,
+                (None, true) => next_inside_tls(url, measurement, error),
+                (None, false) => next_without_tls(url, measurement, target, error, context)?,
             };
             return Err(RunError::WrongAnswer { target: url.to_string(), reason, next });
         }
@@ -343,35 +335,52 @@ pub(crate) fn ask(
 /// True if a server may well be one of another kind: it was to echo and answered something else, nothing at all, or
 /// not even the upgrade; or its response over HTTP does not end.
 fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> bool {
-    let Some((class, Tally { example, .. })) = error else { return false };
+    let Some((class, Tally { cause, .. })) = error else { return false };
     let is_echo = measurement.workload.expect == Expect::Echo;
     let is_plain = matches!(
         url.protocol,
         Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
     );
-    let has = |words: &str| example.contains(words);
-    // Codes from 3000 on are those of applications (RFC 6455 §7.4.2); 1002 is what older servers of GraphQL say.
-    let codes = ["with code 3", "with code 4", "with code 1002"];
-    let is_application = *class == ErrorClass::ClosedByPeer && codes.iter().any(|code| has(code));
-    // Servers of Socket.IO leave an upgrade elsewhere without an answer.
-    let is_silent = url.protocol == Protocol::WebSocket && *class == ErrorClass::HandshakeTimedOut;
-    let is_other = matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut)
-        || is_application
-        || is_silent
-        || has("instead of an upgrade")
-        || has("without a Close frame")
-        || has("that no message asked for");
-    // An alert, the answer of a server that speaks TLS.
-    let is_of_tls = has(r#""\x15\x03"#);
+    let is_other = match cause {
+        // Codes from 3000 on are those of applications (RFC 6455 §7.4.2); 1002 is what older servers of GraphQL say.
+        Cause::Closed(code) => matches!(code, Some(1002 | 3000..=4999)),
+        Cause::NoClose | Cause::Status { .. } => true,
+        // An alert is the answer of a server that speaks TLS.
+        Cause::Said(said) | Cause::Unasked(said) => !said.beginning().starts_with(b"\x15\x03"),
+        // Servers of Socket.IO leave an upgrade elsewhere without an answer.
+        Cause::Unknown if *class == ErrorClass::HandshakeTimedOut => {
+            url.protocol == Protocol::WebSocket
+        }
+        Cause::Unknown => matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut),
+        Cause::Before { .. } | Cause::Compression => false,
+    };
     let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
-    measurement.peer.url().is_some()
-        && !is_of_tls
-        && (is_endless || is_echo && is_plain && is_other)
+    measurement.peer.url().is_some() && (is_endless || is_echo && is_plain && is_other)
 }
 
-/// True if the reply that was wrong is one of JSON-RPC 2.0, in the way in which errors quote.
-fn is_json_rpc(reason: &str) -> bool {
-    reason.contains(r#"{\"jsonrpc\":\"2.0\""#)
+/// Advice about a server of another kind, by what it has said already, or by a look at it.
+///
+/// # Errors
+///
+/// As [`look`].
+fn next_of_another(
+    url: &Endpoint,
+    address: &Address,
+    measurement: &Measurement,
+    error: FirstError<'_>,
+    context: Context<'_>,
+) -> Result<String, RunError> {
+    if let Some((_, Tally { cause: Cause::Said(said) | Cause::Unasked(said), .. })) = error
+        && let Some(found) = discovery::reply(url, said.beginning())
+    {
+        return Ok(next_of_finding(url, &found));
+    }
+    let bytes = without_framing(url, &measurement.speech)?;
+    Ok(match look(url, address, &bytes, context.clock, &|| context.check())? {
+        Attempt::Done(found) => next_of_finding(url, &found),
+        Attempt::NotThere(reason) => format!("It takes no connection any more: {reason}"),
+        Attempt::Wrong { next, .. } => next,
+    })
 }
 
 /// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
@@ -380,81 +389,6 @@ pub(crate) fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, 
     let protocol = if is_unix { Protocol::Unix } else { Protocol::Tcp };
     let bytes = Endpoint { protocol, ..url.clone() };
     stack(&bytes, speech, 0, tls(url, speech, None)?)
-}
-
-/// Advice about a server that was looked at.
-fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
-    let Finding { words, conversation, advice, .. } = found;
-    let next = match conversation {
-        Some(name) => {
-            let url = quoted(&found.place(url));
-            format!(
-                "start from the ready-made conversation: `wirebench talk {url} --conversation {name}` plays it once, and \
-                 `wirebench run {url} --conversation {name}` measures"
-            )
-        }
-        None => advice.clone(),
-    };
-    let scheme = url.scheme();
-    let usual = match url.facts().carries {
-        Carries::Requests => "whole responses",
-        Carries::Binary
-        | Carries::BinaryOrText
-        | Carries::Bytes
-        | Carries::Events
-        | Carries::Lines
-        | Carries::Text => "an echo; if it answers with a fixed reply, name that with --expect",
-    };
-    format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
-}
-
-/// A URL as a shell takes it.
-fn quoted(url: &Endpoint) -> String {
-    let url = url.to_string();
-    if url.contains(['&', '?', '*', '\'']) {
-        format!("'{}'", url.replace('\'', "%27"))
-    } else {
-        url
-    }
-}
-
-/// Advice for a server that is loaded too much already.
-const ASKS_FOR_LESS: &str =
-    "The server asks for less load: wait, and load it only with the consent of whoever runs it";
-
-/// True if the server says that it is loaded too much already: 429 (Too Many Requests, RFC 6585), 503 (Service
-/// Unavailable, RFC 9110), or any refusal with a time at which it wants to be asked again.
-fn asks_for_less(reason: &str) -> bool {
-    ["status 429", "status 503", ", Retry-After "].iter().any(|words| reason.contains(words))
-}
-
-/// Advice for a server that refuses the upgrade for want of a login.
-const WANTS_LOGIN: &str =
-    "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
-
-/// True if an upgrade was refused for want of a login: no second one is tried.
-fn wants_login(reason: &str) -> bool {
-    ["status 401 instead of an upgrade", "status 403 instead of an upgrade"]
-        .iter()
-        .any(|words| reason.contains(words))
-}
-
-/// The error of the earliest step of a connection.
-pub(crate) type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
-
-/// Advice about a wrong answer of a server that was spoken to in TLS.
-fn next_inside_tls(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> String {
-    let plain = Endpoint { tls: false, ..url.clone() };
-    match error {
-        Some((ErrorClass::TlsTimedOut, _)) => {
-            format!("If it does not speak TLS at all: {plain}")
-        }
-        Some((ErrorClass::Tls, Tally { example, .. })) => {
-            let found = TLS_NEXT.iter().find(|(words, _)| example.contains(words));
-            found.map_or_else(|| format!("Did you mean {plain}?"), |(_, next)| (*next).to_owned())
-        }
-        _ => next_of_protocol(measurement, error),
-    }
 }
 
 /// Advice about a wrong answer of a server that was not spoken to in TLS, but may want to be.
@@ -473,111 +407,26 @@ fn next_without_tls(
         error.map(|(class, _)| class),
         Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
     );
-    if url.facts().secured.is_some() && !is_silent && speaks_tls(url, measurement, target, context)?
+    // Whoever answers in this protocol does not want TLS; but 400 is what web servers say to those that should speak
+    // it.
+    let is_answered = error.is_some_and(|(_, tally)| match tally.cause {
+        Cause::Status { code, .. } => code != 400,
+        Cause::Closed(_) | Cause::Compression => true,
+        Cause::Before { .. }
+        | Cause::NoClose
+        | Cause::Said(_)
+        | Cause::Unasked(_)
+        | Cause::Unknown => false,
+    });
+    let may_want_tls = !is_silent && !is_answered;
+    if url.facts().secured.is_some()
+        && may_want_tls
+        && speaks_tls(url, measurement, target, context)?
     {
         let secure = Endpoint { tls: true, ..url.clone() };
         return Ok(format!("The server speaks TLS: try {secure}"));
     }
     Ok(next_of_protocol(measurement, error))
-}
-
-fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
-    if let Some(requests) = &measurement.workload.requests {
-        let name = &requests.conversation().name;
-        return match error.map(|(class, _)| class) {
-            Some(ErrorClass::Unexpected) => format!(
-                "Name what comes unasked in a [push.NAME] or an [answer.NAME] of `{name}`, or what answers in the reply \
-                 of its request"
-            ),
-            Some(ErrorClass::ReplyTimedOut) => format!(
-                "Nothing came that the reply of `{name}` matches: most servers answer a mistake with silence, so hold \
-                 the message against their documentation"
-            ),
-            _ => format!("Hold `{name}` against what the server expects"),
-        };
-    }
-    let is_compression = error.is_some_and(|(_, tally)| tally.example.contains(DEFLATE));
-    if measurement.speech.options.deflate.is_some() && is_compression {
-        return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
-            .to_owned();
-    }
-    if measurement.peer.scheme().facts().carries == Carries::Events {
-        return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
-            .to_owned();
-    }
-    if let Some((ErrorClass::Cut | ErrorClass::ClosedByPeer, _)) = error {
-        return "It ended the connection without an answer: is it a server of this protocol, and does it admit this \
-                path, host and client? Its log says why"
-            .to_owned();
-    }
-    if measurement.peer.scheme().facts().carries == Carries::Requests {
-        let refusal =
-            error.and_then(|(_, tally)| next_of_refusal(&measurement.peer, &tally.example));
-        return refusal.unwrap_or_else(|| next_of_reply(measurement));
-    }
-    "If it answers with a fixed reply, name that with --expect".to_owned()
-}
-
-/// Advice about a reply of HTTP that is not the expected one.
-fn next_of_reply(measurement: &Measurement) -> String {
-    match measurement.workload.expect {
-        Expect::Echo => format!(
-            "It was sent a {}, whose body should have come back; leave --echo out to ask for a page, or name a fixed \
-             reply with --expect",
-            measurement.speech.options.method
-        ),
-        Expect::Contains(_) | Expect::Exactly(_) => {
-            "Without --expect and --expect-body, any reply with a status of 2xx counts".to_owned()
-        }
-        Expect::Anything | Expect::InSequence | Expect::Oracle => {
-            "Is it a server of HTTP/1.1? Its log says why".to_owned()
-        }
-    }
-}
-
-/// Advice about a status that is no reply; `None` if `example` tells of something else.
-fn next_of_refusal(peer: &Peer, example: &str) -> Option<String> {
-    let (code, said) = example.strip_prefix("refused with status ")?.split_once(": \"")?;
-    let code: u16 = code.parse().ok()?;
-    Some(match code {
-        300..=399 => {
-            let place = said.strip_suffix('"').and_then(|place| redirected(peer, place));
-            let next = place.map_or_else(
-                || "name the place that it points to as the URL".to_owned(),
-                |place| format!("try {place}"),
-            );
-            format!(
-                "It redirects, and redirects are not followed: {next}; or take that for a reply with \
-                 --expect-status {code}"
-            )
-        }
-        401 | 403 => format!(
-            "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`; or take \
-             that for a reply with --expect-status {code}"
-        ),
-        404 => "Nothing is there: name the path in the URL, as in http://127.0.0.1:8080/health; or take that for a \
-                reply with --expect-status 404"
-            .to_owned(),
-        426 => {
-            let url = peer.url()?;
-            let socket = Endpoint { protocol: Protocol::WebSocket, ..url.clone() };
-            format!("It is an endpoint of WebSocket: try {socket}")
-        }
-        405 => "It wants another method: name it with --method, and a body with --payload".to_owned(),
-        _ => format!("To take that for a reply: --expect-status {code}"),
-    })
-}
-
-/// The URL that a redirect points to.
-fn redirected(peer: &Peer, place: &str) -> Option<Endpoint> {
-    let url = peer.url()?;
-    if !place.is_ascii() {
-        return None; // Only its beginning is known.
-    }
-    match place.starts_with('/') && !place.starts_with("//") {
-        true => Some(Endpoint { path: place.to_owned(), ..url.clone() }),
-        false => place.parse().ok(),
-    }
 }
 
 /// True if the server completes a handshake of TLS, with any certificate, on one more connection.
@@ -640,23 +489,3 @@ const TLS_QUESTION: Nanos = Nanos::from_millis(300);
 
 /// The time after a request of a conversation in which is listened for what its rules do not name.
 const LISTENING: Nanos = Nanos::from_millis(100);
-
-/// In which errors compression is what does not fit.
-const DEFLATE: &str = "permessage-deflate";
-
-/// Advice about an error of TLS with such words in it, the first that fits; if none does, the server may speak
-/// something else.
-const TLS_NEXT: [(&str, &str); 6] = [
-    (
-        "it wants a client certificate",
-        "Show a certificate with --client-cert FILE --client-key FILE",
-    ),
-    ("issued our certificate", "Show one that it knows with --client-cert FILE --client-key FILE"),
-    (
-        "the certificate of",
-        "Trust who issued it with --ca FILE, say what it is for with --server-name NAME, or look away with --insecure",
-    ),
-    ("ALPN", "Offer another protocol with --alpn"),
-    ("in common", "Offer it more with --tls-version and --tls-suite"),
-    ("alert", "--tls-version, --tls-suite and --server-name decide what is offered to it"),
-];

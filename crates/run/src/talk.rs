@@ -3,7 +3,7 @@
 //! Left out: who types, and the way in which all of it is shown (the binary).
 
 use crate::RunError;
-use crate::by_hand::{ByHand, News};
+use crate::by_hand::{Attempt, ByHand, News, first_of};
 use crate::plan::{Measurement, Speech};
 use crate::reach::{self, Context};
 use engine::Address;
@@ -117,21 +117,6 @@ pub(crate) struct Way<'a> {
     stack: Stack,
 }
 
-/// The result of talking to one address.
-pub(crate) enum Attempt<T> {
-    /// All was said.
-    Done(T),
-    /// It takes no connection, for this reason.
-    NotThere(String),
-    /// Something else came than was expected.
-    Wrong {
-        /// The fault.
-        reason: String,
-        /// The next thing to try.
-        next: String,
-    },
-}
-
 impl<'a> Way<'a> {
     /// Resolves the name, and makes the machine ready. `exchanges` is the way in which HTTP hands out what is asked for
     /// by whole requests, if it is.
@@ -177,20 +162,10 @@ impl<'a> Way<'a> {
         context: Context<'_>,
         mut talk: impl FnMut(&Address, ByHand) -> Result<Attempt<T>, RunError>,
     ) -> Result<T, RunError> {
-        let target = self.url.to_string();
-        let mut attempts = Vec::new();
-        for address in &self.addresses {
+        first_of(self.url, &self.addresses, |address| {
             let machine = self.stack.connection(SEED, 0);
-            let by_hand = ByHand::connect(address, machine, context.clock)?;
-            match talk(address, by_hand)? {
-                Attempt::Done(result) => return Ok(result),
-                Attempt::Wrong { reason, next } => {
-                    return Err(RunError::WrongAnswer { target, reason, next });
-                }
-                Attempt::NotThere(reason) => attempts.push((address.clone(), reason)),
-            }
-        }
-        Err(RunError::Unreachable { target, attempts })
+            talk(address, ByHand::connect(address, machine, context.clock)?)
+        })
     }
 }
 

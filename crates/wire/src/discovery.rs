@@ -218,7 +218,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
             named("ActionCable: it greets with welcome", "actioncable")
         }
         Heard::Text(text) if text.starts_with("INFO {") => {
-            greets("NATS over WebSocket: it greets with INFO".to_owned(), UNWRITTEN)
+            named("NATS over WebSocket: it greets with INFO", "nats-ws")
         }
         Heard::Text(text) if text == "o" => {
             closed("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
@@ -245,7 +245,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
         Heard::Nothing => other(
             "WebSocket that waits for the client to speak first".to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation; JSON-RPC, Phoenix, SignalR, \
-             Centrifugo and STOMP wait so",
+             Centrifugo, Bayeux and STOMP wait so",
         ),
     })
 }
@@ -352,10 +352,15 @@ fn head_alone(received: &[u8]) -> Option<(u16, String, Option<String>)> {
     Some((head.status, field("content-type").unwrap_or_default(), field("content-length")))
 }
 
-/// The finding of a reply of JSON-RPC 2.0 to something that is none of its messages.
-pub fn json_rpc(url: &Endpoint) -> Finding {
-    let words = "JSON-RPC 2.0: it answers with an error of that";
-    named(words, if url.facts().over_websocket { "json-rpc" } else { "ndjson" })
+/// The finding of a reply to a message that was to be echoed, of which these bytes are the beginning; `None` if
+/// something else has to be tried.
+pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
+    let text: Vec<u8> =
+        beginning.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let text = String::from_utf8_lossy(&text);
+    let is_json_rpc = text.starts_with(['{', '[']) && text.contains(r#""jsonrpc":"2.0""#);
+    let conversation = if url.facts().over_websocket { "json-rpc" } else { "ndjson" };
+    is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with an error of that", conversation))
 }
 
 /// A status after which nothing more is tried.
@@ -399,11 +404,17 @@ fn closed(words: String, advice: &str) -> Finding {
 /// The finding where nothing was understood.
 fn unknown(seen: &[Seen]) -> Finding {
     let silent = seen.iter().all(|seen| seen.received.is_empty());
-    let words = match silent {
-        true => "a server that says nothing by itself",
-        false => "a server that was not understood",
-    };
-    other(words.to_owned(), "see what it answers with `wirebench talk`, and name its conversation")
+    match silent {
+        true => other(
+            "a server that says nothing by itself".to_owned(),
+            "see what it answers with `wirebench talk`, and name its conversation; Redis (resp), MQTT (mqtt), STOMP \
+             (stomp-tcp) and JSON-RPC in lines (ndjson) wait so",
+        ),
+        false => other(
+            "a server that was not understood".to_owned(),
+            "see what it answers with `wirebench talk`, and name its conversation",
+        ),
+    }
 }
 
 /// The subprotocols that are offered, in 110 bytes: mosquitto drops an upgrade whose list has 130 or more. The first is
@@ -423,7 +434,7 @@ const OFFERED: [&str; 8] = [
 const SPOKEN: [(&str, &str, Option<&str>); 7] = [
     ("graphql-transport-ws", "GraphQL over WebSocket", Some("graphql-ws")),
     ("graphql-ws", "GraphQL over WebSocket, the older protocol", None),
-    ("wamp.2.json", "WAMP", None),
+    ("wamp.2.json", "WAMP", Some("wamp")),
     ("mqtt", "MQTT over WebSocket", Some("mqtt-ws")),
     ("v12.stomp", "STOMP over WebSocket", Some("stomp")),
     ("actioncable-v1-json", "ActionCable", Some("actioncable")),
@@ -457,7 +468,7 @@ mod tests {
             ("tcp://h:1", |_| (String::new(), false), "says nothing by itself", None, 1),
             ("tcp://h:1", |_| ("220 mail\r\n".into(), false), "speaks first: \"220 mail\\r\\n\"", None, 1),
             ("ws://h/graphql", |_| (open("graphql-transport-ws", &[]), false), "GraphQL over WebSocket", Some("graphql-ws"), 1),
-            ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", None, 1),
+            ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", Some("wamp"), 1),
             ("ws://h/", |_| (open("mqtt", &[]), false), "MQTT over WebSocket", Some("mqtt-ws"), 1),
             ("ws://h/ws", |_| (open("v12.stomp", &[]), false), "STOMP over WebSocket", Some("stomp"), 1),
             ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable: it chose", Some("actioncable"), 1),
@@ -466,7 +477,7 @@ mod tests {
             // Whoever takes the first name has chosen nothing: rpc-websockets does.
             ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),
             ("ws://h/socket.io/?EIO=4&transport=websocket", |_| (open("wb-probe", &text("0{\"sid\":\"x\"}")), false), "Engine.IO 4", Some("socketio"), 1),
-            ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", None, 1),
+            ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", Some("nats-ws"), 1),
             ("ws://h/sockjs/websocket", |_| (open("", &text("o")), false), "SockJS", None, 1),
             ("ws://h/graphql", |_| (open("", &close(4406)), true), "it closes with 4406", Some("graphql-ws"), 1),
             ("ws://h/graphql", |_| (open("", &close(1002)), true), "closes with 1002 at once", None, 1),
@@ -522,6 +533,26 @@ mod tests {
             assert!(conversation.is_none_or(is_ready), "{finding:?}");
             assert_eq!(conversation.is_none(), !finding.advice.is_empty(), "{finding:?}");
             assert_eq!(seen.len(), attempts, "{url}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn json_rpc_is_known_by_its_error_wherever_its_version_stands() {
+        let ws: Endpoint = "ws://h/".parse().unwrap();
+        let found = |url: &Endpoint, said: &str| {
+            reply(url, said.as_bytes()).and_then(|found| found.conversation)
+        };
+        for said in [
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#,
+            r#"{"error": {"code": -32700, "message": "Parse error"}, "id": null, "jsonrpc": "2.0"}"#,
+            "{\n  \"jsonrpc\": \"2.0\",\n  \"error\": {\"code\": -32600",
+            r#"[{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}]"#,
+        ] {
+            assert_eq!(found(&ws, said), Some("json-rpc"), "{said}");
+            assert_eq!(found(&"tcp://h:1".parse().unwrap(), said), Some("ndjson"), "{said}");
+        }
+        for said in ["", "{}", r#"{"error":"parse"}"#, r#"say "jsonrpc":"2.0""#] {
+            assert_eq!(found(&ws, said), None, "{said}");
         }
     }
 

@@ -61,8 +61,8 @@ fn conversations_of_a_subject_are_read_with_it_and_what_is_wrong_with_them_is_to
     let catalogue = Catalogue::read(folder.path()).unwrap();
     let both = catalogue.find("both").unwrap();
     let over = |scheme: &str| {
-        let held = both.conversations_over(spec::Scheme::named(scheme).unwrap()).unwrap();
-        held.into_iter().map(|held| held.conversation.name).collect::<Vec<_>>()
+        let held = both.conversations_over(spec::Scheme::named(scheme).unwrap());
+        held.map(|held| held.conversation.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!((over("tcp"), over("ws")), (vec!["ndjson".to_owned()], vec!["own".to_owned()]));
     let said: Vec<String> = catalogue.broken.iter().map(ToString::to_string).collect();

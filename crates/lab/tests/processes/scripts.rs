@@ -26,7 +26,9 @@ impl Script {
         let start = vec![program.to_owned(), "script".to_owned()];
         let manifest = Manifest::of_program(role, &["ws", "wss"], start);
         let path = folder.path().to_owned();
-        Self { subject: Subject { name: "script".to_owned(), folder: path, manifest }, folder }
+        let name = "script".to_owned();
+        let subject = Subject { name, folder: path, manifest, conversations: Vec::new() };
+        Self { subject, folder }
     }
 
     pub(crate) fn path(&self) -> &Path {

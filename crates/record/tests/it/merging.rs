@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Connections, Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, ExchangeOutcome, Handshakes,
-    Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes,
+    Cause, Connections, Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, ExchangeOutcome,
+    Handshakes, Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes,
     PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall, Stalls, StreamLayers, Tally,
     TlsParameters, Traffic, Whole,
 };
@@ -263,7 +263,7 @@ fn errors(random: &mut Random) -> BTreeMap<ErrorClass, Tally> {
         .map(|_| {
             let example = texts[random.below(texts.len())].to_owned();
             let count = count(random).max(1);
-            (classes[random.below(classes.len())], Tally { count, example })
+            (classes[random.below(classes.len())], Tally { count, example, cause: Cause::Unknown })
         })
         .collect()
 }

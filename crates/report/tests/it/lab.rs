@@ -20,6 +20,16 @@ fn the_answer_is_one_sentence() {
 }
 
 #[test]
+fn rows_of_unlike_conversations_are_not_said_to_be_compared_at_one_size() {
+    let mut record = records::lab();
+    let text = "speaks = 'ws'\n[request.ask]\nsend = 'a'\nreply = 'order'";
+    let held = spec::Conversation::read("json-rpc", text).unwrap();
+    let row = record.plan.workloads.iter_mut().find(|it| it.spec.name == "netty, pings").unwrap();
+    row.spec.conversation = Some(held);
+    expect!["On this machine no difference is shown between netty and node-ws, the fastest of 4, each with requests of its own, 50 connections, one message in flight (p50 round trip 201 us; 1.00x [1.00, 1.01]; 0.6 % would have shown)."].assert_eq(&report::conclusion(&record).unwrap());
+}
+
+#[test]
 fn many_rows_have_a_spectrum_of_the_fastest_alone() {
     let mut record = records::lab();
     for result in &mut record.results {

@@ -67,7 +67,8 @@ impl EmbeddedServer {
         let speaks: Vec<&str> = Scheme::all().filter(is_one).map(Scheme::name).collect();
         let name = format!("the embedded {} server", self.scheme);
         let folder = Path::new("/").to_owned();
-        Subject { name, folder, manifest: Manifest::of_program(Role::Server, &speaks, start) }
+        let manifest = Manifest::of_program(Role::Server, &speaks, start);
+        Subject { name, folder, manifest, conversations: Vec::new() }
     }
 }
 

@@ -115,17 +115,14 @@ impl Asking<'_> {
         };
         let certificates = certificates.filter(|_| url.tls);
         let authority_pem = certificates.map(|certificates| &certificates.authority_pem[..]);
-        match self.questions.subject.conversations_over(url.scheme()) {
-            Err(reason) => return vec![Check::new(scheme, Err(reason))],
-            // It was asked before; a reply is for echoes.
-            Ok(held) if !held.is_empty() && reply.is_some() => return Vec::new(),
-            Ok(held) if !held.is_empty() => {
-                let asked = held
-                    .iter()
-                    .flat_map(|held| verify_held(&url, authority_pem, held, self.interrupt));
-                return with_scheme(scheme, asked.collect());
+        let mut held = self.questions.subject.conversations_over(url.scheme()).peekable();
+        if held.peek().is_some() {
+            if reply.is_some() {
+                return Vec::new(); // It was asked before; a reply is for echoes.
             }
-            Ok(_) => {}
+            let asked =
+                held.flat_map(|held| verify_held(&url, authority_pem, held, self.interrupt));
+            return with_scheme(scheme, asked.collect());
         }
         let questions = ServerQuestions {
             url: &url,

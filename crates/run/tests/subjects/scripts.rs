@@ -39,7 +39,11 @@ impl Script {
             ..Manifest::of_program(role, &["tcp"], start)
         };
         let name = folder.path().file_name().unwrap().to_string_lossy().into_owned();
-        Self { subject: Subject { name, folder: folder.path().to_owned(), manifest }, folder }
+        let path = folder.path().to_owned();
+        Self {
+            subject: Subject { name, folder: path, manifest, conversations: Vec::new() },
+            folder,
+        }
     }
 
     /// The same that says to compile while it runs.

@@ -16,6 +16,7 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "mqtt",
     "mqtt-ws",
     "nats",
+    "nats-ws",
     "ndjson",
     "openai-stream",
     "phoenix",
@@ -25,7 +26,8 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "socketio",
     "sse",
     "stomp",
-    "stomp-tcp"
+    "stomp-tcp",
+    "wamp"
 ];
 
 #[cfg(test)]

@@ -499,7 +499,7 @@ fn facts(subject: &Subject) -> Facts {
             lab::Role::Server => Role::Server,
         },
         speaks: manifest.speaks.clone(),
-        conversations: subject.conversations().map(held).unwrap_or_default(),
+        conversations: subject.conversations.iter().map(held).collect(),
         replies: manifest.replies,
         text_only: manifest.limits.text_only,
         connections_max: manifest.limits.connections_max,
@@ -507,14 +507,9 @@ fn facts(subject: &Subject) -> Facts {
     }
 }
 
-/// Conversations as an experiment has them.
-fn held(all: Vec<lab::Held>) -> Vec<Held> {
-    let held = |lab::Held { asked, conversation }| Held {
-        name: conversation.name,
-        asked,
-        speaks: conversation.speaks,
-    };
-    all.into_iter().map(held).collect()
+/// A conversation as an experiment has it.
+fn held(lab::Held { asked, conversation }: &lab::Held) -> Held {
+    Held { name: conversation.name.clone(), asked: asked.clone(), speaks: conversation.speaks }
 }
 
 /// The first line of a journal is much shorter.

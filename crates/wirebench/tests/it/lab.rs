@@ -479,8 +479,8 @@ fn talks(name: &str) -> bool {
 /// The names of the conversations that it holds.
 fn conversations_of(name: &str) -> Vec<String> {
     let catalogue = lab::Catalogue::read(&subjects()).unwrap();
-    let held = catalogue.find(name).unwrap().conversations().unwrap();
-    held.into_iter().map(|held| held.conversation.name).collect()
+    let held = catalogue.find(name).unwrap().conversations.iter();
+    held.map(|held| held.conversation.name.clone()).collect()
 }
 
 /// True if it is the subject whose registry need not be reached, and was not; says so.

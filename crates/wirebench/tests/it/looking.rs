@@ -58,6 +58,16 @@ fn json_rpc_is_known_by_its_reply_and_not_looked_at_again() {
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", lines.url("tcp")));
     ended.check(15, &["Is it JSON-RPC 2.0", " --conversation ndjson` plays it once"]);
+    // As others write it: its version stands behind what errors show.
+    let late = r#"{"error": {"code": -32700, "message": "Parse error: it is no JSON"}, "id": null, "jsonrpc": "2.0"}"#;
+    let other = Peer::start(move |stream, _| {
+        let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
+        socket.read().map_err(io::Error::other)?;
+        socket.send(late.into()).map_err(io::Error::other)?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", other.url("ws")));
+    ended.check(15, &["Is it JSON-RPC 2.0", "/ --conversation json-rpc` plays it once"]);
 }
 
 #[test]
@@ -76,6 +86,30 @@ fn a_server_that_wants_a_login_is_asked_once() {
         &["status 401 instead of an upgrade", "It wants a login: give it with -H @FILE"],
     );
     assert_eq!(count.load(Ordering::SeqCst), 1, "no second attempt after a refusal");
+}
+
+#[test]
+fn a_server_that_answers_in_http_is_not_asked_for_tls() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let peer = Peer::start(move |stream, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        head(stream)?;
+        stream.write_all(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")?;
+        silence(stream)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("http")));
+    ended.check(15, &["refused with status 405", "It wants another method"]);
+    let chat = format!("{}/v1/chat/completions", peer.url("http"));
+    let ended = Sandbox::new().run(&format!("{chat} -n 10 -c 1"));
+    ended.check(
+        15,
+        &[
+            "the path of chat completions",
+            &format!("{chat} --conversation openai-stream` plays it"),
+        ],
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 2, "one connection says enough");
 }
 
 #[test]

@@ -1,0 +1,242 @@
+//! Advice about a server that did not answer as expected: the next thing to try, in words.
+//!
+//! It follows from the class and the cause of an error, never from its words; but for those of TLS, which names its
+//! faults in words alone. Left out: looking at the server (`look`), and asking it in TLS (`reach`).
+//!
+//! Start reading at [`next_at_once`] and [`next_of_protocol`].
+
+use crate::plan::{Measurement, Peer};
+use load::Expect;
+use record::{Cause, ErrorClass, Tally};
+use spec::{Carries, Endpoint, Protocol};
+use wire::discovery::Finding;
+
+/// The error of the earliest step of a connection.
+pub(crate) type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
+
+/// Advice that needs no look at the server: it asks for less load, or for a login.
+pub(crate) fn next_at_once(error: FirstError<'_>) -> Option<&'static str> {
+    let (class, Tally { cause, .. }) = error?;
+    if asks_for_less(cause) {
+        return Some(ASKS_FOR_LESS);
+    }
+    wants_login(*class, cause).then_some(WANTS_LOGIN)
+}
+
+/// Advice about a server that was looked at.
+pub(crate) fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
+    let Finding { words, conversation, advice, .. } = found;
+    let next = match conversation {
+        Some(name) => next_of_conversation(&found.place(url), name),
+        None => advice.clone(),
+    };
+    let scheme = url.scheme();
+    let usual = match url.facts().carries {
+        Carries::Requests => "whole responses",
+        Carries::Binary
+        | Carries::BinaryOrText
+        | Carries::Bytes
+        | Carries::Events
+        | Carries::Lines
+        | Carries::Text => "an echo; if it answers with a fixed reply, name that with --expect",
+    };
+    format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
+}
+
+/// The commands that hold a ready-made conversation at `url`.
+fn next_of_conversation(url: &Endpoint, name: &str) -> String {
+    let url = quoted(url);
+    format!(
+        "start from the ready-made conversation: `wirebench talk {url} --conversation {name}` plays it once, and \
+         `wirebench run {url} --conversation {name}` measures"
+    )
+}
+
+/// A URL as a shell takes it.
+fn quoted(url: &Endpoint) -> String {
+    let url = url.to_string();
+    if url.contains(['&', '?', '*', '\'']) {
+        format!("'{}'", url.replace('\'', "%27"))
+    } else {
+        url
+    }
+}
+
+/// Advice for a server that is loaded too much already.
+const ASKS_FOR_LESS: &str =
+    "The server asks for less load: wait, and load it only with the consent of whoever runs it";
+
+/// True if the server says that it is loaded too much already: 429 (Too Many Requests, RFC 6585), 503 (Service
+/// Unavailable, RFC 9110), or any refusal with a time at which it wants to be asked again.
+fn asks_for_less(cause: &Cause) -> bool {
+    match cause {
+        Cause::Before { code } => matches!(code, 429 | 503),
+        Cause::Status { code, is_later, .. } => *is_later || matches!(code, 429 | 503),
+        Cause::Closed(_)
+        | Cause::Compression
+        | Cause::NoClose
+        | Cause::Said(_)
+        | Cause::Unasked(_)
+        | Cause::Unknown => false,
+    }
+}
+
+/// Advice for a server that refuses the upgrade for want of a login.
+const WANTS_LOGIN: &str =
+    "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
+
+/// True if an upgrade was refused for want of a login: no second one is tried.
+fn wants_login(class: ErrorClass, cause: &Cause) -> bool {
+    class == ErrorClass::Protocol && matches!(cause, Cause::Status { code: 401 | 403, .. })
+}
+
+/// Advice about a wrong answer of a server that was spoken to in TLS.
+pub(crate) fn next_inside_tls(
+    url: &Endpoint,
+    measurement: &Measurement,
+    error: FirstError<'_>,
+) -> String {
+    let plain = Endpoint { tls: false, ..url.clone() };
+    match error {
+        Some((ErrorClass::TlsTimedOut, _)) => {
+            format!("If it does not speak TLS at all: {plain}")
+        }
+        Some((ErrorClass::Tls, Tally { example, .. })) => {
+            let found = TLS_NEXT.iter().find(|(words, _)| example.contains(words));
+            found.map_or_else(|| format!("Did you mean {plain}?"), |(_, next)| (*next).to_owned())
+        }
+        _ => next_of_protocol(measurement, error),
+    }
+}
+
+/// Advice about a wrong answer of a server that is one of the protocol, as far as can be seen.
+pub(crate) fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
+    if let Some(requests) = &measurement.workload.requests {
+        let name = &requests.conversation().name;
+        return match error.map(|(class, _)| class) {
+            Some(ErrorClass::Unexpected) => format!(
+                "Name what comes unasked in a [push.NAME] or an [answer.NAME] of `{name}`, or what answers in the reply \
+                 of its request"
+            ),
+            Some(ErrorClass::ReplyTimedOut) => format!(
+                "Nothing came that the reply of `{name}` matches: most servers answer a mistake with silence, so hold \
+                 the message against their documentation"
+            ),
+            _ => format!("Hold `{name}` against what the server expects"),
+        };
+    }
+    let is_compression = error.is_some_and(|(_, tally)| tally.cause == Cause::Compression);
+    if is_compression {
+        return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
+            .to_owned();
+    }
+    if measurement.peer.scheme().facts().carries == Carries::Events {
+        return "A game server speaks game:// on its binary port, game-ws:// and game-comet:// on its web port"
+            .to_owned();
+    }
+    if let Some((ErrorClass::Cut | ErrorClass::ClosedByPeer, _)) = error {
+        let is_of_bytes = measurement.peer.scheme().protocol == Protocol::Tcp;
+        let others =
+            if is_of_bytes { " Brokers of MQTT do so: hold --conversation mqtt" } else { "" };
+        return format!(
+            "It ended the connection without an answer: is it a server of this protocol, and does it admit this path, \
+             host and client? Its log says why.{others}"
+        );
+    }
+    if measurement.peer.scheme().facts().carries == Carries::Requests {
+        let refusal = error.and_then(|(_, tally)| next_of_refusal(&measurement.peer, &tally.cause));
+        return refusal.unwrap_or_else(|| next_of_reply(measurement));
+    }
+    "If it answers with a fixed reply, name that with --expect".to_owned()
+}
+
+/// Advice about a reply of HTTP that is not the expected one.
+fn next_of_reply(measurement: &Measurement) -> String {
+    match measurement.workload.expect {
+        Expect::Echo => format!(
+            "It was sent a {}, whose body should have come back; leave --echo out to ask for a page, or name a fixed \
+             reply with --expect",
+            measurement.speech.options.method
+        ),
+        Expect::Contains(_) | Expect::Exactly(_) => {
+            "Without --expect and --expect-body, any reply with a status of 2xx counts".to_owned()
+        }
+        Expect::Anything | Expect::InSequence | Expect::Oracle => {
+            "Is it a server of HTTP/1.1? Its log says why".to_owned()
+        }
+    }
+}
+
+/// Advice about a status that is no reply; `None` if `cause` is another one.
+fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
+    let Cause::Status { code, said, .. } = cause else { return None };
+    let code = *code;
+    if let (Some(url), 400 | 404 | 405 | 422) = (peer.url(), code)
+        && url.path.ends_with(COMPLETIONS)
+    {
+        return Some(format!(
+            "That is the path of chat completions: {}",
+            next_of_conversation(url, "openai-stream")
+        ));
+    }
+    Some(match code {
+        300..=399 => {
+            let place = said.whole().and_then(|place| redirected(peer, place));
+            let next = place.map_or_else(
+                || "name the place that it points to as the URL".to_owned(),
+                |place| format!("try {place}"),
+            );
+            format!(
+                "It redirects, and redirects are not followed: {next}; or take that for a reply with \
+                 --expect-status {code}"
+            )
+        }
+        401 | 403 => format!(
+            "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`; or take \
+             that for a reply with --expect-status {code}"
+        ),
+        404 => "Nothing is there: name the path in the URL, as in http://127.0.0.1:8080/health; or take that for a \
+                reply with --expect-status 404"
+            .to_owned(),
+        426 => {
+            let url = peer.url()?;
+            let socket = Endpoint { protocol: Protocol::WebSocket, ..url.clone() };
+            format!("It is an endpoint of WebSocket: try {socket}")
+        }
+        405 => "It wants another method: name it with --method, and a body with --payload".to_owned(),
+        _ => format!("To take that for a reply: --expect-status {code}"),
+    })
+}
+
+/// The URL that a redirect points to; `None` if it is none that can be shown.
+fn redirected(peer: &Peer, place: &[u8]) -> Option<Endpoint> {
+    let url = peer.url()?;
+    let place = str::from_utf8(place).ok()?;
+    if !place.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
+    match place.starts_with('/') && !place.starts_with("//") {
+        true => Some(Endpoint { path: place.to_owned(), ..url.clone() }),
+        false => place.parse().ok(),
+    }
+}
+
+/// Advice about an error of TLS with such words in it, the first that fits; if none does, the server may speak
+/// something else.
+const TLS_NEXT: [(&str, &str); 6] = [
+    (
+        "it wants a client certificate",
+        "Show a certificate with --client-cert FILE --client-key FILE",
+    ),
+    ("issued our certificate", "Show one that it knows with --client-cert FILE --client-key FILE"),
+    (
+        "the certificate of",
+        "Trust who issued it with --ca FILE, say what it is for with --server-name NAME, or look away with --insecure",
+    ),
+    ("ALPN", "Offer another protocol with --alpn"),
+    ("in common", "Offer it more with --tls-version and --tls-suite"),
+    ("alert", "--tls-version, --tls-suite and --server-name decide what is offered to it"),
+];
+
+/// The end of the path at which servers of language models complete chats, as OpenAI has it.
+const COMPLETIONS: &str = "/chat/completions";
