@@ -121,7 +121,7 @@ fn a_fixed_reply_is_expected_where_a_server_does_not_echo() {
 #[test]
 fn a_ladder_compares_its_rungs_with_tcp() {
     let sandbox = Sandbox::new();
-    let ladder = sandbox.run("ladder --only ws,http-new --rounds 2 --block 20ms -c 2 --seed 7");
+    let ladder = sandbox.run("ladder --only ws,http-new --rounds 2 --block 100ms -c 2 --seed 7");
     ladder.check_measured(&["record: ", "repeat: wirebench run .wirebench/records/"]);
     for rung in ["tcp", "ws", "http-new"] {
         let has_row =
