@@ -21,11 +21,11 @@ pub use peers::{Handshakes, Patience};
 pub use relay::Relay;
 
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use peers::{Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
+use peers::{Heard, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Nanos;
-use wire::{Event, Input, Message, Protocol, Stack};
+use wire::{Input, Message, Protocol, Stack};
 
 /// The totals of a server since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,13 +169,9 @@ impl Server {
         let (mut secured, mut is_progress) = (None, false);
         peer.held = peer.held.saturating_add(len);
         loop {
-            let received = peer.machine.receive(&mut input, &mut self.tx);
-            if !matches!(received, Ok(None)) {
-                peer.held = input.len();
-            }
-            match received {
-                Ok(None) => break,
-                Ok(Some(Event::Message(message))) => {
+            match hear(&mut peer.machine, &mut peer.held, &mut input, &mut self.tx) {
+                None => break,
+                Some(Heard::Message(message)) => {
                     is_progress = true;
                     let kind = message.kind;
                     let payload = if let Some(reply) = &self.reply {
@@ -191,22 +187,14 @@ impl Server {
                         self.totals.messages += 1;
                     }
                 }
-                Ok(Some(Event::Closed(_))) => {
+                Some(Heard::Closed) => {
                     peer.over = true;
                     break;
                 }
-                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
-                Ok(Some(Event::Open)) => is_progress = true,
-                Ok(Some(
-                    Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Answer(_)
-                    | Event::Part(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. }
-                    | Event::Response(_),
-                )) => {}
-                Err(_) => {
+                Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
+                Some(Heard::Open) => is_progress = true,
+                Some(Heard::Nothing) => {}
+                Some(Heard::Broken) => {
                     self.totals.broken += 1;
                     peer.over = true;
                     break;

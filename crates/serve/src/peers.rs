@@ -7,7 +7,7 @@ use engine::{ConnectionId, Engine};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{Instant, Nanos};
-use wire::{Connection, Protocol, Stack};
+use wire::{Connection, Event, Input, Message, Protocol, Stack};
 
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
@@ -329,6 +329,55 @@ impl<T> Peer<T> {
             Awaits::Rest(since) => since + patience.receive_max,
         }
     }
+}
+
+/// Something that a connection brought, as far as a server is concerned.
+#[derive(Debug)]
+pub(crate) enum Heard<'a> {
+    /// A message came whole.
+    Message(Message<'a>),
+    /// The opening handshake of the protocol is complete.
+    Open,
+    /// The TLS handshake is complete.
+    Secured { is_resumed: bool },
+    /// The peer asked for a proper end.
+    Closed,
+    /// The peer broke the protocol.
+    Broken,
+    /// The protocol itself has dealt with it.
+    Nothing,
+}
+
+/// Takes the next thing from `input`, and keeps `held`, the bytes of a message that has not come whole; `None` once
+/// more bytes are needed. Answers of the protocol itself go to `tx`.
+#[inline]
+pub(crate) fn hear<'a, 'b: 'a>(
+    machine: &'a mut Connection,
+    held: &mut usize,
+    input: &mut Input<'b>,
+    tx: &mut Vec<u8>,
+) -> Option<Heard<'a>> {
+    let received = machine.receive(input, tx);
+    if !matches!(received, Ok(None)) {
+        *held = input.len();
+    }
+    Some(match received {
+        Ok(None) => return None,
+        Ok(Some(Event::Message(message))) => Heard::Message(message),
+        Ok(Some(Event::Open)) => Heard::Open,
+        Ok(Some(Event::Secured(agreed))) => Heard::Secured { is_resumed: agreed.facts.resumed },
+        Ok(Some(Event::Closed(_))) => Heard::Closed,
+        Ok(Some(
+            Event::Ping(_)
+            | Event::Pong(_)
+            | Event::Answer(_)
+            | Event::Part(_)
+            | Event::Pushed(_)
+            | Event::Refused { .. }
+            | Event::Response(_),
+        )) => Heard::Nothing,
+        Err(_) => Heard::Broken,
+    })
 }
 
 /// Sends the bytes in `tx`, counts them in `bytes_sent`, and frees what is more than the usual room.

@@ -12,7 +12,7 @@ use super::options::{Options, Packing as Spoken};
 use super::server::{BATCH_LEN, MAIL_LEN_MAX, SWEEP_EVERY, class_id_of};
 use super::sessions::Packing;
 use super::totals::Totals;
-use crate::peers::{Patience, Peer, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
+use crate::peers::{Heard, Patience, Peer, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use engine::{Accepting, Address, Completion, ConnectionId, Node, Step, UNSENT_LEN_MAX};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,13 +252,9 @@ impl Front {
         let peer = self.peers.find(id).filter(|peer| !peer.over)?;
         let mut input = Input::new(&mut self.rx[taken..len]);
         let then = loop {
-            let received = peer.machine.receive(&mut input, &mut self.tx);
-            if !matches!(received, Ok(None)) {
-                peer.held = input.len();
-            }
-            match received {
-                Ok(None) => break Then::Nothing,
-                Ok(Some(Event::Message(Message { kind, payload }))) => match &mut peer.state.is {
+            match hear(&mut peer.machine, &mut peer.held, &mut input, &mut self.tx) {
+                None => break Then::Nothing,
+                Some(Heard::Message(Message { kind, payload })) => match &mut peer.state.is {
                     Is::Session(Packing::Binary) => Up::Packet(id, payload).write(&mut self.up),
                     Is::Session(Packing::Json) if kind == Kind::Text => {
                         pass_text(id, payload, &mut self.up);
@@ -271,21 +267,11 @@ impl Front {
                     }
                     Is::Done => {}
                 },
-                Ok(Some(Event::Open)) => break Then::Begin,
-                Ok(Some(Event::Secured(secured))) => {
-                    break Then::Secured { is_resumed: secured.facts.resumed };
-                }
-                Ok(Some(Event::Closed(_))) => break Then::End,
-                Ok(Some(
-                    Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Answer(_)
-                    | Event::Part(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. }
-                    | Event::Response(_),
-                )) => {}
-                Err(_) => {
+                Some(Heard::Open) => break Then::Begin,
+                Some(Heard::Secured { is_resumed }) => break Then::Secured { is_resumed },
+                Some(Heard::Closed) => break Then::End,
+                Some(Heard::Nothing) => {}
+                Some(Heard::Broken) => {
                     self.totals.broken += 1;
                     break Then::End;
                 }

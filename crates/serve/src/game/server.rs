@@ -12,13 +12,13 @@ use super::outgoing::Outgoing;
 use super::sessions::{Link, Packing, Place, Route, Sessions};
 use super::totals::Totals;
 use super::world::{SessionId, World};
-use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, TX_LEN};
+use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, hear};
 use engine::{Accepting, Completion, ConnectionId, Engine, Node, Step};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
 use wire::styx::{Packet, json_packets};
-use wire::{Event, Input, Kind, Message, Protocol};
+use wire::{Input, Kind, Message};
 
 /// A game server on some engine.
 ///
@@ -323,13 +323,9 @@ impl GameServer {
             if out.mail.len() > MAIL_LEN_MAX {
                 break Then::Post;
             }
-            let received = peer.machine.receive(&mut input, &mut self.tx);
-            if !matches!(received, Ok(None)) {
-                peer.held = input.len();
-            }
-            match received {
-                Ok(None) => break Then::Nothing,
-                Ok(Some(Event::Message(Message { kind, payload }))) => match peer.state {
+            match hear(&mut peer.machine, &mut peer.held, &mut input, &mut self.tx) {
+                None => break Then::Nothing,
+                Some(Heard::Message(Message { kind, payload })) => match peer.state {
                     Link::Session(session, Packing::Binary) => {
                         take_binary(&mut self.world, session, payload, now, &mut out);
                     }
@@ -346,21 +342,11 @@ impl GameServer {
                     }
                     Link::Done => {}
                 },
-                Ok(Some(Event::Open)) => break Then::Begin,
-                Ok(Some(Event::Secured(secured))) => {
-                    break Then::Secured { is_resumed: secured.facts.resumed };
-                }
-                Ok(Some(Event::Closed(_))) => break Then::End,
-                Ok(Some(
-                    Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Answer(_)
-                    | Event::Part(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. }
-                    | Event::Response(_),
-                )) => {}
-                Err(_) => {
+                Some(Heard::Open) => break Then::Begin,
+                Some(Heard::Secured { is_resumed }) => break Then::Secured { is_resumed },
+                Some(Heard::Closed) => break Then::End,
+                Some(Heard::Nothing) => {}
+                Some(Heard::Broken) => {
                     self.totals.broken += 1;
                     break Then::End;
                 }

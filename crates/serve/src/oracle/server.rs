@@ -6,7 +6,7 @@ use super::lot::{Lot, Lots};
 use super::streaming::Streaming;
 use crate::Totals;
 use crate::behaviour::{Behaviour, EventStream, MisfitError, Speech};
-use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, flush};
+use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, flush, hear};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
 use spec::Carries;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
 use wire::http1::StreamPiece;
-use wire::{Event, Input, Kind, Message, Protocol, Stack};
+use wire::{Input, Kind, Message, Protocol, Stack};
 
 /// An echo server, or one that speaks a language, with a [`Behaviour`].
 ///
@@ -191,13 +191,9 @@ impl Oracle {
         let (mut secured, mut is_progress) = (None, false);
         peer.held = peer.held.saturating_add(len);
         while !peer.over {
-            let received = peer.machine.receive(&mut input, &mut self.tx);
-            if !matches!(received, Ok(None)) {
-                peer.held = input.len();
-            }
-            match received {
-                Ok(None) => break,
-                Ok(Some(Event::Message(Message { kind, payload }))) => {
+            match hear(&mut peer.machine, &mut peer.held, &mut input, &mut self.tx) {
+                None => break,
+                Some(Heard::Message(Message { kind, payload })) => {
                     is_progress = true;
                     let decoded = engine.now();
                     self.line.note_message(decoded);
@@ -237,19 +233,11 @@ impl Oracle {
                     owed.last_ready = self.line.join(reply, owed.last_ready);
                     owed.waiting += 1;
                 }
-                Ok(Some(Event::Closed(_))) => peer.over = true,
-                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
-                Ok(Some(Event::Open)) => is_progress = true,
-                Ok(Some(
-                    Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Answer(_)
-                    | Event::Part(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. }
-                    | Event::Response(_),
-                )) => {}
-                Err(_) => {
+                Some(Heard::Closed) => peer.over = true,
+                Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
+                Some(Heard::Open) => is_progress = true,
+                Some(Heard::Nothing) => {}
+                Some(Heard::Broken) => {
                     self.totals.broken += 1;
                     peer.over = true;
                 }

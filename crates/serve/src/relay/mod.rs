@@ -13,14 +13,14 @@ mod hub;
 mod words;
 
 use crate::Handshakes;
-use crate::peers::{Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush};
+use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use hub::{Hub, Seat};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Bytes;
-use wire::{Event, Input, Kind, Message, Protocol, Stack};
+use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
 
 /// A relay on some engine.
@@ -187,31 +187,19 @@ impl Relay {
         let (mut secured, mut is_progress, mut is_over) = (None, false, false);
         while !is_over {
             let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { break };
-            let received = peer.machine.receive(&mut input, &mut self.tx);
-            if !matches!(received, Ok(None)) {
-                peer.held = input.len();
-            }
-            match received {
-                Ok(None) => break,
-                Ok(Some(Event::Message(Message { kind, payload }))) => {
+            match hear(&mut peer.machine, &mut peer.held, &mut input, &mut self.tx) {
+                None => break,
+                Some(Heard::Message(Message { kind, payload })) => {
                     is_progress = true;
                     self.heard.clear();
                     self.heard.extend_from_slice(payload);
                     self.hear(engine, id, kind);
                 }
-                Ok(Some(Event::Closed(_))) => is_over = true,
-                Ok(Some(Event::Secured(agreed))) => secured = Some(agreed.facts.resumed),
-                Ok(Some(Event::Open)) => is_progress = true,
-                Ok(Some(
-                    Event::Ping(_)
-                    | Event::Pong(_)
-                    | Event::Answer(_)
-                    | Event::Part(_)
-                    | Event::Pushed(_)
-                    | Event::Refused { .. }
-                    | Event::Response(_),
-                )) => {}
-                Err(_) => {
+                Some(Heard::Closed) => is_over = true,
+                Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
+                Some(Heard::Open) => is_progress = true,
+                Some(Heard::Nothing) => {}
+                Some(Heard::Broken) => {
                     self.totals.broken += 1;
                     is_over = true;
                 }
