@@ -5,7 +5,7 @@
 
 use crate::children::processes::Processes;
 use engine::Address;
-use probe::{Listener, Topology, Unseen, descendants, place_beside};
+use probe::{Listener, Topology, Unseen, place_beside};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
@@ -66,17 +66,5 @@ pub(crate) fn listeners(address: &Address) -> Result<Vec<Listener>, Unseen> {
     match address {
         Address::Tcp(address) => probe::tcp_listeners(*address),
         Address::Unix(path) => probe::unix_listeners(path),
-    }
-}
-
-impl Processes {
-    /// Processes that somebody else started, with all that descend from them: this program, if it is one of those, and
-    /// what it started, are left out.
-    fn found(pids: &[u32]) -> Self {
-        let ours: BTreeSet<u32> =
-            std::iter::once(std::process::id()).chain(descendants(std::process::id())).collect();
-        let below = pids.iter().flat_map(|pid| descendants(*pid));
-        let all: BTreeSet<u32> = pids.iter().copied().chain(below).collect();
-        Self::known(all.difference(&ours).copied().collect())
     }
 }

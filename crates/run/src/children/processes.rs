@@ -2,14 +2,15 @@
 
 use engine::clock::process_cpu;
 use probe::{ProcessSample, ProcessSampler, RunQueue, descendants, reaped_cpu, run_queue};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Bytes, Nanos};
 
 /// The processes of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Processes {
-    /// The process that all of them descend from, itself not one of them; `None`: there is one process, which is known.
-    keeper: Option<u32>,
+    /// The processes whose later descendants are counted too.
+    ancestors: Arc<[u32]>,
     /// The processes that there were when this was made.
     known: Arc<[u32]>,
 }
@@ -17,17 +18,24 @@ pub(crate) struct Processes {
 impl Processes {
     /// A single process that starts no others.
     pub(crate) fn one(pid: u32) -> Self {
-        Self { keeper: None, known: Arc::new([pid]) }
+        Self::known(vec![pid])
     }
 
     /// These processes, and no others that they may start.
     pub(crate) fn known(pids: Vec<u32>) -> Self {
-        Self { keeper: None, known: pids.into() }
+        Self { ancestors: Arc::new([]), known: pids.into() }
     }
 
-    /// All that descend from `keeper`, now and later.
+    /// All that descend from `keeper`, now and later; itself not.
     pub(crate) fn of(keeper: u32) -> Self {
-        Self { keeper: Some(keeper), known: descendants(keeper).into() }
+        Self { ancestors: Arc::new([keeper]), known: descendants(keeper).into() }
+    }
+
+    /// Processes that somebody else started, with all that descend from them, now and later. This program, if it is one
+    /// of those, and its children are left out.
+    pub(crate) fn found(pids: &[u32]) -> Self {
+        let all = pids.iter().copied().chain(below(pids)).collect();
+        Self { ancestors: pids.into(), known: without_us(all).into_iter().collect() }
     }
 
     /// CPU time that those which were known from the start have used until now; `None` if none of them is left. It
@@ -40,10 +48,13 @@ impl Processes {
     /// CPU time that the others have used until now: processes that were started later, and those that have ended and
     /// were waited for, in steps of 10 ms. It is slower to read, and changes rarely.
     pub(crate) fn cpu_besides(&self) -> Nanos {
-        let Some(keeper) = self.keeper else { return Nanos::ZERO };
-        let now = descendants(keeper);
+        if self.ancestors.is_empty() {
+            return Nanos::ZERO;
+        }
+        let now = without_us(below(&self.ancestors).collect());
         let later = now.iter().filter(|pid| !self.known.contains(pid));
-        let ended = std::iter::once(&keeper).chain(&now).filter_map(|pid| reaped_cpu(*pid));
+        let ancestors: BTreeSet<u32> = self.ancestors.iter().copied().collect();
+        let ended = ancestors.union(&now).filter_map(|pid| reaped_cpu(*pid));
         later
             .filter_map(|pid| process_cpu(*pid))
             .chain(ended)
@@ -65,6 +76,22 @@ impl Processes {
         let open = |pid: &u32| ProcessSampler::open(*pid).ok();
         Together { each: self.known.iter().filter_map(open).collect() }
     }
+}
+
+/// The processes that descend from any of these.
+fn below(pids: &[u32]) -> impl Iterator<Item = u32> {
+    pids.iter().flat_map(|pid| descendants(*pid))
+}
+
+/// These processes without this program and what it started.
+fn without_us(mut pids: BTreeSet<u32>) -> BTreeSet<u32> {
+    let us = std::process::id();
+    if pids.remove(&us) {
+        for ours in descendants(us) {
+            pids.remove(&ours);
+        }
+    }
+    pids
 }
 
 /// Looks at each of some processes.
@@ -120,20 +147,22 @@ mod tests {
         while descendants(keeper.id()).is_empty() {
             std::thread::yield_now();
         }
-        let processes = Processes::of(keeper.id());
+        let each = [Processes::of(keeper.id()), Processes::found(&[keeper.id()])];
         heard("counted");
-        let running = processes.cpu_in_all().unwrap();
+        let running = each.each_ref().map(|processes| processes.cpu_in_all().unwrap());
         let whole = Processes::of(keeper.id());
         assert!(whole.sampler().sample().unwrap().threads >= 2);
         assert!(whole.sampler().pss().unwrap() > Bytes(0));
         stdin.write_all(b"go\n").unwrap();
         heard("reaped");
-        let reaped = processes.cpu_in_all().unwrap();
-        assert!(running >= Nanos::from_millis(20), "{running}");
-        // What has ended is counted in ticks of 10 ms, user and system apart.
-        assert!(reaped.0 + 25_000_000 >= running.0, "{reaped} after {running}");
+        let reaped = each.each_ref().map(|processes| processes.cpu_in_all().unwrap());
+        for (running, reaped) in running.into_iter().zip(reaped) {
+            assert!(running >= Nanos::from_millis(20), "{running}");
+            // What has ended is counted in ticks of 10 ms, user and system apart.
+            assert!(reaped.0 + 25_000_000 >= running.0, "{reaped} after {running}");
+        }
         stdin.write_all(b"go\n").unwrap();
         keeper.wait().unwrap();
-        assert_eq!(processes.cpu(), None);
+        assert!(each.iter().all(|processes| processes.cpu().is_none()));
     }
 }
