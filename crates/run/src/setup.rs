@@ -222,7 +222,7 @@ impl SetUp {
             .transpose()
             .map_err(RunError::InvalidRequest)?;
         let found = match measurement.peer {
-            Peer::Given(_) => Some(FoundServer::find(&target.address, self.server_pid)),
+            Peer::Given(_) => Some(self.server_at(&target.address)),
             Peer::Embedded(_) | Peer::Started(_) | Peer::Subject(_) => None,
         };
         if let Some(Err(reason)) = &found
@@ -236,6 +236,14 @@ impl SetUp {
             self.generator_cpus = found.beside(&self.topology, self.threads);
         }
         Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, found })
+    }
+
+    /// The server of somebody else at an address, looked for once.
+    fn server_at(&self, address: &Address) -> Result<FoundServer, String> {
+        let mut before =
+            self.ready.iter().flatten().filter(|ready| ready.target.address == *address);
+        let found = before.find_map(|ready| ready.found.clone());
+        found.unwrap_or_else(|| FoundServer::find(address, self.server_pid))
     }
 
     /// Lets the server of a measurement run for a block, after starting it again if it has ended.
