@@ -70,7 +70,6 @@ use reach::Context;
 use record::RunRecord;
 use results::Kept;
 use setup::{Known, SetUp};
-use spec::{Metric, Requirement};
 use std::sync::atomic::Ordering;
 use units::Instant;
 
@@ -107,10 +106,7 @@ pub fn execute(
     }
     journal.begin(&frame);
     let mut stage = Stage::new(&mut set_up, context, feed);
-    let is_about_memory = |it: &Requirement| it.metric == Metric::MemoryPerConnection;
-    stage.is_weighed =
-        matches!(host.kind, record::Kind::Ab | record::Kind::Lab | record::Kind::Run)
-            || plan.experiment.require.iter().any(is_about_memory);
+    stage.is_weighed = host.kind != record::Kind::Ladder;
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();
