@@ -2,6 +2,7 @@
 
 use crate::{RunRecord, SCHEMA_VERSION, upgrade};
 use serde::Deserialize;
+use serde_json::Value;
 
 impl RunRecord {
     /// Reads a record of this version of the format or an older one; fields that are not known are ignored.
@@ -20,9 +21,10 @@ impl RunRecord {
         let record: Self = match schema_version {
             SCHEMA_VERSION => serde_json::from_str(json)?,
             _ => {
-                let mut old = serde_json::from_str(json)?;
+                let mut old: Value = serde_json::from_str(json)?;
                 upgrade::upgrade(&mut old);
-                serde_json::from_value(old)?
+                // As text again: a reader of values would be a second copy of all that the compiler derives.
+                serde_json::from_str(&old.to_string())?
             }
         };
         let mut record = Self { schema_version: SCHEMA_VERSION, ..record };
