@@ -135,7 +135,7 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
 impl<O: Observer> Worker<O> {
     /// A worker that does `workload` against `target`, together with the others that share `control`.
     pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
-        let pipelines = !target.takes_requests();
+        let pipelines = !target.of_senders().takes_requests();
         let has_header = workload.carries_headers();
         let payloads = match has_header || workload.requests.is_some() {
             true => workload.content.payloads(),
@@ -162,7 +162,7 @@ impl<O: Observer> Worker<O> {
             rooms: workload.rooms.map(|share| Rooms::new(share, workload.connections.get())),
             call_at: Instant::START,
             has_header,
-            has_layers: target.stack.has_layers(),
+            has_layers: target.has_layers(),
             payloads: payloads.into(),
             unsent_max: usize::MAX,
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -213,6 +213,11 @@ impl<O: Observer> Worker<O> {
             deliveries: self.rooms.map(Rooms::finish),
         };
         (self.recorder.finish(left), self.observer)
+    }
+
+    /// The other end of the connection at a place.
+    fn target_at(&self, place: u32) -> &Target {
+        self.target.of(self.rooms.as_ref().is_some_and(|rooms| rooms.publishes(place)))
     }
 
     #[inline]

@@ -37,12 +37,13 @@ impl<O: Observer> Worker<O> {
         let place = self.pace.join(due);
         let nth = self.recorder.connections.started;
         self.recorder.connections.started += 1;
-        let turn = usize::try_from(nth).unwrap_or(0) % self.target.sources.len().max(1);
+        let target = self.target_at(place);
+        let turn = usize::try_from(nth).unwrap_or(0) % target.sources.len().max(1);
         let turn = u16::try_from(turn).unwrap_or(0);
-        let source = self.target.source(turn);
+        let source = target.source(turn);
         let now = engine.now(); // Others may have been started since the caller looked.
-        let id = engine.connect(&self.target.address, source);
-        if self.target.uses_two() {
+        let id = engine.connect(&target.address, source);
+        if target.uses_two() {
             self.seconds.expect(id, source);
         }
         let (first, step) = self.numbers;
@@ -58,7 +59,10 @@ impl<O: Observer> Worker<O> {
             id,
             place,
             number,
-            machine: self.target.stack.connection(self.workload.seed.wrapping_add(nth), among_all),
+            machine: self
+                .target_at(place)
+                .stack
+                .connection(self.workload.seed.wrapping_add(nth), among_all),
             state: State::AwaitConnect,
             source: turn,
             replied: false,
@@ -72,10 +76,10 @@ impl<O: Observer> Worker<O> {
 
     /// A connection is established; of two, the first one.
     pub(crate) fn connected<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
-        if self.seconds.is_empty() {
-            self.established(engine, id);
-        } else {
+        if self.seconds.is_expected(id) {
             self.connect_second(engine, id);
+        } else {
+            self.established(engine, id);
         }
     }
 
@@ -90,13 +94,15 @@ impl<O: Observer> Worker<O> {
             times.connect.record(now.since(connection.since));
         }
         connection.since = now;
+        let place = connection.place;
         match connection.machine.open(&mut self.tx) {
             Opening::Done => {
                 self.opened(id, now);
                 self.begin_messages(engine, id);
             }
             Opening::Awaited => {
-                let has_tls = self.target.stack.is_secured();
+                let has_tls = self.target_at(place).stack.is_secured();
+                let Some(connection) = self.connections.find(id) else { return };
                 connection.state = match has_tls {
                     _ if is_before => State::AwaitBefore,
                     true => State::AwaitTls,
@@ -121,8 +127,9 @@ impl<O: Observer> Worker<O> {
         {
             times.before.record(now.since(connection.began));
         }
-        let source = self.target.source(connection.source);
-        connection.id = engine.connect(&self.target.address, source);
+        let target = self.target_at(connection.place);
+        let source = target.source(connection.source);
+        connection.id = engine.connect(&target.address, source);
         connection.sampled = self.join_stream();
         (connection.state, connection.since) = (State::AwaitConnect, now);
         self.connections.insert(connection);
@@ -267,11 +274,12 @@ impl<O: Observer> Worker<O> {
         let Some(connection) = self.connections.find(id) else { return };
         let asked = connection.state == State::AwaitClose || is_closing;
         let quiet = connection.state == State::Open && connection.in_flight.is_empty();
+        let place = connection.place;
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
             _ if asked => self.forget(engine, id),
-            _ if quiet && self.pace.is_served(connection.place) => self.client_served(engine, id),
-            End::Closed(_) if quiet && long && self.target.takes_requests() => {
+            _ if quiet && self.pace.is_served(place) => self.client_served(engine, id),
+            End::Closed(_) if quiet && long && self.target_at(place).takes_requests() => {
                 self.forget(engine, id);
                 self.connections.reopen();
             }
@@ -389,7 +397,8 @@ impl<O: Observer> Worker<O> {
         let example = || format!("no {what} within {waited}");
         // One behind another would never get its turn.
         let pipelines = self.pace.in_flight_each() > 1;
-        let is_numbered = self.workload.requests.is_some() && !self.target.takes_requests();
+        let takes_requests = self.target.of_senders().takes_requests();
+        let is_numbered = self.workload.requests.is_some() && !takes_requests;
         let makes_due = is_numbered && !self.pace.is_timed();
         let loses_message_alone = (makes_due || pipelines && (self.has_header || is_numbered))
             && connection.state == State::Open;

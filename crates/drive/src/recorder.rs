@@ -646,7 +646,7 @@ pub(crate) struct Left {
 
 /// The kinds of requests, of which none was sent yet.
 fn exchanges(requests: &Requests) -> Box<[ExchangeOutcome]> {
-    let kinds = requests.conversation().requests.iter();
+    let kinds = requests.kinds().iter();
     kinds
         .map(|kind| ExchangeOutcome {
             name: kind.name.clone(),

@@ -68,6 +68,20 @@ impl Seconds {
         put(&mut self.seconds, first.index(), (source, None));
     }
 
+    /// True for a connection that has a second, or will have.
+    #[inline]
+    pub(crate) fn is_expected(&self, first: ConnectionId) -> bool {
+        matches!(self.seconds.get(first.index()), Some(Some(_)))
+    }
+
+    /// The second connection of `first` is being opened.
+    fn opened(&mut self, first: ConnectionId, second: ConnectionId) {
+        if let Some(Some((_, of_first))) = self.seconds.get_mut(first.index()) {
+            *of_first = Some(second);
+        }
+        put(&mut self.firsts, second.index(), (second, first));
+    }
+
     /// The second connection of `first`, if it is there.
     pub(crate) fn of(&self, first: ConnectionId) -> Option<ConnectionId> {
         self.seconds.get(first.index())?.and_then(|(_, second)| second)
@@ -118,12 +132,12 @@ impl<O: Observer> Worker<O> {
 
     /// The first connection is established, and the second begins.
     pub(crate) fn connect_second<E: Metered>(&mut self, engine: &mut E, first: ConnectionId) {
-        let Some(Some((source, second))) = self.seconds.seconds.get_mut(first.index()) else {
-            return;
-        };
-        let id = engine.connect(&self.target.address, *source);
-        *second = Some(id);
-        put(&mut self.seconds.firsts, id.index(), (id, first));
+        let Some(Some((source, _))) = self.seconds.seconds.get(first.index()) else { return };
+        let source = *source;
+        let Some(connection) = self.connections.find(first) else { return };
+        let place = connection.place;
+        let id = engine.connect(&self.target_at(place).address, source);
+        self.seconds.opened(first, id);
     }
 }
 

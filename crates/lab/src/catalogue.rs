@@ -106,6 +106,22 @@ impl Subject {
         self.manifest.speaks.iter().any(|speaks| speaks == scheme)
     }
 
+    /// The schemes that it is ready for: those that it speaks, and those of publishers who speak another.
+    pub fn schemes(&self) -> Vec<&str> {
+        let mut schemes: Vec<&str> = self.manifest.speaks.iter().map(String::as_str).collect();
+        for publishers in
+            self.conversations.iter().filter_map(|it| it.conversation.publishers.as_ref())
+        {
+            let mut carriers =
+                publishers.speaks.carriers().iter().map(|carrier| carrier.plain().name());
+            let first = carriers.clone().next();
+            if !carriers.any(|carrier| schemes.contains(&carrier)) {
+                schemes.extend(first);
+            }
+        }
+        schemes
+    }
+
     /// Its conversations that are held over `scheme`; none if it echoes there.
     pub fn conversations_over(&self, scheme: Scheme) -> impl Iterator<Item = &Held> {
         let is_over =

@@ -74,7 +74,8 @@ impl Server {
         let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
         let lines = Lines::read(process.take_stdout(), LINE_LEN_MAX);
         let lines = lines.map_err(StartError::no_keeper)?;
-        let mut wanted: Vec<&str> = subject.manifest.speaks.iter().map(String::as_str).collect();
+        let speaks = subject.schemes();
+        let mut wanted = speaks.clone();
         wanted.retain(|scheme| settings.tls.is_some() || !Scheme::is_secured(scheme));
         let deadline = Deadline::after(launch.ready_timeout);
         let mut urls: Vec<String> = Vec::new();
@@ -82,7 +83,7 @@ impl Server {
             wanted.iter().find(|wanted| !urls.iter().any(|url| scheme_of(url) == Some(wanted)))
         {
             match lines.next(deadline.left()) {
-                Ok(line) => urls.push(url_of(&line, &subject.manifest.speaks)?),
+                Ok(line) => urls.push(url_of(&line, &speaks)?),
                 Err(NoLine::Late) => {
                     let awaited = format!("`ready {missing}://…`");
                     return Err(deadline.late(awaited, &process));
@@ -165,13 +166,13 @@ fn environment(settings: &ServerSettings) -> Vec<(&'static str, OsString)> {
 }
 
 /// The URL of a line `ready URL`, whose scheme the manifest names.
-fn url_of(line: &Line, speaks: &[String]) -> Result<String, StartError> {
+fn url_of(line: &Line, speaks: &[&str]) -> Result<String, StartError> {
     let bytes = after_ready(line)?;
     let url = std::str::from_utf8(bytes).ok();
     let url = url.filter(|url| url.bytes().all(|byte| byte.is_ascii_graphic()));
     match url.and_then(|url| Some((url, scheme_of(url)?))) {
         None => Err(garbage(&[b"ready ", bytes].concat(), "that is no URL")),
-        Some((url, scheme)) if !speaks.iter().any(|speaks| speaks == scheme) => Err(garbage(
+        Some((url, scheme)) if !speaks.contains(&scheme) => Err(garbage(
             &[b"ready ", url.as_bytes()].concat(),
             "its manifest does not name that scheme in `speaks`",
         )),
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_ready_says_what_is_wrong_with_it() {
-        let speaks = ["ws".to_owned(), "sockjs".to_owned()];
+        let speaks = ["ws", "sockjs"];
         let url = |line: &str| url_of(&Line::Bytes(line.into()), &speaks);
         assert_eq!(url("ready ws://127.0.0.1:1/"), Ok("ws://127.0.0.1:1/".to_owned()));
         assert_eq!(url("ready sockjs://h:1/echo\r"), Ok("sockjs://h:1/echo".to_owned()));

@@ -1,7 +1,7 @@
 //! The requests of a conversation: their kinds, and the order in which connections send them.
 
 use spec::Conversation;
-use spec::conversation::{Cue, Mix, Reply};
+use spec::conversation::{Cue, Mix, Reply, Request};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -15,8 +15,8 @@ pub struct Requests {
 impl Requests {
     /// The requests of `conversation`, in an order that `seed` determines.
     pub fn new(conversation: Arc<Conversation>, seed: u64) -> Self {
-        let weights: Vec<u32> =
-            conversation.requests.iter().map(|request| request.weight).collect();
+        let kinds = &conversation.of_publishers().requests;
+        let weights: Vec<u32> = kinds.iter().map(|request| request.weight).collect();
         let mix = Arc::new(Mix::new(&weights, seed));
         Self { conversation, mix }
     }
@@ -24,8 +24,7 @@ impl Requests {
     /// The same with requests of the kind at `index` alone.
     #[must_use]
     pub fn only(&self, index: usize) -> Self {
-        let weights: Vec<u32> =
-            (0..self.conversation.requests.len()).map(|at| u32::from(at == index)).collect();
+        let weights: Vec<u32> = (0..self.kinds().len()).map(|at| u32::from(at == index)).collect();
         Self { mix: Arc::new(Mix::new(&weights, 0)), ..self.clone() }
     }
 
@@ -44,8 +43,13 @@ impl Requests {
     /// True if a request of this kind is answered; otherwise it is complete when it is sent.
     #[inline]
     pub fn has_reply(&self, kind: u16) -> bool {
-        let request = self.conversation.requests.get(usize::from(kind));
+        let request = self.kinds().get(usize::from(kind));
         request.is_none_or(|request| request.reply != Reply::Nothing)
+    }
+
+    /// The kinds of requests: in rooms those of the connections that publish.
+    pub fn kinds(&self) -> &[Request] {
+        &self.conversation.of_publishers().requests
     }
 
     /// The conversation.

@@ -155,7 +155,11 @@ impl<'a> Stage<'a> {
             stop: Stop::After(limit + Nanos::from_secs(1)),
             drain: Nanos::ZERO,
         };
-        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
+        let arrival = match workload.rooms {
+            // Receivers send nothing, and publishers wait for nobody.
+            Some(_) => workload.arrival.clone(),
+            None => Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
+        };
         let workload = Workload { phases, arrival, ..workload.clone() };
         let measurement = Measurement { workload, ..task.measurement.clone() };
         let task = Task { measurement: &measurement, server: task.server.clone(), ..*task };

@@ -34,6 +34,7 @@ mod one_block;
 mod plan;
 mod plan_record;
 pub mod play;
+mod publishers;
 mod pursuit;
 mod reach;
 mod results;

@@ -213,7 +213,7 @@ fn requests(spec: &Workload) -> Result<Option<Requests>, PlanError> {
         return Err(problem("conversation", message));
     }
     let requests = Requests::new(Arc::new(conversation.clone()), spec.seed);
-    let published = conversation.requests.iter().position(Request::has_header);
+    let published = requests.kinds().iter().position(Request::has_header);
     Ok(Some(match (spec.load.rooms(), published) {
         (Some(_), Some(index)) => requests.only(index),
         (Some(_), None) | (None, _) => requests,
@@ -422,6 +422,19 @@ impl Speech {
         };
         let tls = spec.tls.as_ref().map(|tls| Tls::of(tls, spec)).transpose()?;
         Ok(Self { options, tls })
+    }
+
+    /// The way of connections that publish in rooms, where their other end is not that of receivers.
+    pub(crate) fn of_publishers(spec: &Workload, scheme: Scheme) -> Result<Self, PlanError> {
+        let conversation = spec.conversation.as_ref().map(|it| it.of_publishers());
+        let compile = |it| conversation::Compiled::in_rooms(it, spec.load.rooms());
+        let compiled = conversation.map(compile).transpose();
+        let usual = Self::usual(scheme);
+        let options = wire::ClientOptions {
+            conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
+            ..usual.options
+        };
+        Ok(Self { options, ..usual })
     }
 }
 

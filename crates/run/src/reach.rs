@@ -213,7 +213,17 @@ pub(crate) fn first_error(outcome: &Outcome) -> FirstError<'_> {
     of_reply.or_else(|| outcome.errors.first_key_value())
 }
 
-/// Sends one message to each address in turn until one answers, and checks the answer.
+/// The question by which a target is known to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A message; of a conversation one of each kind.
+    Requests,
+    /// To open the connection of a receiver: others publish.
+    Opening,
+}
+
+/// Sends one message to each address in turn until one answers, and checks the answer; where that is `asked`, only
+/// opens a connection.
 ///
 /// # Errors
 ///
@@ -224,6 +234,7 @@ pub(crate) fn verify(
     addresses: &[Address],
     measurement: &Measurement,
     stack: &Stack,
+    asked: Asked,
     context: Context<'_>,
 ) -> Result<Reached, RunError> {
     let mut failed = Vec::new();
@@ -232,11 +243,14 @@ pub(crate) fn verify(
             address: address.clone(),
             sources: measurement.sources.iter().take(1).copied().collect(),
             stack: stack.clone(),
+            publishers: None,
         };
         let asking = Target { stack: stack.probe(), ..target.clone() };
-        let Some((what, outcome)) = first_fault(&measurement.workload, &asking, context)? else {
-            return Ok(Reached { target, failed });
+        let fault = match asked {
+            Asked::Requests => first_fault(&measurement.workload, &asking, context)?,
+            Asked::Opening => fault_of_opening(&measurement.workload, &asking, context)?,
         };
+        let Some((what, outcome)) = fault else { return Ok(Reached { target, failed }) };
         context.check()?;
         let error = first_error(&outcome);
         let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
@@ -280,7 +294,7 @@ fn first_fault(
         let outcome = one_message(workload, target.clone(), context)?;
         return Ok((!is_well(&outcome)).then_some((None, outcome)));
     };
-    for (index, kind) in requests.conversation().requests.iter().enumerate() {
+    for (index, kind) in requests.kinds().iter().enumerate() {
         let outcome = one_message(&of_kind(workload, requests, index), target.clone(), context)?;
         if !is_well(&outcome) {
             let was_sent = outcome.measured.sent > 0;
@@ -290,6 +304,30 @@ fn first_fault(
         }
     }
     Ok(None)
+}
+
+/// Opens the connection of a receiver; what came of it, if it did not open as it should.
+///
+/// # Errors
+///
+/// As [`one_message`].
+fn fault_of_opening(
+    workload: &Workload,
+    target: &Target,
+    context: Context<'_>,
+) -> Result<Option<(Option<String>, Outcome)>, RunError> {
+    let receiver = workload.rooms.map_or(0, |rooms| rooms.all().all_publishers().get());
+    let at_once = Workload {
+        connections: NonZeroU32::MIN,
+        rooms: None,
+        // Nobody comes to think of a message before it is over.
+        arrival: Arrival::Think { think: Nanos::from_secs(3600) },
+        phases: Phases { warm_up: Nanos::ZERO, stop: Stop::After(Nanos(1)), drain: LISTENING },
+        ..workload.clone()
+    };
+    let outcome = run_once(at_once, receiver.into(), target.clone(), context)?;
+    let is_well = outcome.connections.opened == 1 && outcome.connections.lost == 0;
+    Ok((!is_well).then_some((None, outcome)))
 }
 
 /// The workload with requests of the kind at `index` alone.
@@ -321,6 +359,7 @@ pub(crate) fn ask(
     patience: Nanos,
     context: Context<'_>,
 ) -> Result<Result<(), String>, RunError> {
+    let target = target.publishers.as_deref().unwrap_or(target);
     let asking = Target { stack: target.stack.probe(), ..target.clone() };
     let timeouts = measurement.workload.timeouts.at_most(patience);
     let workload = Workload { timeouts, ..measurement.workload.clone() };
@@ -476,10 +515,21 @@ pub(crate) fn messages(
         },
         ..workload.clone()
     };
+    run_once(once, 0, target, context)
+}
+
+/// Does all of a workload, on connections that are numbered from `first` on.
+pub(crate) fn run_once(
+    workload: Workload,
+    first: u64,
+    target: Target,
+    context: Context<'_>,
+) -> Result<Outcome, RunError> {
     let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
     let control = Arc::new(Control::new(1));
     let observer = Impatient { interrupt: context.interrupt, control: Arc::clone(&control) };
-    let mut worker = Worker::new(once, target, control, observer);
+    let mut worker =
+        Worker::new(workload, target, control, observer).with_connection_numbers(first, 1);
     run(&mut engine, &mut worker);
     Ok(worker.finish().0)
 }

@@ -6,8 +6,10 @@ use crate::children::servers::{Key, RunningServer, Servers};
 use crate::found::FoundServer;
 use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, SubjectServer};
+use crate::publishers::target_of_publishers;
 use crate::reach::{
-    Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls, verify,
+    Asked, Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls,
+    verify,
 };
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
@@ -202,8 +204,17 @@ impl SetUp {
         speech.options.message_max = memory::reply_max(budget, &measurement.workload, reply_len);
         let tls = tls(&url, &speech, authority_pem.as_deref())?;
         let stack = stack(&url, &speech, reply_len, tls)?;
+        let publishers = target_of_publishers(
+            measurement,
+            &url,
+            self.servers.of(measurement),
+            plan.experiment.public_allowed,
+            context,
+        )?;
+        let asked = if publishers.is_some() { Asked::Opening } else { Asked::Requests };
         let Reached { mut target, failed } =
-            verify(&url, &resolved.addresses, measurement, &stack, context)?;
+            verify(&url, &resolved.addresses, measurement, &stack, asked, context)?;
+        target.publishers = publishers.map(Box::new);
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
             self.warnings.push(Warning {

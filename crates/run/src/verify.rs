@@ -15,6 +15,7 @@ mod content;
 mod conversation;
 mod held;
 mod known;
+mod rooms;
 mod server;
 mod subject;
 #[cfg(test)]

@@ -189,7 +189,7 @@ pub fn secrets_of(workloads: &[Workload]) -> Secrets {
     let values = headers.filter_map(|header| header.value.as_deref());
     let conversations = workloads.iter().filter_map(|one| one.conversation.as_ref());
     let values = values.chain(conversations.flat_map(Conversation::secrets));
-    let urls = workloads.iter().filter_map(|workload| workload.server.url());
+    let urls = workloads.iter().flat_map(|it| it.server.url().into_iter().chain(&it.publish_to));
     let of_urls: Vec<String> = urls.flat_map(|url| secrets_of_path(&url.path)).collect();
     Secrets::of(values, of_urls.iter().map(String::as_str))
 }

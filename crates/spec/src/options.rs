@@ -106,6 +106,13 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publishers: Option<Count>,
+    /// Rooms: where publishers connect to, if not to the server that pushes, e.g. tcp://127.0.0.1:6379
+    ///
+    /// They speak what the --conversation says of `[publishers]`, to an application or a broker that the server hears
+    /// (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "URL", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish_to: Option<String>,
     /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -460,6 +467,7 @@ impl Options {
             deflate: self.deflate.clone(),
             tls: self.tls(server.scheme(), context)?,
             bots: self.bots_of(server)?,
+            publish_to: None,
             conversation: self.conversation_of(server, context)?,
             seed: context.seed,
             baseline: None,
@@ -469,6 +477,8 @@ impl Options {
         if let Some(conversation) = &workload.conversation {
             loads.iter().try_for_each(|(_, load)| conversation.check_load(load))?;
         }
+        let publish_to = self.publish_to(workload.conversation.as_ref(), server)?;
+        let workload = Workload { publish_to, ..workload };
         let several = loads.len() > 1;
         let named = |(step, load): (String, crate::Load)| Workload {
             name: if several { step } else { name.to_owned() },

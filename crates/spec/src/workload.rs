@@ -78,6 +78,9 @@ pub struct Workload {
     /// The bots of a game; `null` where connections are none.
     #[serde(default)]
     pub bots: Option<Bots>,
+    /// Rooms: the place that publishers connect to; `null`: the server, which a subject says for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish_to: Option<Endpoint>,
     /// The conversation that connections hold; `null` where each message is answered by one reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
@@ -125,6 +128,7 @@ impl Workload {
             deflate: None,
             tls: None,
             bots: None,
+            publish_to: None,
             conversation: None,
             seed: 0,
             baseline: None,

@@ -245,7 +245,8 @@ fn talk(
             let inner = packets(&compiled, tls.around(compiled.stream(max)), max);
             Talk::started(inner, &compiled, start, max).into()
         })),
-        (Protocol::WebSocket, Speaks::Ws) => {
+        (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) => {
+            let is_sockjs = endpoint.protocol == Protocol::SockJs;
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let mut plain = options.clone();
             if plain.subprotocols.is_empty() {
@@ -271,16 +272,23 @@ fn talk(
             };
             let first = request(&mut compiled.start(0, 0));
             first.check()?;
-            let is_constant = compiled.has_constant_request() && !compiled.has_before();
+            let is_constant =
+                compiled.has_constant_request() && !compiled.has_before() && !is_sockjs;
             let constant = is_constant.then(|| Arc::new(first));
             let limits = websocket_limits(max);
             Ok(Box::new(move |mut start| {
-                let request = constant.clone().unwrap_or_else(|| Arc::new(request(&mut start)));
-                let inner = packets(
-                    &compiled,
-                    tls.around(WebSocket::client(request, limits, start.seed)),
-                    max,
-                );
+                let request = constant.clone().unwrap_or_else(|| {
+                    let mut request = request(&mut start);
+                    if is_sockjs {
+                        request.target = sockjs::session_target(&request.target, start.seed);
+                    }
+                    Arc::new(request)
+                });
+                let mut inner = tls.around(WebSocket::client(request, limits, start.seed));
+                if is_sockjs {
+                    inner = SockJs::client(inner).into();
+                }
+                let inner = packets(&compiled, inner, max);
                 Talk::started(inner, &compiled, start, max).into()
             }))
         }

@@ -107,7 +107,12 @@ fn allocations_against<N: Node<Epoll>>(
     });
     let long = Nanos::from_secs(60); // However busy the machine is.
     play.workload.timeouts = Timeouts::all(long);
-    let target = Target { address: told.recv().unwrap(), sources: Vec::new(), stack: play.stack() };
+    let target = Target {
+        address: told.recv().unwrap(),
+        sources: Vec::new(),
+        stack: play.stack(),
+        publishers: None,
+    };
     let control = Arc::new(Control::new(1));
     let swapping = Swapping { other: Box::new(Interval::new(&play.workload.arrival)) };
     let mut worker = Worker::new(play.workload, target, control, swapping);

@@ -335,6 +335,7 @@ pub(crate) fn json_rpc() -> Conversation {
             send: Template(vec![text(r#"{"jsonrpc":"2.0","result":[],"id":0}"#)]),
         }],
         beat: None,
+        publishers: None,
         close: None,
     }
 }

@@ -10,6 +10,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use units::{Instant, Nanos, Random};
+use wire::ClientOptions;
 use wire::conversation::Compiled;
 
 #[test]
@@ -130,6 +131,39 @@ fn receivers_that_do_not_read_as_fast_as_is_published_are_dropped() {
 }
 
 #[test]
+fn publishers_that_hold_a_conversation_of_their_own_reach_the_receivers_of_another() {
+    let (mut receivers, mut publishers) = (room(), room());
+    publishers.pushes.clear();
+    publishers.open.clear();
+    receivers.requests.clear();
+    receivers.publishers = Some(Box::new(publishers));
+    receivers.check().unwrap();
+    for seed in 0..50 {
+        let mut play = hold(receivers.clone(), rooms(3, 2, 4), "20/s").duration(ms(1500));
+        play.seed = seed;
+        play.conditions = Conditions {
+            delay: DELAY,
+            jitter: ms(20),
+            cuts: Cuts::Random { probability: 0.3, within: ms(2500) },
+            ..Conditions::default()
+        };
+        let played = play.against(&mut relay());
+        let counts = counts(&played);
+        assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
+        assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
+        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
+        assert!(counts.delivered > 0, "seed {seed}");
+    }
+    let played = hold(receivers, rooms(3, 2, 4), "20/s").duration(ms(2000)).against(&mut relay());
+    assert_eq!(played.errors(), []);
+    let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts(&played) };
+    assert_eq!(counts(&played), all);
+    assert_eq!(played.outcome.measured.ok, 120);
+    assert_eq!(played.outcome.exchanges[&0].name, "publish");
+    assert_eq!(played.outcome.pushes[&0].name, "message");
+}
+
+#[test]
 fn workers_divide_the_rooms_and_their_counts_add_up() {
     let whole = publish(4, 1, 3, "10/s").duration(ms(1000));
     let parts = whole.workload.split(NonZeroU32::new(2).unwrap());
@@ -187,6 +221,10 @@ fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
 fn hold(conversation: Conversation, rooms: Rooms, rate: &str) -> Play {
     let mut play = Play::new(Speech::WebSocketText).connections(rooms.connections().get());
     play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms)).unwrap());
+    play.publishers = conversation.publishers.as_ref().map(|publishers| ClientOptions {
+        conversation: Some(Compiled::in_rooms(publishers, Some(rooms)).unwrap()),
+        ..play.options.clone()
+    });
     let whole = rate.parse::<spec::Profile>().unwrap().times(rooms.count).unwrap();
     play.workload.rooms = Some(RoomShare::whole(rooms));
     play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));

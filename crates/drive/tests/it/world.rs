@@ -69,6 +69,8 @@ pub(crate) struct Play {
     pub(crate) target: Address,
     pub(crate) endpoint: Endpoint,
     pub(crate) options: ClientOptions,
+    /// Rooms: the options of connections that publish, where they are others.
+    pub(crate) publishers: Option<ClientOptions>,
     pub(crate) workload: Workload,
 }
 
@@ -113,6 +115,7 @@ impl Play {
             target: address(),
             endpoint: speech.endpoint(),
             options: ClientOptions { reply_len: PAYLOAD_LEN, ..ClientOptions::default() },
+            publishers: None,
             workload,
         }
     }
@@ -302,10 +305,17 @@ impl Played {
 
 /// A worker of those that share `control`.
 pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
-    let target = Target { address: play.target.clone(), sources: Vec::new(), stack: play.stack() };
+    let target = |play: &Play| Target {
+        address: play.target.clone(),
+        sources: Vec::new(),
+        stack: play.stack(),
+        publishers: None,
+    };
+    let publishers = play.publishers.clone().map(|options| Play { options, ..play.clone() });
+    let publishers = publishers.map(|publishers| Box::new(target(&publishers)));
+    let target = Target { publishers, ..target(play) };
     let requests = play.workload.requests.as_ref();
-    let kinds =
-        requests.map_or(0..0, |it| 0..u16::try_from(it.conversation().requests.len()).unwrap());
+    let kinds = requests.map_or(0..0, |it| 0..u16::try_from(it.kinds().len()).unwrap());
     let untimed = kinds.into_iter().any(|kind| requests.is_some_and(|it| !it.has_reply(kind)));
     // Where deliveries are timed they are not as many as messages.
     let untimed = untimed || play.workload.rooms.is_some();

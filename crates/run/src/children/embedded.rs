@@ -26,6 +26,13 @@ impl EmbeddedServer {
         Self::new(scheme, &kind.iter().copied().chain(options).collect::<Vec<_>>())
     }
 
+    /// The relay over the protocol of `embedded`, with its options.
+    pub(crate) fn relay(embedded: &Embedded) -> Self {
+        let options = embedded.options.iter().map(String::as_str);
+        let kind = ["relay", embedded.scheme.name()];
+        Self::new(embedded.scheme, &kind.into_iter().chain(options).collect::<Vec<_>>())
+    }
+
     /// A server of `scheme` whose `delay`, written as on the command line, is known.
     pub(crate) fn oracle(scheme: Scheme, delay: &str) -> Self {
         Self::new(scheme, &["oracle", scheme.name(), "--delay", delay])

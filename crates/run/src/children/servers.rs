@@ -11,7 +11,7 @@ use crate::plan::{Measurement, Peer, Speech};
 use crate::reach::Context;
 use lab::{Launch, PrivateFolder, Server, ServerSettings};
 use record::Block;
-use spec::{Endpoint, Scheme};
+use spec::{Endpoint, Protocol, Scheme};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Nanos;
@@ -33,7 +33,9 @@ impl Key {
     pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
         let reply = measurement.spec.server.reply().map(str::to_owned);
         match &measurement.peer {
-            Peer::Embedded(embedded) => Some(Self::Embedded(EmbeddedServer::of(embedded), reply)),
+            Peer::Embedded(embedded) => {
+                Some(Self::Embedded(embedded_server(measurement, embedded), reply))
+            }
             Peer::Given(_) => None,
             Peer::Started(started) => Some(Self::Started(started.clone())),
             Peer::Subject(server) => {
@@ -67,6 +69,25 @@ impl RunningServer {
         let url = urls.into_iter().find(|url: &Endpoint| url.scheme() == scheme);
         url.ok_or_else(|| {
             format!("it is ready for {}, and not for {scheme}", self.server.urls().join(", "))
+        })
+    }
+
+    /// Its first URL of one of `carriers`, without TLS.
+    ///
+    /// # Errors
+    ///
+    /// It has none.
+    pub(crate) fn url_over(&self, carriers: &[Protocol]) -> Result<Endpoint, String> {
+        let urls = self.server.urls().iter().filter_map(|url| url.parse().ok());
+        let mut urls = urls.filter(|url: &Endpoint| !url.tls);
+        urls.find(|url| carriers.contains(&url.protocol)).ok_or_else(|| {
+            let carriers: Vec<&str> =
+                carriers.iter().map(|carrier| carrier.plain().name()).collect();
+            let ready = self.server.urls().join(", ");
+            format!(
+                "it is ready for {ready}, and not for publishers, over {}",
+                carriers.join(" or ")
+            )
         })
     }
 
@@ -233,7 +254,9 @@ impl Servers {
     ) -> Result<RunningServer, RunError> {
         let reply = measurement.spec.server.reply().map(str::to_owned);
         match &measurement.peer {
-            Peer::Embedded(embedded) => self.start_embedded(&EmbeddedServer::of(embedded), reply),
+            Peer::Embedded(embedded) => {
+                self.start_embedded(&embedded_server(measurement, embedded), reply)
+            }
             Peer::Subject(server) => {
                 let name = server.subject.name.clone();
                 let started = self.settings(reply, server.scheme).and_then(|settings| {
@@ -315,6 +338,14 @@ impl Servers {
         };
         self.sockets_used += 1;
         Ok(self.sockets.insert(sockets).path(&self.sockets_used.to_string()))
+    }
+}
+
+/// The server of ours that a measurement wants: in rooms the relay.
+fn embedded_server(measurement: &Measurement, embedded: &spec::Embedded) -> EmbeddedServer {
+    match measurement.workload.rooms {
+        Some(_) => EmbeddedServer::relay(embedded),
+        None => EmbeddedServer::of(embedded),
     }
 }
 

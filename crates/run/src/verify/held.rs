@@ -6,6 +6,7 @@ use crate::reach::{
     Context, check_public, first_error, messages, of_kind, reply_len, resolve, stack, tls,
 };
 use drive::Target;
+use engine::Address;
 use engine::clock::Clock;
 use lab::Held;
 use load::Requests;
@@ -46,21 +47,20 @@ impl<'a> Asking<'a> {
         context: Context<'a>,
     ) -> Result<Self, String> {
         let words = |error: crate::RunError| error.to_string();
-        let measurement = measurement(url, held)?;
-        let addresses = resolve(url, RESOLVE_MAX, context.clock).map_err(words)?.addresses;
-        check_public(&addresses, false).map_err(words)?;
-        let address = addresses.into_iter().next().ok_or("the host has no address")?;
+        let measurement = measurement(url, held, Options::default())?;
+        let address = first_address(url, context)?;
         let tls = tls(url, &measurement.speech, authority_pem).map_err(words)?;
         let reply_len = reply_len(&measurement.workload);
         let stack = stack(url, &measurement.speech, reply_len, tls).map_err(words)?;
-        let target = Target { address, sources: Vec::new(), stack: stack.probe() };
+        let target =
+            Target { address, sources: Vec::new(), stack: stack.probe(), publishers: None };
         let requests = measurement.workload.requests.clone();
         let requests = requests.expect("a conversation has requests");
         Ok(Self { measurement, requests, target, context })
     }
 
     fn all(&self, name: &str) -> Vec<Check> {
-        let kinds = &self.requests.conversation().requests;
+        let kinds = self.requests.kinds();
         let mut checks: Vec<Check> = kinds
             .iter()
             .enumerate()
@@ -123,18 +123,27 @@ fn fault_besides_refusals(outcome: &Outcome) -> Option<String> {
     fault.map(|(class, tally)| format!("{} x {class:?}: {}", tally.count, tally.example))
 }
 
-/// The conversation as a workload for the server at `url`.
-fn measurement(url: &Endpoint, held: &Held) -> Result<Measurement, String> {
+/// The first address of a server, which is not a public one.
+pub(super) fn first_address(url: &Endpoint, context: Context<'_>) -> Result<Address, String> {
+    let words = |error: crate::RunError| error.to_string();
+    let addresses = resolve(url, RESOLVE_MAX, context.clock).map_err(words)?.addresses;
+    check_public(&addresses, false).map_err(words)?;
+    addresses.into_iter().next().ok_or_else(|| "the host has no address".to_owned())
+}
+
+/// The conversation as a workload for the server at `url`, under the load of `options`.
+pub(super) fn measurement(
+    url: &Endpoint,
+    held: &Held,
+    options: Options,
+) -> Result<Measurement, String> {
     let read = |path: &str, _: Bytes| {
         std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))
     };
     let pack = |_: &str, _: &[u8], _: bool| Err("nothing is packed".to_owned());
     let context = spec::Context { read: &read, environment: &|_| None, pack: &pack, seed: SEED };
-    let options = Options {
-        conversation: Some(held.asked.clone()),
-        timeout: Some(PATIENCE),
-        ..Options::default()
-    };
+    let options =
+        Options { conversation: Some(held.asked.clone()), timeout: Some(PATIENCE), ..options };
     let workloads =
         options.workloads(&held.conversation.name, &Server::Given(url.clone()), &context);
     let workloads = workloads.map_err(|problem| problem.to_string())?;

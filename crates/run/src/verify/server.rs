@@ -68,7 +68,8 @@ impl<'a> Asking<'a> {
         }
         let stack = stack(&url, &speech, reply_len, self.tls.clone());
         let stack = stack.map_err(|error| error.to_string())?;
-        let target = Target { address: self.address.clone(), sources: Vec::new(), stack };
+        let target =
+            Target { address: self.address.clone(), sources: Vec::new(), stack, publishers: None };
         Conversation::open(&target, self.context)
     }
 

@@ -2,10 +2,11 @@
 
 use super::client::{ClientQuestions, verify_client};
 use super::held::verify_held;
+use super::rooms::verify_rooms;
 use super::server::verify_server;
 use super::{Check, Extent, Outcome, ServerQuestions};
 use crate::children::certificates::Certificates;
-use lab::{Launch, Role, Server, ServerSettings, Subject};
+use lab::{Held, Launch, Role, Server, ServerSettings, Subject};
 use spec::{Endpoint, Scheme};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -120,8 +121,7 @@ impl Asking<'_> {
             if reply.is_some() {
                 return Vec::new(); // It was asked before; a reply is for echoes.
             }
-            let asked =
-                held.flat_map(|held| verify_held(&url, authority_pem, held, self.interrupt));
+            let asked = held.flat_map(|held| self.conversation(server, &url, authority_pem, held));
             return with_scheme(scheme, asked.collect());
         }
         let questions = ServerQuestions {
@@ -132,6 +132,31 @@ impl Asking<'_> {
             extent: Extent::Full,
         };
         with_scheme(scheme, verify_server(&questions, self.interrupt))
+    }
+
+    /// The questions to a server that holds a conversation: its requests, and its rooms if it has any.
+    fn conversation(
+        &self,
+        server: &Server,
+        url: &Endpoint,
+        authority_pem: Option<&[u8]>,
+        held: &Held,
+    ) -> Vec<Check> {
+        let conversation = &held.conversation;
+        let mut checks = match conversation.publishers {
+            Some(_) => Vec::new(), // Receivers ask for nothing.
+            None => verify_held(url, authority_pem, held, self.interrupt),
+        };
+        if conversation.is_for_rooms() {
+            let carriers = conversation.publishers.as_ref().map(|it| it.speaks.carriers());
+            let urls = server.urls().iter().filter_map(|url| url.parse::<Endpoint>().ok());
+            let publish_to = carriers.and_then(|carriers| {
+                urls.into_iter().find(|url| carriers.contains(&url.protocol) && !url.tls)
+            });
+            let interrupt = self.interrupt;
+            checks.push(verify_rooms(url, publish_to.as_ref(), authority_pem, held, interrupt));
+        }
+        checks
     }
 
     /// A client, in all that it speaks.

@@ -48,6 +48,8 @@ pub enum Part {
     Beat,
     /// The farewell.
     Close,
+    /// The conversation of connections that publish.
+    Publishers,
 }
 
 impl fmt::Display for Part {
@@ -63,6 +65,7 @@ impl fmt::Display for Part {
             Self::Answer(index) => write!(f, "answer {}", index + 1),
             Self::Beat => f.write_str("the heartbeat"),
             Self::Close => f.write_str("the farewell"),
+            Self::Publishers => f.write_str("the publishers"),
         }
     }
 }
@@ -100,7 +103,9 @@ impl Conversation {
         }
         checker.check_unasked()?;
         checker.part = Part::Close;
-        self.close.iter().try_for_each(|step| checker.check_step(step))
+        self.close.iter().try_for_each(|step| checker.check_step(step))?;
+        checker.part = Part::Publishers;
+        self.publishers.iter().try_for_each(|publishers| checker.check_publishers(publishers))
     }
 }
 
@@ -145,7 +150,7 @@ impl<'c> Checker<'c> {
             let max = Conversation::PARTS_MAX;
             return Err(self.fault(key, format!("there are {count}; at most {max} are possible")));
         }
-        if all.requests.is_empty() {
+        if all.requests.is_empty() && all.publishers.is_none() {
             return Err(self.fault(
                 "request",
                 "nothing is sent; a conversation needs a `[request.NAME]`, whose replies are timed",
@@ -198,6 +203,26 @@ impl<'c> Checker<'c> {
             self.check_template("", &field.value, Holes::Plain)?;
         }
         Ok(())
+    }
+
+    /// Refuses publishers that are not told from receivers.
+    fn check_publishers(&self, publishers: &Conversation) -> Result<(), Fault> {
+        if !self.conversation.requests.is_empty() {
+            return Err(self.fault(
+                "",
+                "publish, and a `[request.NAME]` beside them would be sent by nobody; put it into \
+                 `[publishers.request.NAME]`",
+            ));
+        }
+        if publishers.publishers.is_some() {
+            return Err(self.fault("", "have publishers of their own; leave those out"));
+        }
+        if !publishers.pushes.is_empty() {
+            return Err(
+                self.fault("", "have a `push`, and it is receivers that are timed; put it there")
+            );
+        }
+        publishers.check().map_err(|fault| self.fault("", format!("cannot publish: {fault}")))
     }
 
     /// Refuses parts that the protocol below has no place for.
@@ -424,7 +449,7 @@ impl<'c> Checker<'c> {
                      delivered",
                 ));
             }
-            if header.is_some() && !all.requests.iter().any(Request::has_header) {
+            if header.is_some() && !all.of_publishers().requests.iter().any(Request::has_header) {
                 return Err(self.fault(
                     "header",
                     "is the place of a `${header}`, and no request sends one; put `${header}` into the request that \

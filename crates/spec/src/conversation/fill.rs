@@ -38,6 +38,9 @@ impl Conversation {
                 }
             }
         }
+        if let Some(publishers) = self.publishers {
+            self.publishers = Some(Box::new(publishers.filled(read, environment)?));
+        }
         Ok(self)
     }
 
@@ -49,6 +52,12 @@ impl Conversation {
     pub fn check_load(&self, load: &Load) -> Result<(), Problem> {
         if load.rooms().is_some() {
             self.check_rooms()?;
+        } else if self.publishers.is_some() {
+            let name = &self.name;
+            let message = format!(
+                "connections of `{name}` receive, and others publish: ask for rooms, with --publish (docs/PUSH.md)"
+            );
+            return Err(Problem::new("conversation", message));
         }
         let Some((rows, file)) = self.vars.iter().filter_map(Var::rows_max).min() else {
             return Ok(());
@@ -74,11 +83,12 @@ impl Conversation {
     fn check_rooms(&self) -> Result<(), Problem> {
         let name = &self.name;
         let problem = |message: String| Err(Problem::new("conversation", message));
-        match self.requests.iter().filter(|request| request.has_header()).count() {
+        let requests = &self.of_publishers().requests;
+        match requests.iter().filter(|request| request.has_header()).count() {
             0 => problem(format!(
                 "`{name}` does not say what is published: no request has a `${{header}}` (docs/PUSH.md)"
             )),
-            1 if self.pushes.iter().any(|rule| rule.header.is_some()) => Ok(()),
+            1 if self.is_for_rooms() => Ok(()),
             1 => problem(format!(
                 "`{name}` does not say what receivers get: no `[push.NAME]` has a `header` (docs/PUSH.md)"
             )),

@@ -97,6 +97,7 @@ impl Reader<'_> {
             answers: self.named(&mut table, "answer", Part::Answer, Self::answer)?,
             beat: self.one(&mut table, "beat", Part::Beat, Self::beat)?,
             close: self.one(&mut table, "close", Part::Close, Self::step)?,
+            publishers: self.one(&mut table, "publishers", Part::Publishers, Self::publishers)?,
         };
         table.finish(&[
             "about",
@@ -113,8 +114,16 @@ impl Reader<'_> {
             "answer",
             "beat",
             "close",
+            "publishers",
         ])?;
         Ok(conversation)
+    }
+
+    /// The conversation of publishers. Its places are those of its own file, so to speak: a fault that is found later
+    /// stands at its beginning.
+    fn publishers(&mut self, table: Table<'_>, _: Part) -> Result<Box<Conversation>, Error> {
+        let mut reader = Reader { source: self.source, places: BTreeMap::new() };
+        reader.conversation(table).map(Box::new)
     }
 
     fn speaks(&mut self, table: &mut Table<'_>) -> Result<Speaks, Error> {

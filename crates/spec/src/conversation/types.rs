@@ -39,7 +39,8 @@ pub struct Conversation {
     /// The steps by which a connection opens, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Step>,
-    /// The kinds of requests that are timed; at least one.
+    /// The kinds of requests that are timed; at least one, unless the publishers have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Request>,
     /// The kinds of messages that come unasked; the first that matches counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,13 +54,16 @@ pub struct Conversation {
     /// The farewell; without one the protocol below ends by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close: Option<Step>,
+    /// Rooms: the conversation of connections that publish, where they hold another than those that receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publishers: Option<Box<Self>>,
 }
 
 /// The protocol that carries a conversation, inside TLS or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaks {
-    /// WebSocket.
+    /// WebSocket, and SockJS, whose messages are texts as well.
     Ws,
     /// HTTP/1.1: each request has one response.
     Http,
@@ -73,7 +77,7 @@ impl Speaks {
     /// The protocols of URLs over which such a conversation is held.
     pub const fn carriers(self) -> &'static [Protocol] {
         match self {
-            Self::Ws => &[Protocol::WebSocket],
+            Self::Ws => &[Protocol::WebSocket, Protocol::SockJs],
             Self::Http | Self::Sse => &[Protocol::Http],
             Self::Tcp => &[Protocol::Tcp, Protocol::Unix],
         }
@@ -316,9 +320,20 @@ pub enum Every {
 }
 
 impl Conversation {
+    /// The conversation of connections that publish: their own, or this one.
+    pub fn of_publishers(&self) -> &Self {
+        self.publishers.as_deref().unwrap_or(self)
+    }
+
+    /// True if it says what receivers of rooms get.
+    pub fn is_for_rooms(&self) -> bool {
+        self.pushes.iter().any(|rule| rule.header.is_some())
+    }
+
     /// The values of its secrets that were read. Rows of files are not among them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.vars.iter().filter_map(Var::secret)
+        let of_publishers = self.publishers.iter().flat_map(|it| &it.vars);
+        self.vars.iter().chain(of_publishers).filter_map(Var::secret)
     }
 
     /// The same without secrets, and without the rows of files.
@@ -326,6 +341,7 @@ impl Conversation {
     pub fn bare(&self) -> Self {
         let mut bare = self.clone();
         bare.vars.iter_mut().for_each(Var::forget);
+        bare.publishers = bare.publishers.map(|publishers| Box::new(publishers.bare()));
         bare
     }
 }
@@ -335,7 +351,7 @@ impl Request {
     pub fn has_header(&self) -> bool {
         match &self.send {
             Send::Message(template) => template.has_header(),
-            Send::Http(_) => false,
+            Send::Http(request) => request.body.as_ref().is_some_and(Template::has_header),
         }
     }
 

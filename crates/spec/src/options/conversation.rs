@@ -2,7 +2,7 @@
 
 use super::{Context, Options};
 use crate::conversation::{Conversation, READY_MADE, Request, Send, Speaks};
-use crate::{Problem, Scheme, Server};
+use crate::{Endpoint, Problem, Scheme, Server};
 
 impl Options {
     /// The conversation that connections hold, with the content of all files that it names.
@@ -35,11 +35,51 @@ impl Options {
         conversation.filled(context.read, context.environment).map(Some)
     }
 
+    /// The place that publishers connect to; `None`: that of receivers, or what a subject says of it.
+    pub(super) fn publish_to(
+        &self,
+        conversation: Option<&Conversation>,
+        server: &Server,
+    ) -> Result<Option<Endpoint>, Problem> {
+        let problem = |message: String| Problem::new("publish-to", message);
+        let Some(conversation) = conversation else { return Ok(None) };
+        let (name, publishers) = (&conversation.name, conversation.of_publishers());
+        let Some(url) = &self.publish_to else {
+            let is_there = publishers.speaks.carriers().contains(&server.scheme().protocol);
+            let is_known = conversation.publishers.is_none()
+                || matches!(server, Server::Subject(_))
+                || is_there && !server.scheme().tls;
+            let scheme = publishers.speaks.carriers()[0].plain();
+            let missing = || {
+                problem(format!(
+                    "is missing: publishers of `{name}` connect elsewhere than receivers; say where, e.g. \
+                     {scheme}://127.0.0.1:{}",
+                    scheme.port().unwrap_or(6379)
+                ))
+            };
+            return is_known.then_some(None).ok_or_else(missing);
+        };
+        let endpoint: Endpoint = url.parse().map_err(|error| {
+            problem(format!("`{}` {error}", crate::secrets::url_without_secrets(url)))
+        })?;
+        let carriers = publishers.speaks.carriers();
+        if !carriers.contains(&endpoint.protocol) || endpoint.tls {
+            let carriers: Vec<String> =
+                carriers.iter().map(|carrier| format!("{}://", carrier.plain())).collect();
+            return Err(problem(format!(
+                "publishers of `{name}` connect over {}, without TLS, and not over {}://",
+                carriers.join(" or "),
+                endpoint.scheme()
+            )));
+        }
+        Ok(Some(endpoint))
+    }
+
     /// Refuses a protocol that does not carry the conversation, and options that say what it says.
     fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
         if !conversation.speaks.carriers().contains(&scheme.protocol) {
             let place = match conversation.speaks {
-                Speaks::Ws => "WebSocket: use ws:// or wss://",
+                Speaks::Ws => "WebSocket: use ws:// or wss://, or SockJS: sockjs://",
                 Speaks::Http | Speaks::Sse => "HTTP: use http:// or https://",
                 Speaks::Tcp => "TCP: use tcp://, tls:// or unix:",
             };

@@ -370,10 +370,69 @@ send = '{"id":${id},"user":"${user}","token":"${token}"}'
 reply = { id = "$.id" }
 "#;
 
+/// A relay whose publishers connect elsewhere than receivers.
+const RELAY: &str = r#"
+speaks = "ws"
+[push.message]
+when = { "$.event" = "message" }
+header = "$.data"
+[publishers]
+speaks = "tcp"
+frame = "lines"
+[publishers.vars]
+token = { env = "TOKEN" }
+[publishers.request.publish]
+send = "publish ${token} ${header}"
+reply = "order"
+"#;
+
+#[test]
+fn publishers_may_connect_elsewhere_than_receivers() {
+    let relay = "conversation = './relay.toml'; publish = '10/s'".replace("./", "");
+    let to = |url: &str| format!("{relay}; publish-to = '{url}'");
+    for url in ["ws://h", "sockjs://h"] {
+        let found = talking(url, &to("tcp://h:6379")).unwrap().remove(0);
+        assert_eq!(found.publish_to, Some("tcp://h:6379".parse().unwrap()));
+        let conversation = found.conversation.clone().unwrap();
+        assert_eq!(
+            (conversation.requests.len(), conversation.of_publishers().requests.len()),
+            (0, 1)
+        );
+        let bare = serde_json::to_string(&found.bare()).unwrap();
+        assert!(!bare.contains("hush") && bare.contains("tcp://h:6379"), "{bare}");
+        let experiment = crate::Experiment::one(found);
+        assert!(
+            experiment.secrets().cut("say hush").contains("hush"),
+            "it is too short to be told"
+        );
+        let json = serde_json::to_string(&experiment).unwrap();
+        serde_json::from_str::<crate::Experiment>(&json).unwrap();
+    }
+    // Where publishers speak what the server does, they connect there.
+    assert_eq!(one("tcp://h:1", "conversation = 'redis-rooms'; publish = '10/s'").publish_to, None);
+    // One conversation may be held at two places: those of a cluster.
+    let both = "conversation = 'room'; publish = '10/s'; publish-to = 'ws://other'";
+    assert_eq!(one("ws://h", both).publish_to, Some("ws://other".parse().unwrap()));
+    #[rustfmt::skip]
+    let table = [
+        (relay.clone(),                           "publish-to: is missing: publishers of `relay` connect elsewhere than receivers; say where, e.g. tcp://127.0.0.1:6379"),
+        (to("ws://h"),                            "publish-to: publishers of `relay` connect over tcp:// or unix://, without TLS, and not over ws://"),
+        (to("tls://h:1"),                         "publish-to: publishers of `relay` connect over tcp:// or unix://, without TLS, and not over tls://"),
+        (to("redis://h"),                         "publish-to: `redis://h` "),
+        ("conversation = 'relay.toml'".into(),    "conversation: connections of `relay` receive, and others publish: ask for rooms, with --publish"),
+        ("publish-to = 'tcp://h:1'".into(),       "publish-to: belongs to --publish"),
+    ];
+    for (text, expected) in table {
+        let found = talking("ws://h", &text).unwrap_err().to_string();
+        assert!(found.starts_with(expected), "{text}: {found}");
+    }
+}
+
 fn talking(url: &str, text: &str) -> Result<Vec<Workload>, Problem> {
     let read = |path: &str, _: Bytes| match path {
         "talks/room.toml" => Ok(ROOM.as_bytes().to_vec()),
         "talks/users.csv" => Ok(b"name\nann\nbob\n".to_vec()),
+        "relay.toml" => Ok(RELAY.as_bytes().to_vec()),
         "wrong.toml" => Ok(b"speaks = 'ws'\nopne = 1\n".to_vec()),
         _ => Err(format!("cannot read {path}")),
     };

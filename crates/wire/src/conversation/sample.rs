@@ -25,6 +25,7 @@ pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
         pushes: Vec::new(),
         answers: Vec::new(),
         beat: None,
+        publishers: None,
         close: None,
     }
 }

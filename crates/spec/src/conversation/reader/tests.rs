@@ -483,3 +483,27 @@ fn a_file_that_is_cut_off_anywhere_does_not_panic() {
         let _result = Conversation::read("cut.toml", &text[..at]);
     }
 }
+
+#[test]
+fn publishers_have_a_conversation_of_their_own() {
+    let receivers = "speaks = 'ws'\n[push.message]\nwhen = { has = '$.data' }\nheader = '$.data'\n";
+    let publishers =
+        "[publishers]\nspeaks = 'http'\n[publishers.request.publish]\nhttp = 'POST /pub'\n";
+    let with = |more: &str| format!("{receivers}{publishers}{more}");
+    let whole = read(&with("body = '${header}'\n"));
+    assert!(whole.requests.is_empty() && whole.is_for_rooms());
+    assert_eq!(whole.of_publishers().requests[0].name, "publish");
+    #[rustfmt::skip]
+    let table = [
+        (with(""),                                             "`header` is the place of a `${header}`, and no request sends one"),
+        (with("body = '${header}'\n[request.say]\nsend = 'x'\nreply = 'order'\n"), "publish, and a `[request.NAME]` beside them would be sent by nobody"),
+        (with("body = '${header}'\n[publishers.publishers]\nspeaks = 'tcp'\n"), "have publishers of their own"),
+        (with("body = '${header}'\n[publishers.push.x]\nwhen = { status = 200 }\n"), "have a `push`, and it is receivers that are timed"),
+        (with("body = '${header} ${name}'\n"),                "cannot publish: request 1, `body`: no value is called `name`"),
+        (with("boddy = 'x'\n"),                               "`boddy`"),
+    ];
+    for (text, expected) in table {
+        let found = error(&text);
+        assert!(found.contains(expected), "{text}\n{found}");
+    }
+}

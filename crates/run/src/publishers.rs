@@ -1,0 +1,63 @@
+//! Rooms whose publishers connect elsewhere than receivers: to an application or a broker that the server hears.
+//!
+//! Left out: what publishers and receivers say (their conversations) and what is owed (crate `drive`).
+
+use crate::RunError;
+use crate::children::servers::RunningServer;
+use crate::plan::{Measurement, Speech};
+use crate::reach::{Asked, Context, check_public, reachable_from, resolve, stack, verify};
+use drive::Target;
+use spec::{Endpoint, Protocol, Workload};
+
+/// The carriers of the conversation of publishers; `None` if it is that of receivers.
+fn carriers(spec: &Workload) -> Option<&'static [Protocol]> {
+    let publishers = spec.conversation.as_ref()?.publishers.as_ref()?;
+    Some(publishers.speaks.carriers())
+}
+
+/// The place that publishers connect to: the one that was asked for, else that of receivers, at `url`, if it is spoken
+/// to there as publishers speak, else the one that a subject says.
+///
+/// # Errors
+///
+/// The subject says none.
+fn place(
+    measurement: &Measurement,
+    url: &Endpoint,
+    running: Option<&RunningServer>,
+) -> Result<Option<Endpoint>, RunError> {
+    if let Some(url) = &measurement.spec.publish_to {
+        return Ok(Some(url.clone()));
+    }
+    let Some(carriers) = carriers(&measurement.spec) else { return Ok(None) };
+    match running {
+        Some(running) if !carriers.contains(&url.protocol) => {
+            running.url_over(carriers).map(Some).map_err(RunError::NotStarted)
+        }
+        Some(_) | None => Ok(Some(url.clone())),
+    }
+}
+
+/// The other end of connections that publish, after a publication was answered there; `None` if they hold the
+/// conversation of receivers with the server of those, at `url`. `running` is that server, if we started it.
+///
+/// # Errors
+///
+/// As [`verify`]; the place is not known, or has a public address.
+pub(crate) fn target_of_publishers(
+    measurement: &Measurement,
+    url: &Endpoint,
+    running: Option<&RunningServer>,
+    public_allowed: bool,
+    context: Context<'_>,
+) -> Result<Option<Target>, RunError> {
+    let Some(url) = place(measurement, url, running)? else { return Ok(None) };
+    let speech = Speech::of_publishers(&measurement.spec, url.scheme())
+        .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+    let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
+    let addresses = reachable_from(resolved.addresses, &measurement.sources)?;
+    check_public(&addresses, public_allowed)?;
+    let stack = stack(&url, &speech, 0, None)?;
+    let reached = verify(&url, &addresses, measurement, &stack, Asked::Requests, context)?;
+    Ok(Some(Target { sources: measurement.sources.clone(), ..reached.target }))
+}

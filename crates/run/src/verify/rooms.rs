@@ -1,0 +1,85 @@
+//! The questions to a relay: everything that is published reaches every receiver of its room, once.
+
+use super::Check;
+use super::held::{first_address, measurement};
+use crate::publishers::target_of_publishers;
+use crate::reach::{Context, first_error, reply_len, run_once, stack, tls};
+use drive::Target;
+use engine::clock::Clock;
+use lab::Held;
+use record::{DeliveryCounts, Outcome};
+use spec::{Endpoint, Options};
+use std::sync::atomic::AtomicUsize;
+use units::{Count, Nanos};
+
+/// Publishes in rooms, and says what came of it. `publish_to` is the place for publishers, if it is another.
+pub(super) fn verify_rooms(
+    url: &Endpoint,
+    publish_to: Option<&Endpoint>,
+    authority_pem: Option<&[u8]>,
+    held: &Held,
+    interrupt: &AtomicUsize,
+) -> Check {
+    let name = &held.conversation.name;
+    let context = Context { clock: Clock::start(), interrupt };
+    match delivered(url, publish_to, authority_pem, held, context) {
+        Err(reason) => Check::new(format!("{name}: rooms"), Err(reason)),
+        Ok(outcome) => {
+            let counts = outcome.deliveries.as_ref().map(|it| it.counts).unwrap_or_default();
+            let DeliveryCounts { published, owed, delivered, .. } = counts;
+            let what = format!("{name}: {published} published, {delivered} of {owed} delivered");
+            Check::new(what, fault(&outcome, &counts).map_or(Ok(()), Err))
+        }
+    }
+}
+
+fn delivered(
+    url: &Endpoint,
+    publish_to: Option<&Endpoint>,
+    authority_pem: Option<&[u8]>,
+    held: &Held,
+    context: Context<'_>,
+) -> Result<Outcome, String> {
+    let words = |error: crate::RunError| error.to_string();
+    let rate = "20/s".parse().map_err(|error| format!("{error:?}"))?;
+    let options = Options {
+        publish: Some(rate),
+        rooms: Some(Count(ROOMS)),
+        receivers: Some(Count(RECEIVERS)),
+        publish_to: publish_to.map(Endpoint::to_string),
+        duration: Some(Nanos::from_secs(1)),
+        warm_up: Some(Nanos::ZERO),
+        ..Options::default()
+    };
+    let measurement = measurement(url, held, options)?;
+    let tls = tls(url, &measurement.speech, authority_pem).map_err(words)?;
+    let len = reply_len(&measurement.workload);
+    let publishers =
+        target_of_publishers(&measurement, url, None, false, context).map_err(words)?.map(Box::new);
+    let target = Target {
+        address: first_address(url, context)?,
+        sources: Vec::new(),
+        stack: stack(url, &measurement.speech, len, tls).map_err(words)?,
+        publishers,
+    };
+    run_once(measurement.workload, 0, target, context).map_err(words)
+}
+
+fn fault(outcome: &Outcome, counts: &DeliveryCounts) -> Option<String> {
+    let DeliveryCounts { published, owed, delivered, duplicate, foreign, reordered, .. } = *counts;
+    let sums = counts.check().err().map(|error| error.to_string());
+    let error = first_error(outcome).map(|(_, tally)| tally.example.clone());
+    let is_whole = delivered == owed && published * RECEIVERS == owed && published > 0;
+    let is_once = duplicate + foreign + reordered == 0;
+    let count = || {
+        format!(
+            "not each of {RECEIVERS} receivers of a room got each message once: {duplicate} came twice, {reordered} \
+             out of order, {foreign} from elsewhere"
+        )
+    };
+    error.or(sums).or_else(|| (!is_whole || !is_once).then(count))
+}
+
+/// Rooms, and receivers of each.
+const ROOMS: u64 = 2;
+const RECEIVERS: u64 = 3;
