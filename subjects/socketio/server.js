@@ -1,5 +1,6 @@
 // An echo by Socket.IO: every event `message` is answered by one. `echo` acknowledges with what was sent, `tenth` refuses
-// every tenth id of a connection, and `say` tells all who are connected.
+// every tenth id of a connection, and `say` tells all who are connected. What is published in a room goes to all who
+// have joined it.
 "use strict";
 
 const http = require("http");
@@ -15,6 +16,14 @@ io.on("connection", (socket) => {
   socket.on("say", (said, acknowledge) => {
     io.emit("said", said);
     acknowledge("said");
+  });
+  socket.on("join", (room, acknowledge) => {
+    socket.join(room);
+    acknowledge("joined");
+  });
+  socket.on("publish", (room, text, acknowledge) => {
+    io.to(room).emit("published", text);
+    acknowledge("published");
   });
 });
 server.listen({ host, port, backlog }, () => {
