@@ -4,6 +4,7 @@ use crate::harness::{Ended as How, Running, Sandbox, record_of, say_skipped};
 use crate::third_party::installed_subjects;
 use record::{Counts, Ended, Kind, RunRecord};
 use rustix::process::Signal;
+use spec::Conversation;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,8 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
             .filter(is_it)
             .filter_map(|it| it.spec.conversation.as_ref().map(|held| held.name.clone()))
             .collect();
-        for expected in conversations_of(name) {
+        // Receivers that others publish to have nothing to ask: those are measured in rooms alone.
+        for expected in conversations_of(name, |held| held.publishers.is_none()) {
             assert!(
                 held.contains(&expected),
                 "experiments/conversations.toml has no row of {name} with {expected}"
@@ -99,11 +101,56 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
 }
 
 #[test]
+fn every_relay_delivers_what_is_published_to_every_receiver_once() {
+    let Some(installed) = installed_subjects() else { return };
+    for (file, receivers) in [
+        ("experiments/push.toml", [10, 40]),
+        ("experiments/published/cargomedia-relay.toml", [20, 40]),
+    ] {
+        let sandbox = Sandbox::new();
+        let record = measured_quickly(&sandbox, file, &installed);
+        assert!(record.lab.as_ref().unwrap().left_out.is_empty(), "{:?}", record.lab);
+        for block in &record.blocks {
+            let workload = &record.plan.workloads[block.workload];
+            let name = workload.name();
+            assert_eq!(block.failed, None, "{name}");
+            let counts = block.deliveries.as_ref().unwrap().counts;
+            counts.check().unwrap();
+            let rooms = workload.spec.load.rooms().unwrap();
+            assert!(receivers.contains(&rooms.receivers.get()), "{name}");
+            let all = counts.published * u64::from(rooms.receivers.get());
+            assert_eq!((counts.owed, counts.delivered), (all, all), "{name}: {counts:?}");
+            let others = [counts.duplicate, counts.foreign, counts.reordered, counts.early];
+            assert_eq!(others, [0; 4], "{name}");
+            assert_eq!(counts.published, block.counts.sent, "{name}");
+            assert!(block.errors.is_empty() && counts.published > 0, "{name}: {:?}", block.errors);
+        }
+        let is_measured = |name: &str| {
+            let subject =
+                |it: &record::Workload| it.server.as_ref().is_some_and(|it| it.name == name);
+            record.plan.workloads.iter().any(subject)
+        };
+        let is_relay =
+            |name: &&String| !conversations_of(name, Conversation::is_for_rooms).is_empty();
+        let relays = all_subjects();
+        let missing: Vec<&String> =
+            relays.iter().filter(is_relay).filter(|name| !is_measured(name)).collect();
+        assert!(
+            missing.is_empty() || file.contains("published"),
+            "{file} has no row of {missing:?}"
+        );
+        assert_nothing_runs_in(&installed);
+    }
+}
+
+#[test]
 fn the_labs_of_this_repository_name_subjects_that_there_are() {
     let sandbox = Sandbox::new();
     for name in [
         "published/accelbyte",
         "published/cargomedia",
+        "published/cargomedia-relay",
+        "push",
         "published/kifi",
         "clients/websocket",
         "floor",
@@ -473,14 +520,14 @@ fn all_subjects() -> Vec<String> {
 
 /// True if it holds a conversation over something.
 fn talks(name: &str) -> bool {
-    !conversations_of(name).is_empty()
+    !conversations_of(name, |_| true).is_empty()
 }
 
-/// The names of the conversations that it holds.
-fn conversations_of(name: &str) -> Vec<String> {
+/// The names of the conversations that it holds and that are wanted.
+fn conversations_of(name: &str, is_wanted: impl Fn(&Conversation) -> bool) -> Vec<String> {
     let catalogue = lab::Catalogue::read(&subjects()).unwrap();
-    let held = catalogue.find(name).unwrap().conversations.iter();
-    held.map(|held| held.conversation.name.clone()).collect()
+    let held = catalogue.find(name).unwrap().conversations.iter().map(|held| &held.conversation);
+    held.filter(|held| is_wanted(held)).map(|held| held.name.clone()).collect()
 }
 
 /// True if it is the subject whose registry need not be reached, and was not; says so.

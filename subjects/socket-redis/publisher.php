@@ -1,0 +1,63 @@
+<?php
+// The application: whoever asks it to publish is told how many connections Redis handed the message to.
+//
+//   publish ROOM id=N TEXT      published id=N receivers=K
+//
+// One process, which keeps its connection to Redis. PHP in a web server connects anew for each request, and would need
+// about 150 us more.
+
+const CHANNEL = 'socket-redis-down';
+
+[, $host, $port] = $argv;
+$redis = new Redis();
+$redis->connect($host, (int) $port);
+while ($redis->pubsub('numsub', [CHANNEL])[CHANNEL] < 1) {
+    usleep(10000);
+}
+
+$context = stream_context_create(['socket' => ['tcp_nodelay' => true]]);
+$server = stream_socket_server("tcp://$host:0", context: $context);
+fwrite(STDOUT, substr(strrchr(stream_socket_get_name($server, false), ':'), 1) . "\n");
+
+/** What has come of a line, by connection. */
+$begun = [];
+$clients = [];
+while (true) {
+    $readable = [$server, ...array_values($clients)];
+    $none = null;
+    stream_select($readable, $none, $none, null);
+    foreach ($readable as $stream) {
+        if ($stream === $server) {
+            $client = stream_socket_accept($server);
+            stream_set_blocking($client, false);
+            $clients[(int) $client] = $client;
+            $begun[(int) $client] = '';
+            continue;
+        }
+        $id = (int) $stream;
+        $bytes = fread($stream, 65536);
+        if ($bytes === '' || $bytes === false) {
+            fclose($stream);
+            unset($clients[$id], $begun[$id]);
+            continue;
+        }
+        $lines = explode("\n", $begun[$id] . $bytes);
+        $begun[$id] = array_pop($lines);
+        foreach ($lines as $line) {
+            fwrite($stream, publish($redis, $line) . "\n");
+        }
+    }
+}
+
+function publish(Redis $redis, string $line): string
+{
+    $words = explode(' ', $line, 4);
+    if (count($words) < 4 || $words[0] !== 'publish') {
+        return 'error: expected is `publish ROOM id=N TEXT`';
+    }
+    [, $room, $id, $text] = $words;
+    $event = ['channel' => $room, 'event' => 'message', 'data' => $text];
+    $receivers = $redis->publish(CHANNEL, json_encode(['type' => 'publish', 'data' => $event]));
+    // Redis keeps nothing: without a relay it is lost.
+    return $receivers > 0 ? "published $id receivers=$receivers" : "error $id: nobody hears Redis";
+}
