@@ -1,11 +1,12 @@
 //! A record as comma-separated values (RFC 4180, with plain line ends): a line for each row, with its numbers in full.
 
+use crate::deliveries;
 use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
 use crate::measured::{Group, Measured, message_ns, server_bytes};
 use crate::number::{self, Unit};
 use crate::{rows, verdict};
-use record::{Estimate, Kind, PerMetric, RunRecord, Subject};
+use record::{DeliveryCounts, Estimate, Kind, PerMetric, RunRecord, Subject, Summary};
 
 /// A line for each row of `record`, after one with the names of the columns.
 ///
@@ -20,6 +21,12 @@ pub fn csv(record: &RunRecord) -> String {
     let mut names: Vec<String> = BEFORE.map(str::to_owned).into();
     for (name, _) in METRICS {
         names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
+    }
+    names.extend(DELIVERIES.map(|(name, _)| name.to_owned()));
+    for name in deliveries::TIMES {
+        names.extend(
+            ["p50", "p99"].map(|percentile| format!("{}_{percentile}_ns", name.replace(' ', "_"))),
+        );
     }
     names.extend(AFTER.map(str::to_owned));
     let columns = names.into_iter().map(|name| Column::new(name, Unit::Words));
@@ -52,6 +59,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
         cells.push(Cell::number(found.map(|found| found.value)));
         cells.extend(ends.map(Cell::number));
     }
+    cells.extend(of_rooms(it));
     let zero = group.zero().filter(|zero| zero.row.index != row.index);
     // What is no result has no rank.
     let compared = zero.filter(|zero| zero.is_allowed && it.is_allowed);
@@ -71,6 +79,21 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
             (None, None) => rows::not_reached(record),
         }),
     ]);
+    cells
+}
+
+/// The deliveries of rooms: their counts, and the times of messages as wholes.
+fn of_rooms(it: &Measured<'_>) -> Vec<Cell> {
+    let counts = deliveries::counts(it);
+    let of_counts = DELIVERIES
+        .map(|(_, of)| Cell::number(counts.as_ref().map(|counts| number::float(of(counts)))));
+    let mut cells: Vec<Cell> = of_counts.into();
+    let times = deliveries::times(it);
+    for name in deliveries::TIMES {
+        let found = times.iter().find(|(known, _)| *known == name).map(|(_, times)| times);
+        let percentiles: [fn(&Summary) -> Option<u64>; 2] = [|it| it.p50_ns, |it| it.p99_ns];
+        cells.extend(percentiles.map(|of| Cell::number(found.and_then(of).map(number::float))));
+    }
     cells
 }
 
@@ -130,6 +153,20 @@ const METRICS: [(&str, Metric); 10] = [
     ("generator_cpu_us_per_message", |all| all.generator_cpu_us_per_message),
     ("server_cpu_us_per_message", |all| all.server_cpu_us_per_message),
     ("wire_bytes_per_message", |all| all.wire_bytes_per_message),
+];
+
+type Count = fn(&DeliveryCounts) -> u64;
+const DELIVERIES: [(&str, Count); 10] = [
+    ("published", |all| all.published),
+    ("deliveries_owed", |all| all.owed),
+    ("delivered", |all| all.delivered),
+    ("deliveries_lost", |all| all.lost),
+    ("deliveries_cut_off", |all| all.cut),
+    ("deliveries_in_flight_at_end", |all| all.in_flight_at_end),
+    ("deliveries_duplicate", |all| all.duplicate),
+    ("deliveries_out_of_order", |all| all.reordered),
+    ("deliveries_not_owed_yet", |all| all.early),
+    ("deliveries_foreign", |all| all.foreign),
 ];
 
 const BEFORE: [&str; 8] = [

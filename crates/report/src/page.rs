@@ -2,6 +2,7 @@
 //!
 //! Start reading at [`document`].
 
+use crate::deliveries;
 use crate::document::{Depth, Document, Part, Section, Tone};
 use crate::exchanges;
 use crate::figures;
@@ -128,6 +129,8 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     // What was imported has no other result.
     let depth = if is_ours { Depth::Details } else { Depth::First };
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
+    let of_rooms = Section::of_tables("", groups.iter().map(deliveries::table));
+    sections.extend(of_rooms.map(|section| section.at(Depth::Details)));
     sections.extend(groups.iter().flat_map(conversations));
     sections.extend(published::section(record, groups));
     sections

@@ -2,7 +2,7 @@
 
 use crate::number::{self, MISSING};
 use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
-use spec::{Content, Expect, Lifetime, Load, Rooms, Stop};
+use spec::{Content, Endpoint, Expect, Lifetime, Load, Rooms, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -261,7 +261,9 @@ impl<'a> Row<'a> {
                 let think = number::nanos(think.0);
                 format!("{connections} bots, each a message {think} after the reply to its last")
             }
-            Load::Publish { rooms, spacing, .. } => rooms_load(*rooms, &rate, *spacing),
+            Load::Publish { rooms, spacing, .. } => {
+                rooms_load(*rooms, &rate, *spacing, self.spec().publish_to.as_ref())
+            }
             Load::Sessions { messages_each, spacing, think, .. } => {
                 let (spacing, think) = (spaced(*spacing), number::nanos(think.0));
                 format!(
@@ -370,15 +372,16 @@ impl<'a> Row<'a> {
 }
 
 /// `4 rooms, each 1 publisher and 100 receivers, 40 /s published in all at equal distances`.
-fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing) -> String {
+fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: Option<&Endpoint>) -> String {
     let several = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
     let Rooms { count, publishers, receivers } = rooms;
     let each = if count.get() == 1 { "with" } else { "each with" };
+    let elsewhere = elsewhere.map_or_else(String::new, |url| format!(" to {url}"));
     format!(
-        "{}, {each} {} and {}, {rate} published in all {}",
+        "{}, {each} {} and {}, {rate} published in all{elsewhere} {}",
         several(count.get(), "room"),
         several(publishers.get(), "publisher"),
         several(receivers.get(), "receiver"),

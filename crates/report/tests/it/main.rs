@@ -17,6 +17,7 @@ mod open_loop;
 mod pages;
 mod records;
 mod requirements;
+mod rooms;
 mod run;
 mod sides;
 mod sweep;

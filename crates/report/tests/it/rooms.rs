@@ -1,0 +1,163 @@
+//! What was published in rooms: the page of a run and of a lab, and the columns of CSV.
+
+use crate::pages::{check, details};
+use crate::records;
+use expect_test::expect;
+use record::{Counts, Deliveries, DeliveryCounts, Kind, RunRecord};
+use spec::{Load, Rooms, Spacing};
+
+/// Four rooms, in which the relay lost, doubled and cut off some.
+fn record() -> RunRecord {
+    let mut record = records::open();
+    let spec = &mut record.plan.workloads[0].spec;
+    let [count, publishers, receivers] = [4, 1, 100].map(records::count);
+    spec.load = Load::Publish {
+        rooms: Rooms { count, publishers, receivers },
+        rate: "5/s".parse().expect("a rate"),
+        spacing: Spacing::Uniform,
+        in_flight_max: records::count(200),
+    };
+    spec.publish_to = Some("tcp://127.0.0.1:6379".parse().expect("a URL"));
+    let block = &mut record.blocks[0];
+    block.counts = Counts { planned: 200, sent: 200, ok: 200, ..Counts::default() };
+    let open_loop = block.open_loop.as_mut().expect("it is an open loop");
+    open_loop.service = Some(records::summary(1_200_000, 200));
+    open_loop.send_lag = Some(records::summary(50_000, 200));
+    block.deliveries = Some(Deliveries {
+        counts: DeliveryCounts {
+            published: 200,
+            owed: 20_000,
+            delivered: 19_991,
+            lost: 6,
+            cut: 3,
+            in_flight_at_end: 0,
+            duplicate: 2,
+            reordered: 4,
+            early: 5,
+            foreign: 7,
+            incomplete: 9,
+        },
+        first: Some(records::summary(900_000, 200)),
+        median: Some(records::summary(1_300_000, 200)),
+        last: Some(records::summary(2_100_000, 200)),
+        spread: Some(records::summary(1_200_000, 191)),
+    });
+    record
+}
+
+#[test]
+fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
+    check(
+        &record(),
+        &expect![[r#"
+            ws://127.0.0.1:8080/
+
+            64 B binary, 4 rooms, each with 1 publisher and 100 receivers, 20.0/s published
+            in all to tcp://127.0.0.1:6379 at equal distances, 200 outstanding at most, 1
+            thread, 10.0 s measured
+
+                              p50   p90   p99 p99.9   max
+                               ms    ms    ms    ms    ms
+            delivery        ?1.25 ?1.50 ?1.88 ?2.50 ?10.0
+            first receiver  0.900  1.08  1.35     -  7.20
+            median receiver  1.30  1.56  1.95     -  10.4
+            last receiver    2.10  2.52  3.15     -  16.8
+            spread           1.20  1.44  1.80     -  9.60
+            acknowledged     1.20  1.44  1.80     -  9.60
+            send lag        0.050 0.060 0.075     - 0.400
+            own share       0.012 0.014 0.018 0.024 0.096
+            - first receiver p99.9: too few messages: 200, at least 100000 needed
+            - spread p99.9: too few messages: 191, at least 100000 needed
+
+            rate           asked 20.0/s, offered 20.0/s, sent 20.0/s
+                           delivered 2.00 k/s to receivers
+            deliveries     published 200, which 20000 deliveries were owed of
+                           owed 20000 = delivered 19991 + lost 6 + cut off 3 + in flight 0
+                           missing 0.04 % of owed, of 9 messages
+                           duplicate 2, out of order 4, not owed yet 5, foreign 7
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]
+
+            messages       planned 200 = sent 200 + unsent 0
+                           sent 200 = ok 200 + error 0 + timed out 0 + in flight 0
+            replies        lost 0, duplicate 0, reordered 0, corrupted 0
+            stalls         none: the generator never stood still
+            fairness       399 replies at least, median 400, of 50 connections
+            connections    asked 50, opened 50, failed 0, lost 0, opened again 0
+            bytes/message  sent 70 B, received 66 B; without TCP and IP
+
+                     min mean max
+            phase     us   us  us count
+            connect 26.7 84.0 640    50
+
+            verdict        degraded: the numbers say less than they seem to
+            degraded: messages did not reach all receivers that they were owed to
+              [undelivered]
+              shown by: 9 of 20000 deliveries (0.04 %), of 9 messages: 6 lost, 3 cut off
+                with their receivers, 0 still under way when the drain ended
+              next: look at what the server says of slow receivers and full queues, or ask
+                for less; what may be under way still comes with a longer --drain
+            degraded: replies were lost, repeated, out of order or altered
+              [unreliable_replies]
+              shown by: 2 duplicate, 4 reordered, 7 from another room or never published,
+                beside 20000 deliveries that were owed
+              next: look at the server, and at what lies between: this is no matter of speed
+        "#]],
+    );
+}
+
+#[test]
+fn the_page_of_a_lab_has_a_line_of_deliveries_for_each_row() {
+    let record = RunRecord { kind: Kind::Lab, ..record() };
+    let page = details(&record);
+    let lines: Vec<&str> = page.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("deliveries ")).expect("a table");
+    let table: String = lines[head - 3..head + 6].iter().map(|line| format!("{line}\n")).collect();
+    expect![[r#"
+
+                                                                 out         first
+                                                                  of           p50
+        deliveries published  owed delivered missing duplicate order foreign    ms
+        ws               200 20000     19991       9         2     4       7 0.900
+                   median last last spread
+                      p50  p50  p99    p50
+        deliveries     ms   ms   ms     ms
+        ws           1.30 2.10 3.15   1.20
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn csv_has_a_column_for_each_count_and_each_time() {
+    let csv = report::csv(&record());
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let [names, values] = &lines[..] else { panic!("{csv}") };
+    let of_rooms: String = names
+        .iter()
+        .zip(values)
+        .filter(|(name, _)| {
+            ["published", "deliver", "receiver_", "spread"].iter().any(|part| name.contains(part))
+        })
+        .map(|(name, value)| format!("{name} {value}\n"))
+        .collect();
+    expect![[r#"
+        published 200
+        deliveries_owed 20000
+        delivered 19991
+        deliveries_lost 6
+        deliveries_cut_off 3
+        deliveries_in_flight_at_end 0
+        deliveries_duplicate 2
+        deliveries_out_of_order 4
+        deliveries_not_owed_yet 5
+        deliveries_foreign 7
+        first_receiver_p50_ns 900000
+        first_receiver_p99_ns 1350000
+        median_receiver_p50_ns 1300000
+        median_receiver_p99_ns 1950000
+        last_receiver_p50_ns 2100000
+        last_receiver_p99_ns 3150000
+        spread_p50_ns 1200000
+        spread_p99_ns 1800000
+    "#]]
+    .assert_eq(&of_rooms);
+}
