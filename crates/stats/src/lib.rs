@@ -11,11 +11,13 @@
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
 //! measured of a known delay, [`Stall`] what it measured of a server that stood still.
 //!
-//! [`knee`] says which loads to measure to find where a server bends.
+//! [`knee`] says which loads to measure to find where a server bends, [`change_points`] where the numbers of a history
+//! go over to another level.
 //!
-//! Left out: time series, change points and verdicts.
+//! Left out: time series besides, and verdicts.
 
 mod between;
+mod changes;
 mod encoding;
 mod fit;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -33,6 +35,7 @@ mod stall;
 mod student;
 
 pub use between::{Between, between, changed};
+pub use changes::{SEGMENT_MIN, change_points};
 pub use encoding::{DecodeError, LogInterval, interval_log};
 pub use fit::{
     AndersonDarling, Mean, anderson_darling, kolmogorov_smirnov, kolmogorov_smirnov_beyond,
