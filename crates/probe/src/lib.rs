@@ -20,6 +20,7 @@ mod interface;
 mod linux;
 mod listener;
 mod process;
+mod repository;
 mod system;
 mod tcp;
 mod timer;
@@ -44,6 +45,7 @@ pub use linux::{
 };
 pub use listener::{Listener, Unseen};
 pub use process::{Footprint, ProcessSample, Switches};
+pub use repository::repository;
 pub use system::{CpuTimes, SystemTimes};
 pub use tcp::TcpCounters;
 pub use timer::{CoarseTimers, timer_floor};

@@ -63,6 +63,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         kind: Kind::Imported,
         ended: Ended::Completed,
         environment: environment(file),
+        repository: None,
         spec: None,
         plan: Plan { rounds: (0..rounds).map(of_round).collect(), workloads, ..Plan::default() },
         results: Vec::new(),

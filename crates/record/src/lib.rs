@@ -16,6 +16,7 @@ mod against;
 mod block;
 mod counts;
 mod deliveries;
+mod entry;
 mod environment;
 mod errors;
 mod exchanges;
@@ -51,6 +52,7 @@ pub use block::{
 };
 pub use counts::{CountError, Counts};
 pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome};
+pub use entry::{Entry, EntryRow};
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,
 };

@@ -27,6 +27,10 @@ pub struct RunRecord {
     pub ended: Ended,
     /// The machine.
     pub environment: Environment,
+    /// The commit that was checked out in the repository of the user's that the run was started in; `null` where there
+    /// is none. Changes that are not committed do not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// The experiment as it was asked for, with everything resolved; `null` in records that do not hold enough of it.
     #[serde(default)]
     pub spec: Option<spec::Experiment>,
@@ -96,6 +100,21 @@ pub enum Kind {
     /// Something that this version does not know.
     #[serde(other)]
     Other,
+}
+
+impl Kind {
+    /// Its name, as records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ab => "ab",
+            Self::Imported => "imported",
+            Self::Lab => "lab",
+            Self::Ladder => "ladder",
+            Self::Other => "other",
+            Self::Run => "run",
+            Self::Sweep => "sweep",
+        }
+    }
 }
 
 /// The end of a run.

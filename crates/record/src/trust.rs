@@ -41,6 +41,17 @@ pub enum Level {
     Invalid,
 }
 
+impl Level {
+    /// Its name, as records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Degraded => "degraded",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
 /// A number of a workload that is judged for itself.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -71,7 +71,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
         Cell::number(ends.map(|(low, _)| low)),
         Cell::number(ends.map(|(_, high)| high)),
         Cell::number(it.median(server_bytes)),
-        Cell::words(verdict::name(it.trust.level)),
+        Cell::words(it.trust.level.name()),
         Cell::words(doubted(it)),
         Cell::words(match (it.result, it.failed.first()) {
             (Some(_), _) => "",
@@ -100,9 +100,8 @@ fn of_rooms(it: &Measured<'_>) -> Vec<Cell> {
 /// `p90=degraded p99=invalid`: the numbers that are trusted less than the row.
 fn doubted(it: &Measured<'_>) -> String {
     let numbers = it.trust.numbers.iter();
-    let words = numbers.map(|(number, level)| {
-        format!("{}={}", verdict::number_words(*number), verdict::name(*level))
-    });
+    let words = numbers
+        .map(|(number, level)| format!("{}={}", verdict::number_words(*number), level.name()));
     words.collect::<Vec<String>>().join(" ")
 }
 

@@ -31,6 +31,7 @@ mod figures;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 mod gate;
+mod history;
 mod html;
 mod layers;
 mod live;
@@ -67,11 +68,16 @@ pub use live::{live_line, machine_line};
 pub use markdown::markdown;
 pub use text::{Style, sheet};
 
-use record::{Footprint, RunRecord};
+use record::{Entry, Footprint, RunRecord};
 
 /// The page that a run ends with, or with all details, for a terminal.
 pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
     text::print(&page::document(record), depth, style)
+}
+
+/// A line for each record of a history.
+pub fn history(entries: &[Entry], style: &Style) -> String {
+    text::print(&history::document(entries), Depth::Details, style)
 }
 
 /// The needs of subjects that are to be shipped, as a table.

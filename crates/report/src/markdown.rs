@@ -2,7 +2,7 @@
 
 use crate::document::{Depth, Document, Part, Remark, Table};
 use crate::escape::flow;
-use crate::{page, verdict};
+use crate::page;
 use record::RunRecord;
 
 /// The answers of `record`, its tables and its verdict. Whatever a peer said stays text.
@@ -38,7 +38,7 @@ pub(crate) fn print(document: &Document) -> String {
     }
     document.notes.iter().for_each(|it| add(part(it)));
     if let Some(judgement) = &document.verdict {
-        add(format!("Verdict: **{}**", verdict::name(judgement.level)));
+        add(format!("Verdict: **{}**", judgement.level.name()));
         judgement.reasons.iter().for_each(|reason| add(remark(reason)));
     }
     add(sentence(&format!("{}, {}", document.tool, document.subtitle)));

@@ -142,7 +142,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         ratio(record, group, it).judged(it.doubt(Number::Ratio)),
         Cell::words(match it.all.first() {
             None => "not reached",
-            Some(_) => verdict::name(it.trust.worst()),
+            Some(_) => it.trust.worst().name(),
         }),
     ]
 }

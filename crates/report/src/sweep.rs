@@ -198,7 +198,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
 fn level(record: &RunRecord, step: &SweepStep) -> &'static str {
     let mut blocks = step.blocks.iter().filter_map(|index| record.blocks.get(*index));
     let failed = step.level == Level::Invalid && blocks.all(|block| block.failed.is_some());
-    if failed { "failed" } else { verdict::name(step.level) }
+    if failed { "failed" } else { step.level.name() }
 }
 
 fn bytes_by_layer(record: &RunRecord, sweep: &Sweep) -> Table {

@@ -23,15 +23,6 @@ pub(crate) fn allows(verdict: &Verdict, index: usize) -> bool {
     verdict.row(index).of_number(Number::Ratio) == Level::Trusted
 }
 
-/// The name of a level.
-pub(crate) fn name(level: Level) -> &'static str {
-    match level {
-        Level::Trusted => "trusted",
-        Level::Degraded => "degraded",
-        Level::Invalid => "invalid",
-    }
-}
-
 /// The colour of a level.
 pub(crate) fn tone(level: Level) -> Tone {
     match level {
@@ -43,7 +34,7 @@ pub(crate) fn tone(level: Level) -> Tone {
 
 impl Judgement {
     pub(crate) fn name(&self) -> &'static str {
-        name(self.level)
+        self.level.name()
     }
 
     /// The level and its meaning; of a record that is trusted, the rows that are not.
@@ -86,7 +77,7 @@ pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
 ///
 /// `trusted, but ? http-new: the generator was the bottleneck`.
 fn brief(record: &RunRecord, verdict: &Verdict) -> String {
-    let mut level = name(verdict.level).to_owned();
+    let mut level = verdict.level.name().to_owned();
     // Beside rows that can be trusted, one that failed is told with its cause below the table.
     let is_told =
         |reason: &&Reason| reason.code == "nothing_succeeded" && verdict.level == Level::Trusted;
@@ -161,7 +152,7 @@ fn remark(record: &RunRecord, first: &Reason, all: &[&Reason]) -> Remark {
         _ => first.evidence.clone(),
     };
     let text = format!("{}{about} [{}]", first.message, first.code);
-    let label = format!("{}:", name(first.level));
+    let label = format!("{}:", first.level.name());
     Remark { shown_by, next: first.advice.clone(), ..Remark::new(tone(first.level), label, text) }
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         kind: host.kind,
         ended: Ended::Partial { reason: "its process was killed".to_owned() },
         environment: Environment { selftest: host.selftest.clone(), ..set_up.environment() },
+        repository: host.repository.clone(),
         spec: Some(plan.experiment.clone()),
         plan: plan_record::plan(plan, order, set_up),
         blocks: Vec::new(),

@@ -13,6 +13,8 @@ pub struct Host {
     pub command_line: Vec<String>,
     /// The start of the run, as RFC 3339 in UTC.
     pub started_at: String,
+    /// The commit of the user's repository.
+    pub repository: Option<String>,
     /// This program.
     pub tool: Tool,
     /// The kind of run, e.g. a ladder.

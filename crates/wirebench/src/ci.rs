@@ -3,7 +3,7 @@
 //! GitHub is known by its variables of the environment. GitLab, Jenkins and others read JUnit XML.
 
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::files;
 use crate::terminal::Terminal;
 use anyhow::anyhow;
 use record::RunRecord;
@@ -51,7 +51,7 @@ impl Ci {
     /// [`Exit::NOT_WRITTEN`], with the file.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if let Some(junit) = &self.junit {
-            store::try_file(junit)
+            files::try_file(junit)
                 .map_err(|error| not_written(junit, &format!("{error}; nothing was measured")))?;
         }
         let Some(summary) = &self.summary else { return Ok(()) };
@@ -101,7 +101,7 @@ impl Ci {
 
     fn write(&self, junit: &str, summary: &str) -> Result<(), Failure> {
         if let Some(path) = &self.junit {
-            store::write(path, junit.as_bytes())
+            files::write(path, junit.as_bytes())
                 .map_err(|error| not_written(path, &error.to_string()))?;
         }
         if let Some(path) = &self.summary {

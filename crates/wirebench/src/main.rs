@@ -1,7 +1,7 @@
 //! wirebench: what a real-time transport costs, measured beside a bare TCP socket.
 //!
 //! This is the only crate that reads arguments and the environment, prints, and writes files. Arguments become a
-//! [`run::Plan`] (`args`), the plan is carried out (crate `run`), its record is kept (`store`) and shown (crate
+//! [`run::Plan`] (`args`), the plan is carried out (crate `run`), its record is kept (`files`) and shown (crate
 //! `report`).
 //!
 //! Start reading at [`main`], then `args::outcome`.
@@ -12,10 +12,11 @@ mod ci;
 mod config;
 mod date;
 mod exit;
+mod files;
+mod history;
 mod input;
 mod progress;
 mod signals;
-mod store;
 mod terminal;
 
 use args::{Invocation, Stop};

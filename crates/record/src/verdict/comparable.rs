@@ -72,34 +72,53 @@ fn machines(base: &Environment, record: &Environment) -> Vec<Reason> {
 }
 
 fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
-    let mut all = Differences { workload: Some(index), found: Vec::new() };
-    all.same("transport", &base.transport, &record.transport);
-    all.same("way to the server (this machine or not)", &base.is_local(), &record.is_local());
-    all.same("payload", &base.size_bytes, &record.size_bytes);
-    all.same("placement", &base.pinning, &record.pinning);
-    let (base, record) = (&base.spec, &record.spec);
-    let (one, other) = (&base.load, &record.load);
-    all.same("arrival", &arrival(one), &arrival(other));
-    all.same("lifetime of connections", &round_trips(one), &round_trips(other));
-    all.same("number of connections", &one.connections(), &other.connections());
-    all.same("messages in flight", &one.in_flight(), &other.in_flight());
-    all.same("bound of messages in flight", &one.in_flight_max(), &other.in_flight_max());
-    all.same("kind of message", &is_text(base), &is_text(record));
-    all.known("kind of payload", &base.message.content.kind(), &record.message.content.kind());
-    all.same("compression", &base.deflate, &record.deflate);
-    if let (Some(one), Some(other)) = (&base.tls, &record.tls) {
-        all.same("resumption of TLS sessions", &one.resumption, &other.resumption);
-        let verified = [base.is_verified(), record.is_verified()];
-        all.same("verification of the server's certificate", &verified[0], &verified[1]);
-        let shown = [one.identity.is_some(), other.identity.is_some()];
-        all.same("certificate of the client", &shown[0], &shown[1]);
-    }
-    all.same("check of replies", &check(base), &check(record));
-    all.same("busy polling", &base.busy_poll, &record.busy_poll);
-    all.same("number of threads", &base.threads, &record.threads);
-    all.same("headers", &headers(base), &headers(record));
-    all.same("subprotocols", &base.subprotocols, &record.subprotocols);
-    all.found
+    let pairs = of_workload(base).into_iter().zip(of_workload(record));
+    let differ = pairs.filter_map(|((what, one), (_, other))| {
+        let (one, other) = (one?, other?);
+        (one != other).then(|| difference(Some(index), what, one, other))
+    });
+    differ.collect()
+}
+
+/// Everything about a workload that changes numbers, as one text: workloads with the same text can be compared.
+pub(crate) fn conditions(workload: &Workload) -> String {
+    let known = of_workload(workload).into_iter();
+    let known = known.filter_map(|(what, value)| Some((what.to_owned(), value?)));
+    Value::Object(known.collect()).to_string()
+}
+
+/// The same, each with its name for people; `None` where a record does not have it.
+fn of_workload(workload: &Workload) -> Vec<(&'static str, Option<Value>)> {
+    let Workload { transport, size_bytes, pinning, spec, .. } = workload;
+    let load = &spec.load;
+    let kind = spec.message.content.kind();
+    let tls = spec.tls.as_ref();
+    vec![
+        ("transport", value(transport)),
+        ("way to the server (this machine or not)", value(workload.is_local())),
+        ("payload", value(size_bytes)),
+        ("placement", value(pinning)),
+        ("arrival", value(arrival(load))),
+        ("lifetime of connections", value(round_trips(load))),
+        ("number of connections", value(load.connections())),
+        ("messages in flight", value(load.in_flight())),
+        ("bound of messages in flight", value(load.in_flight_max())),
+        ("kind of message", value(is_text(spec))),
+        ("kind of payload", kind.and_then(value)),
+        ("compression", value(&spec.deflate)),
+        ("resumption of TLS sessions", tls.and_then(|tls| value(tls.resumption))),
+        ("verification of the server's certificate", tls.and_then(|_| value(spec.is_verified()))),
+        ("certificate of the client", tls.and_then(|tls| value(tls.identity.is_some()))),
+        ("check of replies", value(check(spec))),
+        ("busy polling", value(spec.busy_poll)),
+        ("number of threads", value(spec.threads)),
+        ("headers", value(headers(spec))),
+        ("subprotocols", value(&spec.subprotocols)),
+    ]
+}
+
+fn value(of: impl Serialize) -> Option<Value> {
+    serde_json::to_value(of).ok()
 }
 
 /// The rule by which messages are sent: its kind, its rate, and the distances.

@@ -59,6 +59,7 @@ mod subject;
 mod sweep;
 mod tls;
 
+pub(crate) use comparable::conditions;
 pub use comparable::{common_zero, incomparable, partner};
 
 use crate::{Kind, Level, Reason, RowVerdict, RunRecord, Verdict};

@@ -30,6 +30,7 @@ pub(crate) fn record() -> RunRecord {
         kind: Kind::Run,
         ended: Ended::Interrupted { signal: 2 },
         environment: environment(),
+        repository: Some("1f0c3a9e5b7d2468".into()),
         spec: None,
         plan: Plan {
             workloads: vec![workload("tcp", bots(Nanos::from_secs(1))), workload("ws", clients(5))],

@@ -137,6 +137,7 @@ fn record(
         kind,
         ended: Ended::Completed,
         environment: Environment::default(),
+        repository: None,
         spec: None,
         plan: Plan {
             workloads,

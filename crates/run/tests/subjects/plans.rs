@@ -74,6 +74,7 @@ fn execute_telling(
 ) -> Result<RunRecord, RunError> {
     let scratch = TempDir::new().unwrap();
     let host = Host {
+        repository: None,
         launch: lab::Launch::new(
             std::env::current_exe().unwrap(),
             environment(),

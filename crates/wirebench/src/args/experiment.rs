@@ -11,7 +11,7 @@ use super::values;
 use crate::ci::Ci;
 use crate::config::Project;
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::files;
 use crate::terminal::{Label, Terminal};
 use anyhow::Context as _;
 use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
@@ -282,7 +282,7 @@ impl Execution {
     /// The journal of the experiment, if it was interrupted, or a new one.
     fn book(&self, experiment: &Experiment, subjects: &Known<'_>) -> anyhow::Result<JournalFile> {
         let named = |error: io::Error| {
-            anyhow::anyhow!("cannot keep a journal in {}: {error}", store::JOURNALS)
+            anyhow::anyhow!("cannot keep a journal in {}: {error}", files::JOURNALS)
         };
         let (path, plan) = journal_of(experiment, subjects);
         if self.fresh {
@@ -349,8 +349,8 @@ fn told(experiment: &Experiment, done: usize) -> String {
 
 /// The journal of a run that begins now.
 fn journal(host: &Host) -> anyhow::Result<JournalFile> {
-    let name = format!("{}-{}.jsonl", store::stem(host.kind, &host.started_at), std::process::id());
-    let path = Path::new(store::JOURNALS).join(name);
+    let name = format!("{}-{}.jsonl", files::stem(host.kind, &host.started_at), std::process::id());
+    let path = Path::new(files::JOURNALS).join(name);
     JournalFile::open(&path, env!("CARGO_PKG_VERSION"))
         .with_context(|| format!("cannot keep a journal in {}", path.display()))
 }
@@ -414,7 +414,7 @@ fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String
         manifests.for_each(|subject| format!("{subject:?}").hash(&mut hasher));
     }
     let plan = format!("wirebench {} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
-    (PathBuf::from(store::JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
+    (PathBuf::from(files::JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
 }
 
 /// The subjects that are there, looked for when the first is named, each installed once if that is wanted.

@@ -1,7 +1,7 @@
 //! `--export FORMAT=FILE`: a record for other tools, beside the record.
 
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::files;
 use anyhow::anyhow;
 use record::RunRecord;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ impl Export {
     ///
     /// [`Exit::NOT_WRITTEN`], as [`Export::write`].
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        store::try_file(&self.file)
+        files::try_file(&self.file)
             .map_err(|error| self.cannot(&format!("{error}; nothing was measured")))
     }
 
@@ -41,7 +41,7 @@ impl Export {
             }
             Format::Markdown => report::markdown(record),
         };
-        store::write(&self.file, text.as_bytes()).map_err(|error| self.cannot(&error.to_string()))
+        files::write(&self.file, text.as_bytes()).map_err(|error| self.cannot(&error.to_string()))
     }
 
     fn cannot(&self, what: &str) -> Failure {

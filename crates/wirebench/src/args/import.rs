@@ -3,7 +3,7 @@
 use super::outcome;
 use super::show;
 use crate::exit::{Exit, Failure};
-use crate::store::{self, Destination};
+use crate::files::{self, Destination};
 use crate::terminal::Terminal;
 use record::{Importer, Kind, RunRecord, google_benchmark};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ impl Import {
         };
         let record = imported(&self.file, importer).map_err(Failure::usage)?;
         let destination = Destination::new(self.output.as_deref());
-        let kept = store::keep(&record, &destination);
+        let kept = files::keep(&record, &destination);
         let shown = terminal.result(&match destination {
             Destination::Stdout => record.to_json(),
             Destination::File(_) | Destination::Records => {

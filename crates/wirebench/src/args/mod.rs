@@ -16,6 +16,7 @@ mod export;
 mod footprint;
 mod gate;
 mod help;
+mod history;
 mod import;
 mod init;
 mod lab;
@@ -78,6 +79,9 @@ Examples:
 
 /// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
+Records that were kept:
+  wirebench history             a list of them; names that show and compare take
+
 For shells and other tools:
   wirebench footprint SUBJECT   packages, bytes and build time of a subject
   wirebench certs DIR           test certificates for other servers and clients
@@ -135,6 +139,8 @@ enum Subcommand {
     Compare(compare::Compare),
     Gate(Box<gate::Gate>),
     #[command(hide = true)] // The long help names it.
+    History(history::History),
+    #[command(hide = true)] // As above.
     Import(import::Import),
     Doctor(doctor::Doctor),
     #[command(hide = true)] // The long help names it.
@@ -192,6 +198,7 @@ impl Invocation {
             Subcommand::Ab(ab) => ab.run(&terminal),
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Gate(gate) => gate.run(&terminal),
+            Subcommand::History(history) => history.run(&terminal),
             Subcommand::Import(import) => import.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),

@@ -3,8 +3,8 @@
 use super::export::Export;
 use crate::ci::Ci;
 use crate::exit::{Exit, Failure};
+use crate::files::{self, Destination};
 use crate::progress::Progress;
-use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
 use anyhow::Context;
@@ -56,7 +56,7 @@ pub(crate) fn carry_out(
     let Writers { output, exports, ci } = *writers;
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
-    store::check(&destination)?;
+    files::check(&destination)?;
     exports.iter().try_for_each(Export::check)?;
     let wish = signals::listen()?;
     let mut progress = Progress::new(terminal, !as_json);
@@ -75,7 +75,7 @@ pub(crate) fn carry_out(
 
     // The next signal does not end the program while the record is written; one after that does.
     wish.asked.store(false, Ordering::Relaxed);
-    let kept = store::keep(&record, &destination);
+    let kept = files::keep(&record, &destination);
     let page = match as_json {
         true => record.to_json(),
         false => report::terminal(&record, depth(output.details), &terminal.style()),
@@ -114,6 +114,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
         launch: super::places::launch()?,
         command_line: command_line(),
         started_at: date::rfc3339(now),
+        repository: std::env::current_dir().ok().and_then(|folder| probe::repository(&folder)),
         tool: Tool {
             name: env!("CARGO_PKG_NAME").to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -164,7 +165,7 @@ pub(super) const fn depth(details: bool) -> Depth {
 /// Writes the page of a record beside it, and names the file.
 fn draw(record: &RunRecord, path: &Path, terminal: &Terminal) {
     let page = path.with_extension("html");
-    match store::write(&page, report::html(record).as_bytes()) {
+    match files::write(&page, report::html(record).as_bytes()) {
         Ok(()) => terminal.say_labelled(Label::Report, &page.display().to_string()),
         Err(error) => {
             let page = page.display();

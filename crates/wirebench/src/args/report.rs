@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::files;
 use crate::terminal::{Label, Terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn beside(record: &Path) -> PathBuf {
 fn write(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| store::write(path, text.as_bytes())).map_err(|error| {
+    made.and_then(|()| files::write(path, text.as_bytes())).map_err(|error| {
         let path = path.display();
         Failure::new(
             Exit::NOT_WRITTEN,

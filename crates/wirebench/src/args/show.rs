@@ -2,14 +2,16 @@
 
 use super::outcome;
 use crate::exit::{Exit, Failure};
+use crate::files::{self, Destination};
+use crate::history;
 use crate::input;
-use crate::store::{self, Destination};
 use crate::terminal::{Label, Terminal};
 use record::{Kind, ReadError, RunRecord};
 use report::ExportError;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use store::Store as _;
 use units::Bytes;
 
 /// Show a record again, or in another format
@@ -109,11 +111,11 @@ impl Show {
 /// The record of a run that was killed, kept where records are, and its path; the path of the journal, if a process
 /// still writes it.
 fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunRecord), Failure> {
-    let newest = || store::newest(Path::new(store::JOURNALS), "jsonl").ok().flatten();
+    let newest = || files::newest(Path::new(files::JOURNALS), "jsonl").ok().flatten();
     let Some(journal) = journal.map(Path::to_owned).or_else(newest) else {
         return Err(Failure::usage(format!(
             "no run has left a journal in {}: all that ended have their records",
-            store::JOURNALS
+            files::JOURNALS
         )));
     };
     let name = journal.display();
@@ -126,7 +128,7 @@ fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunR
         terminal.say(&format!("{name}: its run goes on; this is what it has by now"));
         return Ok((journal, record));
     };
-    let kept = store::keep(&record, &Destination::Records)?;
+    let kept = files::keep(&record, &Destination::Records)?;
     if record.kind == Kind::Lab {
         terminal.say("the same command goes on where it stopped; --fresh begins anew");
     } else {
@@ -138,24 +140,53 @@ fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunR
 
 /// The record that was kept last.
 pub(super) fn newest() -> Result<PathBuf, Failure> {
-    match store::newest(Path::new(store::RECORDS), "json") {
+    match files::newest(Path::new(files::RECORDS), "json") {
         Ok(Some(path)) => Ok(path),
         Ok(None) => Err(Failure::usage(format!(
             "no run has left a record in {}; begin with `wirebench`, or name a file",
-            store::RECORDS
+            files::RECORDS
         ))),
         Err(error) => Err(Failure::usage(format!(
             "cannot look for records in {}: {error}; name a file",
-            store::RECORDS
+            files::RECORDS
         ))),
     }
 }
 
-/// The record in the file `path`; of stdin if that is `-`.
+/// The record in the file `path`; of stdin if that is `-`; of the history if it is no file, and a name.
 pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
+    match name_of(path) {
+        Some(name) => of_history(name),
+        None => Ok(record_and_json(path)?.0),
+    }
+}
+
+/// The same, and its JSON as the file has it.
+pub(super) fn record_and_json(path: &Path) -> Result<(RunRecord, String), String> {
     let (name, text) = text_of(path, "a record", RECORD_SIZE_MAX);
     let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
-    RunRecord::from_json(&text).map_err(|error| {
+    Ok((parsed(&name, &text)?, text))
+}
+
+/// The name of a record in the history: what can be no path of a file that somebody forgot.
+fn name_of(path: &Path) -> Option<&str> {
+    let name = path.to_str().filter(|name| !name.contains(['/', '.']) && *name != "-")?;
+    (!path.exists()).then_some(name)
+}
+
+fn of_history(name: &str) -> Result<RunRecord, String> {
+    let history = history::open().map_err(|error| error.to_string())?;
+    let mut history = history.ok_or_else(|| {
+        format!("there is no file `{name}`, and no history ({}); {CURE}", history::DATABASE)
+    })?;
+    let entry =
+        history.find(name).map_err(|error| format!("there is no file `{name}`, and {error}"))?;
+    let json = history.json(&entry.id).map_err(|error| error.to_string())?;
+    parsed(name, &json.ok_or_else(|| format!("record {name} has no content in the history"))?)
+}
+
+fn parsed(name: &str, text: &str) -> Result<RunRecord, String> {
+    RunRecord::from_json(text).map_err(|error| {
         let what = report::escape(&error.to_string());
         match error {
             // It says the cure itself.

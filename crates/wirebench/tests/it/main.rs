@@ -15,6 +15,7 @@ mod experiments;
 mod game_serving;
 mod gate;
 mod harness;
+mod history;
 #[path = "../../../report/tests/it/hostile.rs"]
 mod hostile;
 mod http;

@@ -31,12 +31,12 @@ fn a_run_and_a_server_touch_nothing_but_what_is_documented() {
         let run = calls(&sandbox, "run");
         assert!(run.iter().any(|call| call.name == "connect"), "it was not traced: {run:?}");
         for call in run {
-            call.check(&[".wirebench"], &["ca.pem"]);
+            call.check(&sandbox, &[".wirebench"], &["ca.pem"]);
             assert!(!call.speaks() || call.text.contains(&target), "{call:?}");
             assert_ne!(call.name, "bind", "{call:?}");
         }
         for call in calls(&sandbox, "server") {
-            call.check(&["ca.pem"], &[]);
+            call.check(&sandbox, &["ca.pem"], &[]);
             assert_ne!(call.name, "connect", "{call:?}");
             let own = format!("{target}}}").replace(port, "0");
             assert!(call.name != "bind" || call.text.contains(&own), "{call:?}");
@@ -85,7 +85,7 @@ fn calls(sandbox: &Sandbox, name: &str) -> Vec<Call> {
 
 impl Call {
     /// That its files may be written or read.
-    fn check(&self, written: &[&str], named: &[&str]) {
+    fn check(&self, sandbox: &Sandbox, written: &[&str], named: &[&str]) {
         if matches!(self.name.as_str(), "connect" | "bind" | "sendto" | "sendmsg") {
             return;
         }
@@ -100,8 +100,12 @@ impl Call {
             let is_file = paths[0].starts_with("/proc/") && paths[0].contains("/fd/");
             return assert!(is_file || paths[0] == "/proc/self/exe", "{self:?}");
         }
-        // The folder of the processes alone, as it is listed.
-        let paths = paths.into_iter().filter(|path| *path != "/proc");
+        // The folder of the processes alone, as it is listed; and the folders above, in which a repository may be.
+        let here = sandbox.path().to_str().unwrap();
+        let is_above =
+            |path: &str| !self.writes() && (here.starts_with(path) || path.ends_with("/.git"));
+        let paths = paths.into_iter().filter(|path| *path != "/proc" && !is_above(path));
+        let paths = paths.map(|path| path.strip_prefix(&format!("{here}/")[..]).unwrap_or(path));
         let is_among = |path: &str, all: &[&str]| all.iter().any(|one| path.starts_with(one));
         let documented = documented();
         for path in paths {

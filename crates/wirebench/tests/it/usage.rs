@@ -3,7 +3,7 @@
 use crate::harness::Sandbox;
 use spec::Scheme;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "",
     "ladder",
     "run",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 15] = [
     "subjects",
     "footprint",
     "gate",
+    "history",
     "serve",
     "talk",
     "init",

@@ -2,6 +2,7 @@
 
 use crate::certificate;
 use crate::exit::{Exit, Failure};
+use crate::history;
 use crate::terminal::{Label, Terminal};
 use anyhow::anyhow;
 use record::{Kind, RunRecord};
@@ -80,13 +81,27 @@ pub(crate) struct Kept {
     pub(crate) path: Option<PathBuf>,
     /// The reason for which it is not where it was to be.
     elsewhere: Option<Failure>,
+    /// The reason for which the history does not have it.
+    not_found_again: Option<store::StoreError>,
 }
 
 impl Kept {
+    /// A record that was written to `path`, for the history to find it.
+    fn in_file(path: PathBuf, record: &RunRecord, json: &str) -> Self {
+        let is_file = !is_special(&path);
+        let add = || history::add(&mut history::open_or_make()?, record, json, &path);
+        let not_found_again = is_file.then(add).and_then(Result::err);
+        Self { path: Some(path), elsewhere: None, not_found_again }
+    }
+
     /// Names the file on stderr. The exit code if it is not where it was to be.
     pub(crate) fn tell(&self, terminal: &Terminal) -> Option<Exit> {
         if let Some(path) = &self.path {
             terminal.say_labelled(Label::Record, &path.display().to_string());
+        }
+        if let Some(error) = &self.not_found_again {
+            let what = format!("the record is kept, but not in the history: {error}");
+            terminal.say_labelled(Label::Warning, &what);
         }
         let failure = self.elsewhere.as_ref()?;
         terminal.say_labelled(Label::Error, &failure.to_string());
@@ -110,7 +125,7 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Kept, Failure
         Destination::Records => (PathBuf::from(RECORDS), new(Path::new(RECORDS))),
     };
     let error = match written {
-        Ok(path) => return Ok(Kept { path: Some(path), elsewhere: None }),
+        Ok(path) => return Ok(Kept::in_file(path, record, &json)),
         Err(error) => format!("{}: {error}", place.display()),
     };
     let cache = certificate::folder().map(|cache| cache.join("records"));
@@ -119,7 +134,8 @@ pub(crate) fn keep(record: &RunRecord, to: &Destination) -> Result<Kept, Failure
     match others.map(|folder| new(&folder)).find_map(Result::ok) {
         Some(path) => {
             let instead = format!("{error}; it is in {} instead", path.display());
-            Ok(Kept { path: Some(path), elsewhere: Some(not_written(&instead)) })
+            let kept = Kept::in_file(path, record, &json);
+            Ok(Kept { elsewhere: Some(not_written(&instead)), ..kept })
         }
         None => Err(not_written(&format!("{error}, nor anywhere else; {CURE}"))),
     }
@@ -154,15 +170,7 @@ pub(crate) fn newest(folder: &Path, extension: &str) -> io::Result<Option<PathBu
 
 /// The name of a file of a run: date, time and kind, without characters that some file systems refuse.
 pub(crate) fn stem(kind: Kind, started_at: &str) -> String {
-    let kind = match kind {
-        Kind::Ab => "ab",
-        Kind::Ladder => "ladder",
-        Kind::Sweep => "sweep",
-        Kind::Lab => "lab",
-        Kind::Imported => "import",
-        Kind::Run | Kind::Other => "run",
-    };
-    format!("{}-{kind}", started_at.replace(':', "-"))
+    format!("{}-{}", started_at.replace(':', "-"), kind.name())
 }
 
 /// Writes a new file in `folder`, which is created if missing. Records of the same second are numbered.

@@ -1,0 +1,77 @@
+//! Errors of stores, each with what to do about it.
+
+use units::Nanos;
+
+/// The reason why a store cannot be read or written. No record is lost by it: each is a file too.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Others kept it locked for too long.
+    #[error(
+        "{store} is locked by another program for more than {patience}; wait for its end, or end it"
+    )]
+    Busy {
+        /// The store.
+        store: String,
+        /// The time for which it was awaited.
+        patience: Nanos,
+    },
+    /// Its content is broken.
+    #[error(
+        "{store} is damaged: {what}; move it away, and `wirebench history import` fills a new one from the records"
+    )]
+    Damaged {
+        /// The store.
+        store: String,
+        /// The damage.
+        what: String,
+    },
+    /// It is a database of something else.
+    #[error("{store} is a database, but not one of wirebench; move it away")]
+    Foreign {
+        /// The store.
+        store: String,
+    },
+    /// The disk, or a quota, is full.
+    #[error(
+        "{store} cannot grow: the disk is full; make room, then `wirebench history import` adds what is missing"
+    )]
+    Full {
+        /// The store.
+        store: String,
+    },
+    /// A newer program made it.
+    #[error("{store} has version {version}, this program knows up to {known}; use a newer one")]
+    Newer {
+        /// The store.
+        store: String,
+        /// Its version.
+        version: i64,
+        /// The newest known one.
+        known: usize,
+    },
+    /// It may only be read.
+    #[error(
+        "{store} may not be written: give yourself the right to write it and its folder, then `wirebench history import` \
+         adds what is missing"
+    )]
+    ReadOnly {
+        /// The store.
+        store: String,
+    },
+    /// It cannot be opened.
+    #[error(
+        "{store} cannot be opened; it has to be a file that you may read and write, in a folder that you may write"
+    )]
+    Unopened {
+        /// The store.
+        store: String,
+    },
+    /// Anything else.
+    #[error("{store}: {what}")]
+    Other {
+        /// The store.
+        store: String,
+        /// The problem.
+        what: String,
+    },
+}

@@ -1,0 +1,20 @@
+//! The records that are looked for.
+
+use record::Level;
+
+/// The records that are looked for; by default all of them. Of texts a part is enough, in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// A part of the experiment's name.
+    pub experiment: Option<String>,
+    /// A part of the machine's description.
+    pub machine: Option<String>,
+    /// The beginning of the id.
+    pub name: Option<String>,
+    /// A part of the URL of a server, or of the name of a workload.
+    pub target: Option<String>,
+    /// A verdict.
+    pub verdict: Option<Level>,
+    /// The number of records, the newest of them; `None`: all.
+    pub limit: Option<u32>,
+}

@@ -1,0 +1,74 @@
+//! Records that were kept, so that they are found: by their experiment, target, machine and verdict.
+//!
+//! A record is a file that anyone can read, and is written before a store hears of it. A [`Store`] holds each of them
+//! once more, whole, with its headline numbers in columns ([`record::Entry`]). So nothing of a broken store is lost: it
+//! can be filled again from the files.
+//!
+//! Left out: the files, and what is shown of a history.
+//!
+//! Start reading at [`Store`]; [`Sqlite`] keeps it in one file.
+
+mod body;
+mod error;
+mod filter;
+mod migrations;
+mod name;
+mod rows;
+mod sqlite;
+
+pub use body::id;
+pub use error::StoreError;
+pub use filter::Filter;
+pub use name::NameError;
+pub use sqlite::Sqlite;
+
+use record::Entry;
+
+/// A place that finds records. Whatever a method has answered with `Ok` is kept, whoever is killed after it.
+pub trait Store {
+    /// Adds the record `json`, whose short form is `entry`. Of one that is there already the columns are
+    /// written anew. True if it was not there.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    fn add(&mut self, entry: &Entry, json: &str) -> Result<bool, StoreError>;
+
+    /// The records that `filter` lets through, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Entry>, StoreError>;
+
+    /// The JSON of the record whose whole name is `id`; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read, or what it has is not that record.
+    fn json(&mut self, id: &str) -> Result<Option<String>, StoreError>;
+
+    /// Removes records.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written; then all of them are still there.
+    fn remove(&mut self, ids: &[String]) -> Result<(), StoreError>;
+
+    /// Everything that is wrong with the store, a sentence for each; empty if it is sound.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn verify(&mut self) -> Result<Vec<String>, StoreError>;
+
+    /// The record that a user means by `name`: the beginning of its id.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read, there is no such record, or several begin like that.
+    fn find(&mut self, name: &str) -> Result<Entry, NameError> {
+        let all = self.list(&Filter { name: Some(name.to_owned()), ..Filter::default() })?;
+        name::found(name, all)
+    }
+}

@@ -1,0 +1,42 @@
+//! The record that a user means by a name.
+
+use crate::StoreError;
+use record::Entry;
+
+/// The reason why no record is meant by a name.
+#[derive(Debug, thiserror::Error)]
+pub enum NameError {
+    /// Several records have an id that begins like that.
+    #[error("{count} records begin with `{name}`: {ids}; write more of it")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The number of them.
+        count: usize,
+        /// Some of them.
+        ids: String,
+    },
+    /// No record has an id that begins so.
+    #[error("the history has no record `{name}`; `wirebench history` lists what it has")]
+    None {
+        /// The name.
+        name: String,
+    },
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The record that `name` means, of all whose id begins so.
+pub(crate) fn found(name: &str, all: Vec<Entry>) -> Result<Entry, NameError> {
+    let count = all.len();
+    if count > 1 {
+        let ids = all.iter().take(NAMED_MAX).map(|entry| entry.id.as_str());
+        let ids = ids.collect::<Vec<_>>().join(", ");
+        return Err(NameError::Ambiguous { name: name.to_owned(), count, ids });
+    }
+    all.into_iter().next().ok_or_else(|| NameError::None { name: name.to_owned() })
+}
+
+/// The ids that an error names.
+const NAMED_MAX: usize = 5;

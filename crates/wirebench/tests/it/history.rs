@@ -1,0 +1,153 @@
+//! The history: records are found again, whoever writes beside them or is killed.
+
+use crate::harness::{Running, Sandbox, Server};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use units::Random;
+
+/// Of the first version of the format.
+const RECORD: &str = include_str!("../../../record/tests/it/version_1.json");
+const STARTED: &str = "2026-11-08T10:20:30Z";
+
+#[test]
+fn what_was_measured_is_listed_and_found_by_its_name() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let run = sandbox.run(&format!("{} -n 50 -c 2", server.url));
+    run.check_measured(&["record: .wirebench/records/"]);
+    assert!(!run.stderr.contains("warning: the record is kept"), "{}", run.stderr);
+
+    let all = listed(&sandbox, "history --target tcp");
+    assert_eq!(all.len(), 1);
+    let (id, file) = (all[0]["id"].as_str().unwrap(), all[0]["file"].as_str().unwrap());
+    assert!(all[0]["rows"][0]["p50_ns"].as_f64().unwrap() > 0.0);
+    assert!(file.starts_with(".wirebench/records/2"), "{file}");
+    assert_eq!(sandbox.run(&format!("show {}", &id[..6])).stdout, run.stdout);
+    // Its name holds even after the file is gone.
+    fs::remove_file(sandbox.path().join(file)).unwrap();
+    assert_eq!(sandbox.run(&format!("show {id}")).stdout, run.stdout);
+    sandbox.run(&format!("compare {id} {id}")).check_measured(&[]);
+
+    let page = sandbox.run("history").stdout;
+    assert!(page.contains(&id[..8]) && page.contains("run tcp://127.0.0.1"), "{page}");
+    sandbox.run("show nothing").check(2, &["no file `nothing`", "`wirebench history` lists"]);
+    sandbox.run("history verify").check(0, &[]);
+}
+
+#[test]
+fn files_fill_a_history_anew() {
+    let sandbox = Sandbox::new();
+    write_records(&sandbox.path().join(".wirebench/records"), 0..3);
+    fs::write(sandbox.path().join(".wirebench/records/broken.json"), "{").unwrap();
+    let import = sandbox.run("history import");
+    import.check(13, &["3 added, 0 known already, 1 left out", "broken.json: not a record"]);
+    let before = listed(&sandbox, "history");
+    assert_eq!((before.len(), import.stdout.lines().count()), (3, 3));
+
+    let database = sandbox.path().join(".wirebench/history.db");
+    fs::write(&database, "this is no database, and was one".repeat(99)).unwrap();
+    fs::remove_file(sandbox.path().join(".wirebench/history.db-wal")).ok();
+    sandbox.run("history").check(2, &["history.db is damaged: it is no database; move it away"]);
+    // Whoever measures is told, and its record is kept.
+    let run = sandbox.run("ladder --only unix --rounds 1 --block 20ms -c 1");
+    run.check_measured(&["warning: the record is kept, but not in the history: ", "move it away"]);
+    assert_eq!(fs::read_dir(sandbox.path().join(".wirebench/records")).unwrap().count(), 6);
+    fs::rename(&database, sandbox.path().join("broken.db")).unwrap();
+    sandbox.run("history import").check(13, &["4 added"]);
+    let after = listed(&sandbox, "history");
+    assert_eq!(after[1..], before[..]);
+    sandbox.run("history import nowhere").check(2, &["cannot read nowhere"]);
+}
+
+#[test]
+fn ten_write_at_once() {
+    let sandbox = Sandbox::new();
+    let writers: Vec<Running> = (0..10)
+        .map(|writer| {
+            let folder = format!("from-{writer}");
+            write_records(&sandbox.path().join(&folder), writer * 20..writer * 20 + 20);
+            Running::start(sandbox.command(&format!("history import {folder}")))
+        })
+        .collect();
+    for writer in writers {
+        writer.wait().check(0, &["20 added, 0 known already"]);
+    }
+    assert_eq!(listed(&sandbox, "history --limit 1000").len(), 200);
+    let verified = sandbox.run("history verify");
+    verified.check(0, &[]);
+    assert_eq!(verified.stdout, "200 records, all as they were written\n");
+}
+
+#[test]
+fn nothing_is_lost_that_was_acknowledged_before_a_kill() {
+    check_kills(40);
+}
+
+#[test]
+#[ignore = "takes a minute: cargo test -p wirebench -- --ignored two_hundred_kills"]
+fn two_hundred_kills_lose_nothing() {
+    check_kills(200);
+}
+
+/// Kills a process that adds records so many times, each time after as many of them as the seed says.
+fn check_kills(times: u32) {
+    let sandbox = Sandbox::new();
+    let mut random = Random::new(7);
+    let mut acknowledged = BTreeSet::new();
+    let mut killed = 0;
+    for round in 0..times {
+        let folder = sandbox.path().join("new");
+        fs::remove_dir_all(&folder).ok();
+        write_records(&folder, round * EACH..(round + 1) * EACH);
+        let mut import = Running::start(sandbox.command("history import new"));
+        let mut lines = String::new();
+        (0..random.below(EACH as usize / 2)).for_each(|_| lines += &import.line());
+        // A moment later, in the middle of the next one.
+        (0..random.below(2_000)).for_each(|_| std::hint::spin_loop());
+        import.send(Signal::KILL);
+        let ended = import.wait();
+        lines += &ended.stdout;
+        // One that was done by then has nothing to lose.
+        killed += u32::from(ended.code.is_none());
+        // A line that was cut off is none.
+        let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        acknowledged.extend(whole.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
+    }
+    assert!(killed > times / 2, "{killed} of {times} were killed");
+    let kept = listed(&sandbox, "history --limit 1000000");
+    let kept: BTreeSet<String> =
+        kept.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
+    let lost: Vec<_> = acknowledged.difference(&kept).collect();
+    assert!(!acknowledged.is_empty() && lost.is_empty(), "{lost:?}");
+    sandbox.run("history verify").check(0, &[]);
+}
+
+/// The records that a process is given of which it is killed among the first half.
+const EACH: u32 = 24;
+
+/// Records that differ in the second of their start.
+fn write_records(folder: &Path, seconds: std::ops::Range<u32>) {
+    fs::create_dir_all(folder).unwrap();
+    for second in seconds {
+        let started = format!(
+            "2026-01-{:02}T{:02}:{:02}:{:02}Z",
+            second / 86_400 + 1,
+            second / 3_600 % 24,
+            second / 60 % 60,
+            second % 60
+        );
+        let record = RECORD.replace(STARTED, &started);
+        assert_ne!(record, RECORD);
+        fs::write(folder.join(format!("{second:06}.json")), record).unwrap();
+    }
+}
+
+/// The list as JSON.
+fn listed(sandbox: &Sandbox, line: &str) -> Vec<Value> {
+    let list = sandbox.run(&format!("{line} --json"));
+    list.check(0, &[]);
+    serde_json::from_str(&list.stdout).unwrap()
+}
