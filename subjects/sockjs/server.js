@@ -1,4 +1,4 @@
-// An echo by SockJS-node: framed below /echo, and raw WebSocket on /echo/websocket.
+// An echo by SockJS-node: framed below /echo over each transport, and raw WebSocket on /echo/websocket.
 "use strict";
 
 const http = require("http");
@@ -14,5 +14,7 @@ const server = http.createServer();
 echo.installHandlers(server, { prefix: "/echo" });
 server.listen({ host, port, backlog }, () => {
   ready("ws", server.address().port, "/echo/websocket");
-  ready("sockjs", server.address().port, "/echo");
+  for (const transport of ["", "+xhr", "+xhr-streaming", "+eventsource"]) {
+    ready(`sockjs${transport}`, server.address().port, "/echo");
+  }
 });

@@ -46,10 +46,10 @@ use punctual::Punctual;
 use record::{ErrorClass, Outcome};
 use recorder::{Left, Recorder, status_words};
 use rooms::{Class, Rooms};
-use second::{First, Seconds, Socket, hand_over};
+use second::{Seconds, hand_over};
 use std::sync::Arc;
 use units::{Instant, Nanos};
-use wire::{Event, Input, Kind, Message, Protocol};
+use wire::{Event, First, Input, Kind, Message, Protocol, Socket};
 
 /// One thread's worth of load.
 #[derive(Debug)]
@@ -524,7 +524,8 @@ impl<O: Observer> Worker<O> {
         };
         let sent = engine.now();
         let id = connection.id;
-        let bytes = hand_over(engine, &self.seconds, connection, &self.tx);
+        let (seconds, target) = (&mut self.seconds, &self.target);
+        let bytes = hand_over(engine, seconds, target, connection, &self.tx);
 
         let flight = Flight { due: batch.due.unwrap_or(sent), sent, exchange: 0 };
         let tried = count + u32::from(refused.is_some());
@@ -572,7 +573,8 @@ impl<O: Observer> Worker<O> {
         }
         let mut is_read = true;
         if let Some(connection) = self.connections.find(id) {
-            let bytes = hand_over(engine, &self.seconds, connection, &self.tx);
+            let (seconds, target) = (&mut self.seconds, &self.target);
+            let bytes = hand_over(engine, seconds, target, connection, &self.tx);
             self.recorder.bytes_sent(bytes);
             let each = 2 * self.workload.content.payload().len() + TX_ROOM;
             let messages = connection.in_flight.len().saturating_mul(each);

@@ -10,7 +10,7 @@ use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
 use record::{Cause, ErrorClass, Said};
 use units::{Instant, Nanos};
-use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured};
+use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured, TwoSockets};
 
 /// The way in which a peer ended a connection.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl<O: Observer> Worker<O> {
         let now = engine.now(); // Others may have been started since the caller looked.
         let id = engine.connect(&target.address, source);
         if target.uses_two() {
-            self.seconds.expect(id, source);
+            self.expect_second(id, place, source);
         }
         let (first, step) = self.numbers;
         let (among_all, number) = match &mut self.rooms {
@@ -76,8 +76,10 @@ impl<O: Observer> Worker<O> {
 
     /// A connection is established; of two, the first one.
     pub(crate) fn connected<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
-        if self.seconds.is_expected(id) {
-            self.connect_second(engine, id);
+        let needs_second = self.seconds.is_expected(id)
+            && self.connections.find(id).is_some_and(|it| it.machine.wants_second());
+        if needs_second {
+            self.seconds.connect(engine, id, &self.target);
         } else {
             self.established(engine, id);
         }
@@ -120,6 +122,7 @@ impl<O: Observer> Worker<O> {
         self.flush(engine, id);
         let Some(mut connection) = self.connections.remove(id) else { return };
         self.leave_stream(engine, &connection, None);
+        self.seconds.remove(id);
         engine.close(id);
         let now = engine.now();
         if !connection.machine.is_before()
@@ -127,9 +130,13 @@ impl<O: Observer> Worker<O> {
         {
             times.before.record(now.since(connection.began));
         }
-        let target = self.target_at(connection.place);
-        let source = target.source(connection.source);
+        let (place, turn) = (connection.place, connection.source);
+        let target = self.target_at(place);
+        let source = target.source(turn);
         connection.id = engine.connect(&target.address, source);
+        if target.uses_two() {
+            self.expect_second(connection.id, place, source);
+        }
         connection.sampled = self.join_stream();
         (connection.state, connection.since) = (State::AwaitConnect, now);
         self.connections.insert(connection);

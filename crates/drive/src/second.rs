@@ -1,59 +1,35 @@
-//! Protocols that use two connections to the same server (Comet): the second is opened when the first is established,
-//! the conversation begins when both are, and the end or failure of either is that of both. Everything but this file
-//! knows them as one. For other protocols all of it is empty.
+//! Protocols that use two connections to the same server: everything but this file knows them as one, and the failure
+//! of either is that of both. Comet needs both from the beginning: the conversation begins when both are there. SockJS
+//! over HTTP needs the second when it has something to send, and again after the server has ended one that was idle.
+//! For other protocols all of it is empty.
 
 use crate::Worker;
-use crate::connections::Connection;
+use crate::connections::{Connection, State};
 use crate::lifecycle::End;
 use crate::recorder::Observer;
+use crate::target::Target;
 use engine::{Completion, ConnectionId, Metered};
 use std::net::IpAddr;
-use wire::{Event, Input, PeerError, Protocol, TwoSockets};
+use wire::TwoSockets;
 
 /// The second connections.
 #[derive(Debug, Default)]
 pub(crate) struct Seconds {
     /// At the index of the second: its id, and that of the first.
     firsts: Vec<Option<(ConnectionId, ConnectionId)>>,
-    /// At the index of the first: the address that both come from, and the second once it is there.
-    seconds: Vec<Option<(Option<IpAddr>, Option<ConnectionId>)>>,
+    /// At the index of the first.
+    seconds: Vec<Option<Pair>>,
 }
 
-/// The socket of a connection on which bytes arrive: its only one, or the first of two.
-pub(crate) enum First {}
-
-/// The second socket of a connection.
-pub(crate) enum Second {}
-
-/// The way from a socket into a protocol machine.
-pub(crate) trait Socket {
-    /// See [`Protocol::receive`].
-    fn receive<'a, 'b: 'a>(
-        machine: &'a mut wire::Connection,
-        input: &mut Input<'b>,
-        tx: &mut Vec<u8>,
-    ) -> Result<Option<Event<'a>>, PeerError>;
-}
-
-impl Socket for First {
-    #[inline]
-    fn receive<'a, 'b: 'a>(
-        machine: &'a mut wire::Connection,
-        input: &mut Input<'b>,
-        tx: &mut Vec<u8>,
-    ) -> Result<Option<Event<'a>>, PeerError> {
-        machine.receive(input, tx)
-    }
-}
-
-impl Socket for Second {
-    fn receive<'a, 'b: 'a>(
-        machine: &'a mut wire::Connection,
-        input: &mut Input<'b>,
-        tx: &mut Vec<u8>,
-    ) -> Result<Option<Event<'a>>, PeerError> {
-        machine.receive_second(input, tx)
-    }
+/// Two connections.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    /// The address that both come from.
+    source: Option<IpAddr>,
+    /// True if they publish in a room: then they may go elsewhere than others.
+    publishes: bool,
+    /// The second, while it is there or being opened.
+    second: Option<ConnectionId>,
 }
 
 impl Seconds {
@@ -63,28 +39,15 @@ impl Seconds {
         self.seconds.is_empty()
     }
 
-    /// A connection is being opened from `source` that will have a second.
-    pub(crate) fn expect(&mut self, first: ConnectionId, source: Option<IpAddr>) {
-        put(&mut self.seconds, first.index(), (source, None));
-    }
-
-    /// True for a connection that has a second, or will have.
+    /// True for a connection that has a second, or may have.
     #[inline]
     pub(crate) fn is_expected(&self, first: ConnectionId) -> bool {
         matches!(self.seconds.get(first.index()), Some(Some(_)))
     }
 
-    /// The second connection of `first` is being opened.
-    fn opened(&mut self, first: ConnectionId, second: ConnectionId) {
-        if let Some(Some((_, of_first))) = self.seconds.get_mut(first.index()) {
-            *of_first = Some(second);
-        }
-        put(&mut self.firsts, second.index(), (second, first));
-    }
-
     /// The second connection of `first`, if it is there.
     pub(crate) fn of(&self, first: ConnectionId) -> Option<ConnectionId> {
-        self.seconds.get(first.index())?.and_then(|(_, second)| second)
+        self.seconds.get(first.index())?.and_then(|pair| pair.second)
     }
 
     /// The connection of which `id` is the second.
@@ -94,12 +57,33 @@ impl Seconds {
         (second == id).then_some(first)
     }
 
-    /// Forgets the second connection of `first`, and returns its id.
+    /// Forgets `first` and its second connection, and returns the id of that.
     pub(crate) fn remove(&mut self, first: ConnectionId) -> Option<ConnectionId> {
-        let (_, second) = self.seconds.get_mut(first.index())?.take()?;
-        let second = second?;
+        let second = self.lose(first);
+        *self.seconds.get_mut(first.index())? = None;
+        second
+    }
+
+    /// Forgets the second connection of `first`, which may have another later. Returns its id.
+    fn lose(&mut self, first: ConnectionId) -> Option<ConnectionId> {
+        let second = self.seconds.get_mut(first.index())?.as_mut()?.second.take()?;
         self.firsts[second.index()] = None;
         Some(second)
+    }
+
+    /// Begins the second connection of `first`, unless it is there.
+    pub(crate) fn connect<E: Metered>(
+        &mut self,
+        engine: &mut E,
+        first: ConnectionId,
+        target: &Target,
+    ) {
+        let Some(Some(pair)) = self.seconds.get_mut(first.index()) else { return };
+        if pair.second.is_none() {
+            let id = engine.connect(&target.of(pair.publishes).address, pair.source);
+            pair.second = Some(id);
+            put(&mut self.firsts, id.index(), (id, first));
+        }
     }
 }
 
@@ -119,9 +103,25 @@ impl<O: Observer> Worker<O> {
         first: ConnectionId,
         completion: Completion,
     ) {
+        let Some(connection) = self.connections.find(first) else { return };
         match completion {
-            Completion::Received { len, .. } => self.received::<Second, E>(engine, first, len),
-            Completion::Connected(_) => self.established(engine, first),
+            Completion::Received { len, .. } => {
+                self.received::<wire::Second, E>(engine, first, len)
+            }
+            Completion::Connected(_) if connection.state == State::AwaitConnect => {
+                self.established(engine, first);
+            }
+            Completion::Connected(_) => {
+                connection.machine.open_second();
+                self.flush(engine, first);
+            }
+            Completion::Ended(_) | Completion::Failed(..) if connection.machine.end_second() => {
+                if let (Some(second), Completion::Ended(_)) = (self.seconds.lose(first), completion)
+                {
+                    engine.close(second);
+                }
+                self.flush(engine, first);
+            }
             Completion::Ended(_) => {
                 self.peer_ended(engine, first, End::Closed(SECOND_CLOSED.to_owned().into()));
             }
@@ -130,22 +130,25 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The first connection is established, and the second begins.
-    pub(crate) fn connect_second<E: Metered>(&mut self, engine: &mut E, first: ConnectionId) {
-        let Some(Some((source, _))) = self.seconds.seconds.get(first.index()) else { return };
-        let source = *source;
-        let Some(connection) = self.connections.find(first) else { return };
-        let place = connection.place;
-        let id = engine.connect(&self.target_at(place).address, source);
-        self.seconds.opened(first, id);
+    /// A connection at a place is being opened from `source` that may have a second.
+    pub(crate) fn expect_second(
+        &mut self,
+        first: ConnectionId,
+        place: u32,
+        source: Option<IpAddr>,
+    ) {
+        let publishes = self.rooms.as_ref().is_some_and(|rooms| rooms.publishes(place));
+        put(&mut self.seconds.seconds, first.index(), Pair { source, publishes, second: None });
     }
 }
 
-/// Hands `tx` to the engine, and on the second connection what waits for that; returns the number of bytes in both.
+/// Hands `tx` to the engine, and on the second connection what waits for that, which is begun if it is wanted; returns
+/// the number of bytes in both.
 #[inline]
 pub(crate) fn hand_over<E: Metered>(
     engine: &mut E,
-    seconds: &Seconds,
+    seconds: &mut Seconds,
+    target: &Target,
     connection: &mut Connection,
     tx: &[u8],
 ) -> usize {
@@ -153,17 +156,21 @@ pub(crate) fn hand_over<E: Metered>(
         engine.send(connection.id, tx);
         return tx.len();
     }
-    hand_over_both(engine, seconds, connection, tx)
+    hand_over_both(engine, seconds, target, connection, tx)
 }
 
 fn hand_over_both<E: Metered>(
     engine: &mut E,
-    seconds: &Seconds,
+    seconds: &mut Seconds,
+    target: &Target,
     connection: &mut Connection,
     tx: &[u8],
 ) -> usize {
     if !tx.is_empty() {
         engine.send(connection.id, tx);
+    }
+    if connection.machine.wants_second() {
+        seconds.connect(engine, connection.id, target);
     }
     let Some(second) = seconds.of(connection.id) else { return tx.len() };
     let waits = connection.machine.take_second();

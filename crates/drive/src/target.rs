@@ -41,7 +41,7 @@ impl Target {
 
     /// True if it takes two connections to the same server.
     pub(crate) fn uses_two(&self) -> bool {
-        self.stack.facts().sockets == 2
+        self.stack.sockets() == 2
     }
 
     /// True if messages of one connection are answered on others too.

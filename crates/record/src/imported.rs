@@ -5,7 +5,7 @@ use crate::{
     Block, ClientReport, Counts, Cpu, Ended, Environment, Kind, Lab, Missing, Pinning, Plan,
     RunRecord, SCHEMA_VERSION, Tool, View, Wire, Workload, judge, results,
 };
-use spec::{Load, Protocol, Scheme, Server, ServerSubject, Stop};
+use spec::{Load, Protocol, Server, ServerSubject, Stop};
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// The program that imports, and the time.
@@ -120,7 +120,7 @@ fn workload(entry: &Entry) -> Workload {
     let load = Load::Closed { connections: one, in_flight: one, in_flight_max: None };
     let program = Server::Subject(ServerSubject {
         name: PROGRAM.to_owned(),
-        scheme: Scheme { protocol: Protocol::Tcp, tls: false },
+        scheme: Protocol::Tcp.plain(),
         path: None,
         reply: None,
     });

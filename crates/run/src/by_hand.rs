@@ -7,7 +7,9 @@ use engine::{Address, Completion, ConnectionId, Engine};
 use spec::Endpoint;
 use units::Instant;
 use wire::conversation::{Note, Talk};
-use wire::{Connection, Event, Input, Message, MisuseError, Opening, Protocol};
+use wire::{
+    Connection, Event, Input, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
+};
 
 /// A connection and what it is led by. Closed when dropped.
 pub(crate) struct ByHand {
@@ -15,6 +17,8 @@ pub(crate) struct ByHand {
     engine: Epoll,
     id: ConnectionId,
     machine: Connection,
+    /// The second connection of a protocol that uses two, while it is there.
+    second: Option<ConnectionId>,
     rx: Vec<u8>,
     tx: Vec<u8>,
 }
@@ -52,6 +56,7 @@ impl ByHand {
             engine,
             id,
             machine,
+            second: None,
             rx: vec![0; RX_LEN],
             tx: Vec::new(),
         })
@@ -138,12 +143,21 @@ impl ByHand {
         let Some(completion) = self.engine.complete(&mut self.rx) else { return false };
         let mut goes_on = false;
         match completion {
+            Completion::Connected(id) if self.second == Some(id) => self.machine.open_second(),
+            Completion::Ended(id) if self.second == Some(id) => {
+                self.engine.close(id);
+                self.second_is_gone("the server ended the second of two connections", tell);
+            }
+            Completion::Failed(id, error) if self.second == Some(id) => {
+                self.second_is_gone(&error.to_string(), tell);
+            }
             Completion::Connected(_) => tell(News::Connected(self.machine.open(&mut self.tx))),
-            Completion::Received { len, .. } => {
+            Completion::Received { connection, len } => {
                 let mut input = Input::new(&mut self.rx[..len]);
                 let is_before = self.machine.is_before();
+                let is_second = self.second == Some(connection);
                 while !goes_on {
-                    match self.machine.receive(&mut input, &mut self.tx) {
+                    match receive(&mut self.machine, is_second, &mut input, &mut self.tx) {
                         Ok(Some(Event::Closed(_))) if is_before => goes_on = true,
                         Ok(Some(event)) => tell(News::Event(event)),
                         Ok(None) => break,
@@ -174,12 +188,39 @@ impl ByHand {
         true
     }
 
+    /// The second connection is no more, which may be no loss.
+    fn second_is_gone(&mut self, reason: &str, tell: &mut dyn FnMut(News<'_>)) {
+        self.second = None;
+        if !self.machine.end_second() {
+            tell(News::Cut(reason.to_owned()));
+        }
+    }
+
     fn flush(&mut self) {
         if !self.tx.is_empty() {
             self.engine.send(self.id, &self.tx);
             self.tx.clear();
         }
+        if self.second.is_none() && self.machine.wants_second() {
+            self.second = Some(self.engine.connect(&self.address, None));
+        }
+        let waits = self.machine.take_second();
+        if let Some(second) = self.second
+            && !waits.is_empty()
+        {
+            self.engine.send(second, &waits);
+        }
     }
+}
+
+/// The next event of what came on either connection.
+fn receive<'a, 'b: 'a>(
+    machine: &'a mut Connection,
+    is_second: bool,
+    input: &mut Input<'b>,
+    tx: &mut Vec<u8>,
+) -> Result<Option<Event<'a>>, PeerError> {
+    if is_second { machine.receive_second(input, tx) } else { machine.receive(input, tx) }
 }
 
 /// The result of talking to one address of a server.

@@ -519,7 +519,7 @@ fn trust(trust: &Trust, is_ours: bool) -> Result<wire::tls::Trust, PlanError> {
             for file in files {
                 let pem = vec![file.text.clone().into_bytes()];
                 let alone = wire::tls::Trust::Authorities { pem, der: Vec::new() };
-                let usual = Tls::usual(Scheme { protocol: spec::Protocol::Tcp, tls: true })
+                let usual = Tls::usual(Scheme { tls: true, ..spec::Protocol::Tcp.plain() })
                     .expect("it is inside TLS");
                 let options = ClientOptions { trust: alone, ..usual.options };
                 wire::tls::Client::new(&options, "localhost")

@@ -648,7 +648,7 @@ pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
 ///
 /// [`RunError::Shortage`] with the number and the cure.
 fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAddr>, RunError> {
-    let each = measurement.peer.scheme().facts().sockets;
+    let each = measurement.peer.scheme().sockets();
     let connections = u64::from(measurement.workload.connections.get()) * each;
     let mut limits: Limits = probe::limits();
     if measurement.peer.is_ours() {
@@ -687,7 +687,7 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
     let scheme = measurement.peer.scheme();
-    let connections = u64::from(workload.connections.get()) * scheme.facts().sockets;
+    let connections = u64::from(workload.connections.get()) * scheme.sockets();
     let Lifetime::RoundTrips(each) = workload.lifetime else { return connections };
     let clients = match workload.phases.stop {
         Stop::Clients(clients) => clients.get(),
@@ -696,9 +696,9 @@ fn ports(measurement: &Measurement) -> u64 {
             CLIENTS_PER_S_MAX * (time + workload.phases.warm_up).0.div_ceil(Nanos::from_secs(1).0)
         }
     };
-    let clients = clients.saturating_mul(scheme.facts().sockets);
+    let clients = clients.saturating_mul(scheme.sockets());
     let server_closes_first =
-        scheme.facts().over_websocket && workload.closing == load::Closing::Complete;
+        scheme.over_websocket() && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 

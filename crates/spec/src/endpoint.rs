@@ -11,7 +11,9 @@
 
 mod protocols;
 
-pub use protocols::{Carries, Facts, PROTOCOLS, Protocol, Scheme, SchemeError};
+pub use protocols::{
+    Carries, Facts, Fallback, PROTOCOLS, Protocol, Scheme, SchemeError, Transport,
+};
 
 use crate::secrets::{path_without_secrets, url_without_secrets};
 use core::net::{Ipv6Addr, SocketAddr};
@@ -30,6 +32,8 @@ pub struct Endpoint {
     pub protocol: Protocol,
     /// True if the protocol is spoken inside TLS.
     pub tls: bool,
+    /// The transport that the protocol travels over.
+    pub transport: Transport,
     /// The address that the server listens at.
     pub address: Address,
     /// The path and query that are asked for, by default [`Facts::path`]; `/` if the protocol has no paths.
@@ -59,13 +63,13 @@ impl From<SocketAddr> for Address {
 impl Endpoint {
     /// The usual path of `scheme`, at `address`.
     pub fn new(scheme: Scheme, address: Address) -> Self {
-        let Scheme { protocol, tls } = scheme;
-        Self { protocol, tls, address, path: usual_path(protocol).to_owned() }
+        let Scheme { protocol, tls, transport } = scheme;
+        Self { protocol, tls, transport, address, path: usual_path(protocol).to_owned() }
     }
 
-    /// The protocol, with or without TLS.
+    /// The protocol over its transport, with or without TLS.
     pub const fn scheme(&self) -> Scheme {
-        Scheme { protocol: self.protocol, tls: self.tls }
+        Scheme { protocol: self.protocol, tls: self.tls, transport: self.transport }
     }
 
     /// The facts about its protocol.
@@ -164,7 +168,8 @@ impl JsonSchema for Endpoint {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let schemes: Vec<&str> = Scheme::all().map(Scheme::name).collect();
+        let schemes: Vec<String> =
+            Scheme::all().map(|scheme| scheme.name().replace('+', "\\+")).collect();
         json_schema!({
             "type": "string",
             "description": "the URL of a server",
@@ -491,6 +496,8 @@ mod tests {
             ("game-comet://h?a=b",       "game-comet", "h",            80, "/cometd?a=b", "h"),
             ("styx-tls://h:9",           "styx-tls",   "h",             9, "/",         "h:9"),
             ("sockjs://h:8/echo",        "sockjs",    "h",             8, "/echo",     "h:8"),
+            ("sockjs+xhr://h/echo",      "sockjs+xhr", "h",           80, "/echo",     "h"),
+            ("SockJSs+EventSource://h",  "sockjss+eventsource", "h", 443, "/",         "h"),
             ("socketios://h",            "socketios", "h",      443, "/",         "h"),
             ("HTTPS://[::1]:443/",       "https",     "::1",         443, "/",         "[::1]"),
         ];

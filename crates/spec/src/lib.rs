@@ -32,7 +32,8 @@ mod workload;
 pub use axis::{Axis, AxisOf, Objective};
 pub use conversation::Conversation;
 pub use endpoint::{
-    Address, Carries, Endpoint, EndpointError, Facts, PROTOCOLS, Protocol, Scheme, SchemeError,
+    Address, Carries, Endpoint, EndpointError, Facts, Fallback, PROTOCOLS, Protocol, Scheme,
+    SchemeError, Transport,
 };
 pub use experiment::{Experiment, Layer, LeftOut, Order, View, secrets_of};
 pub use limit::{Factor, Limit};

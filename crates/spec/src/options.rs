@@ -493,7 +493,7 @@ impl Options {
         let scheme = server.scheme();
         let facts = scheme.facts();
         let is_game = facts.carries == Carries::Events;
-        let over_websocket = facts.over_websocket;
+        let over_websocket = scheme.over_websocket();
         let websocket = "ws:// and wss://, and protocols over them";
         let game = "bots of a game, as in game://127.0.0.1:4123";
         let in_tls = match facts.secured {

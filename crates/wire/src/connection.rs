@@ -13,7 +13,7 @@ use crate::lines::Lines;
 use crate::mqtt::Mqtt;
 use crate::raw::Raw;
 use crate::socketio::SocketIo;
-use crate::sockjs::SockJs;
+use crate::sockjs::{OverHttp, SockJs};
 use crate::tls::Tls;
 use crate::web::Web;
 use crate::websocket::WebSocket;
@@ -37,11 +37,13 @@ pub enum Connection {
     Lines(Lines),
     /// A client of MQTT, on any connection that carries its packets.
     Mqtt(Box<Mqtt<Self>>),
+    /// Frames of SockJS over two connections of HTTP.
+    OverHttp(Box<OverHttp<Self>>),
     /// No framing.
     Raw(Raw),
     /// Socket.IO over WebSocket.
     SocketIo(Box<SocketIo>),
-    /// SockJS over WebSocket.
+    /// SockJS, on any connection that carries its frames.
     SockJs(Box<SockJs>),
     /// Messages of a conversation on a byte stream.
     Stream(Stream),
@@ -67,6 +69,7 @@ macro_rules! each {
             Connection::Http1($protocol) => $call,
             Connection::Lines($protocol) => $call,
             Connection::Mqtt($protocol) => $call,
+            Connection::OverHttp($protocol) => $call,
             Connection::Raw($protocol) => $call,
             Connection::SocketIo($protocol) => $call,
             Connection::SockJs($protocol) => $call,
@@ -184,6 +187,7 @@ impl Connection {
             | Self::Game(_)
             | Self::Lines(_)
             | Self::Mqtt(_)
+            | Self::OverHttp(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
@@ -207,11 +211,14 @@ impl Connection {
         true
     }
 
-    /// The protocol as one of two sockets, if it is one.
+    /// The protocol as one of two sockets, if it may be one.
     fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
         match self {
             Self::Comet(comet) => Some(&mut **comet),
             Self::Game(bot) => Some(&mut **bot),
+            Self::OverHttp(over_http) => Some(&mut **over_http),
+            Self::SockJs(sockjs) => Some(&mut **sockjs),
+            Self::Talk(talk) => Some(&mut **talk),
             Self::Before(_)
             | Self::Calls(_)
             | Self::Framed(_)
@@ -220,9 +227,7 @@ impl Connection {
             | Self::Mqtt(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
-            | Self::SockJs(_)
             | Self::Stream(_)
-            | Self::Talk(_)
             | Self::Tls(_)
             | Self::Web(_)
             | Self::WebSocket(_) => None,
@@ -253,6 +258,7 @@ impl InPlace for Connection {
             | Self::Framed(_)
             | Self::Game(_)
             | Self::Lines(_)
+            | Self::OverHttp(_)
             | Self::Raw(_)
             | Self::SocketIo(_)
             | Self::SockJs(_)
@@ -267,6 +273,20 @@ impl InPlace for Connection {
 }
 
 impl TwoSockets for Connection {
+    fn wants_second(&mut self) -> bool {
+        self.on_two_sockets().is_some_and(TwoSockets::wants_second)
+    }
+
+    fn open_second(&mut self) {
+        if let Some(protocol) = self.on_two_sockets() {
+            protocol.open_second();
+        }
+    }
+
+    fn end_second(&mut self) -> bool {
+        self.on_two_sockets().is_some_and(TwoSockets::end_second)
+    }
+
     fn take_second(&mut self) -> Vec<u8> {
         self.on_two_sockets().map(TwoSockets::take_second).unwrap_or_default()
     }
@@ -331,6 +351,12 @@ impl From<Lines> for Connection {
 impl From<Mqtt<Self>> for Connection {
     fn from(protocol: Mqtt<Self>) -> Self {
         Self::Mqtt(Box::new(protocol))
+    }
+}
+
+impl From<OverHttp<Self>> for Connection {
+    fn from(protocol: OverHttp<Self>) -> Self {
+        Self::OverHttp(Box::new(protocol))
     }
 }
 

@@ -354,6 +354,18 @@ pub trait InPlace: Protocol {
 
 /// A protocol that uses two connections to the same server: one on which it waits for news, and one on which it sends.
 pub trait TwoSockets: Protocol {
+    /// True if the second connection is needed and not there: its owner makes it. If that is so before
+    /// [`Protocol::open`], both connections are made first.
+    fn wants_second(&mut self) -> bool;
+
+    /// The second connection is there, made after [`Protocol::open`].
+    fn open_second(&mut self) {}
+
+    /// The second connection has ended. True if that is no loss: it may be made again later.
+    fn end_second(&mut self) -> bool {
+        false
+    }
+
     /// Takes the bytes that wait to be sent on the second connection. Called after every other method.
     fn take_second(&mut self) -> Vec<u8>;
 
@@ -370,6 +382,49 @@ pub trait TwoSockets: Protocol {
     ) -> Result<Option<Event<'a>>, PeerError>;
 }
 
+/// One of the sockets of a protocol that may use two: bytes that arrive there have their own way in.
+pub trait Socket {
+    /// [`Protocol::receive`] or [`TwoSockets::receive_second`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn receive<'a, 'b: 'a, P: TwoSockets>(
+        machine: &'a mut P,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError>;
+}
+
+/// The only socket of a connection, or the first of two.
+#[derive(Debug)]
+pub enum First {}
+
+/// The second socket of a connection.
+#[derive(Debug)]
+pub enum Second {}
+
+impl Socket for First {
+    #[inline]
+    fn receive<'a, 'b: 'a, P: TwoSockets>(
+        machine: &'a mut P,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        machine.receive(input, tx)
+    }
+}
+
+impl Socket for Second {
+    fn receive<'a, 'b: 'a, P: TwoSockets>(
+        machine: &'a mut P,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        machine.receive_second(input, tx)
+    }
+}
+
 /// A violation of a protocol by a peer; each protocol has its own list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -380,7 +435,7 @@ pub enum PeerError {
     /// A server that leaves its conversation.
     #[error(transparent)]
     Conversation(#[from] crate::conversation::PeerError),
-    /// A violation of SockJS or Socket.IO.
+    /// A violation of the frames of SockJS, or of Socket.IO.
     #[error(transparent)]
     Envelope(#[from] crate::envelope::PeerError),
     /// A violation of the framing by length.
@@ -401,6 +456,9 @@ pub enum PeerError {
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
+    /// A violation of a transport of SockJS.
+    #[error(transparent)]
+    SockJs(#[from] crate::sockjs::PeerError),
     /// A violation of server-sent events.
     #[error(transparent)]
     Sse(#[from] crate::sse::PeerError),

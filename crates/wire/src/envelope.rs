@@ -1,10 +1,10 @@
 //! A layer for protocols that put messages into texts of their own, each a text message of the connection inside:
-//! [`SockJs`](crate::sockjs::SockJs) and [`SocketIo`](crate::socketio::SocketIo), over WebSocket.
+//! [`SockJs`](crate::sockjs::SockJs) and [`SocketIo`](crate::socketio::SocketIo).
 //!
 //! [`Enveloped`] is the layer, for the client alone; a [`Dialect`] says what such a text looks like and what it means.
 //! Messages are text: binary ones are refused, in both directions.
 //!
-//! Left out: the servers' halves, and every transport of these protocols but WebSocket.
+//! Left out: the servers' halves, and the transports of these protocols, which carry such texts.
 
 mod error;
 
@@ -12,8 +12,8 @@ pub use error::PeerError;
 
 use crate::connection::Connection;
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
-    Pushed, Secured, growth,
+    self, Closed, Event, First, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
+    Pushed, Second, Secured, Socket, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use std::collections::VecDeque;
@@ -63,12 +63,6 @@ pub trait Dialect: Default + fmt::Debug {
             said: Excerpt::new(packet.as_bytes()),
         }
     }
-}
-
-/// Splits `target` into its path, without a slash at the end, and its query.
-pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
-    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
-    (path.trim_end_matches('/'), query)
 }
 
 /// The meaning of a text from the server.
@@ -162,6 +156,89 @@ impl<D: Dialect> Protocol for Enveloped<D> {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_on::<First>(input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        if self.state == State::Open && !D::FAREWELL.is_empty() {
+            self.packet.clear();
+            self.packet.extend_from_slice(D::FAREWELL.as_bytes());
+            // If nothing can be sent any more, the client ends without a farewell.
+            let _said: Result<_, _> = self.say(tx);
+        }
+        let is_answered = self.inner.close(tx);
+        self.state = if is_answered { State::AwaitClose } else { State::Over };
+        is_answered
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// The connection was not open yet, or what the connection inside says about it.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let state = std::mem::replace(&mut self.state, State::Over);
+        if state == State::Over {
+            return Ok(Event::Closed(Closed::default()));
+        }
+        let event = self.inner.end()?;
+        match self.dialect.awaited().filter(|_| state == State::AwaitOpen) {
+            None => Ok(event),
+            Some(awaited) => Err(PeerError::Cut { protocol: D::NAME, awaited }.into()),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers {
+            encoding_sent: inside.encoding_sent + self.encoding_sent,
+            encoding_received: inside.encoding_received + self.encoding_received,
+            ..inside
+        }
+    }
+}
+
+impl<D: Dialect> TwoSockets for Enveloped<D> {
+    fn wants_second(&mut self) -> bool {
+        self.inner.wants_second()
+    }
+
+    fn open_second(&mut self) {
+        self.inner.open_second();
+    }
+
+    fn end_second(&mut self) -> bool {
+        self.inner.end_second()
+    }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        self.inner.take_second()
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_on::<Second>(input, tx)
+    }
+}
+
+/// An event of which the payload, if it has one, is still among the messages.
+enum Found {
+    Alive,
+    Closed(Closed<'static>),
+    Notice(Range<usize>),
+    Open,
+}
+
+impl<D: Dialect> Enveloped<D> {
+    #[inline]
+    fn receive_on<'a, 'b: 'a, S: Socket>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
         loop {
             if self.state == State::Over {
                 input.take_all();
@@ -172,7 +249,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             self.messages.release();
-            match self.inner.receive(input, tx)? {
+            match S::receive(&mut self.inner, input, tx)? {
                 None => return Ok(None),
                 Some(Event::Message(_)) if self.state == State::AwaitClose => {}
                 Some(Event::Message(Message { kind: Kind::Binary, payload })) => {
@@ -218,54 +295,6 @@ impl<D: Dialect> Protocol for Enveloped<D> {
         }
     }
 
-    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        if self.state == State::Open && !D::FAREWELL.is_empty() {
-            self.packet.clear();
-            self.packet.extend_from_slice(D::FAREWELL.as_bytes());
-            // If nothing can be sent any more, the client ends without a farewell.
-            let _said: Result<_, _> = self.say(tx);
-        }
-        let is_answered = self.inner.close(tx);
-        self.state = if is_answered { State::AwaitClose } else { State::Over };
-        is_answered
-    }
-
-    /// The peer will send no more bytes.
-    ///
-    /// # Errors
-    ///
-    /// The connection was not open yet, or what the connection inside says about it.
-    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
-        let state = std::mem::replace(&mut self.state, State::Over);
-        if state == State::Over {
-            return Ok(Event::Closed(Closed::default()));
-        }
-        let event = self.inner.end()?;
-        match self.dialect.awaited().filter(|_| state == State::AwaitOpen) {
-            None => Ok(event),
-            Some(awaited) => Err(PeerError::Cut { protocol: D::NAME, awaited }.into()),
-        }
-    }
-
-    fn layers(&self) -> Layers {
-        let inside = self.inner.layers();
-        Layers {
-            encoding_sent: inside.encoding_sent + self.encoding_sent,
-            encoding_received: inside.encoding_received + self.encoding_received,
-            ..inside
-        }
-    }
-}
-
-/// An event of which the payload, if it has one, is still among the messages.
-enum Found {
-    Alive,
-    Closed(Closed<'static>),
-    Notice(Range<usize>),
-    Open,
-}
-
-impl<D: Dialect> Enveloped<D> {
     /// Sends the answer that the dialect wants, and returns the event of a text; `None` if there is none, or for
     /// messages.
     fn heard(

@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     ("mqtt", mqtt),
     ("socketio", socketio),
     ("sockjs", sockjs),
+    ("sockjs_http", sockjs_http),
     ("sse", sse),
     ("styx_definition", styx_definition),
     ("styx_frames", styx_frames),
@@ -120,6 +121,11 @@ fn socketio(bytes: &[u8]) {
 /// A client of SockJS.
 fn sockjs(bytes: &[u8]) {
     crate::sockjs::fuzz_sockjs(bytes);
+}
+
+/// A client of SockJS over HTTP, on either of its connections.
+fn sockjs_http(bytes: &[u8]) {
+    crate::sockjs::fuzz_sockjs_http(bytes);
 }
 
 /// A stream of server-sent events.

@@ -37,8 +37,9 @@ pub mod websocket;
 
 pub use connection::Connection;
 pub use contract::{
-    Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
-    PeerError, Protocol, Push, Pushed, Response, Secured, Side, TwoSockets, Verdict,
+    Answer, Closed, Event, First, InPlace, Input, Kind, Layers, Message, MisuseError, Opening,
+    Part, PeerError, Protocol, Push, Pushed, Response, Second, Secured, Side, Socket, TwoSockets,
+    Verdict,
 };
 pub use excerpt::Excerpt;
 pub use stack::{ClientOptions, Role, ServerOptions, Stack, StackError, stack};

@@ -12,8 +12,9 @@
 //!
 //! Left out: long polling and the upgrade from it, other namespaces, acknowledgements, and binary events.
 
-use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError, path_and_query};
+use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
 use crate::excerpt::Excerpt;
+use crate::http1::request::path_and_query;
 use crate::styx::write_text;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use std::borrow::Cow;

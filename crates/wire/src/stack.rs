@@ -14,12 +14,12 @@ use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
 use crate::raw::Raw;
 use crate::socketio::{self, SocketIo};
-use crate::sockjs::{self, SockJs};
+use crate::sockjs::{self, OverHttp, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
 use crate::websocket::{self, WebSocket, deflate, handshake};
 use spec::conversation::{Speaks, Status};
-use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
+use spec::{Carries, Endpoint, Facts, Protocol, Scheme, Transport};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -151,13 +151,9 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
             Arc::new(move |_, _| tls.around(WebSocket::server_with(Arc::clone(&handshake), limits)))
         }
         (Protocol::SockJs, Client(options)) => {
-            let upgrade = upgrade(endpoint, options, &endpoint.path)?;
-            let limits = websocket_limits(max);
-            Arc::new(move |seed, _| {
-                let target = sockjs::session_target(&upgrade.target, seed);
-                let session = Arc::new(handshake::Request { target, ..upgrade.clone() });
-                SockJs::client(tls.around(WebSocket::client(session, limits, seed))).into()
-            })
+            let request = upgrade(endpoint, options, &endpoint.path)?;
+            let open = sockjs(endpoint, options, Arc::new(tls))?;
+            Arc::new(move |seed, _| open(&request, seed))
         }
         (Protocol::SocketIo, Client(options)) => {
             let open = websocket(endpoint, options, &socketio::target(&endpoint.path))?;
@@ -246,7 +242,6 @@ fn talk(
             Talk::started(inner, &compiled, start, max).into()
         })),
         (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) => {
-            let is_sockjs = endpoint.protocol == Protocol::SockJs;
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let mut plain = options.clone();
             if plain.subprotocols.is_empty() {
@@ -272,22 +267,19 @@ fn talk(
             };
             let first = request(&mut compiled.start(0, 0));
             first.check()?;
-            let is_constant =
-                compiled.has_constant_request() && !compiled.has_before() && !is_sockjs;
+            if endpoint.protocol == Protocol::SockJs {
+                let open = sockjs(endpoint, options, tls)?;
+                return Ok(Box::new(move |mut start| {
+                    let inner = packets(&compiled, open(&request(&mut start), start.seed), max);
+                    Talk::started(inner, &compiled, start, max).into()
+                }));
+            }
+            let is_constant = compiled.has_constant_request() && !compiled.has_before();
             let constant = is_constant.then(|| Arc::new(first));
             let limits = websocket_limits(max);
             Ok(Box::new(move |mut start| {
-                let request = constant.clone().unwrap_or_else(|| {
-                    let mut request = request(&mut start);
-                    if is_sockjs {
-                        request.target = sockjs::session_target(&request.target, start.seed);
-                    }
-                    Arc::new(request)
-                });
-                let mut inner = tls.around(WebSocket::client(request, limits, start.seed));
-                if is_sockjs {
-                    inner = SockJs::client(inner).into();
-                }
+                let request = constant.clone().unwrap_or_else(|| Arc::new(request(&mut start)));
+                let inner = tls.around(WebSocket::client(request, limits, start.seed));
                 let inner = packets(&compiled, inner, max);
                 Talk::started(inner, &compiled, start, max).into()
             }))
@@ -303,6 +295,35 @@ fn talk(
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
     }
+}
+
+/// Makes the client's end of a session of SockJS, of the request of its WebSocket and of a seed.
+type OpenSession = Box<dyn Fn(&handshake::Request, u64) -> Connection + Send + Sync>;
+
+fn sockjs(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    tls: Arc<Sessions>,
+) -> Result<OpenSession, InvalidRequest> {
+    let (transport, max) = (endpoint.transport, options.message_max);
+    if transport == Transport::Usual {
+        let limits = websocket_limits(max);
+        return Ok(Box::new(move |request, seed| {
+            let target = sockjs::websocket_target(&request.target, seed);
+            let session = Arc::new(handshake::Request { target, ..request.clone() });
+            SockJs::client(tls.around(WebSocket::client(session, limits, seed))).into()
+        }));
+    }
+    request(endpoint, options)?; // The fields are those of every request.
+    let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
+    let http: Arc<sockjs::MakeHttp<Connection>> =
+        Arc::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
+    let limits = sockjs::Limits { frame_len_max: max, waiting_len_max: WAITING_LEN_MAX };
+    Ok(Box::new(move |request, seed| {
+        let handshake::Request { host, target, headers, .. } = request;
+        let session = sockjs::Session::new(transport, host, target, headers, seed);
+        SockJs::client(OverHttp::new(session, Arc::clone(&http), limits).into()).into()
+    }))
 }
 
 /// True if a field of this name is among `fields`.
@@ -370,6 +391,11 @@ impl Stack {
     /// The facts about the protocol.
     pub const fn facts(&self) -> &'static Facts {
         self.scheme.facts()
+    }
+
+    /// The sockets that one connection takes.
+    pub fn sockets(&self) -> u64 {
+        self.scheme.sockets()
     }
 
     /// True inside TLS.
@@ -528,6 +554,9 @@ const fn name_of(speaks: Speaks) -> &'static str {
         Speaks::Tcp => "tcp",
     }
 }
+
+/// The most bytes of messages that wait to be posted together.
+const WAITING_LEN_MAX: usize = 1 << 20;
 
 /// The longest message that either end accepts by default, in bytes.
 const MESSAGE_MAX: usize = 16 << 20;

@@ -20,7 +20,7 @@ pub enum Protocol {
     Http,
     /// Frames of the Firebase game server, with any packets in them.
     Styx,
-    /// SockJS over WebSocket.
+    /// SockJS, over WebSocket and over HTTP.
     SockJs,
     /// Socket.IO over WebSocket.
     SocketIo,
@@ -52,17 +52,46 @@ pub struct Facts {
     pub carries: Carries,
     /// The length in bytes of the shortest message that the other end can see.
     pub message_min: usize,
-    /// The sockets that one connection takes.
+    /// The sockets that one connection takes over the usual transport; see [`Scheme::sockets`].
     pub sockets: u64,
     /// True if messages are encoded besides being framed, e.g. as JSON.
     pub encodes: bool,
-    /// True for WebSocket and for everything that travels over it.
+    /// True for WebSocket and for everything that usually travels over it; see [`Scheme::over_websocket`].
     pub over_websocket: bool,
+    /// The transports besides the usual one.
+    pub fallbacks: &'static [Fallback],
     /// True if wirebench has a server of it that sends every message back.
     pub has_echo: bool,
     /// True if a subject's manifest may name it.
     pub has_subjects: bool,
     /// A description for lists, without TLS.
+    pub about: &'static str,
+}
+
+/// The transports that protocols travel over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transport {
+    /// The one that a protocol usually has, and that its URLs do not name.
+    #[default]
+    Usual,
+    /// A response of HTTP that is a stream of server-sent events, and requests that post.
+    EventSource,
+    /// Responses of HTTP with one frame each, and requests that post.
+    Xhr,
+    /// Responses of HTTP that are streams of lines, and requests that post.
+    XhrStreaming,
+}
+
+/// A transport that a protocol falls back to where its usual one does not get through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The transport.
+    pub transport: Transport,
+    /// The scheme of its URLs without TLS.
+    pub name: &'static str,
+    /// The scheme of its URLs inside TLS.
+    pub secured: &'static str,
+    /// A description for lists.
     pub about: &'static str,
 }
 
@@ -125,7 +154,7 @@ pub static PROTOCOLS: [Facts; 12] = [
     },
     Facts {
         protocol: Protocol::SockJs, name: "sockjs", secured: Some("sockjss"), carries: Carries::Text, encodes: true,
-        over_websocket: true, has_subjects: true,
+        over_websocket: true, has_subjects: true, fallbacks: &SOCKJS_FALLBACKS,
         about: "SockJS over WebSocket", ..WEB
     },
     Facts {
@@ -150,6 +179,28 @@ pub static PROTOCOLS: [Facts; 12] = [
     },
 ];
 
+/// The transports of SockJS over HTTP. One connection waits for frames, and one posts.
+static SOCKJS_FALLBACKS: [Fallback; 3] = [
+    Fallback {
+        transport: Transport::Xhr,
+        name: "sockjs+xhr",
+        secured: "sockjss+xhr",
+        about: "SockJS over HTTP polling",
+    },
+    Fallback {
+        transport: Transport::XhrStreaming,
+        name: "sockjs+xhr-streaming",
+        secured: "sockjss+xhr-streaming",
+        about: "SockJS over streams of lines of HTTP",
+    },
+    Fallback {
+        transport: Transport::EventSource,
+        name: "sockjs+eventsource",
+        secured: "sockjss+eventsource",
+        about: "SockJS over streams of server-sent events",
+    },
+];
+
 /// The facts of a protocol directly over TCP, where its row says nothing else.
 const USUAL: Facts = Facts {
     protocol: Protocol::Tcp,
@@ -163,6 +214,7 @@ const USUAL: Facts = Facts {
     sockets: 1,
     encodes: false,
     over_websocket: false,
+    fallbacks: &[],
     has_echo: false,
     has_subjects: false,
     about: "",
@@ -179,13 +231,13 @@ impl Protocol {
 
     /// Its scheme without TLS.
     pub const fn plain(self) -> Scheme {
-        Scheme { protocol: self, tls: false }
+        Scheme { protocol: self, tls: false, transport: Transport::Usual }
     }
 
     /// Its scheme inside TLS; `None` if it is never inside TLS.
     pub const fn secured(self) -> Option<Scheme> {
         match self.facts().secured {
-            Some(_) => Some(Scheme { protocol: self, tls: true }),
+            Some(_) => Some(Scheme { tls: true, ..self.plain() }),
             None => None,
         }
     }
@@ -214,20 +266,22 @@ impl Carries {
     }
 }
 
-/// A protocol with or without TLS: what stands before the colon of a URL.
+/// A protocol over one of its transports, with or without TLS: what stands before the colon of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scheme {
     /// The protocol.
     pub protocol: Protocol,
     /// True inside TLS.
     pub tls: bool,
+    /// The transport, one of those that the protocol has.
+    pub transport: Transport,
 }
 
 impl Scheme {
     /// Every scheme, in the order of [`PROTOCOLS`].
     pub fn all() -> impl Iterator<Item = Self> {
         let both = |row: &'static Facts| [Some(row.protocol.plain()), row.protocol.secured()];
-        PROTOCOLS.iter().flat_map(both).flatten()
+        PROTOCOLS.iter().flat_map(move |row| both(row).into_iter().flatten().chain(fallbacks(row)))
     }
 
     /// The schemes of our own servers that send every message back, in the same order.
@@ -247,11 +301,17 @@ impl Scheme {
 
     /// A line of help for each protocol: the names of its schemes, and what it carries.
     pub fn help() -> String {
-        let line = |row: &Facts| match row.secured {
-            Some(secured) => format!("  {}://, {secured}:// - {}\n", row.name, row.about),
-            None => format!("  {}:// - {}\n", row.name, row.about),
+        let line = |name: &str, secured: Option<&str>, about: &str| match secured {
+            Some(secured) => format!("  {name}://, {secured}:// - {about}\n"),
+            None => format!("  {name}:// - {about}\n"),
         };
-        PROTOCOLS.iter().map(line).collect()
+        let lines = |row: &Facts| {
+            let usual = line(row.name, row.secured, row.about);
+            let fallbacks = row.fallbacks.iter();
+            let others = fallbacks.map(|it| line(it.name, Some(it.secured), it.about));
+            [usual].into_iter().chain(others).collect::<String>()
+        };
+        PROTOCOLS.iter().map(lines).collect()
     }
 
     /// The names of `schemes`, with commas between them.
@@ -269,8 +329,31 @@ impl Scheme {
         self.protocol.facts()
     }
 
+    /// The sockets that one connection takes.
+    pub fn sockets(self) -> u64 {
+        if self.transport == Transport::Usual { self.facts().sockets } else { 2 }
+    }
+
+    /// True over WebSocket.
+    pub fn over_websocket(self) -> bool {
+        self.transport == Transport::Usual && self.facts().over_websocket
+    }
+
+    /// A description for lists, without TLS.
+    pub fn about(self) -> &'static str {
+        self.fallback().map_or_else(|| self.facts().about, |fallback| fallback.about)
+    }
+
+    /// The transport's row, if it is not the usual one.
+    fn fallback(self) -> Option<&'static Fallback> {
+        self.facts().fallbacks.iter().find(|fallback| fallback.transport == self.transport)
+    }
+
     /// Its name, as it stands before the colon of a URL.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
+        if let Some(fallback) = self.fallback() {
+            return if self.tls { fallback.secured } else { fallback.name };
+        }
         match (self.tls, self.facts().secured) {
             (true, Some(secured)) => secured,
             (true, None) | (false, _) => self.facts().name,
@@ -295,6 +378,15 @@ impl Scheme {
         let near = Self::all().min_by_key(distance)?;
         (distance(&near) <= TYPOS_MAX.min(near.name().len() - 1)).then_some(near)
     }
+}
+
+/// The schemes of the transports of a protocol besides the usual one.
+fn fallbacks(row: &'static Facts) -> impl Iterator<Item = Scheme> {
+    let both = |fallback: &'static Fallback| {
+        let plain = Scheme { transport: fallback.transport, ..row.protocol.plain() };
+        [plain, Scheme { tls: true, ..plain }]
+    };
+    row.fallbacks.iter().flat_map(both)
 }
 
 impl fmt::Display for Scheme {
@@ -357,10 +449,38 @@ mod tests {
     #[test]
     fn subjects_speak_what_is_no_protocol_of_ours() {
         let plain = Scheme::subjects().filter(|scheme| !scheme.tls).map(Scheme::name);
-        let expected = ["tcp", "tcp-framed", "ws", "http", "sockjs", "socketio"];
+        let expected = [
+            "tcp",
+            "tcp-framed",
+            "ws",
+            "http",
+            "sockjs",
+            "sockjs+xhr",
+            "sockjs+xhr-streaming",
+            "sockjs+eventsource",
+            "socketio",
+        ];
         assert_eq!(plain.collect::<Vec<_>>(), expected);
         let secured = Scheme::subjects().filter(|scheme| Scheme::is_secured(scheme.name()));
         assert_eq!(secured.count(), expected.len());
+    }
+
+    #[test]
+    fn a_transport_stands_behind_a_plus() {
+        for row in &PROTOCOLS {
+            for fallback in row.fallbacks {
+                let Fallback { transport, name, secured, .. } = *fallback;
+                assert!(transport != Transport::Usual && row.secured.is_some(), "{name}");
+                let behind = |whole: &str, usual: &str| {
+                    whole.strip_prefix(usual).and_then(|rest| rest.strip_prefix('+')).is_some()
+                };
+                assert!(behind(name, row.name) && behind(secured, row.secured.unwrap()), "{name}");
+                let scheme = Scheme::named(secured).unwrap();
+                let expected = Scheme { protocol: row.protocol, tls: true, transport };
+                assert_eq!((scheme, scheme.name()), (expected, secured));
+                assert_eq!((scheme.sockets(), scheme.over_websocket()), (2, false), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -465,7 +465,7 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("ws://h",     "conversation = 'chat'",                   "as in ./chat.toml"),
         ("ws://h",     "conversation = './chat'",                 "conversation: cannot read ./chat"),
         ("ws://h",     "conversation = 'wrong.toml'",             "conversation: wrong.toml:2:1: unknown key `opne`; did you mean `open`?"),
-        ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://"),
+        ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://, or SockJS: sockjs://"),
         ("tcp://h:1",  "conversation = 'socketio'",               "cannot be held over tcp://"),
         ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says"),
         ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),

@@ -242,6 +242,10 @@ impl Protocol for Comet {
 }
 
 impl TwoSockets for Comet {
+    fn wants_second(&mut self) -> bool {
+        !self.second_is_open
+    }
+
     fn take_second(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.second_tx)
     }

@@ -7,8 +7,8 @@ use super::mind::{ALIVE, Mind, State};
 use super::rules::{Heard, Hits};
 use super::tape::Note;
 use crate::contract::{
-    self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
-    growth,
+    self, Closed, Event, First, InPlace, Input, Kind, Layers, Message, MisuseError, Opening,
+    Protocol, Second, Socket, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use spec::conversation::Frame;
@@ -175,7 +175,7 @@ impl<C: InPlace> Talk<C> {
     }
 }
 
-impl<C: InPlace> Protocol for Talk<C> {
+impl<C: InPlace + TwoSockets> Protocol for Talk<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         if self.inner.open(tx) == Opening::Awaited {
             return Opening::Awaited;
@@ -209,6 +209,78 @@ impl<C: InPlace> Protocol for Talk<C> {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_on::<First>(input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        // Where nothing can be sent any more, the connection ends without a farewell.
+        let _pending: Result<_, _> = self.send_pending(tx);
+        let is_answered = self.mind.farewell();
+        let _farewell: Result<_, _> = self.send_pending(tx);
+        is_answered || self.leave(tx)
+    }
+
+    /// The peer will send no more bytes.
+    ///
+    /// # Errors
+    ///
+    /// The conversation was not open yet, or what the connection inside says about it.
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        let (during, held_len) = (self.mind.step(), self.held.rest().len());
+        match std::mem::replace(&mut self.mind.state, State::Over) {
+            State::Over | State::Leave | State::AwaitEnd | State::AwaitFarewell(_) => {
+                return Ok(Event::Closed(Closed::default()));
+            }
+            State::AwaitConnection | State::AwaitClose => return self.inner.end(),
+            State::Step(_) | State::AwaitStep(..) | State::Open => {}
+        }
+        let event = self.inner.end()?;
+        match during {
+            Some((step, expected)) => Err(PeerError::Cut { step, expected }.into()),
+            None if held_len > 0 => Err(PeerError::CutMessage { len: held_len }.into()),
+            None => Ok(event),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let inside = self.inner.layers();
+        Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
+    }
+}
+
+impl<C: InPlace + TwoSockets> TwoSockets for Talk<C> {
+    fn wants_second(&mut self) -> bool {
+        self.inner.wants_second()
+    }
+
+    fn open_second(&mut self) {
+        self.inner.open_second();
+    }
+
+    fn end_second(&mut self) -> bool {
+        self.inner.end_second()
+    }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        self.inner.take_second()
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        self.receive_on::<Second>(input, tx)
+    }
+}
+
+impl<C: InPlace + TwoSockets> Talk<C> {
+    #[inline]
+    fn receive_on<'a, 'b: 'a, S: Socket>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
         self.held.release();
         if let Some(event) = self.advance(tx)? {
             return Ok(Some(event));
@@ -224,7 +296,7 @@ impl<C: InPlace> Protocol for Talk<C> {
             let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
             return Ok(Some(understood.event(payload)));
         }
-        let payload = match self.inner.receive(input, tx)? {
+        let payload = match S::receive(&mut self.inner, input, tx)? {
             None => return Ok(None),
             Some(Event::Message(Message { payload, .. })) => payload,
             Some(Event::Open) => {
@@ -279,41 +351,6 @@ impl<C: InPlace> Protocol for Talk<C> {
         let payload = &payload[message];
         let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
         Ok(Some(understood.event(payload)))
-    }
-
-    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        // Where nothing can be sent any more, the connection ends without a farewell.
-        let _pending: Result<_, _> = self.send_pending(tx);
-        let is_answered = self.mind.farewell();
-        let _farewell: Result<_, _> = self.send_pending(tx);
-        is_answered || self.leave(tx)
-    }
-
-    /// The peer will send no more bytes.
-    ///
-    /// # Errors
-    ///
-    /// The conversation was not open yet, or what the connection inside says about it.
-    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
-        let (during, held_len) = (self.mind.step(), self.held.rest().len());
-        match std::mem::replace(&mut self.mind.state, State::Over) {
-            State::Over | State::Leave | State::AwaitEnd | State::AwaitFarewell(_) => {
-                return Ok(Event::Closed(Closed::default()));
-            }
-            State::AwaitConnection | State::AwaitClose => return self.inner.end(),
-            State::Step(_) | State::AwaitStep(..) | State::Open => {}
-        }
-        let event = self.inner.end()?;
-        match during {
-            Some((step, expected)) => Err(PeerError::Cut { step, expected }.into()),
-            None if held_len > 0 => Err(PeerError::CutMessage { len: held_len }.into()),
-            None => Ok(event),
-        }
-    }
-
-    fn layers(&self) -> Layers {
-        let inside = self.inner.layers();
-        Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
     }
 }
 

@@ -5,8 +5,8 @@ use super::options::{Options, Packing};
 use super::player::{Heard, Player, State};
 use crate::connection::Connection;
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
-    Pushed, Secured, TwoSockets, growth,
+    self, Closed, Event, First, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
+    Pushed, Second, Secured, Socket, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use crate::styx::load_test::{LoadRequest, LoadResponse};
@@ -58,13 +58,6 @@ pub struct Bot {
 struct Held {
     bytes: Vec<u8>,
     packets: VecDeque<Range<usize>>,
-}
-
-/// The connection that bytes arrived on: Comet has two.
-#[derive(Clone, Copy, Debug)]
-enum Which {
-    First,
-    Second,
 }
 
 impl Bot {
@@ -119,7 +112,7 @@ impl Protocol for Bot {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
-        self.receive_from(Which::First, input, tx)
+        self.receive_on::<First>(input, tx)
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
@@ -163,6 +156,18 @@ impl Protocol for Bot {
 }
 
 impl TwoSockets for Bot {
+    fn wants_second(&mut self) -> bool {
+        self.player.inner.wants_second()
+    }
+
+    fn open_second(&mut self) {
+        self.player.inner.open_second();
+    }
+
+    fn end_second(&mut self) -> bool {
+        self.player.inner.end_second()
+    }
+
     fn take_second(&mut self) -> Vec<u8> {
         self.player.inner.take_second()
     }
@@ -172,16 +177,15 @@ impl TwoSockets for Bot {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
-        self.receive_from(Which::Second, input, tx)
+        self.receive_on::<Second>(input, tx)
     }
 }
 
 /// The way from bytes to packets to events.
 impl Bot {
     #[inline]
-    fn receive_from<'a, 'b: 'a>(
+    fn receive_on<'a, 'b: 'a, S: Socket>(
         &'a mut self,
-        which: Which,
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
@@ -194,11 +198,7 @@ impl Bot {
                 return Ok(Some(self.packet(packet, tx)?));
             }
             self.held.release();
-            let received = match which {
-                Which::First => self.player.inner.receive(input, tx)?,
-                Which::Second => self.player.inner.receive_second(input, tx)?,
-            };
-            match received {
+            match S::receive(&mut self.player.inner, input, tx)? {
                 None => return Ok(None),
                 Some(Event::Message(_)) if self.player.state == State::AwaitClose => {}
                 Some(Event::Message(Message { payload, .. })) => {

@@ -120,6 +120,12 @@ pub(crate) fn check_target(target: &str) -> Result<(), InvalidRequest> {
     }
 }
 
+/// Splits `target` into its path, without a slash at the end, and its query.
+pub(crate) fn path_and_query(target: &str) -> (&str, &str) {
+    let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+    (path.trim_end_matches('/'), query)
+}
+
 /// Refuses fields that cannot be written, and those whose lower-case names are among `reserved`.
 pub(crate) fn check_fields(
     fields: &[(String, String)],

@@ -6,6 +6,7 @@ mod conversations;
 mod game;
 mod pair;
 mod script;
+mod sockjs;
 mod styx;
 mod tls;
 mod websocket;

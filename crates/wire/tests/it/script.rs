@@ -9,12 +9,16 @@ pub(crate) enum Step {
     Close,
     /// The connection ends.
     End,
+    /// The second connection ends.
+    EndSecond,
     /// Bytes arrive.
     First(Vec<u8>),
     /// Bytes arrive on the second connection.
     Second(Vec<u8>),
     /// Its owner sends a message.
     Send(Vec<u8>),
+    /// Its owner sends a text.
+    SendText(String),
 }
 
 /// The machine's answers.
@@ -25,6 +29,8 @@ pub(crate) struct Told {
     /// The bytes that it sent, on the first connection and on the second.
     pub(crate) first: Vec<u8>,
     pub(crate) second: Vec<u8>,
+    /// The second connections that it wanted after it was opened.
+    pub(crate) seconds: u32,
     pub(crate) layers: Layers,
 }
 
@@ -68,13 +74,13 @@ fn play_pieces(
                 });
                 false
             }
-            Step::Send(payload) => {
-                let message = Message { kind: Kind::Binary, payload };
-                if let Err(error) = machine.send(message, &mut told.first) {
-                    told.events.push(format!("not sent: {error}"));
-                }
+            Step::EndSecond => {
+                let is_no_loss = machine.end_second();
+                told.events.push(format!("the second ended, no loss: {is_no_loss}"));
                 false
             }
+            Step::Send(payload) => told.send(&mut machine, Kind::Binary, payload),
+            Step::SendText(text) => told.send(&mut machine, Kind::Text, text.as_bytes()),
             Step::First(bytes) | Step::Second(bytes) => {
                 let mut rest = &bytes[..];
                 let mut is_broken = false;
@@ -89,6 +95,10 @@ fn play_pieces(
                 is_broken
             }
         };
+        if machine.wants_second() {
+            told.seconds += 1;
+            machine.open_second();
+        }
         told.second.extend(machine.take_second());
         if is_over {
             break;
@@ -99,6 +109,14 @@ fn play_pieces(
 }
 
 impl Told {
+    /// Sends a message; false: the machine may be fed more.
+    fn send(&mut self, machine: &mut Connection, kind: Kind, payload: &[u8]) -> bool {
+        if let Err(error) = machine.send(Message { kind, payload }, &mut self.first) {
+            self.events.push(format!("not sent: {error}"));
+        }
+        false
+    }
+
     /// Feeds one piece; true if the machine may be fed more.
     fn feed(&mut self, machine: &mut Connection, is_first: bool, piece: &[u8]) -> bool {
         let mut bytes = piece.to_vec();

@@ -238,7 +238,7 @@ impl Serve {
         match (self.kind, self.transport, self.oracle.given()) {
             (Kind::Relay, ..) => self.relay_scheme(),
             (Kind::Echo(scheme), None, None) => Ok(scheme),
-            (Kind::Game, None, None) => Ok(Scheme { protocol: Protocol::Game, tls: self.game.tls }),
+            (Kind::Game, None, None) => Ok(Scheme { tls: self.game.tls, ..Protocol::Game.plain() }),
             (Kind::Echo(_) | Kind::Game, Some(transport), _) => Err(format!(
                 "serve {} takes no second transport; leave {transport} out, or take serve oracle {transport}",
                 self.kind

@@ -94,7 +94,7 @@ impl Game {
         let (binary, web) = (listen(&binary)?, listen(&web)?);
         let places = [(&binary, ""), (&web, SOCKET_PATH), (&web, COMET_PATH)];
         let ready: String = DOORS
-            .map(|protocol| Scheme { protocol, tls: self.tls })
+            .map(|protocol| Scheme { tls: self.tls, ..protocol.plain() })
             .into_iter()
             .zip(places)
             .map(|(scheme, (address, path))| format!("ready {scheme}://{address}{path}\n"))

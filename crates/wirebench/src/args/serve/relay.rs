@@ -18,7 +18,7 @@ impl Serve {
         if let Some(option) = self.oracle.given_besides(SHARED) {
             return Err(format!("{option} means nothing to serve relay; leave it out"));
         }
-        let usual = Scheme { protocol: Protocol::WebSocket, tls: false };
+        let usual = Protocol::WebSocket.plain();
         match self.transport.unwrap_or(usual) {
             scheme if scheme.protocol == Protocol::WebSocket => Ok(scheme),
             other => {

@@ -1,16 +1,9 @@
-//! SockJS over its WebSocket transport, the client's half: frames `o`, `h`, `a["message", …]` and `c[code, "reason"]`
-//! from the server, arrays of messages to it (the sockjs-protocol suite, 0.3.3).
-//!
-//! A session has a path of its own: [`session_target`] makes it from that of the service. The raw endpoint of a service
-//! (`/echo/websocket`) has none of this: it is plain WebSocket.
-//!
-//! Left out: every other transport, and the service's `/info`.
+//! The frames that a server sends, and the texts that a client sends.
 
-use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError, path_and_query};
+use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
 use crate::styx::write_text;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
-use units::Random;
 
 /// A client's end of a session.
 pub type SockJs = Enveloped<Frames>;
@@ -19,18 +12,6 @@ pub type SockJs = Enveloped<Frames>;
 #[derive(Debug, Default)]
 pub struct Frames {
     is_open: bool,
-}
-
-/// The path and query at which a new session of the service at `target` is opened; server and session follow from
-/// `seed`.
-pub fn session_target(target: &str, seed: u64) -> String {
-    let (path, query) = path_and_query(target);
-    let mut random = Random::new(seed);
-    let server = random.below(1000);
-    let letters = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    let session: String =
-        (0..SESSION_LEN).map(|_| char::from(letters[random.below(letters.len())])).collect();
-    format!("{path}/{server:03}/{session}/websocket{query}")
 }
 
 impl Dialect for Frames {
@@ -134,17 +115,8 @@ impl Visitor<'_> for Text<'_> {
     }
 }
 
-/// Frames of WebSocket that come to a client.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
-    crate::envelope::fuzz::fuzz::<Frames>(bytes, &["o"]);
-}
-
 /// Most messages in one frame.
 pub const MESSAGES_MAX: usize = 1 << 14;
-
-/// Length of the name of a session: 8 letters and digits are 41 bits.
-const SESSION_LEN: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -152,27 +124,6 @@ mod tests {
     use crate::contract::{Event, Input, Kind, Message, MisuseError, Protocol};
     use crate::envelope::fuzz::{client, frame};
     use crate::transcript::check_splits_of_replies;
-
-    #[test]
-    fn a_session_has_a_path_of_its_own() {
-        #[rustfmt::skip]
-        let table = [
-            ("/echo",       "/echo/", "/websocket"),
-            ("/echo/",      "/echo/", "/websocket"),
-            ("/",           "/",      "/websocket"),
-            ("/a/b?x=1&y",  "/a/b/",  "/websocket?x=1&y"),
-        ];
-        for (target, start, end) in table {
-            let of_session = session_target(target, 7);
-            let inside = of_session.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
-            let (server, session) = inside.and_then(|inside| inside.split_once('/')).unwrap();
-            assert!(server.len() == 3 && server.parse::<u16>().is_ok(), "{of_session}");
-            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-            assert!(session.len() == 8 && session.bytes().all(is_plain), "{of_session}");
-            assert_eq!(session_target(target, 7), of_session);
-            assert_ne!(session_target(target, 8), of_session);
-        }
-    }
 
     #[test]
     fn what_a_server_may_say_and_what_it_may_not() {

@@ -1,0 +1,214 @@
+//! Clients that speak SockJS over HTTP: the part of the relay for requests.
+
+use super::sessions::Due;
+use super::{Relay, Who};
+use engine::{ConnectionId, Engine};
+use spec::Transport;
+use units::Instant;
+use wire::sockjs::server::{self, Asked, STREAM_LEN_MAX};
+use wire::{Connection, MisuseError};
+
+impl Relay {
+    /// Does what the request that was heard last asks for; `false` if its connection cannot go on.
+    pub(super) fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
+        if self.session_of(id).is_some() {
+            // Its answer would be taken for that to the request that waits.
+            return false;
+        }
+        let request = std::mem::take(&mut self.heard);
+        let is_fine = match Asked::read(&request) {
+            Asked::Receive { session, transport } => self.receive(engine, id, session, transport),
+            Asked::Post { session, body } => self.post(engine, id, session, body),
+            Asked::Nothing => {
+                self.totals.refused += 1;
+                self.write(engine, id, |machine, tx| {
+                    server::refuse(machine, "404 Not Found", NOTHING, tx)
+                })
+            }
+        };
+        self.heard = request;
+        is_fine
+    }
+
+    /// A connection asks for the frames of a session.
+    fn receive<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        name: &str,
+        transport: Transport,
+    ) -> bool {
+        if !self.write(engine, id, |machine, tx| server::begin(machine, transport, tx)) {
+            return false;
+        }
+        let now = engine.now();
+        let known = self.sessions.named(name);
+        let number = known.unwrap_or_else(|| self.sessions.begin(name, now));
+        let Some(session) = self.sessions.find(number) else { return false };
+        if session.receiver.is_some() {
+            return self.write(engine, id, |machine, tx| {
+                server::frame(machine, transport, TAKEN, tx)?;
+                end(machine, transport, tx)
+            });
+        }
+        session.receiver = Some((id, transport));
+        session.streamed_len = 0;
+        session.since = now;
+        let has_waiting = !session.waiting.is_empty();
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.session = Some(number);
+        }
+        if known.is_none() {
+            self.say(engine, number, "o");
+        } else if has_waiting {
+            self.say_waiting(engine, number);
+        }
+        true
+    }
+
+    /// A connection posts messages to a session.
+    fn post<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        name: &str,
+        body: &[u8],
+    ) -> bool {
+        let Some(number) = self.sessions.named(name) else {
+            self.totals.refused += 1;
+            return self.write(engine, id, |machine, tx| {
+                server::refuse(machine, "404 Not Found", UNKNOWN, tx)
+            });
+        };
+        let mut texts = Vec::new();
+        if let Err(words) = server::texts(body, |text| texts.push(text.to_owned())) {
+            self.totals.refused += 1;
+            return self.write(engine, id, |machine, tx| {
+                server::refuse(machine, "500 Internal Server Error", words, tx)
+            });
+        }
+        let is_fine = self.write(engine, id, server::accept);
+        for text in texts {
+            self.hear(engine, Who::Session(number), wire::Kind::Text, text.as_bytes());
+        }
+        is_fine
+    }
+
+    /// Gives a session a message. Returns false for one that has not received for so long that too much waits; it ends.
+    pub(super) fn give<E: Engine>(&mut self, engine: &mut E, number: u32, json: &str) -> bool {
+        let Some(session) = self.sessions.find(number) else { return true };
+        if !session.waiting.is_empty() {
+            session.waiting.push(',');
+        }
+        session.waiting.push_str(json);
+        let (receiver, len) = (session.receiver, session.waiting.len());
+        match receiver {
+            Some(_) => self.say_waiting(engine, number),
+            None if len > self.queue_max => return false,
+            None => {}
+        }
+        receiver.is_none_or(|(id, _)| engine.unsent(id) <= self.queue_max)
+    }
+
+    fn say_waiting<E: Engine>(&mut self, engine: &mut E, number: u32) {
+        let Some(session) = self.sessions.find(number) else { return };
+        let frame = format!("a[{}]", session.waiting);
+        session.waiting.clear();
+        session.waiting.shrink_to(WAITING_LEN_KEPT_MAX);
+        self.say(engine, number, &frame);
+    }
+
+    /// Sends a frame to the receiver of a session: it is the whole answer to a poll, and a stream may be at its end.
+    fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
+        let now = engine.now();
+        let Some(session) = self.sessions.find(number) else { return };
+        let Some((id, transport)) = session.receiver else { return };
+        session.since = now;
+        let mut len = 0;
+        self.write(engine, id, |machine, tx| {
+            len = server::frame(machine, transport, frame, tx)?;
+            Ok(())
+        });
+        let Some(session) = self.sessions.find(number) else { return };
+        session.streamed_len += len;
+        let is_stream = transport != Transport::Xhr;
+        if is_stream && session.streamed_len < STREAM_LEN_MAX {
+            return;
+        }
+        session.receiver = None;
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.session = None;
+        }
+        self.write(engine, id, |machine, tx| end(machine, transport, tx));
+    }
+
+    /// A connection is gone, and with it the session that it received for: what was on its way is lost.
+    pub(super) fn receiver_is_gone(&mut self, id: ConnectionId) {
+        if let Some(number) = self.session_of(id) {
+            self.end_session(number);
+        }
+    }
+
+    /// A session ends: it leaves all its rooms. Returns the connection that received for it.
+    pub(super) fn end_session(&mut self, number: u32) -> Option<ConnectionId> {
+        let session = self.sessions.end(number)?;
+        for seat in session.seats {
+            self.vacate(seat);
+        }
+        let (id, _) = session.receiver?;
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.session = None;
+        }
+        Some(id)
+    }
+
+    /// Ends sessions that nobody receives for, and gives the others signs of life.
+    pub(super) fn keep_sessions<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        for due in self.sessions.due(now) {
+            match due {
+                Due::End(number) => {
+                    self.end_session(number);
+                }
+                Due::Heartbeat(number) => self.say(engine, number, "h"),
+            }
+        }
+    }
+
+    fn session_of(&mut self, id: ConnectionId) -> Option<u32> {
+        self.peers.find(id)?.state.session
+    }
+
+    /// Writes to a connection; `false` if that takes nothing more.
+    fn write<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        write: impl FnOnce(&mut Connection, &mut Vec<u8>) -> Result<(), MisuseError>,
+    ) -> bool {
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
+        self.piece.clear();
+        let is_written = write(&mut peer.machine, &mut self.piece).is_ok();
+        engine.send(id, &self.piece);
+        self.totals.bytes_sent += self.piece.len() as u64;
+        is_written
+    }
+}
+
+/// Ends a stream; a poll has ended with its frame.
+fn end(
+    machine: &mut Connection,
+    transport: Transport,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    if transport == Transport::Xhr { Ok(()) } else { server::end(machine, tx) }
+}
+
+/// The frame for a second receiver of a session.
+const TAKEN: &str = "c[2010,\"Another connection still open\"]";
+
+/// The words for requests of another kind, and to sessions that are not there.
+const NOTHING: &str = "this is a relay: WebSocket at every path, and SockJS below it\n";
+const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";
+
+/// Most memory that a session keeps for messages, in bytes.
+const WAITING_LEN_KEPT_MAX: usize = 256;

@@ -1,0 +1,108 @@
+//! Sessions of SockJS over HTTP: what waits for each, and the connection that receives for it.
+
+use super::hub::Seat;
+use engine::ConnectionId;
+use spec::Transport;
+use std::collections::HashMap;
+use units::{Instant, Nanos};
+
+/// All sessions that have not ended.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    by_name: HashMap<Box<str>, u32>,
+    all: Vec<Option<Session>>,
+    /// Places without a session, to be used again.
+    vacant: Vec<u32>,
+    /// The next look at times.
+    look_at: Instant,
+}
+
+/// A session, from the first request that receives for it until it ends.
+#[derive(Debug)]
+pub(super) struct Session {
+    name: Box<str>,
+    pub(super) seats: Vec<Seat>,
+    /// The connection whose request is not answered, or whose response goes on, and its transport.
+    pub(super) receiver: Option<(ConnectionId, Transport)>,
+    /// Messages as JSON with commas between them, for the next frame.
+    pub(super) waiting: String,
+    /// Bytes of the response that goes on.
+    pub(super) streamed_len: usize,
+    /// The instant of its last frame, or at which its receiver has left.
+    pub(super) since: Instant,
+}
+
+/// A thing that is due for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// Its receiver has left long ago.
+    End(u32),
+    /// Its receiver has heard nothing for long.
+    Heartbeat(u32),
+}
+
+impl Sessions {
+    /// The session of this name.
+    pub(super) fn named(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A session begins.
+    pub(super) fn begin(&mut self, name: &str, now: Instant) -> u32 {
+        let session = Session {
+            name: name.into(),
+            seats: Vec::new(),
+            receiver: None,
+            waiting: String::new(),
+            streamed_len: 0,
+            since: now,
+        };
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            self.all.push(None);
+            u32::try_from(self.all.len() - 1).expect("there are fewer sessions than 2^32")
+        });
+        self.all[number as usize] = Some(session);
+        self.by_name.insert(name.into(), number);
+        number
+    }
+
+    /// A session ends; its seats are its owner's to leave.
+    pub(super) fn end(&mut self, number: u32) -> Option<Session> {
+        let session = self.all.get_mut(number as usize)?.take()?;
+        self.by_name.remove(&session.name);
+        self.vacant.push(number);
+        Some(session)
+    }
+
+    /// The session, unless it has ended.
+    pub(super) fn find(&mut self, number: u32) -> Option<&mut Session> {
+        self.all.get_mut(number as usize)?.as_mut()
+    }
+
+    /// The things that are due at `now`, looked for once a second.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
+        if now < self.look_at || self.by_name.is_empty() {
+            return Vec::new();
+        }
+        self.look_at = now + LOOK_EVERY;
+        let due = |(number, session): (u32, &Option<Session>)| {
+            let session = session.as_ref()?;
+            let quiet = now.since(session.since);
+            match session.receiver {
+                Some(_) if quiet >= HEARTBEAT_EVERY => Some(Due::Heartbeat(number)),
+                None if quiet >= DISCONNECT_DELAY => Some(Due::End(number)),
+                Some(_) | None => None,
+            }
+        };
+        (0..).zip(&self.all).filter_map(due).collect()
+    }
+}
+
+/// The time between two looks at all sessions.
+const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+
+/// A session ends so long after its last receiver has left, as with sockjs-node.
+const DISCONNECT_DELAY: Nanos = Nanos::from_secs(5);
+
+/// The time without a frame after which a receiver gets a sign of life, as with sockjs-node.
+const HEARTBEAT_EVERY: Nanos = Nanos::from_secs(25);

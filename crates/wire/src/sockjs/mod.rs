@@ -1,0 +1,25 @@
+//! SockJS, the client's half (the sockjs-protocol suite, 0.3.3): frames `o`, `h`, `a["message", …]` and
+//! `c[code, "reason"]` from the server, arrays of messages to it.
+//!
+//! [`SockJs`] understands the frames ([`Frames`]), over a connection that carries them as text messages: WebSocket, or
+//! [`OverHttp`], which fetches them by one of the transports that browsers fall back to. `session` has the addresses
+//! and requests of a session, `cutter` finds frames in the bodies of responses.
+//!
+//! The raw endpoint of a service (`/echo/websocket`) has none of this: it is plain WebSocket.
+//!
+//! Left out: the transports `htmlfile` and `jsonp`, the service's `/info`, and the server's half.
+
+mod cutter;
+mod error;
+mod frames;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
+mod over_http;
+mod session;
+
+pub use error::PeerError;
+pub use frames::{Frames, MESSAGES_MAX, SockJs};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use fuzz::{fuzz_sockjs, fuzz_sockjs_http};
+pub use over_http::{Limits, MakeHttp, OverHttp};
+pub use session::{Session, websocket_target};

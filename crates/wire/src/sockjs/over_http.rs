@@ -1,0 +1,385 @@
+//! The transports over HTTP, the client's half.
+
+use super::cutter::Cutter;
+use super::session::Session;
+use crate::contract::{
+    self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+    Secured, TwoSockets,
+};
+use crate::http1::Delivery;
+use std::fmt;
+use std::sync::Arc;
+
+/// A client's end of a session over two connections of HTTP. Frames are its text messages; what it is given to send are
+/// arrays of texts.
+///
+/// ```text
+/// first:   ask -> frames, the response ends -> ask -> …
+/// second:  post -> post, with all that came to wait meanwhile -> …
+/// ```
+///
+/// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out. The
+/// session is its owner's to end: what the frames say is not looked at here.
+///
+/// **Sending.** One post is under way at a time; arrays that come meanwhile wait and go together in the next one. The
+/// second connection is opened when something is to be posted. A server may end it while it is idle, as many do after
+/// some seconds; then it is opened anew for the next post.
+#[derive(Debug)]
+pub struct OverHttp<C> {
+    cutter: Cutter,
+    first: C,
+    /// True once all of a response has arrived.
+    has_response: bool,
+    /// The layers of second connections that are gone.
+    past: Layers,
+    /// The words of a server that refuses a request, as far as they are kept.
+    refusal: Vec<u8>,
+    second: Second<C>,
+    second_tx: Vec<u8>,
+    session: Session,
+    state: State,
+    /// Texts that wait to be posted: an array without its end.
+    waiting: Vec<u8>,
+    waiting_len_max: usize,
+    http: Http<C>,
+}
+
+/// The limits of what a client keeps, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest frame.
+    pub frame_len_max: usize,
+    /// The longest that the array of waiting texts may become.
+    pub waiting_len_max: usize,
+}
+
+/// Makes the connections of HTTP.
+pub type MakeHttp<C> = dyn Fn(Delivery) -> C + Send + Sync;
+
+struct Http<C>(Arc<MakeHttp<C>>);
+
+impl<C> fmt::Debug for Http<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Http")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    AwaitConnection,
+    Open,
+    Over,
+}
+
+/// The connection that posts.
+#[derive(Debug)]
+enum Second<C> {
+    /// There is none.
+    Absent,
+    /// Its TLS handshake is under way.
+    AwaitSecured(C),
+    /// It can take a post.
+    Idle(C),
+    /// A post is not answered.
+    Posting(C),
+    /// It takes no more posts, and ends.
+    Over(C),
+}
+
+impl<C: InPlace> OverHttp<C> {
+    /// A client of `session`. `http` makes its connections: clients of
+    /// [`Http1::exchanges`](crate::http1::Http1::exchanges), inside TLS or not.
+    pub fn new(session: Session, http: Arc<MakeHttp<C>>, limits: Limits) -> Self {
+        Self {
+            cutter: Cutter::new(session.transport, limits.frame_len_max),
+            first: http(Delivery::AsItArrives),
+            has_response: false,
+            past: Layers::default(),
+            refusal: Vec::new(),
+            second: Second::Absent,
+            second_tx: Vec::new(),
+            session,
+            state: State::AwaitConnection,
+            waiting: Vec::new(),
+            waiting_len_max: limits.waiting_len_max,
+            http: Http(http),
+        }
+    }
+
+    /// Asks for frames.
+    fn ask(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        self.state = State::Open;
+        let request = &self.session.receive;
+        self.first.send_in_place(Kind::Binary, request.len(), tx, &mut |tx| {
+            tx.extend_from_slice(request);
+        })
+    }
+
+    /// Posts the texts that wait, unless a post is under way. Where the connection takes no more, they go on waiting.
+    fn post(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.second = match std::mem::replace(&mut self.second, Second::Absent) {
+            Second::Idle(mut second) => match self.post_on(&mut second) {
+                true => Second::Posting(second),
+                false => Second::Over(second),
+            },
+            other @ (Second::Absent
+            | Second::AwaitSecured(_)
+            | Second::Posting(_)
+            | Second::Over(_)) => other,
+        };
+    }
+
+    fn post_on(&mut self, second: &mut C) -> bool {
+        self.waiting.push(b']');
+        let (session, body) = (&self.session, &self.waiting);
+        let write = &mut |tx: &mut Vec<u8>| session.post(body, tx);
+        let len = body.len();
+        if second.send_in_place(Kind::Binary, len, &mut self.second_tx, write).is_ok() {
+            self.waiting = Vec::new();
+            return true;
+        }
+        self.waiting.pop();
+        false
+    }
+
+    /// Lets the second connection go.
+    fn forget_second(&mut self) {
+        if let Some(second) = std::mem::replace(&mut self.second, Second::Absent).into_inner() {
+            self.past = sum(self.past, second.layers());
+        }
+    }
+}
+
+impl<C: Protocol> Second<C> {
+    fn into_inner(self) -> Option<C> {
+        match self {
+            Self::Absent => None,
+            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
+                Some(it)
+            }
+        }
+    }
+
+    fn inner(&mut self) -> Option<&mut C> {
+        match self {
+            Self::Absent => None,
+            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
+                Some(it)
+            }
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        match self {
+            Self::Absent => Layers::default(),
+            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
+                it.layers()
+            }
+        }
+    }
+}
+
+impl<C: InPlace> Protocol for OverHttp<C> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        if self.first.open(tx) == Opening::Awaited {
+            return Opening::Awaited;
+        }
+        if self.ask(tx).is_err() {
+            self.state = State::Over;
+        }
+        Opening::Done
+    }
+
+    fn send(&mut self, message: Message<'_>, _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        if self.state != State::Open {
+            return Err(MisuseError::NotOpen);
+        }
+        let texts = message.payload.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
+        let texts = texts.ok_or(MisuseError::Malformed { expected: "an array" })?;
+        let (before, max) = (self.waiting.len(), self.waiting_len_max);
+        self.waiting.push(if before == 0 { b'[' } else { b',' });
+        self.waiting.extend_from_slice(texts);
+        let len = self.waiting.len();
+        // One that waits alone is no longer than messages are anyway.
+        if len > max && before > 0 {
+            self.waiting.truncate(before);
+            return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
+        }
+        self.post();
+        Ok(())
+    }
+
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            if self.state == State::Over {
+                input.take_all();
+                return Ok(None);
+            }
+            if self.cutter.advance()? {
+                let payload = self.cutter.frame();
+                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+            }
+            if std::mem::take(&mut self.has_response) {
+                self.cutter.end()?;
+                // Where the server ends the connection behind the response, its end is told next.
+                let _asked: Result<_, _> = self.ask(tx);
+            }
+            match self.first.receive(input, tx)? {
+                None => return Ok(None),
+                Some(Event::Response(response)) if response.status != 200 => {
+                    let room = REFUSAL_LEN_MAX.saturating_sub(self.refusal.len());
+                    let came = &response.body[..response.body.len().min(room)];
+                    self.refusal.extend_from_slice(came);
+                    if response.is_last {
+                        let (code, body) = (response.status, &*self.refusal);
+                        return Ok(Some(Event::Refused { code, body, retry_after: None }));
+                    }
+                }
+                Some(Event::Response(response)) => {
+                    if response.is_first {
+                        self.cutter.begin(self.session.transport);
+                    }
+                    self.cutter.extend(response.body);
+                    self.has_response = response.is_last;
+                }
+                Some(Event::Secured(secured)) => {
+                    if secured.opening == Opening::Done && self.ask(tx).is_err() {
+                        self.state = State::Over;
+                    }
+                    return Ok(Some(Event::Secured(secured)));
+                }
+                Some(Event::Closed(_)) => {
+                    self.state = State::Over;
+                    return Ok(Some(Event::Closed(Closed::default())));
+                }
+                Some(
+                    Event::Answer(_)
+                    | Event::Message(_)
+                    | Event::Open
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. },
+                ) => {}
+            }
+        }
+    }
+
+    /// Ends both connections; texts that wait are posted at once. The session ends with the response that is torn off.
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.state = State::Over;
+        let second = std::mem::replace(&mut self.second, Second::Absent);
+        if let Second::Idle(mut second) | Second::Posting(mut second) = second {
+            if !self.waiting.is_empty() {
+                // The last post does not wait for the answer to the one before. If it cannot be sent, it is lost.
+                self.post_on(&mut second);
+            }
+            second.close(&mut self.second_tx);
+            self.second = Second::Over(second);
+        }
+        self.waiting.clear();
+        self.first.close(tx);
+        false
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Over => Ok(Event::Closed(Closed::default())),
+            State::AwaitConnection | State::Open => {
+                self.first.end()?; // A response without a length ends so, too.
+                Ok(Event::Closed(Closed::default()))
+            }
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        sum(sum(self.first.layers(), self.second.layers()), self.past)
+    }
+}
+
+impl<C: InPlace> TwoSockets for OverHttp<C> {
+    fn wants_second(&mut self) -> bool {
+        matches!(self.second, Second::Absent) && !self.waiting.is_empty()
+    }
+
+    fn open_second(&mut self) {
+        let mut second = (self.http.0)(Delivery::Whole);
+        self.second = match second.open(&mut self.second_tx) {
+            Opening::Awaited => Second::AwaitSecured(second),
+            Opening::Done => Second::Idle(second),
+        };
+        self.post();
+    }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.second_tx)
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        _tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            let Some(second) = self.second.inner().filter(|_| self.state != State::Over) else {
+                input.take_all();
+                return Ok(None);
+            };
+            let next: fn(C) -> Second<C> = match second.receive(input, &mut self.second_tx)? {
+                None => return Ok(None),
+                Some(Event::Response(response)) if !(200..300).contains(&response.status) => {
+                    let code = response.status;
+                    self.refusal = response.body.to_vec();
+                    let body = &self.refusal;
+                    return Ok(Some(Event::Refused { code, body, retry_after: None }));
+                }
+                Some(Event::Response(_)) => Second::Idle,
+                Some(Event::Secured(Secured { opening: Opening::Done, .. })) => Second::Idle,
+                Some(Event::Closed(_)) => Second::Over,
+                Some(
+                    Event::Answer(_)
+                    | Event::Message(_)
+                    | Event::Open
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Refused { .. }
+                    | Event::Secured(_),
+                ) => continue,
+            };
+            let second = std::mem::replace(&mut self.second, Second::Absent).into_inner();
+            self.second = second.map_or(Second::Absent, next);
+            self.post();
+        }
+    }
+
+    /// True unless a post is under way, which is lost.
+    fn end_second(&mut self) -> bool {
+        let is_idle = matches!(self.second, Second::Idle(_) | Second::Over(_));
+        if is_idle {
+            self.forget_second();
+        }
+        is_idle
+    }
+}
+
+fn sum(one: Layers, other: Layers) -> Layers {
+    Layers {
+        tls_sent: one.tls_sent + other.tls_sent,
+        tls_received: one.tls_received + other.tls_received,
+        encoding_sent: one.encoding_sent + other.encoding_sent,
+        encoding_received: one.encoding_received + other.encoding_received,
+    }
+}
+
+/// Most bytes that are kept of the words of a server that refuses a request.
+const REFUSAL_LEN_MAX: usize = 1024;

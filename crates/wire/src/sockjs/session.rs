@@ -1,0 +1,126 @@
+//! The addresses of a session, and its requests of HTTP.
+
+use crate::decimal::append_decimal;
+use crate::http1::request::path_and_query;
+use spec::Transport;
+use units::Random;
+
+/// The requests of one session over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    pub(super) transport: Transport,
+    /// The request that asks for frames, whole.
+    pub(super) receive: Box<[u8]>,
+    /// The head of a request that posts, but for the length of the body.
+    post: Box<[u8]>,
+}
+
+/// The path and query of a new session of the service at `target` over WebSocket; server and session follow from
+/// `seed`.
+pub fn websocket_target(target: &str, seed: u64) -> String {
+    let (_, query) = path_and_query(target);
+    format!("{}/websocket{query}", session_path(target, seed))
+}
+
+/// The path of a new session, without the transport behind it.
+fn session_path(target: &str, seed: u64) -> String {
+    let (path, _) = path_and_query(target);
+    let mut random = Random::new(seed);
+    let server = random.below(1000);
+    let letters = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    let session: String =
+        (0..SESSION_LEN).map(|_| char::from(letters[random.below(letters.len())])).collect();
+    format!("{path}/{server:03}/{session}")
+}
+
+impl Session {
+    /// A new session of the service at `target` over HTTP. `host` and `headers` stand in every request, as they are:
+    /// whoever gives them has checked them.
+    pub fn new(
+        transport: Transport,
+        host: &str,
+        target: &str,
+        headers: &[(String, String)],
+        seed: u64,
+    ) -> Self {
+        let (path, (_, query)) = (session_path(target, seed), path_and_query(target));
+        let fields: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let head = |method: &str, name: &str, more: &str| {
+            format!("{method} {path}/{name}{query} HTTP/1.1\r\nHost: {host}\r\n{fields}{more}")
+        };
+        let receive = match transport {
+            Transport::EventSource => head("GET", "eventsource", "Accept: text/event-stream"),
+            Transport::XhrStreaming => head("POST", "xhr_streaming", "Content-Length: 0"),
+            Transport::Usual | Transport::Xhr => head("POST", "xhr", "Content-Length: 0"),
+        };
+        let post = head("POST", "xhr_send", "Content-Type: text/plain\r\nContent-Length: ");
+        Self {
+            transport,
+            receive: [receive.as_bytes(), b"\r\n\r\n"].concat().into(),
+            post: post.into_bytes().into(),
+        }
+    }
+
+    /// Appends the request that posts `body`.
+    pub(super) fn post(&self, body: &[u8], tx: &mut Vec<u8>) {
+        tx.extend_from_slice(&self.post);
+        append_decimal(body.len() as u64, tx);
+        tx.extend_from_slice(b"\r\n\r\n");
+        tx.extend_from_slice(body);
+    }
+}
+
+/// Length of the name of a session: 8 letters and digits are 41 bits.
+const SESSION_LEN: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_has_a_path_of_its_own() {
+        #[rustfmt::skip]
+        let table = [
+            ("/echo",       "/echo/", "/websocket"),
+            ("/echo/",      "/echo/", "/websocket"),
+            ("/",           "/",      "/websocket"),
+            ("/a/b?x=1&y",  "/a/b/",  "/websocket?x=1&y"),
+        ];
+        for (target, start, end) in table {
+            let of_session = websocket_target(target, 7);
+            let inside = of_session.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+            let (server, session) = inside.and_then(|inside| inside.split_once('/')).unwrap();
+            assert!(server.len() == 3 && server.parse::<u16>().is_ok(), "{of_session}");
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            assert!(session.len() == 8 && session.bytes().all(is_plain), "{of_session}");
+            assert_eq!(websocket_target(target, 7), of_session);
+            assert_ne!(websocket_target(target, 8), of_session);
+        }
+    }
+
+    #[test]
+    fn requests_go_to_the_transport_and_to_its_sender() {
+        let headers = [("X-A".to_owned(), "b".to_owned())];
+        #[rustfmt::skip]
+        let table = [
+            (Transport::Xhr,          "POST PATH/xhr?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 0\r\n\r\n"),
+            (Transport::XhrStreaming, "POST PATH/xhr_streaming?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 0\r\n\r\n"),
+            (Transport::EventSource,  "GET PATH/eventsource?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nAccept: text/event-stream\r\n\r\n"),
+        ];
+        let path = session_path("/e?q", 7);
+        assert!(path.starts_with("/e/"), "{path}");
+        for (transport, expected) in table {
+            let session = Session::new(transport, "h", "/e?q", &headers, 7);
+            let expected = expected.replace("PATH", &path);
+            assert_eq!(String::from_utf8_lossy(&session.receive), expected);
+            let mut post = Vec::new();
+            session.post(b"[\"a\"]", &mut post);
+            let expected = format!(
+                "POST {path}/xhr_send?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\
+                 Content-Type: text/plain\r\nContent-Length: 5\r\n\r\n[\"a\"]"
+            );
+            assert_eq!(String::from_utf8_lossy(&post), expected);
+        }
+    }
+}
