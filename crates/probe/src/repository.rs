@@ -66,8 +66,9 @@ mod tests {
         let (branch, one) = ("ref: refs/heads/a/b\n", format!("{ONE}\n"));
         let packed = format!("# pack-refs\n{ONE} refs/heads/a\n{TWO} refs/heads/a/b\n^{ONE}\n");
         let one = one.as_str();
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<&'a str>);
         #[rustfmt::skip]
-        let table: [(&[(&str, &str)], &str, Option<&str>); 7] = [
+        let table: [Case<'_>; 7] = [
             (&[(".git/HEAD", one)],                                          "", Some(ONE)),
             (&[(".git/HEAD", branch), (".git/refs/heads/a/b", one)],         "x/y", Some(ONE)),
             (&[(".git/HEAD", branch), (".git/packed-refs", &packed)],        "", Some(TWO)),

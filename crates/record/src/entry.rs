@@ -15,6 +15,10 @@ pub struct Entry {
     pub id: String,
     /// The file that it was kept in, if there is one.
     pub file: Option<String>,
+    /// The tags that a user gave it, in alphabetical order.
+    pub tags: Vec<String>,
+    /// The names under which it is a baseline, in alphabetical order.
+    pub baselines: Vec<String>,
     /// The start of the run: RFC 3339, UTC.
     pub started_at: String,
     /// The kind of measurement.
@@ -61,7 +65,7 @@ pub struct EntryRow {
 }
 
 impl Entry {
-    /// The short form of `record`, which a store calls `id` and which was kept in `file`.
+    /// The short form of `record`, which a store calls `id`, and which was kept in `file`. It has no tag yet.
     pub fn of(record: &RunRecord, id: String, file: Option<&Path>) -> Self {
         let verdict = match &record.verdict {
             Some(verdict) => Cow::Borrowed(verdict),
@@ -74,6 +78,8 @@ impl Entry {
         Self {
             id,
             file: file.map(|file| file.display().to_string()),
+            tags: Vec::new(),
+            baselines: Vec::new(),
             started_at: record.started_at.clone(),
             kind: record.kind,
             experiment: experiment(record),

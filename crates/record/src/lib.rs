@@ -41,6 +41,7 @@ mod sides;
 mod signatures;
 mod summary;
 mod sweep;
+mod trend;
 mod trust;
 mod upgrade;
 mod verdict;
@@ -82,6 +83,7 @@ pub use spec::{
 pub use stats::{Histogram, Merge};
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
+pub use trend::{Changed, RECORDS_MIN, Trend, TrendChange, trends};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
 pub use verdict::{common_zero, incomparable, judge, levels, partner};
 

@@ -68,7 +68,7 @@ pub use live::{live_line, machine_line};
 pub use markdown::markdown;
 pub use text::{Style, sheet};
 
-use record::{Entry, Footprint, RunRecord};
+use record::{Entry, Footprint, RunRecord, Trend};
 
 /// The page that a run ends with, or with all details, for a terminal.
 pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
@@ -78,6 +78,11 @@ pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
 /// A line for each record of a history.
 pub fn history(entries: &[Entry], style: &Style) -> String {
     text::print(&history::document(entries), Depth::Details, style)
+}
+
+/// The changes of the numbers of a history, row by row.
+pub fn trends(all: &[Trend], style: &Style) -> String {
+    text::print(&history::trends(all), Depth::Details, style)
 }
 
 /// The needs of subjects that are to be shipped, as a table.

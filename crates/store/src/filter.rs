@@ -9,8 +9,10 @@ pub struct Filter {
     pub experiment: Option<String>,
     /// A part of the machine's description.
     pub machine: Option<String>,
-    /// The beginning of the id.
+    /// The name of a baseline, or the beginning of the id.
     pub name: Option<String>,
+    /// A tag.
+    pub tag: Option<String>,
     /// A part of the URL of a server, or of the name of a workload.
     pub target: Option<String>,
     /// A verdict.

@@ -1,8 +1,8 @@
-//! Records that were kept, so that they are found: by their experiment, target, machine and verdict.
+//! Records that were kept, so that they are found: by their experiment, target, tag, machine and verdict.
 //!
 //! A record is a file that anyone can read, and is written before a store hears of it. A [`Store`] holds each of them
-//! once more, whole, with its headline numbers in columns ([`record::Entry`]). So nothing of a broken store is lost: it
-//! can be filled again from the files.
+//! once more, whole, with its headline numbers in columns ([`record::Entry`]), the tags that a user gave it, and the
+//! names under which it is a baseline. So a broken store can be filled again from the files, with all but these names.
 //!
 //! Left out: the files, and what is shown of a history.
 //!
@@ -26,8 +26,8 @@ use record::Entry;
 
 /// A place that finds records. Whatever a method has answered with `Ok` is kept, whoever is killed after it.
 pub trait Store {
-    /// Adds the record `json`, whose short form is `entry`. Of one that is there already the columns are
-    /// written anew. True if it was not there.
+    /// Adds the record `json`, whose short form is `entry`. One that is there already keeps its
+    /// names, and its columns are written anew. True if it was not there.
     ///
     /// # Errors
     ///
@@ -48,7 +48,22 @@ pub trait Store {
     /// The store cannot be read, or what it has is not that record.
     fn json(&mut self, id: &str) -> Result<Option<String>, StoreError>;
 
-    /// Removes records.
+    /// Gives the record `id` a tag, or takes it away. True if that changed something.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written, or has no such record.
+    fn tag(&mut self, id: &str, tag: &str, is_set: bool) -> Result<bool, StoreError>;
+
+    /// Makes the record `id` the baseline `name`, in place of another one; `None`: there is no such baseline any more.
+    /// True if that changed something.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written, or has no such record.
+    fn set_baseline(&mut self, name: &str, id: Option<&str>) -> Result<bool, StoreError>;
+
+    /// Removes records, with their names.
     ///
     /// # Errors
     ///
@@ -62,7 +77,7 @@ pub trait Store {
     /// The store cannot be read.
     fn verify(&mut self) -> Result<Vec<String>, StoreError>;
 
-    /// The record that a user means by `name`: the beginning of its id.
+    /// The record that a user means by `name`: a baseline, or the beginning of its id.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The tables, version by version. A version that was in use is never changed: the next one changes what it made.
 
 /// The statements that lead from each version to the next one, from an empty database on.
-pub(crate) const MIGRATIONS: &[&str] = &[RECORDS];
+pub(crate) const MIGRATIONS: &[&str] = &[RECORDS, NAMES];
 
 /// Version 1: records and their rows.
 const RECORDS: &str = "
@@ -36,4 +36,17 @@ CREATE TABLE bodies (
     record TEXT PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,
     json_zlib BLOB NOT NULL
 );
+";
+
+/// Version 2: names that users give to records.
+const NAMES: &str = "
+CREATE TABLE tags (
+    record TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (record, tag)
+) WITHOUT ROWID;
+CREATE TABLE baselines (
+    name TEXT PRIMARY KEY,
+    record TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE
+) WITHOUT ROWID;
 ";

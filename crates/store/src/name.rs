@@ -16,8 +16,10 @@ pub enum NameError {
         /// Some of them.
         ids: String,
     },
-    /// No record has an id that begins so.
-    #[error("the history has no record `{name}`; `wirebench history` lists what it has")]
+    /// No baseline has this name, and no record an id that begins so.
+    #[error(
+        "the history has no record and no baseline `{name}`; `wirebench history` lists what it has"
+    )]
     None {
         /// The name.
         name: String,
@@ -27,8 +29,12 @@ pub enum NameError {
     Store(#[from] StoreError),
 }
 
-/// The record that `name` means, of all whose id begins so.
+/// The record that `name` means, of all that are a baseline of that name or whose id begins so.
 pub(crate) fn found(name: &str, all: Vec<Entry>) -> Result<Entry, NameError> {
+    let is_baseline = |entry: &&Entry| entry.baselines.iter().any(|baseline| baseline == name);
+    if let Some(entry) = all.iter().find(is_baseline) {
+        return Ok(entry.clone());
+    }
     let count = all.len();
     if count > 1 {
         let ids = all.iter().take(NAMED_MAX).map(|entry| entry.id.as_str());

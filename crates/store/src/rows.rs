@@ -29,11 +29,13 @@ pub(crate) fn write_record(statement: &mut Statement<'_>, entry: &Entry) -> rusq
     Ok(())
 }
 
-/// The entry without its rows.
+/// The entry without its rows and names.
 pub(crate) fn read_record(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry {
         id: row.get(0)?,
         file: row.get(1)?,
+        tags: Vec::new(),
+        baselines: Vec::new(),
         started_at: row.get(2)?,
         kind: word(row, 3)?,
         experiment: row.get(4)?,

@@ -10,6 +10,7 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior,
     params,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use units::Nanos;
@@ -131,7 +132,9 @@ impl Sqlite {
             Err(error) => Some(format!("record {id} cannot be read: {error}")),
             Ok(record) => {
                 let file = entry.file.as_deref().map(Path::new);
-                let is_same = Entry::of(&record, id.clone(), file) == *entry;
+                let (tags, baselines) = (entry.tags.clone(), entry.baselines.clone());
+                let own = Entry { tags, baselines, ..Entry::of(&record, id.clone(), file) };
+                let is_same = own == *entry;
                 (!is_same)
                     .then(|| format!("the columns of record {id} are not those of its content"))
             }
@@ -172,17 +175,22 @@ impl Store for Sqlite {
         let list = |connection: &mut Connection| {
             let transaction = connection.transaction()?;
             let mut records = transaction.prepare(&format!("SELECT {} {FOUND}", rows::RECORD))?;
-            let Filter { experiment, machine, name, target, verdict, limit } = filter;
+            let Filter { experiment, machine, name, tag, target, verdict, limit } = filter;
             let verdict = verdict.map(Level::name);
             let limit = limit.map_or(-1, i64::from);
-            let wanted = params![experiment, machine, name, target, verdict, limit];
+            let wanted = params![experiment, machine, name, tag, target, verdict, limit];
             let found = records.query_map(wanted, rows::read_record)?;
             let mut entries = found.collect::<rusqlite::Result<Vec<Entry>>>()?;
             let mut of_record = transaction.prepare(&format!(
                 "SELECT {} FROM rows WHERE record = ?1 ORDER BY position",
                 rows::ROW
             ))?;
+            let tags = names(&transaction, "SELECT record, tag FROM tags ORDER BY tag")?;
+            let baselines =
+                names(&transaction, "SELECT record, name FROM baselines ORDER BY name")?;
             for entry in &mut entries {
+                entry.tags = tags.get(&entry.id).cloned().unwrap_or_default();
+                entry.baselines = baselines.get(&entry.id).cloned().unwrap_or_default();
                 let rows = of_record.query_map([&entry.id], rows::read_row)?;
                 entry.rows = rows.collect::<rusqlite::Result<_>>()?;
             }
@@ -205,6 +213,31 @@ impl Store for Sqlite {
             what: format!("record {id} is not what was written"),
         };
         json.map(Some).ok_or_else(damaged)
+    }
+
+    fn tag(&mut self, id: &str, tag: &str, is_set: bool) -> Result<bool, StoreError> {
+        self.write(|transaction| {
+            let statement = match is_set {
+                true => "INSERT OR IGNORE INTO tags (record, tag) VALUES (?1, ?2)",
+                false => "DELETE FROM tags WHERE record = ?1 AND tag = ?2",
+            };
+            Ok(transaction.execute(statement, [id, tag])? > 0)
+        })
+    }
+
+    fn set_baseline(&mut self, name: &str, id: Option<&str>) -> Result<bool, StoreError> {
+        self.write(|transaction| {
+            let changed = match id {
+                Some(id) => transaction.execute(
+                    "INSERT INTO baselines (name, record) VALUES (?1, ?2) \
+                     ON CONFLICT (name) DO UPDATE SET record = excluded.record \
+                     WHERE record <> excluded.record",
+                    [name, id],
+                )?,
+                None => transaction.execute("DELETE FROM baselines WHERE name = ?1", [name])?,
+            };
+            Ok(changed > 0)
+        })
     }
 
     fn remove(&mut self, ids: &[String]) -> Result<(), StoreError> {
@@ -260,15 +293,56 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
     }
 }
 
+/// The names of records, each under the id of its record.
+fn names(
+    transaction: &Transaction<'_>,
+    statement: &str,
+) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
+    let mut statement = transaction.prepare(statement)?;
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let pairs = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for pair in pairs {
+        let (record, name) = pair?;
+        all.entry(record).or_default().push(name);
+    }
+    Ok(all)
+}
+
 /// The records of a [`Filter`].
 const FOUND: &str = "FROM records WHERE \
     (?1 IS NULL OR instr(lower(experiment), lower(?1)) > 0) AND \
     (?2 IS NULL OR instr(lower(machine), lower(?2)) > 0) AND \
-    (?3 IS NULL OR substr(id, 1, length(?3)) = ?3) AND \
-    (?4 IS NULL OR EXISTS (SELECT 1 FROM rows WHERE record = id AND \
-        (instr(lower(target), lower(?4)) > 0 OR instr(lower(name), lower(?4)) > 0))) AND \
-    (?5 IS NULL OR verdict = ?5) \
-    ORDER BY started_at DESC, id DESC LIMIT ?6";
+    (?3 IS NULL OR substr(id, 1, length(?3)) = ?3 OR EXISTS ( \
+        SELECT 1 FROM baselines WHERE record = id AND name = ?3)) AND \
+    (?4 IS NULL OR EXISTS (SELECT 1 FROM tags WHERE record = id AND tag = ?4)) AND \
+    (?5 IS NULL OR EXISTS (SELECT 1 FROM rows WHERE record = id AND \
+        (instr(lower(target), lower(?5)) > 0 OR instr(lower(name), lower(?5)) > 0))) AND \
+    (?6 IS NULL OR verdict = ?6) \
+    ORDER BY started_at DESC, id DESC LIMIT ?7";
 
 /// `wben`, which tells our databases from others.
 const APPLICATION: i64 = 0x7762_656e;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_full_is_told_and_what_was_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Sqlite::open(&folder.path().join("history.db"), Nanos::ZERO).unwrap();
+        let json = include_str!("../../record/tests/it/version_1.json");
+        let record = RunRecord::from_json(json).unwrap();
+        let add = |store: &mut Sqlite, second: u32| {
+            let json = json.replace("10:20:30", &format!("10:20:{second}"));
+            store.add(&Entry::of(&record, body::id(&json), None), &json)
+        };
+        add(&mut store, 10).unwrap();
+        // As many pages as it has, and a few more.
+        store.connection.pragma_update(None, "max_page_count", 12).unwrap();
+        let told = (11..60).find_map(|second| add(&mut store, second).err());
+        assert!(matches!(told, Some(StoreError::Full { .. })), "{told:?}");
+        let there = store.list(&Filter::default()).unwrap();
+        assert!(there.iter().all(|entry| matches!(store.json(&entry.id), Ok(Some(_)))));
+    }
+}

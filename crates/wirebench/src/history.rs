@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use record::{Entry, RunRecord};
 use std::path::Path;
-use store::{Sqlite, Store, StoreError};
+use store::{Filter, Sqlite, Store, StoreError};
 use units::Nanos;
 
 /// The database, below the current directory.
@@ -21,6 +21,18 @@ pub(crate) fn open() -> Result<Option<Sqlite>, Failure> {
         return Ok(None);
     }
     Sqlite::open_existing(database, PATIENCE).map(Some).map_err(failure)
+}
+
+/// The records of the history that `filter` lets through, the newest first; none if there is no history.
+///
+/// # Errors
+///
+/// As [`open`].
+pub(crate) fn list(filter: &Filter) -> Result<Vec<Entry>, Failure> {
+    match open()? {
+        Some(mut store) => store.list(filter).map_err(failure),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Opens the history, and makes it if there is none.

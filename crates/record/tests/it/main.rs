@@ -15,4 +15,5 @@ mod schema;
 mod sides;
 mod signatures;
 mod summary;
+mod trend;
 mod verdict;

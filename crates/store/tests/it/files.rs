@@ -45,6 +45,24 @@ fn what_is_no_database_of_ours_is_told_and_left_alone() {
 }
 
 #[test]
+fn a_database_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    // Made by the program of that version, of the record that all tests here have.
+    fs::write(&path, include_bytes!("version_1.db")).unwrap();
+    let mut store = open(&path).unwrap();
+    let entry = store.list(&Filter::default()).unwrap().remove(0);
+    assert_eq!(
+        (entry.id.as_str(), entry.started_at.as_str()),
+        ("2e285847257b2f0e", "2026-11-08T10:20:30Z")
+    );
+    assert_eq!(store.verify().unwrap(), [""; 0]);
+    assert!(store.tag(&entry.id, "old", true).unwrap());
+    drop(store);
+    assert_eq!(open(&path).unwrap().list(&Filter::default()).unwrap()[0].tags, ["old"]);
+}
+
+#[test]
 fn a_newer_version_is_refused_and_not_changed() {
     let (_folder, path) = kept(1);
     with_sql(&path, "PRAGMA user_version = 99");

@@ -16,6 +16,7 @@ fn sqlite_keeps_its_promises() {
     check("filters", filters_let_through_what_they_name);
     check("again", what_is_added_again_is_there_once);
     check("names", a_name_means_one_record);
+    check("given", names_are_given_and_taken_away);
     check("removed", what_is_removed_is_gone);
 }
 
@@ -83,6 +84,37 @@ fn a_name_means_one_record(store: &mut dyn Store) {
     let error = store.find(&twice.unwrap()).unwrap_err();
     assert!(matches!(&error, NameError::Ambiguous { count, .. } if *count > 1), "{error}");
     assert!(matches!(store.find("none"), Err(NameError::None { .. })));
+}
+
+fn names_are_given_and_taken_away(store: &mut dyn Store) {
+    let [(one, json_one), (two, json_two)] = [1, 2].map(|second| record(second, |_| {}));
+    store.add(&one, &json_one).unwrap();
+    store.add(&two, &json_two).unwrap();
+    assert!(store.tag(&one.id, "release", true).unwrap());
+    assert!(!store.tag(&one.id, "release", true).unwrap());
+    store.tag(&one.id, "a", true).unwrap();
+    store.tag(&two.id, "a", true).unwrap();
+    let tagged = Filter { tag: Some("release".to_owned()), ..Filter::default() };
+    let found = store.list(&tagged).unwrap();
+    assert_eq!((found.len(), &found[0].tags), (1, &vec!["a".to_owned(), "release".to_owned()]));
+    assert!(store.tag(&one.id, "release", false).unwrap());
+    assert!(!store.tag(&one.id, "release", false).unwrap());
+    assert_eq!(store.list(&tagged).unwrap(), []);
+
+    assert!(store.set_baseline("main", Some(&one.id)).unwrap());
+    assert!(!store.set_baseline("main", Some(&one.id)).unwrap());
+    assert!(store.set_baseline("main", Some(&two.id)).unwrap());
+    let main = store.find("main").unwrap();
+    assert_eq!((main.id, main.baselines), (two.id.clone(), vec!["main".to_owned()]));
+    // What is added again keeps its names, and no name is given to what is not there.
+    store.add(&two, &json_two).unwrap();
+    assert_eq!(store.find("main").unwrap().id, two.id);
+    assert!(store.tag("none", "a", true).is_err());
+    assert!(store.set_baseline("other", Some("none")).is_err());
+    assert_eq!(store.verify().unwrap(), [""; 0]);
+    store.remove(&[two.id]).unwrap();
+    assert!(matches!(store.find("main"), Err(NameError::None { .. })));
+    assert!(!store.set_baseline("main", None).unwrap());
 }
 
 fn what_is_removed_is_gone(store: &mut dyn Store) {

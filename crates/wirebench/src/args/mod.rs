@@ -80,7 +80,7 @@ Examples:
 /// The commands that are needed once, for the long help.
 const SHELLS: &str = "\
 Records that were kept:
-  wirebench history             a list of them; names that show and compare take
+  wirebench history             a list of them, tags, baselines, trends
 
 For shells and other tools:
   wirebench footprint SUBJECT   packages, bytes and build time of a subject

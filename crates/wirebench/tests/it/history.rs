@@ -63,6 +63,85 @@ fn files_fill_a_history_anew() {
 }
 
 #[test]
+fn names_are_given_exported_and_protect_from_pruning() {
+    let sandbox = Sandbox::new();
+    write_records(&sandbox.path().join(".wirebench/records"), 0..6);
+    sandbox.run("history import").check(0, &["6 added"]);
+    let ids: Vec<String> = listed(&sandbox, "history")
+        .iter()
+        .map(|entry| entry["id"].as_str().unwrap().to_owned())
+        .collect();
+    let (tagged, baseline) = (&ids[5], &ids[4]);
+    sandbox.run(&format!("history tag {tagged} v1.2")).check(0, &["has the tag v1.2\n"]);
+    sandbox.run(&format!("history tag {tagged} v1.2")).check(0, &["has the tag v1.2 already"]);
+    sandbox.run(&format!("history baseline set main {baseline}")).check(0, &["main is "]);
+    let list = sandbox.run("history baseline list").stdout;
+    assert_eq!(list, format!("main {baseline} 2026-01-01T00:00:01Z\n"));
+    assert_eq!(listed(&sandbox, "history --tag v1.2")[0]["id"], **tagged);
+    let page = sandbox.run("history").stdout;
+    assert!(page.contains(" v1.2") && page.contains(" =main"), "{page}");
+    assert_eq!(sandbox.run("show main").stdout, sandbox.run(&format!("show {baseline}")).stdout);
+    sandbox.run(&format!("compare main {tagged}")).check_measured(&[]);
+
+    sandbox.run("history export kept").check(0, &["6 records written to kept"]);
+    let pruned = sandbox.run("history prune --keep 2 --dry-run");
+    pruned.check(0, &["2 records would be removed"]);
+    assert_eq!(listed(&sandbox, "history").len(), 6);
+    assert_eq!(sandbox.run("history prune --keep 2").stdout, pruned.stdout);
+    let left: Vec<Value> = listed(&sandbox, "history").iter().map(|it| it["id"].clone()).collect();
+    assert_eq!(left, [&ids[0], &ids[1], baseline, tagged].map(|id| Value::from(id.as_str())));
+    assert_eq!(sandbox.records().len(), 4);
+
+    let other = Sandbox::new();
+    fs::rename(sandbox.path().join("kept"), other.path().join("kept")).unwrap();
+    other.run("history import kept").check(0, &["6 added"]);
+    assert_eq!(listed(&other, "history --tag v1.2")[0]["id"], **tagged);
+    assert_eq!(other.run("history baseline list").stdout, list);
+    other.run("history baseline remove main").check(0, &[]);
+    other.run("history baseline remove main").check(2, &["there is no baseline `main`"]);
+    for (line, words) in [
+        ("history tag nothing a", "no record and no baseline `nothing`"),
+        ("history tag 0 a/b", "letters, digits"),
+        ("history baseline set a.json 0", "letters, digits"),
+        ("history --verdict good", "trusted, degraded, invalid"),
+    ] {
+        other.run(line).check(2, &[words]);
+    }
+    Sandbox::new().run("history tag a b").check(2, &["there is no history"]);
+}
+
+#[test]
+fn a_trend_says_since_when_and_what_changed_beside_it() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path().join("records");
+    write_records(&folder, 0..24);
+    sandbox.run("history trend").check(0, &["a trend needs 10 records"]);
+    for second in 12..24_u32 {
+        let path = folder.join(format!("{second:06}.json"));
+        let mut record = crate::harness::record_of(&fs::read_to_string(&path).unwrap());
+        record.tool.version = "0.2.0".to_owned();
+        for result in &mut record.results {
+            result.pooled =
+                result.pooled.map(|it| Some(record::Estimate { value: it.value * 2.0, ..*it }));
+        }
+        fs::write(&path, record.to_json()).unwrap();
+    }
+    sandbox.run("history import records").check(0, &["24 added"]);
+    let trends = listed(&sandbox, "history trend");
+    let p50 = trends.iter().find(|it| it["metric"] == "p50").unwrap();
+    let change = &p50["changes"][0];
+    assert_eq!(
+        (&change["at"], p50["records"].as_u64()),
+        (&"2026-01-01T00:00:12Z".into(), Some(24))
+    );
+    assert_eq!(change["after"].as_f64().unwrap() / change["before"].as_f64().unwrap(), 2.0);
+    let page = sandbox.run("history trend").stdout;
+    for words in ["2.00x", "2026-01-01", "-> 0.2.0"] {
+        assert!(page.contains(words), "{page}");
+    }
+}
+
+#[test]
 fn ten_write_at_once() {
     let sandbox = Sandbox::new();
     let writers: Vec<Running> = (0..10)

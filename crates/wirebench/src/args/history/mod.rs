@@ -1,27 +1,30 @@
-//! `wirebench history`: the records that were kept, listed, found again and checked.
+//! `wirebench history`: the records that were kept, listed, named, found again and checked.
 
-use super::show;
+mod names;
+mod transfer;
+
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::history;
-use crate::terminal::{Label, Terminal};
+use crate::terminal::Terminal;
+use names::{Baseline, Tag};
 use record::Level;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use store::{Filter, Store};
+use transfer::Prune;
 
 /// List the records that were kept, and find one again
 ///
 /// Every record is a file, and the history (.wirebench/history.db) has it once more, to be found by its experiment,
-/// server, machine and verdict (docs/HISTORY.md). `show`, `compare` and `report` take the name of a record from this
-/// list in place of a file, or the beginning of that name.
+/// server, tag, machine and verdict (docs/HISTORY.md). `show`, `compare`, `report` and --baseline take the name of a
+/// record from this list in place of a file, the beginning of that name, or the name of a baseline.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
     after_long_help = super::help::exit_codes(),
     help_template = super::help::TEMPLATE,
     args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
 )]
 pub(crate) struct History {
     #[command(subcommand)]
@@ -34,17 +37,33 @@ pub(crate) struct History {
 const EXAMPLES: &str = "\
 Examples:
   wirebench history --experiment chat --verdict trusted
-  wirebench history --target 8080 --limit 5 --json | jq '.[].rows[0].p99_ns'
-  wirebench history import .wirebench/records";
+  wirebench history baseline set main 3f9a
+  wirebench history trend --experiment chat";
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Add records from files: of another machine, or to fill a history anew
+    /// Give a record a tag, or take it away
+    Tag(Tag),
+    /// Name the records that others are held against
+    Baseline(Baseline),
+    /// Find since when numbers are others, and what changed beside them
+    Trend(List),
+    /// Write records as files, with their names, into a folder
+    Export {
+        /// The folder; it is made if it is missing
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        #[command(flatten)]
+        wanted: Wanted,
+    },
+    /// Add records from files, to fill a history anew or from elsewhere
     Import {
         /// A record, or a folder of records
         #[arg(value_name = "FILE|DIR", default_value = files::RECORDS)]
         paths: Vec<PathBuf>,
     },
+    /// Remove old records, and their files in .wirebench/records
+    Prune(Prune),
     /// Check that every record is there as it was written
     Verify,
 }
@@ -64,18 +83,21 @@ struct Wanted {
     /// Those of an experiment, by a part of its name
     #[arg(long, value_name = "TEXT")]
     experiment: Option<String>,
-    /// Those of a server, by a part of its URL or of the name of a row
+    /// Those of a server or row, by a part of its name
     #[arg(long, value_name = "TEXT")]
     target: Option<String>,
+    /// Those with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
     /// Those of a machine, by a part of its description
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     machine: Option<String>,
     /// Those with this verdict: trusted, degraded, invalid
-    #[arg(long, value_name = "VERDICT", value_parser = verdict)]
+    #[arg(long, value_name = "VERDICT", value_parser = verdict, hide_short_help = true)]
     verdict: Option<Level>,
-    /// The newest so many
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    limit: u32,
+    /// The newest so many [default: 20, of a trend 1000]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u32>,
 }
 
 impl History {
@@ -83,7 +105,14 @@ impl History {
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self.action {
             None => self.list.run(terminal),
-            Some(Action::Import { paths }) => import(&paths, terminal),
+            Some(Action::Tag(tag)) => tag.run(terminal),
+            Some(Action::Baseline(baseline)) => baseline.run(terminal),
+            Some(Action::Trend(trend)) => trend.trend(terminal),
+            Some(Action::Export { folder, wanted }) => {
+                transfer::export(&folder, &wanted.filter(None), terminal)
+            }
+            Some(Action::Import { paths }) => transfer::import(&paths, terminal),
+            Some(Action::Prune(prune)) => prune.run(terminal),
             Some(Action::Verify) => verify(terminal),
         }
     }
@@ -91,15 +120,11 @@ impl History {
 
 impl List {
     fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let filter = self.wanted.filter();
-        let entries = match history::open()? {
-            Some(mut store) => store.list(&filter).map_err(history::failure)?,
-            None => Vec::new(),
-        };
+        let entries = history::list(&self.wanted.filter(Some(LISTED)))?;
         if self.json {
-            let json = serde_json::to_string_pretty(&entries).expect("its keys are texts");
-            terminal.result(&(json + "\n"))?;
-        } else if entries.is_empty() {
+            return print_json(&entries, terminal);
+        }
+        if entries.is_empty() {
             terminal.say(&format!(
                 "the history has no such record; `wirebench history import DIR` adds those of a folder, such as {}",
                 files::RECORDS
@@ -109,63 +134,37 @@ impl List {
         }
         Ok(Exit::DONE)
     }
+
+    fn trend(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let trends = record::trends(&history::list(&self.wanted.filter(Some(OF_TREND)))?);
+        if self.json {
+            return print_json(&trends, terminal);
+        }
+        if trends.is_empty() {
+            terminal.say(&format!(
+                "a trend needs {} records of the same row, load and machine; `wirebench history` lists what there is",
+                record::RECORDS_MIN
+            ));
+        } else {
+            terminal.result(&report::trends(&trends, &terminal.style()))?;
+        }
+        Ok(Exit::DONE)
+    }
+}
+
+fn print_json(all: &impl serde::Serialize, terminal: &Terminal) -> Result<Exit, Failure> {
+    let json = serde_json::to_string_pretty(all).expect("its keys are texts");
+    terminal.result(&(json + "\n"))?;
+    Ok(Exit::DONE)
 }
 
 impl Wanted {
-    fn filter(self) -> Filter {
-        let Self { experiment, target, machine, verdict, limit } = self;
-        Filter { experiment, machine, target, verdict, limit: Some(limit), ..Filter::default() }
+    /// The same for a store; `usual` is the usual limit.
+    fn filter(self, usual: Option<u32>) -> Filter {
+        let Self { experiment, target, tag, machine, verdict, limit } = self;
+        let limit = limit.or(usual);
+        Filter { experiment, machine, name: None, tag, target, verdict, limit }
     }
-}
-
-/// Adds the records that are in these files, and in these folders. Names each that is added once it is safe.
-fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Failure> {
-    let mut files = Vec::new();
-    for path in paths {
-        let found = records_in(path);
-        files.extend(found.map_err(|error| {
-            Failure::usage(format!(
-                "cannot read {}: {error}; name a record, or a folder",
-                path.display()
-            ))
-        })?);
-    }
-    let mut store = history::open_or_make().map_err(history::failure)?;
-    let (mut added, mut known, mut refused) = (0_usize, 0_usize, 0_usize);
-    for path in &files {
-        let (record, json) = match show::record_and_json(path) {
-            Ok(record) => record,
-            Err(error) => {
-                terminal.say_labelled(Label::Warning, &format!("left out: {error}"));
-                refused += 1;
-                continue;
-            }
-        };
-        if history::add(&mut store, &record, &json, path).map_err(history::failure)? {
-            terminal.result(&format!(
-                "{} {}\n",
-                store::id(&json),
-                report::escape(&path.display().to_string())
-            ))?;
-            added += 1;
-        } else {
-            known += 1;
-        }
-    }
-    terminal.say(&format!("{added} added, {known} known already, {refused} left out"));
-    Ok(if refused == 0 { Exit::DONE } else { Exit::PARTIAL })
-}
-
-/// The files that end in `.json` in the folder `path`, in the order of their names; `path` itself if it is a file.
-fn records_in(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return fs::metadata(path).map(|_| vec![path.to_owned()]);
-    }
-    let entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
-    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|end| end == "json") && file.is_file());
-    files.sort();
-    Ok(files)
 }
 
 /// Checks the history. It is sound, or every fault is told.
@@ -198,5 +197,9 @@ fn verdict(word: &str) -> Result<Level, String> {
     found.ok_or_else(|| format!("expected one of {}", all.map(Level::name).join(", ")))
 }
 
+/// The records that a list has.
+const LISTED: u32 = 20;
+/// The records that a trend looks at: the time to find changes grows with the square of their number.
+const OF_TREND: u32 = 1000;
 /// The faults that an error names.
 const TOLD_MAX: usize = 5;
